@@ -1,0 +1,114 @@
+"""From the call to the row, and from the question to the answer."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+import tooltrace as tt
+from benchmarks import rivals
+from tooltrace.record import Json, ToolCall
+from tooltrace.store.fold import fold
+from tooltrace.store.journal import Journal
+from tooltrace.store.lines import encode
+from tooltrace.store.paths import StorePaths
+
+QUERIES = ("failure_rate", "errors", "latency", "retries", "recent")
+
+
+def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
+    """Calls a second of one process, flat out, until they are rows; how many rows; how many lost."""
+    store = folder / "throughput.duckdb"
+    tt.configure(store=store)
+    traced = tt.trace_tool(rivals.search)
+    before = perf_counter()
+    for _ in range(calls):
+        traced(rivals.QUERY, limit=5)
+    with tt.connect() as db:
+        rows = db.sql("SELECT count(*) FROM tool_calls").fetchone()[0]
+        lost = db.sql("SELECT coalesce(sum(count), 0) FROM losses").fetchone()[0]
+    return calls / (perf_counter() - before), rows, int(lost)
+
+
+def memory(folder: Path, calls: int) -> tuple[float, float]:
+    """Peak resident MiB after a tenth of the calls, and after all of them."""
+    tt.configure(store=folder / "memory.duckdb")
+    traced = tt.trace_tool(rivals.search)
+    peaks = []
+    for part in (calls // 10, calls - calls // 10):
+        for _ in range(part):
+            traced(rivals.QUERY, limit=5)
+        tt.flush()
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    return peaks[0], peaks[1]
+
+
+def filled(store: Path, rows: int) -> float:
+    """A store of made-up history; rows a second that folding took."""
+    random = Random(7)  # noqa: S311 - made-up history
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    journal = Journal(StorePaths.of(store).journal)
+    spent = 0.0
+    for done in range(0, rows, 50_000):
+        journal.write(b"".join(encode(_call(random, start, number)) for number in range(done, min(done + 50_000, rows))))
+        before = perf_counter()
+        fold(StorePaths.of(store), wait=None)
+        spent += perf_counter() - before
+    journal.close()
+    fold(StorePaths.of(store), wait=None)
+    return rows / spent
+
+
+def _call(random: Random, start: datetime, number: int) -> ToolCall:
+    failed = random.random() < 0.1
+    return ToolCall(
+        tool=f"tool_{number % 12}",
+        call_id=f"call_{number - number % 5 // 4}",
+        attempt=1 + (number % 5 == 4),
+        trace_id=f"{random.getrandbits(128):032x}",
+        span_id=f"{random.getrandbits(64):016x}",
+        started_at=start + timedelta(milliseconds=number * 40),
+        duration_ms=random.lognormvariate(3, 1),
+        status="error" if failed else "success",
+        code=random.choice(("TIMEOUT", "NOT_FOUND", "RATE_LIMIT")) if failed else None,
+        error_message=f"no answer from host {number}" if failed else None,
+        confidence=random.random(),
+        arguments=Json('{"query":"how to open a file","limit":5}'),
+        result=Json('{"rows":[{"id":1,"title":"open"}],"total":1}'),
+        conversation_id=f"conversation_{number // 40}",
+    )
+
+
+def answers(store: Path, rounds: int) -> dict[str, float]:
+    """Milliseconds to open the store and answer, each."""
+    times: dict[str, float] = {}
+    for name in QUERIES:
+        runs = []
+        for _ in range(rounds):
+            before = perf_counter()
+            tt.query(name, store=store).fetchall()
+            runs.append((perf_counter() - before) * 1e3)
+        times[name] = statistics.median(runs)
+    return times
+
+
+def import_ratio(rounds: int) -> tuple[float, float]:
+    """Milliseconds to import what tooltrace stands on, and to import tooltrace."""
+    base = "import opentelemetry.sdk.trace, opentelemetry.sdk.metrics, pydantic, structlog"
+    return _import_ms(base, rounds), _import_ms("import tooltrace", rounds)
+
+
+def _import_ms(code: str, rounds: int) -> float:
+    script = f"import time; t = time.perf_counter(); {code}; print((time.perf_counter() - t) * 1e3)"
+    runs = [
+        float(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=os.environ).stdout)
+        for _ in range(rounds)
+    ]
+    return statistics.median(runs)

@@ -1,0 +1,34 @@
+"""Put a named question to the engine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tooltrace.queries.catalogue import find
+from tooltrace.queries.query import By
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+
+def run(con: DuckDBPyConnection, name: str, *, by: By | None = None, **params: Any) -> DuckDBPyRelation:
+    """The answer to the query ``name`` on ``con``, where the tables are.
+
+    Raises UnknownQuery and BadParameter before anything is asked.
+    """
+    query = find(name)
+    return con.sql(query.render(by), params=query.bind(**params))
+
+
+def ask(store: str | os.PathLike[str], name: str, *, by: By | None = None, **params: Any) -> DuckDBPyRelation:
+    """The answer to the query ``name`` from ``store``, already read: no lease is held any more.
+
+    Raises UnknownQuery, BadParameter, StoreMissing, StoreLocked.
+    """
+    query = find(name)
+    sql, bound = query.render(by), query.bind(**params)
+    from tooltrace.store.lease import reading, settle
+
+    with reading(store) as con:
+        return settle(con, sql, bound)

@@ -1,0 +1,45 @@
+-- How long do tools take?
+--
+-- Time in the tool alone: neither the wait for a person nor the time that a consumer held a stream. Attempts that
+-- finished, successes and failures alike (see by status); one that was cut short has no duration of its own.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+--   min_n  integer = 20      a group of fewer attempts is marked too_few
+-- columns:
+--   n                   count  finished attempts with a duration
+--   p50                 ms     median
+--   p90                 ms     nine of ten took no longer
+--   p95                 ms     95th percentile
+--   p99                 ms     99th percentile: the maximum in all but name below n = 100
+--   max                 ms     the longest
+--   streams             aside  of n, those that gave a first item
+--   time_to_first_item  ms     median over those
+--   left_out            aside  attempts that did not finish, or have no duration
+--   too_few             mark   n < min_n
+-- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7)
+WITH seen AS (
+    SELECT *, status IS NOT NULL AND ending IN ('returned', 'raised') AND duration_ms IS NOT NULL AS timed
+    FROM tool_calls
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+)
+SELECT
+    /* by */ tool, /* end by */
+    count(*) FILTER (WHERE timed) AS n,
+    quantile_cont(duration_ms, 0.5) FILTER (WHERE timed) AS p50,
+    quantile_cont(duration_ms, 0.9) FILTER (WHERE timed) AS p90,
+    quantile_cont(duration_ms, 0.95) FILTER (WHERE timed) AS p95,
+    quantile_cont(duration_ms, 0.99) FILTER (WHERE timed) AS p99,
+    max(duration_ms) FILTER (WHERE timed) AS max,
+    count(first_item_ms) FILTER (WHERE timed) AS streams,
+    quantile_cont(first_item_ms, 0.5) FILTER (WHERE timed) AS time_to_first_item,
+    count(*) FILTER (WHERE NOT timed) AS left_out,
+    count(*) FILTER (WHERE timed) < $min_n AS too_few
+FROM seen
+GROUP BY ALL
+ORDER BY p95 DESC NULLS LAST, /* by names */ tool, /* end by */ n

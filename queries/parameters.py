@@ -1,0 +1,93 @@
+"""What a query can be given, and how a value that a person wrote becomes one that is bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from tooltrace.errors import BadParameter
+
+Bound = str | int | datetime | None
+"""What is handed to the engine. Times are naive UTC, as the column ``started_at`` is."""
+
+_SPAN = re.compile(r"(\d+)\s*([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a query, as its heading states it."""
+
+    name: str
+    type: str
+    """``timestamp``, ``text`` or ``integer``."""
+    meaning: str
+    default: Bound = None
+    required: bool = False
+
+    def bind(self, value: object, now: datetime) -> Bound:
+        """``value`` as it is bound; the default for None. Spans count back from ``now`` (aware).
+
+        Raises BadParameter, naming the parameter and what it takes.
+        """
+        if value is None:
+            if self.required:
+                raise BadParameter(f"{self.name} is missing; it takes {TAKES[self.type]}; nothing was asked")
+            return self.default
+        try:
+            return _READERS[self.type](value, now)
+        except (ValueError, TypeError, OverflowError):
+            shown = repr(value)[:80]
+            raise BadParameter(
+                f"{self.name} takes {TAKES[self.type]}, got {shown}; nothing was asked"
+            ) from None
+
+
+def _timestamp(value: object, now: datetime) -> datetime:
+    if isinstance(value, str):
+        span = _SPAN.fullmatch(value.strip().lower())
+        value = (
+            timedelta(**{_UNITS[span[2]]: int(span[1])}) if span else datetime.fromisoformat(value.strip())
+        )
+    if isinstance(value, timedelta):
+        if value < timedelta(0):
+            raise ValueError(value)
+        value = now - value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if not isinstance(value, datetime):
+        raise TypeError(value)
+    return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+
+
+def _text(value: object, _now: datetime) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    value.encode()  # a lone surrogate is no text that the engine takes
+    return value
+
+
+def _integer(value: object, _now: datetime) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise TypeError(value)
+    number = int(value)
+    if not 0 <= number <= _LARGEST:
+        raise ValueError(value)
+    return number
+
+
+TAKES = {
+    "timestamp": "a span back from now (30m, 24h, 7d, 2w), a date or a time in ISO form (UTC unless it says)",
+    "text": "text",
+    "integer": "a whole number, 0 or more",
+}
+"""What each type of parameter takes, in words."""
+
+_READERS: dict[str, Callable[[object, datetime], Bound]] = {
+    "timestamp": _timestamp,
+    "text": _text,
+    "integer": _integer,
+}

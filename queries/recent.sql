@@ -1,0 +1,50 @@
+-- What happened last?
+--
+-- One row for each attempt, the one that ended last first. The window is over the time of the end, since an attempt
+-- is recorded when it ends: what is new is found, however long it ran.
+--
+-- parameters:
+--   since   timestamp = NULL  attempts that ended at this time or later
+--   until   timestamp = NULL  attempts that ended before this time
+--   tool    text = NULL       this tool only
+--   status  text = NULL       this status only: success, partial or error
+--   limit   integer = 20      at most so many rows
+-- columns:
+--   ended_at      time   start, and the time in the tool and in its consumer
+--   tool          text   name of the tool
+--   status        text   what the tool reported; NULL where it reported nothing
+--   ending        text   how the attempt ended
+--   code          text   the tool's code
+--   duration_ms   ms     time in the tool
+--   attempt       count  1 for the first execution of the call
+--   call_id       text   the call
+--   message       text   the error's message
+--   conversation  text   conversation of the call
+--   agent         text   agent that called
+--   span_id       text   the attempt
+WITH ended AS (
+    SELECT *,
+        started_at + CAST(round(1000 * (coalesce(duration_ms, 0) + coalesce(consumer_ms, 0))) AS BIGINT)
+            * INTERVAL 1 MICROSECOND AS ended_at
+    FROM tool_calls
+    WHERE ($tool IS NULL OR tool = $tool)
+      AND ($status IS NULL OR status = $status)
+)
+SELECT
+    ended_at,
+    tool,
+    status,
+    ending,
+    code,
+    duration_ms,
+    attempt,
+    call_id,
+    error_message AS message,
+    conversation_id AS conversation,
+    agent,
+    span_id
+FROM ended
+WHERE ($since IS NULL OR ended_at >= $since)
+  AND ($until IS NULL OR ended_at < $until)
+ORDER BY ended_at DESC, span_id
+LIMIT $limit

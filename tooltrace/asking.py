@@ -1,0 +1,45 @@
+"""Ask the store. DuckDB is loaded with the first question."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tooltrace import runtime
+from tooltrace.settings import default_store
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+
+def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManager[DuckDBPyConnection]:
+    """A read-only lease on the store: ``with tt.connect() as db: db.sql("SELECT …")``.
+
+    The tables are those of the README: tool_calls, calls, outcomes, gates, sources, losses. The calls of this
+    process that have ended are there. ``store``: another store than the configured one.
+    Raises StoreError (missing, locked by a foreign program, damaged).
+    """
+    from tooltrace.store.lease import reading  # noqa: PLC0415 - loads DuckDB
+
+    runtime.flush()
+    return reading(_store(store))
+
+
+def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> DuckDBPyRelation:
+    """The answer to a named query, already read: ``.df()``, ``.pl()``, ``.arrow()``, ``.fetchall()``.
+
+    ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and what the query takes besides.
+    Raises UnknownQuery, BadParameter, StoreError.
+    """
+    from tooltrace.queries import ask  # noqa: PLC0415 - loads DuckDB
+
+    runtime.flush()
+    return ask(_store(store), name, **parameters)
+
+
+def _store(store: str | os.PathLike[str] | None) -> Path:
+    if store is not None:
+        return Path(store).absolute()
+    return runtime.configured_store() or default_store()

@@ -1,0 +1,190 @@
+"""Make the record of an ended attempt: normalized, redacted and bounded."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from tooltrace.attempt import UNSET, Attempt, usable_confidence
+from tooltrace.capture import snapshot
+from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
+from tooltrace.otel import attributes as names
+from tooltrace.record import ToolCall
+from tooltrace.sieve import Sieve
+from tooltrace.version import __version__
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CALLS_OWN = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
+"""Attributes that a tool may set on its span to say what the record has a field for."""
+
+
+def to_call(attempt: Attempt) -> ToolCall:
+    """The record of ``attempt``, which has ended."""
+    span, spec, settings = attempt.span, attempt.spec, attempt.settings
+    span_id = f"{span.span_id:016x}"
+    parent, context = span.parent, attempt.context
+    fields, sieve = _outcome(attempt)
+    fields |= {
+        "tool": spec.name,
+        "tool_version": spec.version,
+        "tool_type": spec.tool_type,
+        "tool_description": spec.description,
+        "call_id": attempt.call_id or span_id,
+        "attempt": attempt.number,
+        "trace_id": f"{span.trace_id:032x}",
+        "span_id": span_id,
+        "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
+        "conversation_id": context.conversation_id,
+        "agent": context.agent,
+        "started_at": _EPOCH + timedelta(microseconds=span.started_ns // 1000),
+        "duration_ms": _ms(attempt.duration_ns),
+        "ending": attempt.ending,
+        "service": settings.service_name,
+        "host": settings.host,
+        "pid": os.getpid(),
+        "recorder_version": __version__,
+    }
+    if attempt.items is not None:
+        fields |= {"first_item_ms": _ms(attempt.first_item_ns), "consumer_ms": _ms(attempt.consumer_ns)}
+    if span.own or context.attributes:
+        _own_attributes(attempt, sieve, fields)
+    if sieve.redacted:
+        fields["redacted"] = True
+    if sieve.sizes:
+        fields |= {"truncated": True, "full_sizes": orjson.dumps(sieve.sizes).decode()}
+    return ToolCall.of(fields)
+
+
+def _outcome(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
+    """What the tool reported, as fields of the record."""
+    if attempt.error is not None:
+        return _from_exception(attempt)
+    if attempt.response is not None:
+        return _from_response(attempt)
+    return _from_plain(attempt)
+
+
+def _sieve(attempt: Attempt, *texts: str | None) -> Sieve:
+    """A sieve that knows whether there is anything to redact in ``texts``, the arguments and the attributes."""
+    settings, spec = attempt.settings, attempt.spec
+    redactions = (settings.redaction,) if spec.redact is None else (settings.redaction, spec.redact)
+    known = [text for text in texts if text]
+    if type(attempt.arguments) is bytes:
+        known.append(attempt.arguments.decode())
+    if attempt.span.own or attempt.context.attributes:
+        known.append(str(attempt.span.own))
+        known.append(str(attempt.context.attributes))
+    clean = not known or (settings.redaction.clean(*known) and (spec.redact is None or spec.redact.clean(*known)))
+    return Sieve(redactions, settings.field_limit, clean)
+
+
+def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
+    error = attempt.error
+    assert error is not None
+    value = attempt.value.decode() if type(attempt.value) is bytes else None
+    sieve = _sieve(attempt, error.message, value)
+    fields: dict[str, Any] = {"error_message": sieve.text("error_message", error.message or None)}
+    if attempt.ending != "abandoned":
+        fields["error_type"] = error.type
+    if attempt.ending == "raised":
+        fields |= {"status": "error", "code": error.code, "retryable": error.retryable}
+        fields |= {"rule": EXCEPTION, "rule_grade": "certain"}
+    if attempt.value is not UNSET:
+        fields["result"] = sieve.json("result", attempt.value)
+    _stream(attempt, sieve, fields)
+    _arguments(attempt, sieve, fields)
+    return fields, sieve
+
+
+def _from_plain(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
+    value = attempt.value
+    text = value if type(value) is str else attempt.text
+    sieve = _sieve(attempt, text if type(value) is not bytes else value.decode())
+    fields: dict[str, Any] = {"text": sieve.text("text", text)}
+    if attempt.ending == "returned" and value is not UNSET:
+        fields |= {"status": "success", "rule": NONE if value is None else PLAIN, "rule_grade": "certain"}
+    if value is not UNSET and value is not None and attempt.full:
+        fields["result"] = sieve.json("result", value)
+    _claims(attempt, sieve, fields)
+    _stream(attempt, sieve, fields)
+    _arguments(attempt, sieve, fields)
+    return fields, sieve
+
+
+def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
+    response = attempt.response
+    assert response is not None
+    full = attempt.full
+    data, stats, context, signals = attempt.response_parts or (None, None, None, None)
+    error = response.error_info
+    words = (response.text, response.explanation, response.reason, *map(str, (*response.sources, error or "")))
+    parts = (part.decode() for part in (data, stats, context, signals) if type(part) is bytes)
+    sieve = _sieve(attempt, *words, *parts, data if type(data) is str else None)
+    fields: dict[str, Any] = {
+        "status": response.status,
+        "code": response.code,
+        "confidence": response.confidence,
+        "next_action": response.next_action,
+        "cached": response.meta.cached,
+        "rule": response.meta.rule or TOOL_RESPONSE,
+        "rule_grade": response.meta.rule_grade or "certain",
+        "error_message": sieve.text("error_message", error.message if error else response.reason),
+    }
+    if error is not None:
+        fields |= {"error_type": error.type, "retryable": error.retryable}
+        fields["suggestion"] = sieve.text("suggestion", error.suggestion)
+        fields["user_message"] = sieve.text("user_message", error.user_message)
+    if full:
+        fields["text"] = sieve.text("text", response.text or None)
+        fields["explanation"] = sieve.text("explanation", response.explanation)
+        for name, part in (("result", data), ("stats", stats), ("context", context), ("signals", signals)):
+            if part is not None:
+                fields[name] = sieve.json(name, part)
+    _claims(attempt, sieve, fields)
+    _arguments(attempt, sieve, fields)
+    return fields, sieve
+
+
+def _claims(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
+    """Confidence and sources: the response's own, else what the decorator was told to read."""
+    if fields.get("confidence") is None and attempt.confidence is not None:
+        fields["confidence"] = usable_confidence(attempt.confidence)
+        if fields["confidence"] is None:
+            fields["flags"] = orjson.dumps(["confidence_out_of_range"]).decode()
+    sources = (attempt.response.sources if attempt.response else ()) or attempt.sources
+    if sources and attempt.full:
+        rows = [source.model_dump(exclude_none=True) for source in sources]
+        fields["sources"] = sieve.json("sources", orjson.dumps(rows))
+
+
+def _stream(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
+    """How many items a stream gave, and its true size where not all were kept."""
+    if attempt.items is None:
+        return
+    fields["stats"] = orjson.dumps({"items": attempt.items}).decode()
+    if attempt.stream_size > sieve.limit:
+        sieve.sizes["result"] = attempt.stream_size
+
+
+def _arguments(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
+    if attempt.arguments is not None and attempt.full:
+        fields["arguments"] = sieve.json("arguments", attempt.arguments)
+
+
+def _own_attributes(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
+    """What the surroundings and the tool itself said about the call."""
+    said = {**(attempt.context.attributes or {}), **(attempt.span.own or {})}
+    for key in list(said):
+        if key in names.RESERVED:
+            value = said.pop(key)
+            if key in _CALLS_OWN and isinstance(value, str):
+                fields[_CALLS_OWN[key]] = value
+    if said:
+        fields["attributes"] = sieve.json("attributes", snapshot(said))
+
+
+def _ms(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e6

@@ -1,0 +1,97 @@
+"""One attempt while it runs: what was asked, and what came of it, held until the record is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from contextvars import Context as ContextVars
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from tooltrace.capture import Snapshot, snapshot
+from tooltrace.surroundings import CallContext
+from tooltrace.normalize.exceptions import SeenException
+from tooltrace.otel.span import ToolSpan
+from tooltrace.record import ToolCall
+from tooltrace.response import Source, ToolResponse
+from tooltrace.spec import ToolSpec
+
+if TYPE_CHECKING:
+    from tooltrace.settings import Settings
+
+UNSET: Any = object()
+
+
+class Attempt:
+    """Filled in the calling thread, read by whoever makes the record.
+
+    What most attempts leave as it is stands on the class: an instance holds only what differs.
+    """
+
+    call_id: str | None = None
+    number: int = 1
+    arguments: Snapshot = None
+    ending: str = "returned"
+    value: Any = UNSET
+    """A plain result's snapshot."""
+    text: str | None = None
+    """A stream's items, where all are text."""
+    items: int | None = None
+    """How many items a stream gave."""
+    stream_size: int = 0
+    """How much a stream gave, kept or not."""
+    response: ToolResponse | None = None
+    response_parts: tuple[Snapshot, ...] = ()
+    """Snapshots of what can change inside a response: data, stats, context, signals."""
+    error: SeenException | None = None
+    confidence: Any = None
+    sources: tuple[Source, ...] | None = None
+    first_item_ns: int | None = None
+    consumer_ns: int | None = None
+    duration_ns: int | None = None
+    surroundings: ContextVars | None = None
+    """The caller's context variables, for a log line with what the application bound there."""
+    written: bool = False
+    """True once the journal has the record."""
+
+    def __init__(self, spec: ToolSpec, settings: Settings, span: ToolSpan, context: CallContext) -> None:
+        self.spec = spec
+        self.settings = settings
+        self.span = span
+        self.context = context
+        self.full = (spec.capture or settings.capture) == "full"
+        """Whether arguments and results are recorded."""
+        self.started = perf_counter_ns()
+
+    def record(self) -> ToolCall:
+        """The record, once the attempt has ended; made on first asking, by whichever thread asks."""
+        call = self.span.call
+        assert call is not None
+        return call
+
+    def take(self, result: Any) -> None:
+        """Hold a tool's result as it is now."""
+        if isinstance(result, ToolResponse):
+            self.response = result
+            if self.full:
+                parts = (result.data, result.stats, result.context, result.signals)
+                self.response_parts = tuple(map(snapshot, parts))
+        else:
+            self.value = snapshot(result) if self.full else None
+        self.claim(result)
+
+    def claim(self, result: Any) -> None:
+        """Confidence and sources, as the decorator was told to read them from ``result``."""
+        spec = self.spec
+        if spec.confidence is not None:
+            self.confidence = spec.confidence(result) if callable(spec.confidence) else spec.confidence
+        if spec.sources is not None:
+            found: Iterable[Source] = spec.sources(result) if callable(spec.sources) else spec.sources
+            self.sources = tuple(found)
+
+
+def usable_confidence(value: Any) -> float | None:
+    """``value`` where it is a confidence, else None: NaN, infinities and what lies outside [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and 0.0 <= value <= 1.0 else None

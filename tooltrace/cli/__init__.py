@@ -1,0 +1,39 @@
+"""The command ``tooltrace``: one file here for each of its commands.
+
+Exit codes: 0 answered (nothing to show is an answer), 1 it could not be done (no store, a locked or damaged one,
+wrong SQL, an unknown call), 2 the command or a parameter was wrong. What was asked for goes to standard output,
+what is said about it to standard error.
+"""
+
+from __future__ import annotations
+
+import click
+
+from tooltrace.cli.doctor import doctor
+from tooltrace.cli.group import Group, soften
+from tooltrace.cli.query import query
+from tooltrace.cli.show import show
+from tooltrace.cli.sql import sql
+from tooltrace.cli.tail import tail
+from tooltrace.version import __version__
+
+__all__ = ["cli", "main"]
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tooltrace")
+def cli() -> None:
+    """The flight recorder for the tools of an LLM agent: ask what was recorded.
+
+    Exit codes: 0 answered, 1 could not be done, 2 wrong usage.
+    """
+
+
+for _command in (query, sql, tail, show, doctor):
+    cli.add_command(_command)
+
+
+def main() -> None:
+    """Entry point of the command."""
+    soften()
+    cli(prog_name="tooltrace")

@@ -1,0 +1,6 @@
+"""``python -m tooltrace.cli``."""
+
+from tooltrace.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""``tooltrace query``: a named question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tooltrace.cli.options import FORMATS, format_option, store_option
+
+
+@click.command(short_help="Put a named question, or list them.")
+@click.argument("name", required=False)
+@click.option(
+    "--by",
+    help="Group by these, with commas: tool, version, code, agent, …, attributes.NAME; none for one row.",
+)
+@click.option("--since", help="From then on: 30m, 24h, 7d, or a date or time in ISO form.")
+@click.option("--until", help="Before then; as --since.")
+@click.option("--tool", help="This tool only.")
+@click.option("--min-n", type=click.IntRange(min=0), help="How many are too few to tell.")
+@click.option(
+    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query."
+)
+@click.option("--explain", is_flag=True, help="Print the SQL with its comment, and ask nothing.")
+@format_option(*FORMATS)
+@store_option
+def query(
+    name: str | None,
+    by: str | None,
+    params: tuple[str, ...],
+    explain: bool,
+    form: str,
+    store: Path,
+    **common: Any,
+) -> None:
+    """Put a named question to the store. Without NAME: list the questions."""
+    if name is None:
+        from tooltrace.cli.formats import write
+
+        write(_listed(), form)
+        return
+    from tooltrace.queries import find
+
+    groups = None if by is None else _groups(by)
+    given = {**{key: value for key, value in common.items() if value is not None}, **_named(params)}
+    asked = find(name)
+    if explain:
+        from tooltrace.cli.text import clean
+
+        click.echo(clean(asked.render(groups), lines=True), nl=False)
+        return
+    _answer(name, groups, given, form, store)
+
+
+def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, store: Path) -> None:
+    from tooltrace.cli.answer import Answer, read
+    from tooltrace.cli.formats import write
+    from tooltrace.errors import StoreMissing
+    from tooltrace.queries import Column, ask, find
+
+    asked = find(name)
+    groups = asked.groups(by)
+    asked.bind(**given)
+    try:
+        answer = read(ask(store, name, by=by, **given), asked.heading.columns, len(groups))
+    except StoreMissing:
+        named = tuple(Column(name=group, unit="text", meaning="") for group in groups)
+        write(Answer((*named, *asked.heading.columns), (), len(groups)), form)
+        raise
+    write(answer, form)
+    if not answer.rows:
+        click.echo(_nothing(given, store), err=True)
+
+
+def _listed() -> Any:
+    from tooltrace.cli.answer import Answer
+    from tooltrace.queries import Column, catalogue
+
+    columns = (
+        Column(name="query", unit="text", meaning=""),
+        Column(name="question", unit="text", meaning=""),
+    )
+    return Answer(columns, [(name, query.question) for name, query in catalogue().items()])
+
+
+def _groups(by: str) -> list[str]:
+    names = [part.strip() for part in by.split(",") if part.strip()]
+    return [] if names == ["none"] else names
+
+
+def _named(params: tuple[str, ...]) -> dict[str, str]:
+    for param in params:
+        if "=" not in param:
+            raise click.BadParameter(f"takes NAME=VALUE, got {param!r}", param_hint="--param")
+    return {name.strip(): value for name, _, value in (param.partition("=") for param in params)}
+
+
+def _nothing(given: dict[str, Any], store: Path) -> str:
+    from tooltrace.cli.text import clean
+
+    asked = ", ".join(f"{name} {value}" for name, value in given.items())
+    return clean(
+        f"Nothing in {store} answers that{f' ({asked})' if asked else ': no call is recorded there yet'}."
+    )

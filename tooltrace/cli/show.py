@@ -1,0 +1,93 @@
+"""``tooltrace show``: every attempt of one call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tooltrace.cli.options import format_option, store_option
+
+if TYPE_CHECKING:
+    from tooltrace.cli.answer import Answer
+
+_CALLS = 5
+
+
+@click.command(short_help="Show every attempt of a call.")
+@click.argument("call_id")
+@click.option("--full", is_flag=True, help="Do not fold long texts and JSON.")
+@format_option("table", "json")
+@store_option
+def show(call_id: str, full: bool, form: str, store: Path) -> None:
+    """Show every attempt of a call: timing, arguments, result, error, sources, signals, outcomes.
+
+    CALL_ID may also be a span id, or the beginning of either where it names one call only.
+    """
+    from tooltrace.cli.formats import write
+
+    answer = _asked(call_id, store)
+    if not answer.rows:
+        raise _unknown(call_id, store)
+    rows = [dict(zip((column.name for column in answer.columns), row, strict=True)) for row in answer.rows]
+    if rows[0]["match"] == "prefix" and rows[0]["named"] > 1:
+        raise _ambiguous(call_id, rows)
+    if form == "json":
+        write(answer, "json")
+    else:
+        _print(rows, store, full=full)
+    if rows[0]["named"] > _CALLS:
+        click.echo(
+            f"The newest {_CALLS} of {rows[0]['named']} calls with that id; a span id names one of them.",
+            err=True,
+        )
+
+
+def _asked(call_id: str, store: Path) -> Answer:
+    from tooltrace.cli.answer import read
+    from tooltrace.queries import ask, find
+
+    return read(ask(store, "call", id=call_id, limit=_CALLS), find("call").heading.columns)
+
+
+def _print(rows: list[dict[str, Any]], store: Path, *, full: bool) -> None:
+    from itertools import groupby
+
+    from tooltrace.cli.card import card
+    from tooltrace.cli.table import console
+
+    out = console()
+    labels = _labels(rows[0]["call_id"], store)
+    for _, attempts in groupby(rows, key=lambda row: row["place"]):
+        for line in card(list(attempts), labels, full=full):
+            out.print(line, soft_wrap=True)
+
+
+def _labels(call_id: str, store: Path) -> list[dict[str, Any]]:
+    from tooltrace.queries import ask
+
+    answer = ask(store, "labels", call_id=call_id)
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+
+
+def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
+    from tooltrace.errors import QueryError
+
+    names = dict.fromkeys(f"{row['call_id']} ({row['tool']})" for row in rows)
+    more = ", …" if rows[0]["named"] > len(names) else ""
+    return QueryError(
+        f"{call_id!r} begins the ids of {rows[0]['named']} calls: {', '.join(names)}{more}; give more of it"
+    )
+
+
+def _unknown(call_id: str, store: Path) -> Exception:
+    import difflib
+
+    from tooltrace.errors import QueryError
+    from tooltrace.queries import ask
+
+    recent = ask(store, "recent", limit=500).project("call_id").fetchall()
+    near = difflib.get_close_matches(call_id, [row[0] for row in recent], 1)
+    hint = f"did you mean {near[0]!r}?" if near else "tooltrace query recent lists the last ones"
+    return QueryError(f"no call or span in {store} has an id that begins with {call_id!r}; {hint}")

@@ -1,0 +1,107 @@
+"""Answers for people: a table with units, percentages and intervals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from tooltrace.cli.answer import Answer, plain
+from tooltrace.cli.text import clean
+from tooltrace.queries import Column
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDE = 10_000
+_LONGEST = 200
+_NUMBERS = ("count", "aside", "share", "ratio", "ms", "number")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where a person reads. Colours on a terminal only; nothing in a text is read as markup."""
+    from rich.console import Console
+
+    file = sys.stderr if stderr else sys.stdout
+    width = None if file.isatty() or "COLUMNS" in os.environ else _WIDE
+    return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+
+
+def write_table(answer: Answer) -> None:
+    """Print ``answer``. Beside-counts that are 0 and texts that are unknown throughout are left out."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = [index for index in range(len(answer.columns)) if _worth(answer, index)]
+    for index in shown:
+        unit = answer.columns[index].unit
+        table.add_column(Text(_title(answer.columns[index])), justify="right" if unit in _NUMBERS else "left")
+    for row in answer.rows:
+        table.add_row(*(Text(_shown(answer, row, index)) for index in shown))
+    console().print(table)
+
+
+def person(value: Any, unit: str = "") -> str:
+    """``value`` as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return ("yes" if value else "") if unit == "mark" else ("yes" if value else "no")
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, int | float) and unit:
+        return _number(value, unit)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int | date):
+        return str(value)
+    text = clean(value if isinstance(value, str) else str(plain(value)))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _number(value: float, unit: str) -> str:
+    if unit == "share":
+        return f"{100 * value:.1f} %"
+    if unit == "ratio":
+        return f"{value:.2f}"
+    if unit == "ms":
+        return (
+            f"{value:,.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+        )
+    if isinstance(value, int) and unit in ("count", "aside"):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _shown(answer: Answer, row: tuple[Any, ...], index: int) -> str:
+    column = answer.columns[index]
+    text = person(row[index], column.unit)
+    ends = {end.end_of: row[at] for at, end in enumerate(answer.columns) if end.end_of}
+    low, high = ends.get(("low", column.name)), ends.get(("high", column.name))
+    if low is None or high is None or row[index] is None:
+        return text
+    if column.unit == "share":
+        return f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{text} [{person(low, column.unit)}, {person(high, column.unit)}]"
+
+
+def _title(column: Column) -> str:
+    name = clean(column.name)
+    name = name if name.startswith("attributes.") else name.replace("_", " ") if column.meaning else name
+    if column.unit == "ms" and not name.endswith(" ms"):
+        return f"{name} ms"
+    return f"{name} (UTC)" if column.unit == "time" else name
+
+
+def _worth(answer: Answer, index: int) -> bool:
+    column = answer.columns[index]
+    if column.end_of:
+        return False
+    if index < answer.groups or not column.meaning or not answer.rows:
+        return True
+    if column.unit in ("aside", "mark"):
+        return any(row[index] for row in answer.rows)
+    return column.unit not in ("text", "json") or any(row[index] is not None for row in answer.rows)

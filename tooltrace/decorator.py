@@ -1,0 +1,191 @@
+"""``trace_tool``: every call of a function becomes a record, and the function does not notice.
+
+What kind of callable it is, its signature and its name are settled at decoration. The kinds are
+written out below, one wrapper each.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, ParamSpec, TypeVar, overload
+
+from tooltrace import streams
+from tooltrace.errors import ConfigError
+from tooltrace.otel.internals import detach
+from tooltrace.recorder import enter
+from tooltrace.redaction import Redact, Redaction
+from tooltrace.response import Source
+from tooltrace.runtime import active
+from tooltrace.streams import BlankTape, Tape
+from tooltrace.spec import Capture, ReadConfidence, ToolSpec, describe, named_spec, positional_parameters
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_STREAMS = frozenset({CoroutineType, GeneratorType, AsyncGeneratorType})
+
+
+@overload
+def trace_tool(tool: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def trace_tool(tool: classmethod[T, P, R], /) -> classmethod[T, P, R]: ...
+@overload
+def trace_tool(tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
+@overload
+def trace_tool(
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    description: str | None = None,
+    tool_type: str = "function",
+    capture: Capture | None = None,
+    redact: Redaction | Redact | Iterable[str] | None = None,
+    confidence: ReadConfidence | None = None,
+    sources: Iterable[Source] | Callable[[Any], Iterable[Source]] | None = None,
+    retryable: type[BaseException] | Iterable[type[BaseException]] = (),
+) -> _Decorator: ...
+def trace_tool(tool: Any = None, /, **options: Any) -> Any:
+    """Record every call of ``tool``. Bare, or with options.
+
+    Functions, coroutines, generators, async generators, methods, class and static methods, callable
+    objects and partials; above or below other decorators. The tool returns the same object and raises
+    the same exception as before.
+
+    ``name``: the tool's name, else the function's. ``version``. ``description``: else the docstring's
+    first paragraph. ``tool_type``: ``function``, ``extension`` or ``datastore``. ``capture="metadata"``:
+    neither arguments nor results. ``redact``: a Redaction, a callable ``(field, value) -> value`` or key
+    names, applied after the configured redaction. ``confidence``, ``sources``: the tool's own, or how to
+    read them from a result. ``retryable``: exceptions after which the same call may succeed.
+    """
+    decorator = _Decorator(options)
+    return decorator if tool is None else decorator(tool)
+
+
+class _Decorator:
+    """``trace_tool`` with its options, waiting for the tool."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+
+    @overload
+    def __call__(self, tool: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def __call__(self, tool: classmethod[T, P, R], /) -> classmethod[T, P, R]: ...
+    @overload
+    def __call__(self, tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
+    def __call__(self, tool: Any, /) -> Any:
+        if isinstance(tool, classmethod | staticmethod):
+            return type(tool)(self(tool.__func__))
+        if isinstance(tool, type) or not callable(tool):
+            raise ConfigError(f"trace_tool() decorates a function or another callable, not {tool!r}; decorate its methods")
+        return _wrap(tool, spec_of(tool, **self._options))
+
+
+def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any) -> ToolSpec:
+    """What is known of ``tool`` before any call."""
+    parameters, skip, rest = positional_parameters(tool)
+    options.setdefault("description", describe(_code_of(tool)))
+    return named_spec(name or _name_of(tool), parameters=parameters, skip=skip, rest=rest, **options)
+
+
+def _code_of(tool: Any) -> Any:
+    """The function that holds the code: behind partials, and behind a callable object's ``__call__``."""
+    while isinstance(tool, functools.partial):
+        tool = tool.func
+    return tool if inspect.isroutine(tool) else type(tool).__call__
+
+
+def _name_of(tool: Any) -> str:
+    while isinstance(tool, functools.partial):
+        tool = tool.func
+    return getattr(tool, "__name__", None) or type(tool).__name__
+
+
+def _wrap(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
+    code = _code_of(tool)
+    if inspect.iscoroutinefunction(code):
+        wrapper: Callable[..., Any] = _coroutine(tool, spec)
+    elif inspect.isasyncgenfunction(code):
+        wrapper = streams.async_generator_function(_stream(tool, spec))
+    elif inspect.isgeneratorfunction(code):
+        wrapper = streams.generator_function(_stream(tool, spec))
+    else:
+        wrapper = _function(tool, spec)
+    functools.update_wrapper(wrapper, tool)
+    wrapper.__tooltrace__ = spec  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        attempt = recorder.begin(spec, spec.arguments(args, kwargs))
+        if attempt is None:
+            return tool(*args, **kwargs)
+        token = enter(attempt)
+        try:
+            result = tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            recorder.raised(attempt, error)
+            raise
+        detach(token)
+        if type(result) in _STREAMS:  # a decorator between us and the tool hid what it is
+            return _follow(result, recorder, attempt)
+        recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _coroutine(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        attempt = recorder.begin(spec, spec.arguments(args, kwargs))
+        if attempt is None:
+            return await tool(*args, **kwargs)
+        token = enter(attempt)
+        try:
+            result = await tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            recorder.raised(attempt, error)
+            raise
+        detach(token)
+        recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any, Tape]]:
+    """Begin the attempt and open the stream, when its consumer first asks it for an item."""
+
+    def begin(*args: Any, **kwargs: Any) -> tuple[Any, Tape]:
+        recorder = active()
+        attempt = recorder.begin(spec, spec.arguments(args, kwargs))
+        if attempt is None:
+            return tool(*args, **kwargs), BlankTape()
+        try:
+            return tool(*args, **kwargs), Tape(recorder, attempt)
+        except BaseException as error:
+            recorder.raised(attempt, error)
+            raise
+
+    return begin
+
+
+def _follow(result: Any, recorder: Any, attempt: Any) -> Any:
+    kind = type(result)
+    if kind is CoroutineType:
+        followed: Any = streams.coroutine(result, recorder, attempt)
+    elif kind is GeneratorType:
+        followed = streams.generator_function(lambda: (result, Tape(recorder, attempt)))()
+    else:
+        followed = streams.async_generator_function(lambda: (result, Tape(recorder, attempt)))()
+    followed.__name__, followed.__qualname__ = result.__name__, result.__qualname__
+    return followed

@@ -1,0 +1,202 @@
+"""What the agents are going to ask for: drawn from a seed, whole before the first call is made."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+from tooltrace.demo.docs import words
+from tooltrace.demo.library import BAD_MODULE, LIBRARY_DB, LOCKED_FILE, NOTES_DB, STDLIB, Library
+
+Agent = Literal["reader", "librarian", "scout"]
+TASK_LENGTH = 6
+IMPATIENT_SECONDS = 0.1
+"""Less than a slow page takes."""
+API_KEY = "sk-demo-0123456789abcdefghij"
+
+
+class Wish(NamedTuple):
+    """Arguments for a tool, and what is known beside them."""
+
+    arguments: dict[str, Any]
+    truth: Any = None
+    """The right answer, where it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """One call that an agent is going to make."""
+
+    call_id: str
+    tool: str
+    wish: Wish
+    manner: str
+    """How the agent goes about it; empty for the plain way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One conversation: errands that an agent does one after another."""
+
+    conversation_id: str
+    agent: Agent
+    errands: tuple[Errand, ...]
+
+
+class Dice:
+    """Draws from the library, from one seed."""
+
+    def __init__(self, library: Library, seed: int) -> None:
+        self.random = Random(seed)  # noqa: S311 - the same seed must give the same plan
+        self._library = library
+        self._serial = 0
+
+    def module(self) -> str:
+        """Path of a module."""
+        return f"{STDLIB}/{self.random.choice(self._library.modules)}"
+
+    def folder(self) -> str:
+        """Path of a package."""
+        return f"{STDLIB}/{self.random.choice(self._library.folders)}"
+
+    def binary(self) -> str:
+        """Path of a file that is no text."""
+        return self._library.binary
+
+    def page(self) -> str:
+        """Name of a page, as nobody asked for it before."""
+        self._serial += 1
+        return f"{self.random.choice(self._library.modules).removesuffix('.py')}~{self._serial}"
+
+    def question(self) -> Wish:
+        """Words that somebody remembers of a docstring, one of them perhaps wrongly; the truth is its name."""
+        entries = self._library.docs.entries
+        entry, other = self.random.sample(entries, 2)
+        known = sorted(set(words(entry.doc)))
+        kept = self.random.sample(known, min(len(known), self.random.randint(2, 6)))
+        if self.random.random() < 0.4:
+            kept[-1:] = words(other.doc)[:1]
+        return Wish({"question": " ".join(kept)}, truth=entry.name)
+
+    def sum(self) -> Wish:
+        """An expression, and its value."""
+        a, b, c = (self.random.randint(1, 99) for _ in range(3))
+        text, truth = self.random.choice(
+            [(f"{a} + {b} * {c}", a + b * c), (f"({a} - {b}) / {c}", (a - b) / c), (f"{a} ** 2 % {c}", a**2 % c)]
+        )
+        return Wish({"expression": text}, truth=truth)
+
+    def square_of_negative(self) -> Wish:
+        """The expression that the evaluator gets wrong."""
+        a, b = self.random.randint(2, 20), self.random.randint(1, 99)
+        return Wish({"expression": f"-{a} ** 2 + {b}"}, truth=-(a**2) + b)
+
+
+class Case(NamedTuple):
+    """A kind of errand, and how often it comes up."""
+
+    agent: Agent
+    tool: str
+    weight: float
+    wish: Callable[[Dice], Wish]
+    manner: str = ""
+
+
+def _path(draw: Callable[[Dice], str]) -> Callable[[Dice], Wish]:
+    return lambda dice: Wish({"path": draw(dice)})
+
+
+def _says(expression: str) -> Callable[[Dice], Wish]:
+    return lambda _dice: Wish({"expression": expression})
+
+
+def _sql(sql: str, database: str = LIBRARY_DB) -> Callable[[Dice], Wish]:
+    return lambda dice: Wish({"sql": sql.format(module=dice.module().split("/")[1]), "database": database})
+
+
+def _page(kind: str, **more: Any) -> Callable[[Dice], Wish]:
+    return lambda dice: Wish({"path": f"/{kind}/{dice.page()}", **more})
+
+
+def _fetch(kind: str, **more: Any) -> Callable[[Dice], Wish]:
+    return _page(kind, api_key=API_KEY, **more)
+
+
+_HURRY = {"patience": IMPATIENT_SECONDS}
+
+CASES: tuple[Case, ...] = (
+    Case("reader", "read_file", 11, _path(Dice.module)),
+    Case("reader", "read_file", 1.5, _path(lambda dice: f"{dice.module()}.orig")),
+    Case("reader", "read_file", 0.8, _path(Dice.folder)),
+    Case("reader", "read_file", 0.6, _path(Dice.binary)),
+    Case("reader", "read_file", 0.4, _path(lambda _: LOCKED_FILE)),
+    Case("reader", "list_directory", 3, _path(Dice.folder)),
+    Case("reader", "list_directory", 0.4, _path(lambda dice: f"{dice.folder()}_old")),
+    Case("reader", "list_directory", 0.3, _path(Dice.module)),
+    Case("reader", "outline", 7, _path(Dice.module)),
+    Case("reader", "outline", 0.6, _path(lambda dice: f"{dice.folder()}/nothing.py")),
+    Case("reader", "outline", 0.5, _path(lambda _: BAD_MODULE)),
+    Case("reader", "outline", 0.3, _path(lambda _: "../../../etc/passwd")),
+    Case("reader", "read_lines", 3, _path(Dice.module)),
+    Case("reader", "read_lines", 2, _path(Dice.module), "drop"),
+    Case("reader", "read_lines", 0.3, _path(Dice.binary)),
+    Case("reader", "download", 4, _page("doc")),
+    Case("reader", "download", 0.7, _page("down/1")),
+    Case("reader", "download", 0.4, _page("missing")),
+    Case("reader", "download", 0.4, _page("slow", **_HURRY), "calm down"),
+    Case("reader", "download", 0.3, _page("garbled")),
+    Case("librarian", "search_docs", 24, Dice.question),
+    Case("librarian", "search_docs", 0.4, lambda _: Wish({"question": "qwertz zzyzx"})),
+    Case("librarian", "evaluate", 8, Dice.sum),
+    Case("librarian", "evaluate", 0.9, Dice.square_of_negative),
+    Case("librarian", "evaluate", 0.5, _says("17 / (4 - 4)")),
+    Case("librarian", "evaluate", 0.5, _says("17 +* 4")),
+    Case("librarian", "evaluate", 0.3, _says("__import__('os').getcwd()")),
+    Case("librarian", "evaluate", 0.2, _says("9 ** 9 ** 9")),
+    Case("librarian", "ask_database", 5, _sql("SELECT * FROM functions WHERE module = '{module}' LIMIT 20")),
+    Case("librarian", "ask_database", 1, _sql("SELECT name FROM functions ORDER BY name")),
+    Case("librarian", "ask_database", 0.6, _sql("SELECT * FROM packages")),
+    Case("librarian", "ask_database", 0.4, _sql("SELEKT name FROM modules")),
+    Case("librarian", "ask_database", 0.3, _sql("DELETE FROM functions")),
+    Case("librarian", "ask_database", 0.4, _sql("INSERT INTO notes VALUES ('{module}')", NOTES_DB), "queue"),
+    Case("scout", "fetch", 8, _fetch("doc")),
+    Case("scout", "fetch", 1, _fetch("missing")),
+    Case("scout", "fetch", 1.2, _fetch("limited/1")),
+    Case("scout", "fetch", 0.5, _fetch("limited/2")),
+    Case("scout", "fetch", 0.8, _fetch("down/1")),
+    Case("scout", "fetch", 0.5, _fetch("down/9")),
+    Case("scout", "fetch", 0.8, _fetch("slow", **_HURRY), "calm down"),
+    Case("scout", "fetch", 0.4, _fetch("held", **_HURRY)),
+    Case("scout", "fetch", 0.5, _fetch("held"), "change of mind"),
+    Case("scout", "follow", 2, lambda dice: Wish({"path": f"/lines/{dice.random.randint(5, 40)}"})),
+    Case("scout", "follow", 1, lambda dice: Wish({"path": f"/lines/{dice.random.randint(5, 40)}"}), "drop"),
+    Case("scout", "follow", 0.4, lambda dice: Wish({"path": f"/cut/{dice.random.randint(2, 9)}"})),
+)
+"""All that can come up, the plain ones and the sorry ones."""
+
+
+def plan(library: Library, calls: int, seed: int) -> list[Task]:
+    """``calls`` errands as tasks of the three agents: each case once, as far as ``calls`` goes, then as they fall.
+
+    The same library and seed give the same errands; the ids are new each time, as a model's are.
+    """
+    run = secrets.token_hex(3)
+    dice = Dice(library, seed)
+    drawn = [*CASES, *dice.random.choices(CASES, [case.weight for case in CASES], k=max(0, calls - len(CASES)))]
+    todo: dict[Agent, list[Errand]] = {"reader": [], "librarian": [], "scout": []}
+    for number, case in enumerate(drawn[:calls], 1):
+        errand = Errand(f"call_{run}{number:05}", case.tool, case.wish(dice), case.manner)
+        todo[case.agent].append(errand)
+    return [task for agent, errands in todo.items() for task in _tasks(run, agent, errands, dice.random)]
+
+
+def _tasks(run: str, agent: Agent, errands: list[Errand], random: Random) -> Iterator[Task]:
+    random.shuffle(errands)
+    rest, number = iter(errands), 0
+    while some := tuple(islice(rest, TASK_LENGTH)):
+        number += 1
+        yield Task(f"demo-{run}-{agent}-{number}", agent, some)

@@ -1,0 +1,58 @@
+"""The demo from beginning to end, without a word to the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import httpx
+import stamina.instrumentation
+
+import tooltrace as tt
+from tooltrace.demo.agent import Agents
+from tooltrace.demo.library import Library
+from tooltrace.demo.plan import plan
+from tooltrace.demo.server import serving
+from tooltrace.demo.tools import Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of the demo, which is in the store."""
+
+    store: Path
+    started_at: datetime
+    seconds: float
+    calls: int
+
+
+def run(store: Path, *, calls: int, seed: int, done: Callable[[], None] = lambda: None) -> Run:
+    """Let the agents make ``calls`` calls, recorded in ``store``. ``done`` is told after each.
+
+    The same ``seed`` gives the same statuses on the same machine.
+    """
+    tt.configure(store=store, service_name="tooltrace-demo")
+    started_at, clock = datetime.now(UTC), perf_counter()
+    with TemporaryDirectory(prefix="tooltrace-demo-") as desk, _retries_unsaid():
+        library = Library(Path(desk))
+        with serving(library.pages) as site, httpx.Client(base_url=site, trust_env=False) as web:
+            tools = Toolbox(library, web, httpx.AsyncClient(base_url=site, trust_env=False))
+            Agents(tools, done).work(plan(library, calls, seed))
+    tt.flush()
+    return Run(store=store, started_at=started_at, seconds=perf_counter() - clock, calls=calls)
+
+
+@contextmanager
+def _retries_unsaid() -> Iterator[None]:
+    """stamina logs each retry; here the record has it."""
+    before = stamina.instrumentation.get_on_retry_hooks()
+    stamina.instrumentation.set_on_retry_hooks([])
+    try:
+        yield
+    finally:
+        stamina.instrumentation.set_on_retry_hooks(before)

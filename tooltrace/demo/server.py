@@ -1,0 +1,136 @@
+"""A local HTTP server that is sometimes unwell, always in the same way for the same path.
+
+    /doc/NAME           200: the docstring of a module, as JSON
+    /missing/NAME       404
+    /garbled/NAME       200, and half of the JSON
+    /limited/N/NAME     429 with Retry-After for the first N requests, then 200
+    /down/N/NAME        503 for the first N requests, then 200
+    /slow/NAME          200, too late for a client whose patience is short
+    /held/NAME          no answer for as long as the client waits
+    /lines/N            N lines, streamed
+    /cut/N              N lines, streamed, and the connection cut before the end
+
+A NAME is a module's, and whatever follows a ``~``: so that each call has its own path.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PATIENCE_HEADER = "X-Patience"
+"""How long the client is going to wait, in seconds."""
+SLOW_SECONDS = 0.4
+HELD_SECONDS = 30.0
+RETRY_AFTER_SECONDS = 0.05
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, pages: Mapping[str, str]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.pages = pages
+        self._seen: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def requests(self, path: str) -> int:
+        """How often ``path`` was asked for, this time included."""
+        with self._lock:
+            self._seen[path] += 1
+            return self._seen[path]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is part of the demo, and no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+        kind, *rest = self.path.strip("/").split("/")
+        getattr(self, f"_{kind}", self._missing)(*rest)
+
+    def _doc(self, name: str) -> None:
+        self._answer(200, self._page(name))
+
+    def _missing(self, *_: str) -> None:
+        self._answer(404, b'{"error": "no such page"}')
+
+    def _garbled(self, name: str) -> None:
+        self._answer(200, self._page(name)[:-3])
+
+    def _limited(self, times: str, name: str) -> None:
+        if self.server.requests(self.path) > int(times):
+            return self._doc(name)
+        return self._answer(429, b'{"error": "too many requests"}', {"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+    def _down(self, times: str, name: str) -> None:
+        if self.server.requests(self.path) > int(times):
+            return self._doc(name)
+        return self._answer(503, b'{"error": "down for maintenance"}')
+
+    def _slow(self, name: str) -> None:
+        if float(self.headers.get(PATIENCE_HEADER, "inf")) < SLOW_SECONDS:
+            return self._held(name)
+        time.sleep(SLOW_SECONDS)
+        return self._doc(name)
+
+    def _held(self, _name: str) -> None:
+        # Until the client hangs up: on a busy machine too, a short patience must never be rewarded.
+        select.select([self.connection], [], [], HELD_SECONDS)
+        self.close_connection = True
+
+    def _lines(self, count: str, *, cut: bool = False) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number in range(int(count)):
+            line = f"{number + 1} of {count}\n".encode()
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
+        if cut:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _cut(self, count: str) -> None:
+        self._lines(count, cut=True)
+
+    def _page(self, name: str) -> bytes:
+        module = name.partition("~")[0]
+        return json.dumps({"module": module, "doc": self.server.pages.get(module)}).encode()
+
+    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """The tools' records say it all."""
+
+
+@contextmanager
+def serving(pages: Mapping[str, str]) -> Iterator[str]:
+    """The address of a server of ``pages``, docstrings by module, while it runs on a port of its own."""
+    with _Server(pages) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,191 @@
+"""The demo's tools, written as a user would write them. Read this to see how tools are traced.
+
+A decorator is enough. A tool may return what it likes, or raise: the recorder reads the result, and hands on
+the very same object. One that returns a ``ToolResponse`` can say more: how sure it is and why, where the
+answer comes from, what went wrong and whether another try is worth it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sqlite3
+from collections.abc import AsyncGenerator, Generator
+from contextlib import closing
+from typing import Any
+
+import httpx
+
+import tooltrace as tt
+from tooltrace.demo.arithmetic import value_of
+from tooltrace.demo.library import STDLIB, Library, OutsideWorkspace
+from tooltrace.demo.server import PATIENCE_HEADER
+
+MAX_NAMES = 40
+MAX_ROWS = 100
+SURE_ENOUGH = 0.5
+
+log = tt.TraceLogger(version="2.1", tool_type="extension")
+"""For tools that cannot be decorated: see :meth:`Toolbox.list_directory`."""
+
+
+class Toolbox:
+    """Methods make good tools: ``self`` is no argument of the model's, and is not recorded."""
+
+    def __init__(self, library: Library, web: httpx.Client, async_web: httpx.AsyncClient) -> None:
+        self.library = library
+        self.web = web
+        self.async_web = async_web
+
+    # Plain functions: what they return is the data, what they raise is the error.
+
+    @tt.trace_tool
+    def read_file(self, path: str) -> str:
+        """Read a text file of the workspace."""
+        return self.library.resolve(path).read_text(encoding="utf-8")
+
+    @tt.trace_tool(version="1.2", confidence=0.99)
+    def evaluate(self, expression: str) -> float:
+        """Evaluate an arithmetic expression."""
+        return value_of(expression)
+
+    @tt.trace_tool(retryable=(httpx.TransportError, httpx.HTTPStatusError))
+    def download(self, path: str, patience: float = 30.0) -> dict[str, Any]:
+        """Get a page of the documentation server as JSON."""
+        answer = self.web.get(path, headers={PATIENCE_HEADER: str(patience)}, timeout=_timeout(patience))
+        page: dict[str, Any] = answer.raise_for_status().json()
+        return page
+
+    # Streams: recorded when they end, however they end, with the time that the reader held them set apart.
+
+    @tt.trace_tool
+    def read_lines(self, path: str) -> Generator[str, None, None]:
+        """Give the lines of a text file one by one."""
+        with self.library.resolve(path).open(encoding="utf-8") as file:
+            yield from file
+
+    @tt.trace_tool
+    async def follow(self, path: str) -> AsyncGenerator[str, None]:
+        """Follow a page of the server that comes line by line."""
+        async with self.async_web.stream("GET", path) as answer:
+            async for line in answer.aiter_lines():
+                yield line
+
+    # Tools that answer with a ToolResponse.
+
+    @tt.trace_tool(version="3.0", tool_type="datastore")
+    def search_docs(self, question: str) -> tt.ToolResponse:
+        """Find the function whose docstring fits the question best."""
+        hit = self.library.docs.search(question)
+        if hit is None:
+            return tt.ToolResponse.success("Nothing fits.", code="NO_MATCH", next_action="ask_user")
+        entry, sure = hit.entry, hit.confidence
+        return tt.ToolResponse.success(
+            f"{entry.name}: {entry.doc.splitlines()[0]}",
+            {"name": entry.name, "line": entry.line},
+            confidence=sure,
+            signals=hit.signals,
+            sources=[tt.Source(type="file", id=entry.path, label=entry.name, section=f"line {entry.line}")],
+            next_action="continue" if sure >= SURE_ENOUGH else "human_review",
+        )
+
+    @tt.trace_tool
+    def outline(self, path: str) -> tt.ToolResponse:
+        """List the functions and classes that a module defines."""
+        try:
+            tree = ast.parse(self.library.resolve(path).read_bytes())
+        except OutsideWorkspace as error:
+            return tt.ToolResponse.error(
+                tt.ToolErrorCode.ACCESS_DENIED,
+                str(error),
+                suggestion=f"Paths begin with {STDLIB}/",
+                user_message="The assistant tried to read a file that it has no access to.",
+            )
+        except FileNotFoundError:
+            return tt.ToolResponse.error(tt.ToolErrorCode.NOT_FOUND, f"there is no {path}", suggestion="List the directory.")
+        except (SyntaxError, ValueError) as error:
+            return tt.ToolResponse.error("NOT_PYTHON", f"{path}: {error}", type=type(error).__name__, retryable=False)
+        names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        source = tt.Source(type="file", id=path)
+        if len(names) > MAX_NAMES:
+            shown = names[:MAX_NAMES]
+            return tt.ToolResponse.partial(
+                "\n".join(shown), shown, reason=f"the first {MAX_NAMES} of {len(names)} names", sources=[source]
+            )
+        return tt.ToolResponse.success("\n".join(names), names, sources=[source], stats={"names": len(names)})
+
+    @tt.trace_tool(tool_type="datastore")
+    def ask_database(self, sql: str, database: str) -> tt.ToolResponse:
+        """Put an SQL query to a database of the workspace."""
+        file = self.library.desk / database
+        mode = "ro" if database.startswith("library") else "rw"
+        try:
+            with closing(sqlite3.connect(f"file:{file}?mode={mode}", uri=True, timeout=0)) as db, db:
+                rows = db.execute(sql).fetchmany(MAX_ROWS + 1)
+        except sqlite3.OperationalError as error:
+            return _sql_error(error)
+        source = tt.Source(type="database", id=database, section=sql)
+        if len(rows) > MAX_ROWS:
+            return tt.ToolResponse.partial(
+                data=rows[:MAX_ROWS], reason=f"truncated to {MAX_ROWS} rows", sources=[source], next_action="continue"
+            )
+        return tt.ToolResponse.success(data=rows, sources=[source], stats={"rows": len(rows)})
+
+    @tt.trace_tool(version="2.0")
+    async def fetch(self, path: str, api_key: str, patience: float = 30.0) -> tt.ToolResponse:
+        """Fetch a page of the documentation server. The key is recorded as redacted."""
+        headers = {PATIENCE_HEADER: str(patience), "Authorization": f"Bearer {api_key}"}
+        try:
+            answer = await self.async_web.get(path, headers=headers, timeout=_timeout(patience))
+        except httpx.TimeoutException as error:
+            return tt.ToolResponse.error(tt.ToolErrorCode.TIMEOUT, f"no answer in {patience} s", type=type(error).__name__)
+        if answer.is_error:
+            return _http_error(answer)
+        source = tt.Source(type="api", id=path.split("/")[1], url=str(answer.url))
+        return tt.ToolResponse.success(answer.text, sources=[source], stats={"bytes": len(answer.content)})
+
+    # A tool of somebody else's, which cannot be decorated: record it from outside.
+
+    def list_directory(self, path: str) -> list[str]:
+        """List a directory of the workspace."""
+        with log.call("list_directory", {"path": path}) as call:
+            names = sorted(entry.name for entry in self.library.resolve(path).iterdir())
+            call.finish(names)
+        return names
+
+
+def _timeout(patience: float) -> httpx.Timeout:
+    """Patience is for the answer; a busy machine may take its time to connect."""
+    return httpx.Timeout(30.0, read=patience)
+
+
+_HTTP_CODES = {
+    404: tt.ToolErrorCode.NOT_FOUND,
+    429: tt.ToolErrorCode.RATE_LIMIT,
+    503: tt.ToolErrorCode.SERVICE_UNAVAILABLE,
+}
+
+
+def _http_error(answer: httpx.Response) -> tt.ToolResponse:
+    code = _HTTP_CODES.get(answer.status_code, tt.ToolErrorCode.API_ERROR)
+    wait = answer.headers.get("Retry-After")
+    return tt.ToolResponse.error(
+        code,
+        f"{answer.status_code} {answer.reason_phrase}",
+        type="http",
+        suggestion=f"Wait {wait} s." if wait else None,
+        context={"retry_after": float(wait)} if wait else None,
+    )
+
+
+_SQL_CODES = {
+    sqlite3.SQLITE_BUSY: tt.ToolErrorCode.CONFLICT,
+    sqlite3.SQLITE_READONLY: tt.ToolErrorCode.PERMISSION_DENIED,
+}
+
+
+def _sql_error(error: sqlite3.OperationalError) -> tt.ToolResponse:
+    message, number = str(error), error.sqlite_errorcode
+    if message.startswith("no such table"):
+        return tt.ToolResponse.error("NO_SUCH_TABLE", message, suggestion="The tables are modules and functions.")
+    code = _SQL_CODES.get(number, tt.ToolErrorCode.INVALID_PARAM)
+    return tt.ToolResponse.error(code, message, type=error.sqlite_errorname)

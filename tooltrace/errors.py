@@ -1,0 +1,64 @@
+"""Everything that tooltrace raises.
+
+::
+
+    TooltraceError
+    ├── ConfigError            a setting that cannot be used
+    ├── ResponseError          a response that cannot be what it says
+    ├── QueryError             a question that cannot be put
+    │   ├── UnknownQuery       no query of that name
+    │   └── BadParameter       a parameter that the query does not take
+    └── StoreError             a store that cannot be read or written
+        ├── StoreMissing       nothing was recorded there yet
+        ├── StoreLocked        a foreign program holds the database
+        └── StoreDamaged       the database cannot be opened
+
+None of these reaches the caller of a traced tool: a fault of the recorder is counted, logged once,
+and kept to itself.
+"""
+
+from __future__ import annotations
+
+
+class TooltraceError(Exception):
+    """The base of every error that tooltrace raises on purpose."""
+
+
+class ConfigError(TooltraceError, ValueError):
+    """A setting that cannot be used."""
+
+
+class ResponseError(TooltraceError, ValueError):
+    """A response that cannot be what it says."""
+
+
+class QueryError(TooltraceError):
+    """A question that cannot be put."""
+
+
+class UnknownQuery(QueryError, LookupError):
+    """No query has that name."""
+
+
+class BadParameter(QueryError, ValueError):
+    """A parameter that the query does not take, or a value that the parameter does not."""
+
+
+class StoreError(TooltraceError):
+    """A store that cannot be read or written."""
+
+
+class StoreMissing(StoreError, FileNotFoundError):
+    """Nothing was recorded at that place yet."""
+
+
+class StoreLocked(StoreError):
+    """A foreign program holds the database file open."""
+
+    def __init__(self, message: str, pid: int | None = None) -> None:
+        super().__init__(message)
+        self.pid = pid
+
+
+class StoreDamaged(StoreError):
+    """The database file cannot be opened as a database."""

@@ -1,0 +1,135 @@
+"""``TraceLogger``: the same records for those who cannot decorate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import Token
+from types import TracebackType
+from typing import Any, Self
+
+from opentelemetry.context.context import Context
+
+from tooltrace.attempt import Attempt
+from tooltrace.otel.internals import detach
+from tooltrace.recorder import UNKNOWN, Recorder, enter
+from tooltrace.runtime import active
+from tooltrace.spec import ToolSpec, named_spec
+
+_UNFINISHED: Any = object()
+
+
+class TraceLogger:
+    """Records calls that somebody else makes.
+
+    ``options``: what ``trace_tool`` takes of every call of this logger (``version``, ``tool_type``,
+    ``capture``, ``redact``, …).
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self._specs: dict[str, ToolSpec] = {}
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        call_id: str | None = None,
+        attempt: int | None = None,
+    ) -> LoggedCall:
+        """A call that is about to be made: ``with log.call("search", {...}) as call: call.finish(result)``,
+        or ``async with``. An exception that leaves the block is recorded and goes on. A block that ends
+        without ``finish`` is recorded without a status: nobody said."""
+        return LoggedCall(self._spec(tool), arguments, call_id, attempt)
+
+    def record(  # noqa: PLR0913 - what is known of a call
+        self,
+        tool: str,
+        result: Any,
+        *,
+        call_id: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        duration_ms: float | None = None,
+        attempt: int | None = None,
+    ) -> str | None:
+        """A call that was made: its result, or the exception that it raised. Returns the span id;
+        None where it could not be recorded."""
+        recorder = active()
+        begun = recorder.begin(self._spec(tool), _plain(arguments), call_id=call_id, number=attempt)
+        if begun is None:
+            return None
+        duration_ns = UNKNOWN if duration_ms is None else round(duration_ms * 1e6)
+        begun.span.backdate(max(duration_ns, 0))
+        if isinstance(result, BaseException):
+            recorder.raised(begun, result, duration_ns=duration_ns)
+        else:
+            recorder.returned(begun, result, duration_ns=duration_ns)
+        return f"{begun.span.span_id:016x}"
+
+    def _spec(self, tool: str) -> ToolSpec:
+        spec = self._specs.get(tool)
+        if spec is None:
+            spec = self._specs[tool] = named_spec(tool, **self._options)
+        return spec
+
+
+class LoggedCall:
+    """A call inside its ``with`` block."""
+
+    def __init__(
+        self, spec: ToolSpec, arguments: Mapping[str, Any] | None, call_id: str | None, number: int | None
+    ) -> None:
+        self._spec = spec
+        self._arguments = arguments
+        self._call_id = call_id
+        self._number = number
+        self._result: Any = _UNFINISHED
+        self._recorder: Recorder | None = None
+        self._attempt: Attempt | None = None
+        self._token: Token[Context] | None = None
+
+    def finish(self, result: Any) -> None:
+        """The call's result: any value, a ToolResponse, or an exception that was caught."""
+        self._result = result
+
+    @property
+    def span_id(self) -> str | None:
+        """The attempt's id; None outside the block."""
+        return None if self._attempt is None else f"{self._attempt.span.span_id:016x}"
+
+    def __enter__(self) -> Self:
+        self._recorder = active()
+        self._attempt = self._recorder.begin(
+            self._spec, _plain(self._arguments), call_id=self._call_id, number=self._number
+        )
+        if self._attempt is not None:
+            self._token = enter(self._attempt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        attempt, recorder = self._attempt, self._recorder
+        if attempt is None or recorder is None or self._token is None:
+            return
+        detach(self._token)
+        if error is not None:
+            recorder.raised(attempt, error)
+        elif self._result is _UNFINISHED:
+            recorder.unreported(attempt)
+        elif isinstance(self._result, BaseException):
+            recorder.raised(attempt, self._result)
+        else:
+            recorder.returned(attempt, self._result)
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+def _plain(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if arguments is None else dict(arguments)

@@ -1,0 +1,95 @@
+"""The OpenTelemetry form of a ``ToolCall``, and back: ``decode(encode(call)) == call``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from typing import Any
+
+import orjson
+
+from tooltrace.otel import attributes as names
+from tooltrace.record import Json, ToolCall
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIELDS = tuple(names.FIELDS)
+_KEYS = tuple(names.FIELDS.values())
+_VALUES = attrgetter(*_FIELDS)
+_BY_KEY = {key: name for name, key in names.FIELDS.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanForm:
+    """A span as data: what any OTel exporter needs of one."""
+
+    name: str
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+    start_ns: int
+    """Nanoseconds since the epoch."""
+    end_ns: int
+    failed: bool
+    """Status ERROR; else UNSET, as the conventions ask."""
+    description: str | None
+    attributes: dict[str, Any]
+    resource: dict[str, Any]
+
+
+def span_attributes(call: ToolCall) -> dict[str, Any]:
+    """The attributes of the call's span. What the tool set itself comes under the names it gave."""
+    out: dict[str, Any] = orjson.loads(call.attributes) if call.attributes else {}
+    out[names.OPERATION_NAME] = names.EXECUTE_TOOL
+    for key, value in zip(_KEYS, _VALUES(call), strict=True):
+        if value is not None:
+            out[key] = value
+    if call.call_id != call.span_id:
+        out[names.TOOL_CALL_ID] = call.call_id
+    if call.status == "error":
+        out[names.ERROR_TYPE] = error_type(call)
+    return out
+
+
+def error_type(call: ToolCall) -> str:
+    """The same on span and metric: the error's class, else its code, else ``_OTHER``."""
+    return call.error_type or call.code or names.ERROR_TYPE_OTHER
+
+
+def encode(call: ToolCall) -> SpanForm:
+    """The call's span."""
+    start = (call.started_at - _EPOCH) // _MICROSECOND * 1000
+    held = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
+    resource = {names.SERVICE_NAME: call.service, names.HOST_NAME: call.host, names.PROCESS_PID: call.pid}
+    failed = call.status == "error"
+    return SpanForm(
+        name=f"{names.EXECUTE_TOOL} {call.tool}",
+        trace_id=call.trace_id,
+        span_id=call.span_id,
+        parent_span_id=call.parent_span_id,
+        start_ns=start,
+        end_ns=start + round(held * 1e6),
+        failed=failed,
+        description=call.error_message if failed else None,
+        attributes=span_attributes(call),
+        resource={key: value for key, value in resource.items() if value is not None},
+    )
+
+
+def decode(form: SpanForm) -> ToolCall:
+    """The call that ``form`` was made from."""
+    fields = {_BY_KEY[key]: value for key, value in form.attributes.items() if key in _BY_KEY}
+    own = {key: value for key, value in form.attributes.items() if key not in names.RESERVED}
+    return ToolCall(
+        **fields,
+        call_id=form.attributes.get(names.TOOL_CALL_ID, form.span_id),
+        trace_id=form.trace_id,
+        span_id=form.span_id,
+        parent_span_id=form.parent_span_id,
+        started_at=_EPOCH + timedelta(microseconds=form.start_ns // 1000),
+        attributes=Json(orjson.dumps(own).decode()) if own else None,
+        service=form.resource.get(names.SERVICE_NAME),
+        host=form.resource.get(names.HOST_NAME),
+        pid=form.resource.get(names.PROCESS_PID),
+    )

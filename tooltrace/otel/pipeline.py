@@ -1,0 +1,142 @@
+"""Where our spans go: nowhere, to the SDK provider of the user's, or to a provider of another make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import getrandbits
+from typing import TYPE_CHECKING, Any
+
+import opentelemetry.trace as trace_api
+from opentelemetry.context.context import Context
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Span, SpanContext, SpanKind, TraceFlags
+
+from tooltrace.otel import internals
+from tooltrace.otel.span import ToolSpan
+from tooltrace.version import __version__
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.sampling import Sampler
+
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+_RANDOM: int = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
+_FLAGS = {
+    (sampled, random): TraceFlags((TraceFlags.SAMPLED if sampled else 0) | (_RANDOM if random else 0))
+    for sampled in (True, False)
+    for random in (True, False)
+}
+_SCOPE = InstrumentationScope("tooltrace", __version__)
+
+
+class Pipeline:
+    """No provider: spans have ids and parents, and go nowhere but into the record."""
+
+    resource: Resource = Resource.get_empty()
+    scope = _SCOPE
+    limits: SpanLimits | None = None
+
+    def start(self, name: str, attributes: Mapping[str, Any], context: Context) -> ToolSpan:
+        """A span that has begun, child of the span current in ``context``."""
+        parent = parent_of(context)
+        trace_id = getrandbits(128) or 1 if parent is None else parent.trace_id
+        return ToolSpan(name, trace_id, getrandbits(64) or 1, parent, self, attributes, _SAMPLED)
+
+    def ended(self, span: ToolSpan) -> None:
+        """The span has ended; give it on."""
+
+
+class SdkPipeline(Pipeline):
+    """The SDK's provider: its sampler decides, its ids are used, its processors get the span."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self._provider = provider
+        self._sampler: Sampler = provider.sampler
+        self._ids = provider.id_generator
+        self._processor = internals.span_processor(provider)
+        self.limits = internals.span_limits(provider)
+        self._random_ids = bool(_RANDOM) and self._ids.is_trace_id_random()
+
+    @property
+    def resource(self) -> Resource:  # type: ignore[override]
+        return self._provider.resource
+
+    def start(self, name: str, attributes: Mapping[str, Any], context: Context) -> ToolSpan:
+        parent = parent_of(context)
+        trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
+        sampling = self._sampler.should_sample(context, trace_id, name, SpanKind.INTERNAL, attributes, ())
+        flags = self._flags(sampling.decision is Decision.RECORD_AND_SAMPLE, parent)
+        begin = sampling.attributes if sampling.attributes is not None else attributes
+        span = ToolSpan(name, trace_id, self._ids.generate_span_id(), parent, self, begin, flags)
+        if sampling.trace_state is not None:
+            span.trace_state = sampling.trace_state
+        if sampling.decision is Decision.DROP:
+            span.pipeline = _NOWHERE
+        else:
+            self._processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
+        return span
+
+    def _flags(self, sampled: bool, parent: SpanContext | None) -> TraceFlags:
+        """Sampled or not; and random where the ids are (W3C level 2, SDK 1.45)."""
+        random = self._random_ids if parent is None else parent.trace_flags & _RANDOM
+        return _FLAGS[sampled, bool(random)]
+
+    def ended(self, span: ToolSpan) -> None:
+        self._processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001 - part of the SDK's own order
+        self._processor.on_end(span)
+
+
+class ForeignPipeline(Pipeline):
+    """A provider of another make: a span of its own runs beside ours, with the same ids and attributes."""
+
+    def __init__(self, provider: trace_api.TracerProvider) -> None:
+        self._tracer = provider.get_tracer("tooltrace", __version__)
+
+    def start(self, name: str, attributes: Mapping[str, Any], context: Context) -> ToolSpan:
+        parent = parent_of(context)
+        twin = self._tracer.start_span(name, context=context, attributes=dict(attributes), set_status_on_exception=False)
+        ids = twin.get_span_context()
+        if not ids.is_valid:
+            return _NOWHERE.start(name, attributes, context)
+        span = ToolSpan(name, ids.trace_id, ids.span_id, parent, _Twin(twin), attributes, ids.trace_flags)
+        span.trace_state = ids.trace_state
+        return span
+
+
+class _Twin(Pipeline):
+    """One foreign span, ended when ours is."""
+
+    def __init__(self, twin: Span) -> None:
+        self._twin = twin
+
+    def ended(self, span: ToolSpan) -> None:
+        self._twin.set_attributes(dict(span.attributes or {}))
+        self._twin.set_status(span.status)
+        self._twin.end(span.end_time)
+
+
+_NOWHERE = Pipeline()
+
+
+def pipeline_for(provider: trace_api.TracerProvider | None) -> Pipeline:
+    """The way that spans take with ``provider``."""
+    if provider is None or isinstance(provider, trace_api.NoOpTracerProvider):
+        return _NOWHERE
+    if isinstance(provider, TracerProvider):
+        return _NOWHERE if internals.is_disabled(provider) else SdkPipeline(provider)
+    return ForeignPipeline(provider)
+
+
+def parent_of(context: Context) -> SpanContext | None:
+    """The ids of the span current in ``context``, or None at the root."""
+    span = context.get(internals.SPAN_KEY)
+    if span is None:
+        return None
+    if type(span) is ToolSpan:
+        return span.get_span_context()
+    if not isinstance(span, Span):
+        return None
+    ids = span.get_span_context()
+    return ids if ids.is_valid else None

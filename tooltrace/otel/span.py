@@ -1,0 +1,233 @@
+"""The span of one attempt: light to start and end, made in full only when somebody reads it.
+
+It is the current span while the tool runs, so ``get_current_span().set_attribute()`` works and spans
+begun inside become its children. Processors of the user's provider receive it at start and end, in the
+calling thread and in the SDK's order; its attributes come from the finished ``ToolCall``, on first read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import time_ns
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.context.context import Context
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
+from opentelemetry.util.types import Attributes, AttributeValue
+
+from tooltrace.otel import attributes as names
+from tooltrace.otel.codec import span_attributes
+from tooltrace.otel.internals import BoundedAttributes
+from tooltrace.record import ToolCall
+
+if TYPE_CHECKING:
+    from tooltrace.otel.pipeline import Pipeline
+
+_NO_STATE = TraceState()
+_UNSET = Status(StatusCode.UNSET)
+
+
+class ToolSpan(Span, ReadableSpan):
+    """An ``execute_tool`` span that is its own ``ReadableSpan``."""
+
+    trace_state: TraceState = _NO_STATE
+    own: dict[str, Any] | None = None
+    """What was set on the span while it ran."""
+    finish: tuple[Callable[[Any], ToolCall], Any] | None = None
+    """What makes the record once the span has ended, and of what."""
+    _end_time: int | None = None
+    _context_cache: SpanContext | None = None
+    _attribute_cache: Mapping[str, Any] | None = None
+    _call: ToolCall | None = None
+    _user_status: Status | None = None
+    _event_list: tuple[Event, ...] = ()
+    _link_list: tuple[Link, ...] = ()
+
+    def __init__(  # noqa: PLR0913 - one assignment each, no dictionaries, on the hot path
+        self,
+        name: str,
+        trace_id: int,
+        span_id: int,
+        parent: SpanContext | None,
+        pipeline: Pipeline,
+        start: Mapping[str, Any],
+        trace_flags: TraceFlags,
+    ) -> None:
+        self._name = name
+        self.trace_id = trace_id
+        self.span_id = span_id
+        self._parent = parent
+        self.pipeline = pipeline
+        self.start = start
+        """The attributes that samplers and processors see at the start."""
+        self.trace_flags = trace_flags
+        self.started_ns = time_ns()
+
+    # what the tool may do to its span
+
+    def get_span_context(self) -> SpanContext:
+        """The ids, built when first asked for."""
+        context = self._context_cache
+        if context is None:
+            context = SpanContext(self.trace_id, self.span_id, False, self.trace_flags, self.trace_state)
+            self._context_cache = context
+        return context
+
+    def is_recording(self) -> bool:
+        """True until the tool has ended, sampled or not: the store wants what the tool sets."""
+        return self._end_time is None
+
+    def set_attribute(self, key: str, value: AttributeValue) -> None:
+        """Kept with the call, under ``key``."""
+        if self._end_time is None:
+            if self.own is None:
+                self.own = {}
+            self.own[key] = value
+
+    def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
+        """Each as by :meth:`set_attribute`."""
+        for key, value in attributes.items():
+            self.set_attribute(key, value)
+
+    def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
+        """Goes out with the span."""
+        if self._end_time is None:
+            self._event_list = (*self._event_list, Event(name, attributes, timestamp))
+
+    def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
+        """Goes out with the span."""
+        if self._end_time is None:
+            self._link_list = (*self._link_list, Link(context, attributes))
+
+    def update_name(self, name: str) -> None:
+        """Renames the span, not the tool."""
+        if self._end_time is None:
+            self._name = name
+
+    def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
+        """Overrides the status that the call's ending would give; OK is final, as in the SDK."""
+        if self._end_time is not None or (self._user_status and self._user_status.status_code is StatusCode.OK):
+            return
+        new = status if isinstance(status, Status) else Status(status, description)
+        if new.status_code is not StatusCode.UNSET:
+            self._user_status = new
+
+    def record_exception(
+        self,
+        exception: BaseException,
+        attributes: Attributes = None,
+        timestamp: int | None = None,
+        escaped: bool = False,
+    ) -> None:
+        """An ``exception`` event without the stack: a trace's text is redacted, a stack cannot be."""
+        kind = type(exception)
+        own = {"exception.type": f"{kind.__module__}.{kind.__qualname__}", "exception.escaped": str(escaped)}
+        self.add_event("exception", {**own, **(attributes or {})}, timestamp)
+
+    def backdate(self, ns: int) -> None:
+        """The attempt began ``ns`` nanoseconds ago: it is recorded after the fact."""
+        self.started_ns -= ns
+
+    def end(self, end_time: int | None = None) -> None:
+        """Ends the span, once, and hands it to the provider's processors."""
+        if self._end_time is None:
+            self._end_time = time_ns() if end_time is None else end_time
+            self.pipeline.ended(self)
+
+    # what readers see
+
+    @property
+    def call(self) -> ToolCall | None:
+        """The record of the attempt; None while it runs."""
+        finish = self.finish
+        if finish is not None and self._end_time is not None:
+            make, held = finish
+            self._call = make(held)
+            self.finish = None  # breaks the circle of span and attempt; two threads at once make equal records
+        return self._call
+
+    @property
+    def context(self) -> SpanContext:
+        return self._context_cache or self.get_span_context()
+
+    @property
+    def _context(self) -> SpanContext:  # type: ignore[override]
+        return self._context_cache or self.get_span_context()
+
+    @property
+    def _attributes(self) -> Mapping[str, Any]:  # type: ignore[override]
+        if self._attribute_cache is not None:
+            return self._attribute_cache
+        call = self.call
+        if call is None:
+            return {**(self.own or {}), **self.start}
+        self._attribute_cache = self._bounded({**self.start, **span_attributes(call)})
+        return self._attribute_cache
+
+    def _bounded(self, attributes: dict[str, Any]) -> Mapping[str, Any]:
+        limits = self.pipeline.limits
+        if limits is None:
+            return attributes
+        return BoundedAttributes(
+            limits.max_span_attributes,
+            attributes,
+            immutable=True,
+            max_value_len=limits.max_span_attribute_length,
+        )
+
+    @property
+    def attributes(self) -> Attributes:
+        return MappingProxyType(self._attributes)  # type: ignore[arg-type]
+
+    @property
+    def _status(self) -> Status:  # type: ignore[override]
+        if self._user_status is not None:
+            return self._user_status
+        call = self.call
+        return Status(StatusCode.ERROR, call.error_message) if call and call.status == "error" else _UNSET
+
+    @property
+    def _start_time(self) -> int:  # type: ignore[override]
+        return self.started_ns
+
+    @property
+    def _kind(self) -> SpanKind:  # type: ignore[override]
+        return SpanKind.INTERNAL
+
+    @property
+    def _events(self) -> Sequence[Event]:  # type: ignore[override]
+        return self._event_list
+
+    @property
+    def _links(self) -> Sequence[Link]:  # type: ignore[override]
+        return self._link_list
+
+    @property
+    def _resource(self) -> Resource:  # type: ignore[override]
+        return self.pipeline.resource
+
+    @property
+    def _instrumentation_scope(self) -> InstrumentationScope:  # type: ignore[override]
+        return self.pipeline.scope
+
+    @property
+    def _instrumentation_info(self) -> None:  # type: ignore[override]
+        return None
+
+    def __repr__(self) -> str:
+        return f"ToolSpan(name={self._name!r}, trace_id={self.trace_id:032x}, span_id={self.span_id:016x})"
+
+
+def start_attributes(tool: str, tool_type: str, agent: str | None = None) -> dict[str, Any]:
+    """What the conventions ask to be set at the start, for samplers."""
+    out = {names.OPERATION_NAME: names.EXECUTE_TOOL, names.TOOL_NAME: tool, names.TOOL_TYPE: tool_type}
+    if agent is not None:
+        out[names.AGENT_NAME] = agent
+    return out
+
+
+__all__ = ["Context", "ToolSpan", "start_attributes"]

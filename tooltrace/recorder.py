@@ -1,0 +1,166 @@
+"""From the tool's thread to the sinks: begin an attempt, run it as current, end it, hand it over."""
+
+from __future__ import annotations
+
+import contextvars
+from contextvars import Token
+from time import perf_counter_ns
+from typing import Any
+
+from opentelemetry.context.context import Context
+
+from tooltrace import surroundings
+from tooltrace.assemble import to_call
+from tooltrace.attempt import Attempt
+from tooltrace.capture import snapshot
+from tooltrace.surroundings import AttemptCounter, CallContext
+from tooltrace.guard import fault, guarded
+from tooltrace.normalize import exceptions
+from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
+from tooltrace.otel.pipeline import Pipeline, pipeline_for
+from tooltrace.otel.span import start_attributes
+from tooltrace.record import Record
+from tooltrace.settings import Settings
+from tooltrace.sinks import log
+from tooltrace.spec import ToolSpec
+from tooltrace.worker import Worker
+
+_UNASKED: Any = object()
+
+UNKNOWN = -1
+"""A duration that nobody measured."""
+
+_ASKED = "tooltrace-call"
+"""Key of the context inside a tool: the call that the model asked for, which is not its tools' call."""
+
+
+class Recorder:
+    """Everything that one configuration records, in one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.worker = Worker(settings)
+        self._attempts = AttemptCounter()
+        self._provider: Any = _UNASKED
+        self._pipeline = pipeline_for(None)
+        self._at_once = settings.durability != "batch" and settings.store is not None
+
+    def begin(
+        self,
+        spec: ToolSpec,
+        arguments: dict[str, Any] | None,
+        *,
+        call_id: str | None = None,
+        number: int | None = None,
+    ) -> Attempt | None:
+        """An attempt that begins now; None where it cannot be recorded.
+
+        ``call_id`` and ``number`` (of the attempt) where the caller knows better than the surroundings.
+        """
+        try:
+            context = surroundings.current.get()
+            otel = current_context()
+            span = self.pipeline().start(spec.span_name, _start(spec, context), otel)
+            attempt = Attempt(spec, self.settings, span, context)
+            span.finish = (to_call, attempt)
+            if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
+                call_id = context.call.value
+            if call_id is not None:
+                attempt.call_id = call_id
+                attempt.number = self._attempts.next(spec.name, call_id) if number is None else number
+            if arguments is not None and attempt.full:
+                attempt.arguments = snapshot(arguments)
+            attempt.started = perf_counter_ns()
+        except Exception:  # noqa: BLE001 - the tool never notices
+            fault("begin")
+            return None
+        return attempt
+
+    def returned(self, attempt: Attempt, result: Any, *, duration_ns: int | None = None) -> None:
+        """The tool returned ``result``."""
+        elapsed = perf_counter_ns() - attempt.started
+        try:
+            attempt.duration_ns = _duration(elapsed, duration_ns)
+            attempt.take(result)
+            self._end(attempt)
+        except Exception:  # noqa: BLE001 - the tool never notices
+            fault("record")
+
+    def raised(self, attempt: Attempt, error: BaseException, *, duration_ns: int | None = None) -> None:
+        """``error`` left the tool."""
+        elapsed = perf_counter_ns() - attempt.started
+        try:
+            attempt.duration_ns = _duration(elapsed, duration_ns)
+            attempt.ending = ending_of(error)
+            attempt.error = exceptions.read(error, attempt.spec.retryable)
+            self._end(attempt)
+        except Exception:  # noqa: BLE001 - the tool never notices
+            fault("record")
+
+    def streamed(self, attempt: Attempt) -> None:
+        """A stream came to its end; what it gave is in the attempt."""
+        with guarded("record", lost=1):
+            attempt.claim(None)
+            self._end(attempt)
+
+    def unreported(self, attempt: Attempt) -> None:
+        """It is over, and nobody said with what result."""
+        with guarded("record", lost=1):
+            attempt.duration_ns = perf_counter_ns() - attempt.started
+            self._end(attempt)
+
+    def keep(self, record: Record) -> None:
+        """A record that is no attempt: an outcome, a gate."""
+        self.worker.put(record)
+
+    def pipeline(self) -> Pipeline:
+        """The way of the provider that is set now; an application may set one late."""
+        provider = self.settings.tracer_provider or global_provider()
+        if provider is not self._provider:
+            self._pipeline = pipeline_for(provider)
+            self._provider = provider
+        return self._pipeline
+
+    def _end(self, attempt: Attempt) -> None:
+        if log.wanted():
+            attempt.surroundings = contextvars.copy_context()
+        attempt.span.end()
+        if self._at_once:
+            self.worker.write_now(attempt)
+        self.worker.put(attempt)
+
+
+def enter(attempt: Attempt) -> Token[Context]:
+    """Make the attempt's span current, until ``detach``."""
+    return attach(span_context(attempt))
+
+
+def span_context(attempt: Attempt) -> Context:
+    """The context in which the attempt's span is current, and the model's call is this one."""
+    otel = Context(current_context())
+    dict.__setitem__(otel, SPAN_KEY, attempt.span)
+    if attempt.context.call is not None:
+        dict.__setitem__(otel, _ASKED, attempt.context.call)
+    return otel
+
+
+def _duration(measured: int, given: int | None) -> int | None:
+    """Nanoseconds: as ``given`` where the caller knows better, None where nobody knows."""
+    if given is None:
+        return measured
+    return None if given == UNKNOWN else given
+
+
+def ending_of(error: BaseException) -> str:
+    """``raised`` is the tool's failure. A cancellation, an interrupt or an exit is not, nor is a stream that
+    its consumer dropped."""
+    if isinstance(error, Exception):
+        return "raised"
+    return "abandoned" if isinstance(error, GeneratorExit) else "cancelled"
+
+
+def _start(spec: ToolSpec, context: CallContext) -> dict[str, Any]:
+    """The attributes that samplers see."""
+    if context.agent is None:
+        return spec.start_attributes
+    return start_attributes(spec.name, spec.tool_type, context.agent)

@@ -1,0 +1,73 @@
+"""How the recorder records: read once, then fixed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from opentelemetry.trace import TracerProvider
+
+from tooltrace.errors import ConfigError
+from tooltrace.redaction import Redaction
+from tooltrace.spec import Capture
+
+Durability = Literal["batch", "call", "fsync"]
+"""When a call counts as kept: written within 100 ms; written before the tool's caller gets the result;
+as ``call`` and synced to the disk."""
+
+Overflow = Literal["block", "drop"]
+"""What happens when calls come faster than they can be written: the tool's caller waits, up to a bound,
+and the newest is dropped and counted only then; or it is dropped and counted at once."""
+
+DEFAULT_STORE = "tooltrace.duckdb"
+FIELD_LIMIT = 64 * 1024
+
+
+def default_store() -> Path:
+    """``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``."""
+    return Path(os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE).absolute()
+
+
+def default_service() -> str | None:
+    """``$OTEL_SERVICE_NAME``, else the name of the program."""
+    name = os.environ.get("OTEL_SERVICE_NAME")
+    program = Path(sys.argv[0]).name if getattr(sys, "argv", None) else ""
+    return name or (program if program not in ("", "-c", "-m") else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What ``configure`` sets."""
+
+    store: Path | None = field(default_factory=default_store)
+    """None: no journal and no store, spans and log lines only."""
+    durability: Durability = "batch"
+    capture: Capture = "full"
+    redaction: Redaction = field(default_factory=Redaction)
+    service_name: str | None = field(default_factory=default_service)
+    tracer_provider: TracerProvider | None = None
+    """None: the application's global provider, whenever it is set."""
+    field_limit: int = FIELD_LIMIT
+    """Bytes of JSON, or characters of text, that are kept of one field."""
+    queue_size: int = 20_000
+    """Calls that may wait to be written."""
+    overflow: Overflow = "block"
+    block_seconds: float = 1.0
+    """How long a full queue may hold one caller up before calls are dropped."""
+    host: str = field(default_factory=socket.gethostname)
+
+    def __post_init__(self) -> None:
+        _one_of("durability", self.durability, get_args(Durability))
+        _one_of("capture", self.capture, get_args(Capture))
+        _one_of("overflow", self.overflow, get_args(Overflow))
+        if self.field_limit < 1 or self.queue_size < 1 or self.block_seconds < 0:
+            raise ConfigError("field_limit and queue_size take 1 or more, block_seconds 0 or more; nothing was changed")
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ConfigError(f"{name} takes {', '.join(map(repr, known))}, got {value!r}; nothing was changed")

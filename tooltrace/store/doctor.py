@@ -1,0 +1,253 @@
+"""What state a store is in, and mending what can be mended. A broken store is reported, never raised."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
+from tooltrace.store import rescue
+from tooltrace.store.columns import RECORDS
+from tooltrace.store.database import attach, connect, explained
+from tooltrace.store.fold import FoldReport, fold_locked, known_offsets
+from tooltrace.store.lock import Lock
+from tooltrace.store.migrations import check, version_of
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.scan import Batch, batches, is_abandoned, open_journal
+from tooltrace.store.schema import STORE
+from tooltrace.store.staging import TEMP_SUFFIX
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MEND_SECONDS: Final = 10.0
+"""How long ``mend`` waits for readers and folds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """The state of a store. ``problems`` is empty where there is nothing to mend."""
+
+    path: Path
+    exists: bool = False
+    """Whether there is a database or a journal."""
+    database_bytes: int = 0
+    journal_bytes: int = 0
+    schema_version: int | None = None
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows in the database, by table; without what is not folded yet."""
+    live_journals: int = 0
+    """Journals that a process writes."""
+    dead_journals: int = 0
+    """Journals whose writer is gone."""
+    unfolded_files: int = 0
+    unfolded_lines: int = 0
+    """Whole lines that are not in the database yet."""
+    unfolded_bytes: int = 0
+    damaged: tuple[str, ...] = ()
+    """Reason and place of each damaged line that is not counted in ``losses`` yet."""
+    losses: Mapping[str, int] = field(default_factory=dict)
+    """Records that could not be kept, by reason."""
+    held_by: int | None = None
+    """Process that holds the database open and is no lease of ours, where it can be known."""
+    leftovers: tuple[str, ...] = ()
+    """Temporary files of killed folds and readers."""
+    asides: tuple[str, ...] = ()
+    """Damaged databases and write-ahead logs that were put aside."""
+    problems: tuple[str, ...] = ()
+    """What is wrong, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mending:
+    """What ``mend`` did, and the state after."""
+
+    done: tuple[str, ...]
+    fold: FoldReport | None
+    after: Examination
+
+
+def examine(path: str | os.PathLike[str] | StorePaths) -> Examination:
+    """Look at the store ``path``, whole, without changing it."""
+    paths = StorePaths.of(path)
+    if not paths.database.exists() and not paths.journal.exists():
+        return Examination(path=paths.database, asides=_asides(paths))
+    try:
+        lock = Lock(paths)
+        try:
+            lock.shared()
+            return _examine(paths)
+        finally:
+            lock.release()
+    except (StoreError, OSError) as error:
+        return Examination(path=paths.database, exists=True, asides=_asides(paths), problems=(str(error),))
+
+
+def mend(path: str | os.PathLike[str] | StorePaths) -> Mending:
+    """Fold what is not folded, put aside what is damaged and rebuild it, remove what killed processes left."""
+    paths = StorePaths.of(path)
+    before = examine(paths)
+    if not before.exists:
+        return Mending(done=(), fold=None, after=before)
+    try:
+        report = _mend(paths)
+    except (StoreError, OSError, duckdb.Error) as error:
+        after = examine(paths)
+        return Mending(
+            done=(), fold=None, after=replace(after, problems=_once((*after.problems, str(error))))
+        )
+    after = examine(paths)
+    return Mending(done=_done(before, report, after), fold=report, after=after)
+
+
+def _mend(paths: StorePaths) -> FoldReport:
+    lock = Lock(paths)
+    try:
+        if not lock.exclusive(MEND_SECONDS if lock.real else 0):
+            raise StoreLocked(
+                f"the store {paths.database} is being read or folded, or is not writable: not mended"
+            )
+        return fold_locked(paths, whole=True)
+    finally:
+        lock.release()
+
+
+def _examine(paths: StorePaths) -> Examination:
+    sizes = paths.journals()
+    live = sum(1 for name in sizes if _is_live(paths.journal / name))
+    seen = Examination(
+        path=paths.database,
+        exists=paths.database.exists() or bool(sizes),
+        database_bytes=paths.database.stat().st_size if paths.database.exists() else 0,
+        journal_bytes=sum(sizes.values()),
+        live_journals=live,
+        dead_journals=len(sizes) - live,
+        leftovers=_leftovers(paths),
+        asides=_asides(paths),
+    )
+    seen, offsets = _look_inside(seen, paths)
+    return _conclude(_look_at_journals(seen, paths, sizes, offsets))
+
+
+def _look_inside(seen: Examination, paths: StorePaths) -> tuple[Examination, dict[str, int]]:
+    """With what the database says of itself, and how far the journals are in it."""
+    if not paths.database.exists():
+        return seen, {}
+    con = connect()
+    try:
+        attach(con, paths, read_only=True)
+        version = version_of(con)
+        seen = replace(seen, schema_version=version)
+        check(version, str(paths.database))
+        if version == 0:
+            return seen, {}
+        seen = replace(seen, rows=_rows(con), losses=_losses(con))
+        offsets = known_offsets(con)
+        rescue.read_whole(con)
+    except duckdb.Error as error:
+        return _with_problem(seen, explained(error, paths.database)), {}
+    except StoreError as error:
+        return _with_problem(seen, error), {}
+    else:
+        return seen, offsets
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            con.close()
+
+
+def _with_problem(seen: Examination, error: StoreError) -> Examination:
+    hint = (
+        "; tooltrace doctor --mend puts it aside and rebuilds it" if isinstance(error, StoreDamaged) else ""
+    )
+    held_by = error.pid if isinstance(error, StoreLocked) else None
+    return replace(seen, held_by=held_by, problems=(*seen.problems, f"{error}{hint}"))
+
+
+def _look_at_journals(
+    seen: Examination, paths: StorePaths, sizes: Mapping[str, int], offsets: Mapping[str, int]
+) -> Examination:
+    unfolded = [size - offsets.get(name, 0) for name, size in sizes.items() if size > offsets.get(name, 0)]
+    lines = 0
+    damaged: list[str] = []
+    for batch in batches(paths, offsets):
+        lines += sum(map(len, batch.lines.values()))
+        damaged += _damage(batch)
+    return replace(
+        seen,
+        unfolded_files=len(unfolded),
+        unfolded_bytes=sum(unfolded),
+        unfolded_lines=lines,
+        damaged=tuple(damaged),
+    )
+
+
+def _conclude(seen: Examination) -> Examination:
+    problems = list(seen.problems)
+    if seen.damaged:
+        problems.append(f"{len(seen.damaged)} journal lines are torn or damaged: {seen.damaged[0]}")
+    if seen.leftovers:
+        problems.append(f"{len(seen.leftovers)} temporary files were left by processes that were killed")
+    return replace(seen, problems=tuple(problems))
+
+
+def _done(before: Examination, report: FoldReport, after: Examination) -> tuple[str, ...]:
+    aside = [name for name in after.asides if name not in before.asides]
+    done = (
+        (report.rows, f"folded {report.rows} records into the database"),
+        (report.losses, f"counted {report.losses} lines that could not be kept"),
+        (report.removed, f"removed {report.removed} journals that are folded whole"),
+        (before.leftovers, f"removed {len(before.leftovers)} temporary files"),
+        (aside, f"put aside {', '.join(aside)}"),
+        (report.salvaged, f"took {report.salvaged} rows over from what was put aside"),
+    )
+    return tuple(sentence for happened, sentence in done if happened)
+
+
+def _rows(con: DuckDBPyConnection) -> dict[str, int]:
+    return {
+        table.name: _number(con, f"SELECT count(*) FROM {STORE}.{table.name}") for table in RECORDS.values()
+    }
+
+
+def _number(con: DuckDBPyConnection, sql: str) -> int:
+    row = con.execute(sql).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _losses(con: DuckDBPyConnection) -> dict[str, int]:
+    found = con.execute(
+        f'SELECT reason, sum("count") FROM {STORE}.losses GROUP BY reason ORDER BY reason'
+    ).fetchall()
+    return {reason: int(count) for reason, count in found}
+
+
+def _damage(batch: Batch) -> list[str]:
+    return [f"{loss.reason} in {loss.detail}" for loss in batch.losses]
+
+
+def _is_live(path: Path) -> bool:
+    fd = open_journal(path)
+    if fd is None:
+        return False
+    try:
+        return not is_abandoned(fd)
+    finally:
+        os.close(fd)
+
+
+def _leftovers(paths: StorePaths) -> tuple[str, ...]:
+    return tuple(sorted(path.name for path in paths.journal.glob(f".*{TEMP_SUFFIX}")))
+
+
+def _asides(paths: StorePaths) -> tuple[str, ...]:
+    return tuple(path.name for path in rescue.asides(paths))
+
+
+def _once(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(sentences))

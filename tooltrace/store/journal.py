@@ -1,0 +1,145 @@
+"""The journal of one process: whole lines appended to a file that is its own."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import socket
+import threading
+import time
+import weakref
+from pathlib import Path
+
+SEGMENT_BYTES = 64 * 1024 * 1024
+"""A file larger than this is ended and a new one begun, so that what is folded can be removed."""
+LOOK_SECONDS = 0.1
+"""How often a writer looks whether its file is still there."""
+
+_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+class Journal:
+    """Appends lines to ``directory``; the file is made with the first write. Thread-safe.
+
+    While it is open its writer holds a ``flock`` on it: who can lock a journal exclusively knows that its
+    owner is gone. ``sync``: each write is on the disk before it returns.
+    """
+
+    def __init__(
+        self, directory: str | os.PathLike[str], *, sync: bool = False, segment_bytes: int = SEGMENT_BYTES
+    ) -> None:
+        self.directory = Path(directory)
+        self._sync = sync
+        self._segment_bytes = segment_bytes
+        self._begin_anew()
+        _journals.add(self)
+
+    def _begin_anew(self) -> None:
+        self._lock = threading.Lock()
+        self._fd = -1
+        self._size = 0
+        self._looked = 0.0
+        self._path: Path | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file being written, if there is one."""
+        return self._path
+
+    def write(self, lines: bytes) -> None:
+        """Append ``lines``, all of them or none. Raises OSError where the disk does not take them."""
+        with self._lock:
+            self._make_ready()
+            try:
+                self._append(lines)
+            except BaseException:
+                self._undo()
+                raise
+            self._size += len(lines)
+            if self._size >= self._segment_bytes:
+                self._end()
+
+    def close(self) -> None:
+        """Give the file up; the next write begins another."""
+        with self._lock:
+            self._end()
+
+    def forget(self) -> None:
+        """In a forked child: close the descriptor and never write to the parent's file."""
+        fd = self._fd
+        self._begin_anew()
+        if fd >= 0:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+    def _make_ready(self) -> None:
+        now = time.monotonic()
+        if self._fd >= 0 and now - self._looked > LOOK_SECONDS:
+            self._looked = now
+            if (
+                os.fstat(self._fd).st_nlink == 0
+            ):  # somebody removed it: what is written there is seen by nobody
+                self._end()
+        if self._fd < 0:
+            self._open()
+            self._looked = now
+
+    def _open(self) -> None:
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        while self._fd < 0:
+            path = self.directory / _name()
+            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with contextlib.suppress(OSError):  # a file system without locks: never taken for abandoned then
+                fcntl.flock(fd, fcntl.LOCK_SH)
+            if os.fstat(fd).st_nlink == 0:  # a fold found it unlocked and empty, and removed it
+                os.close(fd)
+                continue
+            self._fd, self._size, self._path = fd, 0, path
+        if self._sync:
+            self._sync_directory()
+
+    def _sync_directory(self) -> None:
+        fd = os.open(self.directory, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _append(self, lines: bytes) -> None:
+        written = os.write(self._fd, lines)
+        while written < len(lines):  # the next write says why
+            written += os.write(self._fd, memoryview(lines)[written:])
+        if self._sync:
+            _to_disk(self._fd)
+
+    def _undo(self) -> None:
+        """Take back what was written of the lines, and end the file: a reader may have seen part of them."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, self._size)
+            if self._size == 0 and self._path is not None:
+                self._path.unlink()
+        self._end()
+
+    def _end(self) -> None:
+        fd, self._fd, self._path = self._fd, -1, None
+        if fd >= 0:
+            os.close(fd)
+
+
+_to_disk = getattr(os, "fdatasync", os.fsync)
+
+
+def _name() -> str:
+    host = re.sub(r"[^A-Za-z0-9_.]+", "_", socket.gethostname())[:64] or "host"
+    return f"{host}-{os.getpid()}-{secrets.token_hex(6)}.jsonl"
+
+
+def _forget_all() -> None:
+    for journal in list(_journals):
+        journal.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

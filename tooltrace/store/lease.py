@@ -1,0 +1,163 @@
+"""Reading the store: a short lease on the database and the lines that are not in it yet."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from tooltrace.errors import StoreError, StoreMissing
+from tooltrace.store import progress
+from tooltrace.store.columns import RECORDS
+from tooltrace.store.database import attach, connect, detach, explained, is_attached
+from tooltrace.store.fold import fold_locked, known_offsets
+from tooltrace.store.lock import Lock
+from tooltrace.store.migrations import check, version_of
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.scan import batches
+from tooltrace.store.schema import STORE
+from tooltrace.store.staging import SPACE, Staging
+from tooltrace.store.views import VIEWS
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+MUCH_BYTES: Final = 8 * 1024 * 1024
+"""So many bytes outside the database, and a reader waits a moment for its turn to fold them."""
+WAIT_SECONDS: Final = 1.0
+"""How long it waits at most."""
+
+_log = logging.getLogger("tooltrace")
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str] | StorePaths) -> Iterator[DuckDBPyConnection]:
+    """A connection that sees every record of the store ``path``, by the public names, until the block ends.
+
+    The names are ``tool_calls, calls, outcomes, gates, sources, losses``. While it lasts nothing is folded, so
+    keep it short; ``settle`` makes an answer outlive it. Folds first where that is possible at once.
+    Raises StoreMissing, StoreLocked (a foreign program), StoreDamaged, StoreError.
+    """
+    paths = StorePaths.of(path)
+    _require(paths)
+    lock = Lock(paths)
+    pid = os.getpid()
+    try:
+        _fold_if_possible(paths, lock)
+        con = _open(paths)
+        try:
+            yield con
+        finally:
+            if pid == os.getpid():
+                _close(con)
+    finally:
+        lock.release()
+
+
+def settle(
+    con: DuckDBPyConnection, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+) -> DuckDBPyRelation:
+    """The answer to ``sql``, read whole into memory; it can be used after the lease that ``con`` came from.
+
+    The store is let go: ``con`` sees none of its tables any more. Raises what DuckDB raises for the SQL.
+    """
+    con.execute("CREATE SCHEMA memory.settled")
+    con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
+    for name in (*(view.name for view in VIEWS), *(table.name for table in RECORDS.values())):
+        con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
+    con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
+    detach(con)
+    return con.table("memory.settled.answer")
+
+
+def _require(paths: StorePaths) -> None:
+    if not paths.database.exists() and not paths.journals():
+        raise StoreMissing(
+            f"there is no store at {paths.database}: nothing was recorded there yet; "
+            "run a traced tool, or name another store (--store, $TOOLTRACE_STORE)"
+        )
+
+
+def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
+    """Leave ``lock`` held shared, with the journals folded if that could be had without waiting long."""
+    if lock.real and progress.is_pending(paths) and _take(paths, lock):
+        try:
+            fold_locked(paths)
+        except (
+            StoreError,
+            OSError,
+            duckdb.Error,
+        ) as error:  # reading goes on without, or says better what is wrong
+            _log.debug("the store %s was read without folding: %s", paths.database, error)
+        lock.downgrade()
+    else:
+        lock.shared()
+
+
+def _take(paths: StorePaths, lock: Lock) -> bool:
+    if lock.try_exclusive():
+        return True
+    return progress.unfolded_bytes(paths) > MUCH_BYTES and lock.exclusive(WAIT_SECONDS)
+
+
+def _open(paths: StorePaths) -> DuckDBPyConnection:
+    con = connect()
+    try:
+        _see(con, paths)
+    except duckdb.Error as error:
+        con.close()
+        raise explained(error, paths.database) from error
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _see(con: DuckDBPyConnection, paths: StorePaths) -> None:
+    stored = paths.database.exists()
+    offsets: dict[str, int] = {}
+    if stored:
+        attach(con, paths, read_only=True)
+        version = version_of(con)
+        check(version, str(paths.database))
+        stored = version > 0
+        offsets = known_offsets(con) if stored else {}
+    staged = _stage(con, paths, offsets, stored=stored)
+    for table in RECORDS.values():
+        parts = [f"SELECT * FROM {STORE}.{table.name}"] * stored + [
+            f"SELECT * FROM {SPACE}.{table.name}"
+        ] * staged
+        con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
+    for view in VIEWS:
+        con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
+
+
+def _stage(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int], *, stored: bool) -> bool:
+    """Load what is not folded; whether there is any, or no database to look at instead."""
+    staging: Staging | None = None if stored else Staging(con, Path(tempfile.gettempdir()))
+    for batch in batches(paths, offsets):
+        staging = staging or Staging(con, _workspace(paths))
+        staging.load(batch)
+    if staging is None:
+        return False
+    staging.drop_known(against=STORE if stored else None)
+    return True
+
+
+def _workspace(paths: StorePaths) -> Path:
+    return paths.journal if os.access(paths.journal, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def _close(con: DuckDBPyConnection) -> None:
+    """End the lease; a connection that ``settle`` has freed already stays usable."""
+    with contextlib.suppress(duckdb.Error):
+        if is_attached(con):
+            detach(con)
+            con.close()

@@ -1,0 +1,230 @@
+"""One record, one journal line.
+
+A line is ``{"crc":"xxxxxxxx",`` and then the rest of a JSON object: ``"kind"`` and the record's fields that
+are not None, under their own names. The checksum is the CRC-32 of every byte between that prefix and the
+newline, so that damage is seen without parsing, and ``jq`` reads the whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+
+from tooltrace.record import Gate, Json, Loss, Outcome, Record, ToolCall
+
+KINDS: Final[dict[str, type[Record]]] = {"call": ToolCall, "outcome": Outcome, "gate": Gate, "loss": Loss}
+"""Value of ``"kind"`` in a line, and the record that it is."""
+
+START: Final = b'{"crc":"'
+"""What every line begins with."""
+PREFIX_BYTES: Final = 18
+
+_INT64: Final = range(-(2**63), 2**63)
+
+
+class LineError(ValueError):
+    """A line that is not a record: torn, damaged, or with a value of the wrong type."""
+
+
+def encode(record: Record) -> bytes:
+    """The journal line of ``record``, with its newline. Text that is not valid Unicode is replaced."""
+    try:
+        data = _ENCODERS[type(record)](record)
+    except (TypeError, ValueError):
+        data = _ENCODERS[type(record)](_scrubbed(record))
+    if b"\n" in data:  # between the tokens of embedded JSON; inside a JSON string it is escaped
+        data = data.replace(b"\n", b" ")
+    body = data[1:]
+    return b'{"crc":"%08x",%b\n' % (zlib.crc32(body), body)
+
+
+def is_whole(line: bytes) -> bool:
+    """Whether ``line`` (with or without its newline) is as it was written."""
+    if line.endswith(b"\n"):
+        line = line[:-1]
+    return (
+        line[:8] == START
+        and line[16:18] == b'",'
+        and line[8:16] == b"%08x" % zlib.crc32(memoryview(line)[18:])
+    )
+
+
+def kind_of(line: bytes) -> str | None:
+    """The kind of a whole line without parsing it; None for a kind that this version does not know."""
+    found = _KIND.match(line, PREFIX_BYTES)
+    kind = found[1].decode() if found else None
+    return kind if kind in KINDS else None
+
+
+def decode(line: bytes) -> Record:
+    """The record of ``line``; fields that this version does not know are ignored. Raises LineError."""
+    if not is_whole(line):
+        raise LineError("the line is torn or damaged: its checksum does not match")
+    try:
+        values = _members(line.decode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise LineError(f"the line is not a JSON object: {error}") from error
+    kind = values.get("kind", ("", None))[0]
+    record = KINDS.get(kind) if isinstance(kind, str) else None
+    if record is None:
+        raise LineError(f"the line is of no known kind: {kind!r}")
+    return record(**{name: read(values, name) for name, read in _READERS[record].items()})
+
+
+# encoding
+
+
+def _encoder(record: type[Record]) -> Callable[[Any], bytes]:
+    """A function of one statement per field: a loop over the fields takes twice the time."""
+    kind = next(kind for kind, known in KINDS.items() if known is record)
+    body = [f'values = {{"kind": "{kind}"}}']
+    for field in fields(record):
+        value = "Fragment(value)" if "Json" in str(field.type) else "value"
+        if field.type == "datetime" or field.type == "datetime | None":
+            value = "value if value.tzinfo is UTC else value.astimezone(UTC)"
+        body.append(
+            f'value = record.{field.name}\n    if value is not None: values["{field.name}"] = {value}'
+        )
+    source = (
+        "def encoder(record):\n    " + "\n    ".join(body) + "\n    return dumps(values, option=OPTION)\n"
+    )
+    space: dict[str, Any] = {
+        "dumps": orjson.dumps, "Fragment": orjson.Fragment, "UTC": UTC, "OPTION": orjson.OPT_UTC_Z,
+    }  # fmt: skip
+    exec(source, space)  # noqa: S102 - made of our own field names, as dataclasses does
+    encoder: Callable[[Any], bytes] = space["encoder"]
+    return encoder
+
+
+def _scrubbed(record: Record) -> Record:
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    for name, value in values.items():
+        if isinstance(value, str):
+            values[name] = value.encode("utf-8", "replace").decode()
+        elif isinstance(value, int) and value not in _INT64:
+            values[name] = None
+    return type(record)(**values)
+
+
+# decoding
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) < 25 else float(text)
+
+
+_SCAN: Final = json.JSONDecoder(parse_int=_integer)
+_KIND: Final = re.compile(rb'"kind":"([a-z]+)"')
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+
+
+def _members(text: str) -> dict[str, tuple[Any, str]]:
+    """Each member's value, and the very text of it."""
+    members: dict[str, tuple[Any, str]] = {}
+    at = 1
+    while True:
+        name, at = _SCAN.raw_decode(text, at)
+        start = _after(text, at, ":")
+        value, at = _SCAN.raw_decode(text, start)
+        members[name] = (value, text[start:at])
+        at = _skip(text, at)
+        if text[at : at + 1] == "}":
+            break
+        at = _after(text, at, ",")
+    if text[at + 1 :].strip():
+        raise LineError("something follows the object")
+    return members
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _after(text: str, at: int, sign: str) -> int:
+    at = _skip(text, at)
+    if text[at : at + 1] != sign:
+        raise LineError(f"no {sign!r} where one must be")
+    return _skip(text, at + 1)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    value.encode()  # a lone surrogate is no text
+    return value
+
+
+def _whole_number(value: Any) -> int:
+    if type(value) is not int or value not in _INT64:
+        raise TypeError
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise TypeError
+    return float(value)
+
+
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise TypeError
+    return value
+
+
+def _moment(value: Any) -> datetime:
+    moment = datetime.fromisoformat(_text(value))
+    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+_FROM_JSON: Final[dict[str, Callable[[Any], Any]]] = {
+    "str": _text,
+    "int": _whole_number,
+    "float": _number,
+    "bool": _truth,
+    "datetime": _moment,
+}
+
+Reader = Callable[[dict[str, tuple[Any, str]], str], Any]
+
+
+def _reader(type_: str, *, required: bool, default: Any) -> Reader:
+    convert = _FROM_JSON.get(type_)
+
+    def read(values: dict[str, tuple[Any, str]], name: str) -> Any:
+        value, text = values.get(name, (None, ""))
+        if convert is None and text:
+            return Json(text)
+        if value is None or convert is None:
+            if required:
+                raise LineError(f"{name} is missing")
+            return default
+        try:
+            return convert(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise LineError(f"{name} is no {type_}: {text[:80]}") from error
+
+    return read
+
+
+def _readers(record: type[Record]) -> dict[str, Reader]:
+    readers = {}
+    for field in fields(record):
+        required = field.default is MISSING
+        default = None if required else field.default
+        readers[field.name] = _reader(
+            str(field.type).removesuffix(" | None"), required=required, default=default
+        )
+    return readers
+
+
+_ENCODERS: Final = {record: _encoder(record) for record in KINDS.values()}
+_READERS: Final = {record: _readers(record) for record in KINDS.values()}

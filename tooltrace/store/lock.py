@@ -1,0 +1,156 @@
+"""The lock between folds and readers: ``flock`` on a file beside the database.
+
+``flock`` is not fair: readers that overlap would keep a fold out for ever. So everybody passes a turnstile
+first (a ``flock`` on the journal directory), and a fold that waits keeps it shut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable
+
+from tooltrace.errors import StoreError
+from tooltrace.store.paths import StorePaths
+
+TURN_SECONDS = 1.0
+"""How long a waiting fold keeps new readers out at most."""
+
+_guard = threading.RLock()
+_open: set[int] = set()
+
+
+class Lock:
+    """One holder's lock on a store, not held at first. Each has a descriptor of its own: threads exclude each other."""
+
+    def __init__(self, paths: StorePaths) -> None:
+        self._paths = paths
+        self._fd = _opened(lambda: _open_file(paths))
+        self._pid = os.getpid()
+
+    @property
+    def real(self) -> bool:
+        """False in a directory where the lock file is not and cannot be made: nothing is locked then."""
+        return self._fd is not None
+
+    def try_exclusive(self) -> bool:
+        """Take it exclusively if that is possible at once."""
+        return self._fd is not None and _try(self._fd, fcntl.LOCK_EX)
+
+    def exclusive(self, wait: float | None) -> bool:
+        """Take it exclusively within ``wait`` seconds (None: however long it takes); False where that failed."""
+        deadline = None if wait is None else time.monotonic() + wait
+        while not self.try_exclusive():
+            left = TURN_SECONDS if deadline is None else deadline - time.monotonic()
+            if self._fd is None or left <= 0:
+                return False
+            if self._wait_in_turn(min(left, TURN_SECONDS)):
+                return True
+            time.sleep(0.01)
+        return True
+
+    def shared(self) -> None:
+        """Take it shared, behind a fold that waits, however long it takes."""
+        self._pass_turnstile()
+        if self._fd is not None:
+            fcntl.flock(self._fd, fcntl.LOCK_SH)
+
+    def downgrade(self) -> None:
+        """Change an exclusive hold into a shared one; another fold may come between."""
+        if self._fd is not None:
+            fcntl.flock(self._fd, fcntl.LOCK_SH)
+
+    def release(self) -> None:
+        """Give it up. In a forked child the descriptor is gone already."""
+        fd, self._fd = self._fd, None
+        if fd is not None and self._pid == os.getpid():
+            _close(fd)
+
+    def _wait_in_turn(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        turnstile = _opened(lambda: _open_directory(self._paths))
+        try:
+            shut = False
+            while time.monotonic() < deadline:
+                shut = shut or turnstile is None or _try(turnstile, fcntl.LOCK_EX)
+                if self.try_exclusive():
+                    return True
+                time.sleep(0.002)
+            return False
+        finally:
+            if turnstile is not None:
+                _close(turnstile)
+
+    def _pass_turnstile(self) -> None:
+        turnstile = _opened(lambda: _open_directory(self._paths))
+        if turnstile is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(turnstile, fcntl.LOCK_SH)
+            _close(turnstile)
+
+
+def _try(fd: int, how: int) -> bool:
+    try:
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise StoreError(
+            f"the store cannot be locked: {error}; put it on a file system that has flock"
+        ) from error
+    return True
+
+
+def _open_file(paths: StorePaths) -> int | None:
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(paths.lock, os.O_RDWR | os.O_CREAT | flags, 0o600)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return None
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT):
+            raise StoreError(f"the lock file {paths.lock} cannot be opened: {error.strerror}") from error
+    try:
+        return os.open(paths.lock, os.O_RDONLY | flags)
+    except OSError:
+        return None
+
+
+def _open_directory(paths: StorePaths) -> int | None:
+    try:
+        return os.open(paths.journal, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+# a forked child must not keep our descriptors: they would hold the lock for as long as it lives
+
+
+def _opened(opening: Callable[[], int | None]) -> int | None:
+    with _guard:
+        fd = opening()
+        if fd is not None:
+            _open.add(fd)
+        return fd
+
+
+def _close(fd: int) -> None:
+    with _guard:
+        if fd in _open:
+            _open.discard(fd)
+            os.close(fd)
+
+
+def _close_in_child() -> None:
+    for fd in _open:
+        with contextlib.suppress(OSError):
+            os.close(fd)
+    _open.clear()
+    _guard.release()
+
+
+os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_close_in_child)

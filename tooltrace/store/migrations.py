@@ -1,0 +1,80 @@
+"""From any older schema to this version's: forward, in order, each in a transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from tooltrace.errors import StoreError
+from tooltrace.store import schema
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Step = Callable[["DuckDBPyConnection"], None]
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType({})
+"""Version that a step leads to, and the step: statements over the database attached as ``store``.
+
+A step is never changed once it was released: it says what that version was, not what the code now means.
+"""
+
+
+def version_of(con: DuckDBPyConnection) -> int:
+    """Schema version of the database attached as ``store``; 0 where nothing of ours is in it."""
+    found = con.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE database_name = ? AND table_name = 'meta'", [schema.STORE]
+    ).fetchone()
+    if not found or not found[0]:
+        return 0
+    row = con.execute(f"SELECT value FROM {schema.STORE}.meta WHERE key = 'schema_version'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def check(version: int, place: str, *, newest: int = schema.SCHEMA_VERSION) -> None:
+    """Raises StoreError where the store at ``place`` is of a version newer than ``newest``."""
+    if version > newest:
+        raise StoreError(
+            f"the store {place} has schema version {version}, this tooltrace knows up to {newest}: "
+            "upgrade tooltrace; nothing was changed"
+        )
+
+
+def migrate(
+    con: DuckDBPyConnection,
+    place: str,
+    *,
+    steps: Mapping[int, Step] = STEPS,
+    newest: int = schema.SCHEMA_VERSION,
+) -> int:
+    """Bring the database attached as ``store`` to version ``newest``; the number of steps that were taken.
+
+    Raises StoreError for a newer one, which is left alone. A step that fails leaves its version as it was.
+    """
+    version = version_of(con)
+    check(version, place, newest=newest)
+    if version == newest:
+        return 0
+    if version == 0:
+        _in_transaction(con, schema.create)
+        return 1
+    for target in range(version + 1, newest + 1):
+        _in_transaction(con, lambda con, target=target: _take(con, target, steps))  # type: ignore[misc]
+    _in_transaction(con, schema.dress)
+    return newest - version
+
+
+def _take(con: DuckDBPyConnection, target: int, steps: Mapping[int, Step]) -> None:
+    steps[target](con)
+    con.execute(f"UPDATE {schema.STORE}.meta SET value = ? WHERE key = 'schema_version'", [str(target)])
+
+
+def _in_transaction(con: DuckDBPyConnection, work: Step) -> None:
+    con.execute("BEGIN")
+    try:
+        work(con)
+    except BaseException:
+        con.execute("ROLLBACK")
+        raise
+    con.execute("COMMIT")

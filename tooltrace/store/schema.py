@@ -1,0 +1,76 @@
+"""The database's schema: made whole for a new store; ``migrations`` brings an older one to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tooltrace.store.columns import TABLES, Column, Table
+from tooltrace.store.views import VIEWS, View
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SCHEMA_VERSION: Final = 1
+STORAGE_VERSION: Final = "v1.5.0"
+"""The oldest DuckDB file format that holds all we need; 1.5 and 2.0 read it."""
+STORE: Final = "store"
+"""The name that the database is attached under."""
+
+
+def create(con: DuckDBPyConnection) -> None:
+    """Make every table and view of a new store in the database attached as ``store``."""
+    for table in TABLES:
+        con.execute(f"CREATE TABLE {STORE}.{table.name} ({definition(table)})")
+    con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema_version', '{SCHEMA_VERSION}')")
+    dress(con)
+
+
+def dress(con: DuckDBPyConnection) -> None:
+    """Make the views anew, and describe all there is. Idempotent."""
+    con.execute(f"USE {STORE}")
+    try:
+        for view in VIEWS:
+            con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {view.sql}")
+        for statement in comments():
+            con.execute(statement)
+    finally:
+        con.execute("USE memory")
+
+
+def definition(table: Table) -> str:
+    """The column list of a ``CREATE TABLE``."""
+    return ", ".join(_column(column) for column in table.columns)
+
+
+def quoted(name: str) -> str:
+    """``name`` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """``text`` as an SQL string, for statements that take no parameters."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def comments() -> list[str]:
+    """The ``COMMENT ON`` statements of every table, view and column."""
+    statements = []
+    for table in TABLES:
+        statements.append(f"COMMENT ON TABLE {table.name} IS {literal(table.comment)}")
+        statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
+    for view in VIEWS:
+        statements += _view_comments(view)
+    return statements
+
+
+def _view_comments(view: View) -> list[str]:
+    statements = [f"COMMENT ON VIEW {view.name} IS {literal(view.comment)}"]
+    return statements + [_comment(view.name, name, text) for name, text in view.columns.items()]
+
+
+def _comment(table: str, column: str, text: str) -> str:
+    return f"COMMENT ON COLUMN {table}.{quoted(column)} IS {literal(text)}"
+
+
+def _column(column: Column) -> str:
+    return f"{quoted(column.name)} {column.type}{' NOT NULL' if column.required else ''}"

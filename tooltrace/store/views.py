@@ -1,0 +1,111 @@
+"""The views ``calls`` and ``sources``: plain SQL over ``tool_calls``, wherever that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One view: what a row is, its columns with their meanings, and its SQL."""
+
+    name: str
+    comment: str
+    columns: dict[str, str]
+    sql: str
+
+
+CALLS: Final = View(
+    "calls",
+    "One row per call, over its attempts. Attempts are one call where tool, call_id and conversation agree; "
+    "where no conversation is known, process and host must agree too, for some models number calls anew each time.",
+    {
+        "tool": "Name of the tool.",
+        "call_id": "What the model asked for, once.",
+        "conversation_id": "The conversation or session that the call belongs to.",
+        "agent": "Name of the agent that called.",
+        "service": "Service that recorded it.",
+        "tool_version": "Version of the tool in the last attempt.",
+        "attempts": "How many times the call was executed.",
+        "started_at": "When the first attempt began; UTC.",
+        "ended_at": "When the last attempt ended; UTC.",
+        "status": "Status of the last attempt that reported one.",
+        "ending": "How the last attempt ended.",
+        "code": "Code of the last attempt that reported a status.",
+        "error_type": "Error type of the last attempt that reported a status.",
+        "confidence": "Confidence of the last attempt that reported a status.",
+        "recovered": "True where an attempt reported an error and the last one did not.",
+        "failures": "How many attempts reported an error.",
+        "duration_ms": "Milliseconds in the tool, over all attempts.",
+        "wasted_ms": "Milliseconds in attempts that did not end the call: all but the last.",
+        "last_span_id": "The last attempt.",
+    },
+    """
+SELECT
+    tool,
+    call_id,
+    conversation_id,
+    arg_max(agent, started_at) AS agent,
+    arg_max(service, started_at) AS service,
+    arg_max(tool_version, started_at) AS tool_version,
+    count(*) AS attempts,
+    min(started_at) AS started_at,
+    max(started_at + to_microseconds(CAST(1000 * (coalesce(duration_ms, 0) + coalesce(consumer_ms, 0)) AS BIGINT)))
+        AS ended_at,
+    arg_max(status, started_at) AS status,
+    arg_max(ending, started_at) AS ending,
+    arg_max_null(code, started_at) FILTER (WHERE status IS NOT NULL) AS code,
+    arg_max_null(error_type, started_at) FILTER (WHERE status IS NOT NULL) AS error_type,
+    arg_max_null(confidence, started_at) FILTER (WHERE status IS NOT NULL) AS confidence,
+    coalesce(bool_or(status = 'error') AND arg_max(status, started_at) <> 'error', false) AS recovered,
+    count(*) FILTER (WHERE status = 'error') AS failures,
+    sum(duration_ms) AS duration_ms,
+    sum(duration_ms) - coalesce(arg_max_null(duration_ms, started_at), 0) AS wasted_ms,
+    arg_max(span_id, started_at) AS last_span_id
+FROM tool_calls
+GROUP BY
+    tool,
+    call_id,
+    conversation_id,
+    CASE WHEN conversation_id IS NULL THEN host END,
+    CASE WHEN conversation_id IS NULL THEN pid END
+""",
+)
+
+SOURCES: Final = View(
+    "sources",
+    "One row per attempt and source that its result came from.",
+    {
+        "tool": "Name of the tool.",
+        "call_id": "The call.",
+        "span_id": "The attempt.",
+        "started_at": "When the attempt began; UTC.",
+        "confidence": "How sure the tool was, 0 to 1.",
+        "type": "document, file, api, database or user_input.",
+        "id": "The source's own id.",
+        "label": "The source's name for people.",
+        "url": "Where it can be read.",
+        "section": "Which part of it.",
+    },
+    """
+SELECT
+    tool,
+    call_id,
+    span_id,
+    started_at,
+    confidence,
+    source ->> '$.type' AS "type",
+    source ->> '$.id' AS id,
+    source ->> '$.label' AS label,
+    source ->> '$.url' AS url,
+    source ->> '$.section' AS section
+FROM (
+    SELECT tool, call_id, span_id, started_at, confidence, unnest(json_extract(sources, '$[*]')) AS source
+    FROM tool_calls
+    WHERE sources IS NOT NULL
+)
+""",
+)
+
+VIEWS: Final = (CALLS, SOURCES)

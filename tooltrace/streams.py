@@ -1,0 +1,237 @@
+"""Generators and async generators, followed to their end.
+
+Whatever the consumer does (send, throw, close, drop, cancel) reaches the tool as it would have, and
+what the tool does reaches the consumer. The span is current only while the tool's own code runs, and
+the context that the tool left at a ``yield`` is the one it finds again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from time import perf_counter_ns
+from typing import Any
+
+import orjson
+from opentelemetry.context.context import Context
+
+from tooltrace.attempt import Attempt
+from tooltrace.capture import scrub, snapshot
+from tooltrace.guard import guarded
+from tooltrace.otel.internals import attach, current_context, detach
+from tooltrace.recorder import Recorder, enter, span_context
+from tooltrace.response import ToolResponse
+
+
+class Tape:
+    """What a stream gave, and how long it took, and how long its consumer held it."""
+
+    __slots__ = ("attempt", "closing", "count", "first_ns", "held_ns", "last", "open", "parts", "recorder", "size", "tool_ns")
+
+    def __init__(self, recorder: Recorder, attempt: Attempt) -> None:
+        self.recorder = recorder
+        self.attempt = attempt
+        self.parts: list[Any] = []
+        self.size = 0
+        self.count = 0
+        self.open = attempt.full
+        """False once enough was kept."""
+        self.last: Any = None
+        self.first_ns: int | None = None
+        self.tool_ns = 0
+        self.held_ns = 0
+        self.closing = False
+        """True once the consumer has closed the stream."""
+
+    def context(self) -> Context:
+        """The context that the tool's code starts in."""
+        return span_context(self.attempt)
+
+    def item(self, item: Any) -> None:
+        """The tool gave ``item``."""
+        self.count += 1
+        self.last = item
+        if self.first_ns is None:
+            self.first_ns = self.tool_ns
+        if type(item) is str:
+            self.size += len(item)
+            if self.open:
+                self.parts.append(item)
+        elif self.open:
+            with guarded("record"):
+                part = snapshot(item)
+                self.parts.append(part)
+                self.size += len(part) if type(part) is bytes else 8
+        if self.open and self.size > self.attempt.settings.field_limit:
+            self.open = False
+
+    def returned(self, value: Any) -> None:
+        """The tool's code came to its end, with ``value``."""
+        if self.closing:
+            self.raised(GeneratorExit())
+            return
+        self._times()
+        answer = next((x for x in (value, self.last) if isinstance(x, ToolResponse)), None)
+        if answer is None and self.count:
+            self._keep_items()
+            self.recorder.streamed(self.attempt)
+        else:
+            self.recorder.returned(self.attempt, value if answer is None else answer, duration_ns=self.tool_ns)
+
+    def raised(self, error: BaseException) -> None:
+        """``error`` left the tool, or the consumer dropped the stream."""
+        self._times()
+        if self.count:
+            self._keep_items()
+        self.recorder.raised(self.attempt, error, duration_ns=self.tool_ns)
+
+    def _times(self) -> None:
+        attempt = self.attempt
+        attempt.first_item_ns = self.first_ns
+        attempt.consumer_ns = self.held_ns
+        attempt.duration_ns = self.tool_ns
+        attempt.items = self.count
+
+    def _keep_items(self) -> None:
+        if not self.attempt.full:
+            return
+        with guarded("record"):
+            parts = self.parts
+            if all(type(part) is str for part in parts):
+                self.attempt.text = "".join(parts)
+            self.attempt.value = b"[" + b",".join(map(_json, parts)) + b"]"
+            self.attempt.stream_size = self.size
+
+
+class BlankTape(Tape):
+    """For a stream that cannot be recorded: it runs all the same."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.tool_ns = self.held_ns = 0
+
+    def context(self) -> Context:
+        return current_context()
+
+    def item(self, item: Any) -> None:
+        pass
+
+    def returned(self, value: Any) -> None:
+        pass
+
+    def raised(self, error: BaseException) -> None:
+        pass
+
+
+def _json(part: Any) -> bytes:
+    if type(part) is bytes:
+        return part
+    return orjson.dumps(scrub(part) if type(part) is str else part)
+
+
+async def coroutine(inner: Coroutine[Any, Any, Any], recorder: Recorder, attempt: Attempt) -> Any:
+    """``inner``, awaited to its end as the current span."""
+    token = enter(attempt)
+    try:
+        result = await inner
+    except BaseException as error:
+        detach(token)
+        recorder.raised(attempt, error)
+        raise
+    detach(token)
+    recorder.returned(attempt, result)
+    return result
+
+
+def generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable[..., Generator[Any, Any, Any]]:
+    """A generator function that drives what ``begin`` gives to its end, and tapes it."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        inner, tape = begin(*args, **kwargs)
+        body = tape.context()
+        send, clock = inner.send, perf_counter_ns
+        value: Any = None
+        thrown: BaseException | None = None
+        try:
+            while True:
+                before = clock()
+                token = attach(body)
+                try:
+                    item = send(value) if thrown is None else inner.throw(thrown)
+                finally:
+                    thrown = None  # a frame that holds its own exception is garbage that only the collector frees
+                    body = current_context()
+                    detach(token)
+                    after = clock()
+                    tape.tool_ns += after - before
+                tape.item(item)
+                try:
+                    value = yield item
+                except BaseException as error:
+                    thrown = error
+                    tape.closing = type(error) is GeneratorExit
+                tape.held_ns += clock() - after
+        except StopIteration as stop:
+            tape.returned(stop.value)
+            return stop.value
+        except BaseException as error:
+            tape.raised(error)
+            raise
+
+    return wrapper
+
+
+def async_generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable[..., AsyncGenerator[Any, Any]]:
+    """An async generator function that drives what ``begin`` gives to its end, and tapes it."""
+
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        inner, tape = begin(*args, **kwargs)
+        body = tape.context()
+        clock = perf_counter_ns
+        value: Any = None
+        thrown: BaseException | None = None
+        started = False
+        try:
+            while True:
+                before = clock()
+                token = attach(body)
+                try:
+                    if thrown is not None:
+                        item = await inner.athrow(thrown)
+                    elif started:
+                        item = await inner.asend(value)
+                    else:
+                        started = True
+                        item = await _first(inner)
+                finally:
+                    thrown = None
+                    body = current_context()
+                    detach(token)
+                    after = clock()
+                    tape.tool_ns += after - before
+                tape.item(item)
+                try:
+                    value = yield item
+                except BaseException as error:
+                    thrown = error
+                    tape.closing = type(error) is GeneratorExit
+                tape.held_ns += clock() - after
+        except StopAsyncIteration:
+            tape.returned(None)
+        except BaseException as error:
+            tape.raised(error)
+            raise
+
+    return wrapper
+
+
+def _first(inner: AsyncGenerator[Any, Any]) -> Any:
+    """Begin ``inner`` unseen by the event loop: it closes the generator around it, and would otherwise
+    close both at once, each in the other's way."""
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return inner.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
