@@ -27,7 +27,7 @@ def main() -> None:
     console = Console(stderr=True)
     with tempfile.TemporaryDirectory() as name, console.status("importing") as status:
         folder = Path(name)
-        imports = store.import_ratio(3 if quick else 9)
+        imports = store.import_ratio(folder, 3 if quick else 9)
         status.update("calls")
         cost = calls.measure(folder, 20 if quick else 150, 10_000 if quick else 50_000)
         status.update("calls to rows")

@@ -32,8 +32,8 @@ def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
     for _ in range(calls):
         traced(rivals.QUERY, limit=5)
     with tt.connect() as db:
-        rows = db.sql("SELECT count(*) FROM tool_calls").fetchone()[0]
-        lost = db.sql("SELECT coalesce(sum(count), 0) FROM losses").fetchone()[0]
+        rows = db.execute("SELECT count(*) FROM tool_calls").fetchone()[0]
+        lost = db.execute("SELECT coalesce(sum(count), 0) FROM losses").fetchone()[0]
     return calls / (perf_counter() - before), rows, int(lost)
 
 
@@ -99,16 +99,16 @@ def answers(store: Path, rounds: int) -> dict[str, float]:
     return times
 
 
-def import_ratio(rounds: int) -> tuple[float, float]:
-    """Milliseconds to import what tooltrace stands on, and to import tooltrace."""
-    base = "import opentelemetry.sdk.trace, opentelemetry.sdk.metrics, pydantic, structlog"
-    return _import_ms(base, rounds), _import_ms("import tooltrace", rounds)
+def import_ratio(folder: Path, rounds: int) -> tuple[float, float]:
+    """Milliseconds to import what tooltrace stands on, and to import tooltrace; both compiled before."""
+    base = "import opentelemetry.sdk.trace, opentelemetry.sdk.metrics, structlog; from pydantic import BaseModel"
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    runs = [[_import_ms(code, environment) for code in (base, "import tooltrace")] for _ in range(rounds + 1)][1:]
+    return statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
 
 
-def _import_ms(code: str, rounds: int) -> float:
+def _import_ms(code: str, environment: dict[str, str]) -> float:
     script = f"import time; t = time.perf_counter(); {code}; print((time.perf_counter() - t) * 1e3)"
-    runs = [
-        float(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=os.environ).stdout)
-        for _ in range(rounds)
-    ]
-    return statistics.median(runs)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=environment)
+    return float(done.stdout)

@@ -41,7 +41,7 @@ UNITS = {
     "mark": "true where the reader should take care: shown to people only where it is",
     "number": "any other number",
 }
-"""Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
+"""Units that a column can have; besides them ``low(x)`` and ``high(x)``, the interval of ``x``."""
 
 _SECTION = re.compile(r"(by|parameters|columns|source):\s*(.*)")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
@@ -146,9 +146,7 @@ def _row(heading: Heading, section: str, content: str, place: _Place) -> Heading
         return replace(heading, source=f"{heading.source} {content.strip()}")
     found = _ROW.fullmatch(content.strip())
     if section == "by" or not found:
-        raise place.fault(
-            f"{content.strip()!r} is no row of '{section}:' (name, type or unit, two spaces, meaning)"
-        )
+        raise place.fault(f"{content.strip()!r} is no row of '{section}:' (name, type or unit, two spaces, meaning)")
     name, kind, meaning = found.groups()
     if name in place.rows[section]:
         raise place.fault(f"{name!r} stands twice in '{section}:'")

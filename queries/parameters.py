@@ -41,17 +41,13 @@ class Parameter:
             return _READERS[self.type](value, now)
         except (ValueError, TypeError, OverflowError):
             shown = repr(value)[:80]
-            raise BadParameter(
-                f"{self.name} takes {TAKES[self.type]}, got {shown}; nothing was asked"
-            ) from None
+            raise BadParameter(f"{self.name} takes {TAKES[self.type]}, got {shown}; nothing was asked") from None
 
 
 def _timestamp(value: object, now: datetime) -> datetime:
     if isinstance(value, str):
         span = _SPAN.fullmatch(value.strip().lower())
-        value = (
-            timedelta(**{_UNITS[span[2]]: int(span[1])}) if span else datetime.fromisoformat(value.strip())
-        )
+        value = timedelta(**{_UNITS[span[2]]: int(span[1])}) if span else datetime.fromisoformat(value.strip())
     if isinstance(value, timedelta):
         if value < timedelta(0):
             raise ValueError(value)

@@ -57,13 +57,8 @@ class Query:
         known = [parameter.name for parameter in self.heading.parameters]
         for name, value in given.items():
             if name not in known and value is not None:
-                raise BadParameter(
-                    f"{self.name} takes no {name}; it takes {', '.join(known)}; nothing was asked"
-                )
-        return {
-            parameter.name: parameter.bind(given.get(parameter.name), now)
-            for parameter in self.heading.parameters
-        }
+                raise BadParameter(f"{self.name} takes no {name}; it takes {', '.join(known)}; nothing was asked")
+        return {parameter.name: parameter.bind(given.get(parameter.name), now) for parameter in self.heading.parameters}
 
     def _dimensions(self, by: By | None) -> tuple[Dimension, ...]:
         return choose(self.heading.default_by if by is None else by, self.heading.by, self.name)
@@ -92,9 +87,7 @@ def _check_parameters(query: Query) -> None:
         raise _fault(query, used[name], f"${name} is used, and the heading does not state it")
     for name in sorted(stated - used.keys()):
         found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
-        raise _fault(
-            query, found.start() if found else 0, f"the heading states {name!r}, and ${name} is not used"
-        )
+        raise _fault(query, found.start() if found else 0, f"the heading states {name!r}, and ${name} is not used")
 
 
 def _check_regions(query: Query) -> None:
@@ -105,10 +98,9 @@ def _check_regions(query: Query) -> None:
     for region in regions:
         if region[0] != (expected := _region(region[1] is not None, default)):
             raise _fault(query, region.start(), f"the region is not the default grouping, {expected!r}")
-    if (lost := re.sub(_REGION, "", query.text).find("/* end by */")) >= 0 or "/* by" in re.sub(
-        _REGION, "", query.text
-    ):
-        raise _fault(query, max(lost, 0), "a region of /* by */ … /* end by */ is cut short")
+    rest = _REGION.sub(lambda region: re.sub(r"[^\n]", " ", region[0]), query.text)
+    if cut := re.search(r"/\* (end )?by", rest):
+        raise _fault(query, cut.start(), "a region of /* by */ … /* end by */ is cut short")
 
 
 def _fault(query: Query, offset: int, cause: str) -> QueryError:

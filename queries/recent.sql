@@ -24,8 +24,9 @@
 --   span_id       text   the attempt
 WITH ended AS (
     SELECT *,
-        started_at + CAST(round(1000 * (coalesce(duration_ms, 0) + coalesce(consumer_ms, 0))) AS BIGINT)
-            * INTERVAL 1 MICROSECOND AS ended_at
+        -- at most 1e12 ms (31 years): what was imported may say anything
+        started_at + to_microseconds(CAST(1000 * least(greatest(
+            coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
     FROM tool_calls
     WHERE ($tool IS NULL OR tool = $tool)
       AND ($status IS NULL OR status = $status)

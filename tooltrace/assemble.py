@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 
 from tooltrace.attempt import UNSET, Attempt, usable_confidence
-from tooltrace.capture import snapshot
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
 from tooltrace.otel import attributes as names
 from tooltrace.record import ToolCall
@@ -49,7 +48,7 @@ def to_call(attempt: Attempt) -> ToolCall:
     }
     if attempt.items is not None:
         fields |= {"first_item_ms": _ms(attempt.first_item_ns), "consumer_ms": _ms(attempt.consumer_ns)}
-    if span.own or context.attributes:
+    if attempt.said is not None:
         _own_attributes(attempt, sieve, fields)
     if sieve.redacted:
         fields["redacted"] = True
@@ -74,9 +73,10 @@ def _sieve(attempt: Attempt, *texts: str | None) -> Sieve:
     known = [text for text in texts if text]
     if type(attempt.arguments) is bytes:
         known.append(attempt.arguments.decode())
-    if attempt.span.own or attempt.context.attributes:
-        known.append(str(attempt.span.own))
-        known.append(str(attempt.context.attributes))
+    if type(attempt.said) is bytes:
+        known.append(attempt.said.decode())
+    if attempt.sources:
+        known.extend(map(str, attempt.sources))
     clean = not known or (settings.redaction.clean(*known) and (spec.redact is None or spec.redact.clean(*known)))
     return Sieve(redactions, settings.field_limit, clean)
 
@@ -104,8 +104,9 @@ def _from_plain(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     text = value if type(value) is str else attempt.text
     sieve = _sieve(attempt, text if type(value) is not bytes else value.decode())
     fields: dict[str, Any] = {"text": sieve.text("text", text)}
+    whole = fields["text"]
     if attempt.ending == "returned" and value is not UNSET:
-        fields |= {"status": "success", "rule": NONE if value is None else PLAIN, "rule_grade": "certain"}
+        fields |= {"status": "success", "rule": NONE if attempt.nothing else PLAIN, "rule_grade": "certain"}
     if value is not UNSET and value is not None and attempt.full:
         fields["result"] = sieve.json("result", value)
     _claims(attempt, sieve, fields)
@@ -150,10 +151,14 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
 
 def _claims(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
     """Confidence and sources: the response's own, else what the decorator was told to read."""
-    if fields.get("confidence") is None and attempt.confidence is not None:
-        fields["confidence"] = usable_confidence(attempt.confidence)
+    flags = list(attempt.flags)
+    claimed = attempt.confidence if fields.get("confidence") is None else fields["confidence"]
+    if claimed is not None:
+        fields["confidence"] = usable_confidence(claimed)
         if fields["confidence"] is None:
-            fields["flags"] = orjson.dumps(["confidence_out_of_range"]).decode()
+            flags.append("confidence_out_of_range")
+    if flags:
+        fields["flags"] = orjson.dumps(flags).decode()
     sources = (attempt.response.sources if attempt.response else ()) or attempt.sources
     if sources and attempt.full:
         rows = [source.model_dump(exclude_none=True) for source in sources]
@@ -176,14 +181,14 @@ def _arguments(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
 
 def _own_attributes(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
     """What the surroundings and the tool itself said about the call."""
-    said = {**(attempt.context.attributes or {}), **(attempt.span.own or {})}
+    said = orjson.loads(attempt.said) if type(attempt.said) is bytes else {}
     for key in list(said):
         if key in names.RESERVED:
             value = said.pop(key)
             if key in _CALLS_OWN and isinstance(value, str):
-                fields[_CALLS_OWN[key]] = value
+                fields[_CALLS_OWN[key]] = sieve.text(_CALLS_OWN[key], value)
     if said:
-        fields["attributes"] = sieve.json("attributes", snapshot(said))
+        fields["attributes"] = sieve.json("attributes", orjson.dumps(said))
 
 
 def _ms(ns: int | None) -> float | None:

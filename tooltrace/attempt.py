@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from contextvars import Context as ContextVars
 from time import perf_counter_ns
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tooltrace.capture import Snapshot, snapshot
@@ -40,12 +41,19 @@ class Attempt:
     """How many items a stream gave."""
     stream_size: int = 0
     """How much a stream gave, kept or not."""
-    response: ToolResponse | None = None
+    nothing: bool = False
+    """True where the tool returned None."""
+    response: Any = None
+    """The fields of a ToolResponse; the object itself, with its data, is the caller's to let go of."""
     response_parts: tuple[Snapshot, ...] = ()
     """Snapshots of what can change inside a response: data, stats, context, signals."""
     error: SeenException | None = None
     confidence: Any = None
     sources: tuple[Source, ...] | None = None
+    flags: tuple[str, ...] = ()
+    """What was wrong with what the tool gave."""
+    said: Snapshot = None
+    """The attributes that the surroundings and the tool itself set."""
     first_item_ns: int | None = None
     consumer_ns: int | None = None
     duration_ns: int | None = None
@@ -72,22 +80,29 @@ class Attempt:
     def take(self, result: Any) -> None:
         """Hold a tool's result as it is now."""
         if isinstance(result, ToolResponse):
-            self.response = result
+            self.response = SimpleNamespace(**{**vars(result), "data": None})
             if self.full:
                 parts = (result.data, result.stats, result.context, result.signals)
                 self.response_parts = tuple(map(snapshot, parts))
         else:
             self.value = snapshot(result) if self.full else None
+            self.nothing = result is None
         self.claim(result)
 
     def claim(self, result: Any) -> None:
         """Confidence and sources, as the decorator was told to read them from ``result``."""
         spec = self.spec
         if spec.confidence is not None:
-            self.confidence = spec.confidence(result) if callable(spec.confidence) else spec.confidence
+            try:
+                self.confidence = spec.confidence(result) if callable(spec.confidence) else spec.confidence
+            except Exception:  # noqa: BLE001 - the user's code: the record says so, and is kept
+                self.flags = (*self.flags, "confidence_failed")
         if spec.sources is not None:
-            found: Iterable[Source] = spec.sources(result) if callable(spec.sources) else spec.sources
-            self.sources = tuple(found)
+            try:
+                found: Iterable[Any] = spec.sources(result) if callable(spec.sources) else spec.sources
+                self.sources = tuple(Source.model_validate(source) for source in found)
+            except Exception:  # noqa: BLE001
+                self.flags = (*self.flags, "sources_failed")
 
 
 def usable_confidence(value: Any) -> float | None:

@@ -1,8 +1,8 @@
 """Hold what went in and came out of a tool as it was at that moment, whatever happens to it later.
 
 On the tool's own thread: only what could still change is copied, as JSON bytes. Off it: the copy is
-made safe to keep, redacted and bounded. No code of the recorded objects runs, so a ``__repr__`` that
-raises or hangs is never met.
+made safe to keep, redacted and bounded. A ``__repr__``, ``__iter__`` or ``__class__`` of the recorded objects
+never runs, so one that raises or hangs is never met.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import fractions
 import math
 import pathlib
 import uuid
-from collections.abc import Mapping, Sequence, Set
+from collections import UserDict, deque
+from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -24,6 +27,7 @@ MAX_DEPTH = 64
 MAX_NODES = 100_000
 
 _IMMUTABLE = frozenset({str, int, float, bool, type(None)})
+_NUMBERS = frozenset({int, float})
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 
 Snapshot = str | int | float | bool | bytes | None
@@ -32,7 +36,7 @@ Snapshot = str | int | float | bool | bytes | None
 
 def snapshot(value: Any) -> Snapshot:
     """``value`` as it is now: itself where it cannot change, else its JSON."""
-    if type(value) in _IMMUTABLE:
+    if type(value) in _IMMUTABLE and (type(value) not in _NUMBERS or _sayable(value)):
         return value  # type: ignore[no-any-return]
     try:
         raw = orjson.dumps(value)
@@ -40,6 +44,11 @@ def snapshot(value: Any) -> Snapshot:
         return to_json(value)
     # orjson writes NaN and infinity as null, which would be a lie about what the tool was given.
     return to_json(value) if b"null" in raw else raw
+
+
+def _sayable(number: float) -> bool:
+    """Whether JSON has ``number``: 64 bits, finite."""
+    return -(2**63) <= number < 2**63 if type(number) is int else math.isfinite(number)
 
 
 def to_json(value: Any) -> bytes:
@@ -68,7 +77,10 @@ class _Walk:
 
     def plain(self, value: Any, depth: int) -> Any:
         self._nodes += 1
-        simple = _scalar(value)
+        try:
+            simple = _scalar(value)
+        except Exception:  # noqa: BLE001 - a subclass of a scalar that raises when it is read
+            return _marker(value)
         if simple is not _NOT_SCALAR:
             return simple
         if depth >= MAX_DEPTH or self._nodes > MAX_NODES:
@@ -87,24 +99,25 @@ class _Walk:
         fields = _fields(value)
         if fields is not None:
             return self._items(fields, depth)
-        if isinstance(value, Mapping):
-            return self._items(value, depth)
-        if isinstance(value, Sequence | Set):
-            return self._list(value, depth)
+        for base in type(value).__mro__:
+            if base in _MAPPINGS:
+                return self._items(value, depth, _MAPPINGS[base])
+            if base in _ITERABLES:
+                return self._list(base.__iter__(value), depth)  # type: ignore[attr-defined]
         return _array(value, self, depth)
 
-    def _items(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    def _items(self, value: Any, depth: int, items: Any = dict.items) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for key, item in value.items():
+        for key, item in items(value):
             if self._nodes > MAX_NODES:
-                out["<too many>"] = len(value) - len(out)
+                out["<too many>"] = "…"
                 break
             out[_key(key)] = self.plain(item, depth)
         return out
 
-    def _list(self, value: Any, depth: int) -> list[Any]:
+    def _list(self, items: Iterator[Any], depth: int) -> list[Any]:
         out: list[Any] = []
-        for item in value:
+        for item in items:
             if self._nodes > MAX_NODES:
                 out.append("<too many>")
                 break
@@ -112,33 +125,48 @@ class _Walk:
         return out
 
 
+_MAPPINGS: dict[type, Any] = {
+    dict: dict.items,
+    MappingProxyType: MappingProxyType.items,
+    UserDict: lambda value: dict.items(vars(value)["data"]),
+}
+_ITERABLES = frozenset({list, tuple, set, frozenset, deque, range, *map(type, ({}.keys(), {}.values(), {}.items()))})
+"""Containers that are read, and their subclasses, by the ways of the class itself: whatever a subclass, or a
+container of another make, would run to give its items may take for ever."""
+
 _NOT_SCALAR = object()
 _UNSAYABLE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 """What JSON has no numbers for, in the words of protobuf's JSON form."""
 
 
 def _scalar(value: Any) -> Any:  # noqa: PLR0911 - one line a kind
-    """What JSON can say of ``value`` without looking inside it."""
-    if value is None or isinstance(value, bool):
+    """What JSON can say of ``value`` without looking inside it. By its type: ``isinstance`` would ask the
+    object itself for its ``__class__``."""
+    kind = type(value)
+    if value is None or kind is bool:
         return value
-    if isinstance(value, enum.Enum):
-        return _scalar(value.value)
-    if isinstance(value, str):
+    if issubclass(kind, enum.Enum):
+        return _scalar(value._value_)
+    if issubclass(kind, str):
         return scrub(str.__str__(value))
-    if isinstance(value, int):
-        number = int(value)
-        return number if -(2**63) <= number < 2**64 else str(number) if abs(number) < 2**4096 else "<huge integer>"
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else _UNSAYABLE[str(float(value))]
-    if isinstance(value, bytes | bytearray | memoryview):
-        return _bytes(bytes(value))
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+    if issubclass(kind, int):
+        number = int.__index__(value)
+        return number if -(2**63) <= number < 2**63 else str(number) if abs(number) < 2**4096 else "<huge integer>"
+    if issubclass(kind, float):
+        real = float.__float__(value)
+        return real if math.isfinite(real) else _UNSAYABLE[str(real)]
+    if issubclass(kind, bytes | bytearray | memoryview):
+        return _bytes(memoryview(value).tobytes())
+    if issubclass(kind, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
-    if type(value) in (datetime.timedelta, decimal.Decimal, uuid.UUID, complex) or isinstance(value, pathlib.PurePath):
+    if kind in _SPELLED or issubclass(kind, pathlib.PurePath):
         return scrub(str(value))
-    if isinstance(value, BaseException):
-        return f"{type(value).__qualname__}: {message_of(value)}"
+    if issubclass(kind, BaseException):
+        return f"{kind.__qualname__}: {message_of(value)}"
     return _NOT_SCALAR
+
+
+_SPELLED = frozenset({datetime.timedelta, decimal.Decimal, uuid.UUID, complex, fractions.Fraction})
 
 
 def _bytes(value: bytes) -> str:
@@ -148,18 +176,19 @@ def _bytes(value: bytes) -> str:
         return "base64:" + base64.b64encode(value).decode("ascii")
 
 
-def _fields(value: Any) -> Mapping[str, Any] | None:
+def _fields(value: Any) -> dict[str, Any] | None:
     """The fields of an object that declares them: dataclass, pydantic, attrs, named tuple."""
-    if isinstance(value, type):
+    kind = type(value)
+    if issubclass(kind, type):
         return None
-    if dataclasses.is_dataclass(value):
-        return {f.name: getattr(value, f.name, None) for f in dataclasses.fields(value)}
-    if hasattr(type(value), "__pydantic_fields__"):
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: getattr(value, name, None) for name in kind.__dataclass_fields__}
+    if hasattr(kind, "__pydantic_fields__"):
         return {**vars(value), **(getattr(value, "__pydantic_extra__", None) or {})}
-    if hasattr(type(value), "__attrs_attrs__"):
-        return {a.name: getattr(value, a.name, None) for a in type(value).__attrs_attrs__}
-    if isinstance(value, tuple) and hasattr(type(value), "_fields"):
-        return dict(zip(getattr(type(value), "_fields"), value, strict=False))
+    if hasattr(kind, "__attrs_attrs__"):
+        return {a.name: getattr(value, a.name, None) for a in kind.__attrs_attrs__}
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return dict(zip(kind._fields, tuple.__iter__(value), strict=False))
     return None
 
 
@@ -185,6 +214,16 @@ def _marker(value: Any) -> str:
 def message_of(exc: BaseException) -> str:
     """What an exception says of itself; its kind where it cannot say."""
     try:
+        if type(exc).__str__ in _BUILTIN_SAYINGS and not _plain_args(exc):
+            return ", ".join(to_json(part).decode() for part in exc.args)
         return scrub(str(exc))
     except Exception:  # noqa: BLE001 - a __str__ that raises
         return _marker(exc)
+
+
+_BUILTIN_SAYINGS = (BaseException.__str__, KeyError.__str__)
+"""These spell the arguments by their ``__repr__``, which is not ours to run."""
+
+
+def _plain_args(exc: BaseException) -> bool:
+    return all(type(part) in _IMMUTABLE for part in exc.args)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Iterable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, ParamSpec, TypeVar, overload
@@ -180,12 +181,13 @@ def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any
 
 
 def _follow(result: Any, recorder: Any, attempt: Any) -> Any:
-    kind = type(result)
+    kind, hidden = type(result), streams.Hidden(result, recorder, attempt)
     if kind is CoroutineType:
-        followed: Any = streams.coroutine(result, recorder, attempt)
+        followed: Any = streams.coroutine(hidden)
     elif kind is GeneratorType:
-        followed = streams.generator_function(lambda: (result, Tape(recorder, attempt)))()
+        followed = streams.generator_function(hidden.taped)()
     else:
-        followed = streams.async_generator_function(lambda: (result, Tape(recorder, attempt)))()
+        followed = streams.async_generator_function(hidden.taped)()
     followed.__name__, followed.__qualname__ = result.__name__, result.__qualname__
+    weakref.finalize(followed, hidden.dropped).atexit = False
     return followed

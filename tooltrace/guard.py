@@ -6,8 +6,8 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
+from contextlib import contextmanager, suppress
+from threading import RLock
 
 logger = logging.getLogger("tooltrace")
 
@@ -19,9 +19,13 @@ class Faults:
     """Records that could not be kept, counted by reason until somebody writes the counts down."""
 
     def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """In a forked child: what the parent counted is the parent's to write down."""
         self._counts: Counter[str] = Counter()
         self._said: set[str] = set()
-        self._lock = Lock()
+        self._lock = RLock()  # a stream that the garbage collector ends may come between
 
     def count(self, reason: str, number: int = 1) -> None:
         """``number`` records were lost for ``reason``."""
@@ -40,7 +44,8 @@ class Faults:
             if reason in self._said:
                 return
             self._said.add(reason)
-        logger.warning("%s (said once; see the table `losses` for the count)", message, exc_info=trace)
+        with suppress(Exception):  # a handler of the user's that raises, or no stack left to log with
+            logger.warning("%s (said once; see the table `losses` for the count)", message, exc_info=trace)
 
 
 faults = Faults()
@@ -50,7 +55,8 @@ def fault(where: str, *, lost: int = 1) -> None:
     """A fault of ours at ``where``, inside an except block."""
     if strict:
         raise  # noqa: PLE0704 - called from an except block
-    faults.count(f"fault_{where}", lost)
+    if lost:
+        faults.count(f"fault_{where}", lost)
     faults.say_once(f"fault_{where}", f"tooltrace failed to {where} a call; the tool itself is not affected", trace=True)
 
 

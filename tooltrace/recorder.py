@@ -18,7 +18,7 @@ from tooltrace.guard import fault, guarded
 from tooltrace.normalize import exceptions
 from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
-from tooltrace.otel.span import start_attributes
+from tooltrace.otel.span import ToolSpan, start_attributes
 from tooltrace.record import Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import log
@@ -60,7 +60,7 @@ class Recorder:
         try:
             context = surroundings.current.get()
             otel = current_context()
-            span = self.pipeline().start(spec.span_name, _start(spec, context), otel)
+            span = self._start_span(spec, context, otel)
             attempt = Attempt(spec, self.settings, span, context)
             span.finish = (to_call, attempt)
             if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
@@ -109,9 +109,21 @@ class Recorder:
             attempt.duration_ns = perf_counter_ns() - attempt.started
             self._end(attempt)
 
+    def after_fork(self) -> None:
+        """In a forked child: begin with nothing of the parent's."""
+        self._attempts.after_fork()
+        self.worker.after_fork()
+
     def keep(self, record: Record) -> None:
         """A record that is no attempt: an outcome, a gate."""
         self.worker.put(record)
+
+    def _start_span(self, spec: ToolSpec, context: CallContext, otel: Context) -> ToolSpan:
+        try:
+            return self.pipeline().start(spec.span_name, _start(spec, context), otel)
+        except Exception:  # noqa: BLE001 - a sampler or processor of the user's; the record is kept all the same
+            fault("export", lost=0)
+            return pipeline_for(None).start(spec.span_name, _start(spec, context), otel)
 
     def pipeline(self) -> Pipeline:
         """The way of the provider that is set now; an application may set one late."""
@@ -122,9 +134,15 @@ class Recorder:
         return self._pipeline
 
     def _end(self, attempt: Attempt) -> None:
+        span, around = attempt.span, attempt.context.attributes
+        if span.own is not None or around is not None:
+            attempt.said = snapshot({**(around or {}), **(span.own or {})})
         if log.wanted():
             attempt.surroundings = contextvars.copy_context()
-        attempt.span.end()
+        try:
+            span.end()
+        except Exception:  # noqa: BLE001 - a processor of the user's; the record is kept all the same
+            fault("export", lost=0)
         if self._at_once:
             self.worker.write_now(attempt)
         self.worker.put(attempt)

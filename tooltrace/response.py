@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, overload
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tooltrace.codes import NextAction, ToolErrorCode, advice
 
@@ -17,15 +16,14 @@ Status = Literal["success", "partial", "error"]
 SourceType = Literal["document", "file", "api", "database", "user_input", "other"]
 
 
-def _unit_interval(value: Any) -> Any:
+def _unit_interval(value: float) -> float:
     """Refuse what is no confidence, saying so in the user's words."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isnan(value) or not 0.0 <= value <= 1.0:
-            raise ValueError(f"confidence must lie in [0, 1], got {value!r}; leave it out where it is unknown")
+    if not 0.0 <= value <= 1.0:  # nor does NaN
+        raise ValueError(f"confidence must lie in [0, 1], got {value!r}; leave it out where it is unknown")
     return value
 
 
-Confidence = Annotated[float, BeforeValidator(_unit_interval)]
+Confidence = Annotated[float, AfterValidator(_unit_interval)]
 """How sure the tool is that its answer is right, in [0, 1]."""
 
 
@@ -33,7 +31,7 @@ _R = TypeVar("_R", bound="ToolResponse")
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True, defer_build=True)
 
 
 class Source(_Part):

@@ -11,6 +11,7 @@ from typing import Any
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.errors import ConfigError
+from tooltrace.guard import faults
 from tooltrace.recorder import Recorder
 from tooltrace.redaction import Redact, Redaction, as_redaction
 from tooltrace.settings import Durability, Overflow, Settings, default_store
@@ -110,8 +111,9 @@ def _replace(new: Recorder, *, only_first: bool = False) -> None:
 def _after_fork() -> None:
     global _lock  # noqa: PLW0603 - the parent may have held it
     _lock = Lock()
+    faults.begin_anew()
     if _recorder is not None:
-        _recorder.worker.after_fork()
+        _recorder.after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)

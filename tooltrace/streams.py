@@ -19,7 +19,7 @@ from tooltrace.attempt import Attempt
 from tooltrace.capture import scrub, snapshot
 from tooltrace.guard import guarded
 from tooltrace.otel.internals import attach, current_context, detach
-from tooltrace.recorder import Recorder, enter, span_context
+from tooltrace.recorder import UNKNOWN, Recorder, enter, span_context
 from tooltrace.response import ToolResponse
 
 
@@ -50,7 +50,7 @@ class Tape:
     def item(self, item: Any) -> None:
         """The tool gave ``item``."""
         self.count += 1
-        self.last = item
+        self.last = item if isinstance(item, ToolResponse) else None  # any other item is its consumer's alone
         if self.first_ns is None:
             self.first_ns = self.tool_ns
         if type(item) is str:
@@ -124,14 +124,51 @@ class BlankTape(Tape):
         pass
 
 
+class Hidden:
+    """A coroutine or a stream that a plain function handed out, and that nobody has started yet."""
+
+    __slots__ = ("_attempt", "_inner", "_recorder", "_started")
+
+    def __init__(self, inner: Any, recorder: Recorder, attempt: Attempt) -> None:
+        self._inner = inner
+        self._recorder = recorder
+        self._attempt = attempt
+        self._started = False
+
+    def open(self) -> tuple[Any, Recorder, Attempt]:
+        """It is being started."""
+        self._started = True
+        return self._inner, self._recorder, self._attempt
+
+    def taped(self) -> tuple[Any, Tape]:
+        """It is a stream, and is being started."""
+        inner, recorder, attempt = self.open()
+        return inner, Tape(recorder, attempt)
+
+    def dropped(self) -> None:
+        """What followed it is gone."""
+        if self._started:
+            return
+        if isinstance(self._inner, Coroutine):
+            self._inner.close()  # whoever dropped it is warned once, for what followed it
+        self._recorder.raised(self._attempt, GeneratorExit(), duration_ns=UNKNOWN)
+
+
+def _unmarked(error: BaseException) -> BaseException:
+    """``error`` that the consumer threw in, without the frame of ours that it came through."""
+    trace = error.__traceback__
+    return error if trace is None else error.with_traceback(trace.tb_next)
+
+
 def _json(part: Any) -> bytes:
     if type(part) is bytes:
         return part
     return orjson.dumps(scrub(part) if type(part) is str else part)
 
 
-async def coroutine(inner: Coroutine[Any, Any, Any], recorder: Recorder, attempt: Attempt) -> Any:
-    """``inner``, awaited to its end as the current span."""
+async def coroutine(hidden: Hidden) -> Any:
+    """A hidden coroutine, awaited to its end as the current span."""
+    inner, recorder, attempt = hidden.open()
     token = enter(attempt)
     try:
         result = await inner
@@ -152,24 +189,26 @@ def generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable[..., 
         body = tape.context()
         send, clock = inner.send, perf_counter_ns
         value: Any = None
+        items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
         thrown: BaseException | None = None
         try:
             while True:
                 before = clock()
                 token = attach(body)
                 try:
-                    item = send(value) if thrown is None else inner.throw(thrown)
+                    items.append(send(value) if thrown is None else inner.throw(thrown))
                 finally:
-                    thrown = None  # a frame that holds its own exception is garbage that only the collector frees
+                    # a frame that holds its own exception is garbage that only the collector frees
+                    thrown = value = None
                     body = current_context()
                     detach(token)
                     after = clock()
                     tape.tool_ns += after - before
-                tape.item(item)
+                tape.item(items[0])
                 try:
-                    value = yield item
+                    value = yield items.pop()
                 except BaseException as error:
-                    thrown = error
+                    thrown = _unmarked(error)
                     tape.closing = type(error) is GeneratorExit
                 tape.held_ns += clock() - after
         except StopIteration as stop:
@@ -190,6 +229,7 @@ def async_generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable
         body = tape.context()
         clock = perf_counter_ns
         value: Any = None
+        items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
         thrown: BaseException | None = None
         started = False
         try:
@@ -198,23 +238,23 @@ def async_generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable
                 token = attach(body)
                 try:
                     if thrown is not None:
-                        item = await inner.athrow(thrown)
+                        items.append(await inner.athrow(thrown))
                     elif started:
-                        item = await inner.asend(value)
+                        items.append(await inner.asend(value))
                     else:
                         started = True
-                        item = await _first(inner)
+                        items.append(await _first(inner))
                 finally:
-                    thrown = None
+                    thrown = value = None
                     body = current_context()
                     detach(token)
                     after = clock()
                     tape.tool_ns += after - before
-                tape.item(item)
+                tape.item(items[0])
                 try:
-                    value = yield item
+                    value = yield items.pop()
                 except BaseException as error:
-                    thrown = error
+                    thrown = _unmarked(error)
                     tape.closing = type(error) is GeneratorExit
                 tape.held_ns += clock() - after
         except StopAsyncIteration:

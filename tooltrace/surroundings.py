@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple
 
 
@@ -70,7 +70,11 @@ class AttemptCounter:
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
         self._seen: OrderedDict[tuple[str, str], int] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()  # the garbage collector may run another call in between
+
+    def after_fork(self) -> None:
+        """In a forked child: another thread of the parent may have held the lock."""
+        self._lock = RLock()
 
     def next(self, tool: str, call_id: str) -> int:
         """The number of the attempt that begins now: 1, 2, …"""

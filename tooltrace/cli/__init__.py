@@ -1,14 +1,15 @@
 """The command ``tooltrace``: one file here for each of its commands.
 
-Exit codes: 0 answered (nothing to show is an answer), 1 it could not be done (no store, a locked or damaged one,
-wrong SQL, an unknown call), 2 the command or a parameter was wrong. What was asked for goes to standard output,
-what is said about it to standard error.
+Exit codes: 0 answered (nothing to show is an answer), 1 it could not be done (no store, a locked or damaged
+one, wrong SQL, an unknown call), 2 the command or a parameter was wrong. What was asked for goes to standard
+output, what is said about it to standard error.
 """
 
 from __future__ import annotations
 
 import click
 
+from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
 from tooltrace.cli.group import Group, soften
 from tooltrace.cli.query import query
@@ -29,7 +30,7 @@ def cli() -> None:
     """
 
 
-for _command in (query, sql, tail, show, doctor):
+for _command in (demo, query, sql, tail, show, doctor):
     cli.add_command(_command)
 
 

@@ -26,7 +26,7 @@ _DATA = ("arguments", "result", "sources", "signals", "stats", "attributes", "fl
 
 
 def card(attempts: list[Attempt], labels: list[dict[str, Any]], *, full: bool = False) -> Iterator[Text]:
-    """Lines about one call, from its ``attempts`` (rows of the query ``call``) and the ``labels`` that name it."""
+    """Lines about one call, from its ``attempts`` (rows of the query ``call``) and its ``labels``."""
     yield from _head(attempts)
     spans = {attempt["span_id"] for attempt in attempts}
     yield from (_label(label) for label in labels if label["span_id"] is None)
@@ -67,9 +67,7 @@ def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
     if attempt["redacted"]:
         yield Text("  redacted: something secret was taken out", style="yellow")
     process = ":".join(str(attempt[name]) for name in ("host", "pid") if attempt[name] is not None)
-    yield Text(
-        clean(f"  span {attempt['span_id']}  trace {attempt['trace_id']}  {process}".rstrip()), style="dim"
-    )
+    yield Text(clean(f"  span {attempt['span_id']}  trace {attempt['trace_id']}  {process}".rstrip()), style="dim")
 
 
 def _first_line(attempt: Attempt) -> Text:
@@ -90,13 +88,11 @@ def _first_line(attempt: Attempt) -> Text:
 
 def _gap(before: Attempt, after: Attempt) -> Text:
     gap = (after["started_at"] - _end(before)).total_seconds() * 1000
-    return Text(
-        f"  … {person(gap, 'ms')} ms later" if gap >= 0 else "  … while that one still ran", style="dim"
-    )
+    return Text(f"  … {person(gap, 'ms')} ms later" if gap >= 0 else "  … while that one still ran", style="dim")
 
 
 def _end(attempt: Attempt) -> datetime:
-    taken = (attempt["duration_ms"] or 0) + (attempt["consumer_ms"] or 0)
+    taken = min(max(0, (attempt["duration_ms"] or 0) + (attempt["consumer_ms"] or 0)), 1e12)
     started: datetime = attempt["started_at"]
     return started + timedelta(milliseconds=taken)
 
@@ -133,9 +129,7 @@ def _block(name: str, value: str, *, as_json: bool, full: bool) -> Iterator[Text
 
 def _fold_line(line: str, *, full: bool) -> str:
     longest = 1000
-    return (
-        line if full or len(line) <= longest else f"{line[:longest]}… {len(line) - longest:,} more (--full)"
-    )
+    return line if full or len(line) <= longest else f"{line[:longest]}… {len(line) - longest:,} more (--full)"
 
 
 def _pretty(value: str) -> str:
@@ -150,9 +144,7 @@ def laid_out(value: Any, indent: str = "") -> str:
     inner = indent + "  "
     if isinstance(value, list):
         return _bracketed("[", [laid_out(item, inner) for item in value], "]", indent)
-    members = (
-        f"{json.dumps(name, ensure_ascii=False)}: {laid_out(item, inner)}" for name, item in value.items()
-    )
+    members = (f"{json.dumps(name, ensure_ascii=False)}: {laid_out(item, inner)}" for name, item in value.items())
     return _bracketed("{", list(members), "}", indent)
 
 

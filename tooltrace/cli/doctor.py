@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tooltrace.cli.group import Failed
 from tooltrace.cli.options import format_option, store_option
+from tooltrace.cli.text import clean
 
 
 @click.command(short_help="Say what state a store is in; mend what can be.")
@@ -18,21 +20,23 @@ from tooltrace.cli.options import format_option, store_option
 @format_option("table", "json")
 @store_option
 def doctor(mend: bool, form: str, store: Path) -> None:
-    """Say what is stored, unfolded, lost, damaged and held by whom; --mend puts right what can be."""
+    """Say what is stored, unfolded, lost, damaged and held by whom; --mend puts right what can be.
+
+    Exit code 1 where there is no store, or something is wrong that --mend did not put right.
+    """
     from tooltrace.store import doctor as physician
 
-    mended = facts(physician.mend(store)) if mend else None
-    found = facts(physician.examine(store))
+    mended = physician.mend(store) if mend else None
+    found = mended.after if mended else physician.examine(store)
+    report = facts(found) if mended is None else {**facts(found), "done": list(mended.done)}
     if form == "json":
-        report = found if mended is None else {"mended": mended, "found": found}
         click.echo(json.dumps(report, ensure_ascii=False, indent=2))
-        return
-    from tooltrace.cli.text import clean
-
-    for title, part in (("mended", mended), ("found", found)):
-        if part is not None:
-            lines = [f"{title}:", *_lines(part, "  ")] if mended is not None else list(_lines(part, ""))
-            click.echo("\n".join(clean(line) for line in lines))
+    elif found.exists:
+        click.echo("\n".join(clean(line) for line in _lines(report, "")))
+    if not found.exists:
+        raise Failed(f"there is no store at {found.path}: nothing was recorded there yet")
+    if found.problems:
+        raise SystemExit(1)
 
 
 def facts(value: Any) -> Any:
@@ -41,7 +45,7 @@ def facts(value: Any) -> Any:
 
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: facts(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): facts(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [facts(item) for item in value]
@@ -51,7 +55,7 @@ def facts(value: Any) -> Any:
 def _lines(value: dict[str, Any], indent: str) -> Iterator[str]:
     width = max((len(name) for name in value), default=0)
     for name, item in value.items():
-        words = name.replace("_", " ")
+        words = name if indent else name.replace("_", " ")
         if isinstance(item, dict) and item:
             yield f"{indent}{words}:"
             yield from _lines(item, indent + "  ")

@@ -20,9 +20,7 @@ from tooltrace.cli.options import FORMATS, format_option, store_option
 @click.option("--until", help="Before then; as --since.")
 @click.option("--tool", help="This tool only.")
 @click.option("--min-n", type=click.IntRange(min=0), help="How many are too few to tell.")
-@click.option(
-    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query."
-)
+@click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query.")
 @click.option("--explain", is_flag=True, help="Print the SQL with its comment, and ask nothing.")
 @format_option(*FORMATS)
 @store_option
@@ -101,6 +99,4 @@ def _nothing(given: dict[str, Any], store: Path) -> str:
     from tooltrace.cli.text import clean
 
     asked = ", ".join(f"{name} {value}" for name, value in given.items())
-    return clean(
-        f"Nothing in {store} answers that{f' ({asked})' if asked else ': no call is recorded there yet'}."
-    )
+    return clean(f"Nothing in {store} answers that{f' ({asked})' if asked else ': no call is recorded there yet'}.")

@@ -68,9 +68,7 @@ def _number(value: float, unit: str) -> str:
     if unit == "ratio":
         return f"{value:.2f}"
     if unit == "ms":
-        return (
-            f"{value:,.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
-        )
+        return f"{value:,.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, int) and unit in ("count", "aside"):
         return f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

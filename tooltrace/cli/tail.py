@@ -35,9 +35,7 @@ STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
     show_default=True,
     help="Begin with the last so many.",
 )
-@click.option(
-    "--follow/--no-follow", default=True, help="Go on with what comes, from every process; end with Ctrl-C."
-)
+@click.option("--follow/--no-follow", default=True, help="Go on with what comes, from every process; end with Ctrl-C.")
 @store_option
 def tail(tool: str | None, status: str | None, number: int, follow: bool, store: Path) -> None:
     """Show attempts as they come: when they ended, and how."""

@@ -6,6 +6,8 @@ import ast
 import operator
 from collections.abc import Callable
 
+from tooltrace.demo.parsing import parse_expression
+
 Number = int | float
 
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
@@ -25,7 +27,7 @@ def value_of(expression: str) -> Number:
     Raises SyntaxError for what is no expression, ValueError for what is no arithmetic, ZeroDivisionError,
     and OverflowError for a power that would take for ever.
     """
-    return _value(ast.parse(expression, mode="eval").body)
+    return _value(parse_expression(expression))
 
 
 def _value(node: ast.expr) -> Number:
@@ -43,7 +45,8 @@ def _value(node: ast.expr) -> Number:
 
 def _negative(node: ast.expr) -> Number:
     """The demo's known fault: the sign binds tighter than the power, as in a spreadsheet, so that
-    ``-2 ** 2`` is 4. Python says -4, and nothing raises. Only a label can tell."""
+    ``-2 ** 2`` is 4. Python says -4, and nothing raises. Only a label can tell.
+    """
     match node:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(-_value(left), _value(right))

@@ -41,8 +41,9 @@ class Hit(NamedTuple):
     @property
     def confidence(self) -> float:
         """What the signals say together. Rather too sure of itself, as such formulas are until somebody
-        compares them with outcomes."""
-        return round(min(0.99, 0.3 + 0.35 * self.coverage + 0.25 * self.margin**0.5 + 0.1 * self.detail), 3)
+        compares them with outcomes.
+        """
+        return round(min(0.99, 0.3 + 0.35 * self.coverage + 0.25 * math.sqrt(self.margin) + 0.1 * self.detail), 3)
 
 
 def words(text: str) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import sqlite3
 import sysconfig
-import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tooltrace.demo.docs import DocIndex, Entry, entries_of
+from tooltrace.demo.parsing import parse
 
 STDLIB = "stdlib"
 """Name of the link, inside the workspace, to the standard library's source tree."""
@@ -34,10 +34,14 @@ class Library:
         self.folders = tuple(sorted(path.parent.name for path in self.source.glob("*/__init__.py")))
         self.binary = self._binary()
         self._furnish()
-        trees = list(self._trees())
-        self.docs = DocIndex(entry for name, tree in trees for entry in _entries(name, tree))
-        self.pages = {name.removesuffix(".py"): ast.get_docstring(tree) or "" for name, tree in trees}
-        self._fill_database(trees)
+        self.pages: dict[str, str] = {}
+        """Docstrings of the modules, by name."""
+        self._entries: list[Entry] = []
+        self._sizes: list[tuple[str, int, int]] = []
+        for name in self.modules:
+            self._read(name)
+        self.docs = DocIndex(self._entries)
+        self._fill_databases()
 
     def resolve(self, path: str) -> Path:
         """The file that ``path``, relative to the workspace, names. Raises OutsideWorkspace."""
@@ -65,26 +69,21 @@ class Library:
         locked.write_text("not for agents\n", encoding="utf-8")
         locked.chmod(0)
 
-    def _trees(self) -> Iterator[tuple[str, ast.Module]]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for name in self.modules:
-                yield name, ast.parse((self.source / name).read_bytes())
+    def _read(self, name: str) -> None:
+        """Take what is of use from a module; its tree is let go, for many trees make the collector slow."""
+        tree = parse((self.source / name).read_bytes())
+        module = name.removesuffix(".py")
+        entries = list(entries_of(tree, module, f"{STDLIB}/{name}"))
+        self._entries += entries
+        self._sizes.append((name, len(tree.body), len(entries)))
+        self.pages[module] = ast.get_docstring(tree) or ""
 
-    def _fill_database(self, trees: list[tuple[str, ast.Module]]) -> None:
+    def _fill_databases(self) -> None:
+        rows = [(entry.name, Path(entry.path).name, entry.line, entry.doc) for entry in self._entries]
         with closing(sqlite3.connect(self.desk / LIBRARY_DB)) as db, db:
             db.execute("CREATE TABLE modules (name TEXT, statements INTEGER, documented INTEGER)")
             db.execute("CREATE TABLE functions (name TEXT, module TEXT, line INTEGER, doc TEXT)")
-            documented = [entry.path for entry in self.docs.entries]
-            rows = [(name, len(tree.body), documented.count(f"{STDLIB}/{name}")) for name, tree in trees]
-            db.executemany("INSERT INTO modules VALUES (?, ?, ?)", rows)
-            db.executemany(
-                "INSERT INTO functions VALUES (?, ?, ?, ?)",
-                [(entry.name, Path(entry.path).name, entry.line, entry.doc) for entry in self.docs.entries],
-            )
+            db.executemany("INSERT INTO modules VALUES (?, ?, ?)", self._sizes)
+            db.executemany("INSERT INTO functions VALUES (?, ?, ?, ?)", rows)
         with closing(sqlite3.connect(self.desk / NOTES_DB)) as db, db:
             db.execute("CREATE TABLE notes (text TEXT)")
-
-
-def _entries(name: str, tree: ast.Module) -> Iterator[Entry]:
-    yield from entries_of(tree, name.removesuffix(".py"), f"{STDLIB}/{name}")

@@ -163,7 +163,7 @@ CASES: tuple[Case, ...] = (
     Case("librarian", "ask_database", 0.4, _sql("SELEKT name FROM modules")),
     Case("librarian", "ask_database", 0.3, _sql("DELETE FROM functions")),
     Case("librarian", "ask_database", 0.4, _sql("INSERT INTO notes VALUES ('{module}')", NOTES_DB), "queue"),
-    Case("scout", "fetch", 8, _fetch("doc")),
+    Case("scout", "fetch", 12, _fetch("doc")),
     Case("scout", "fetch", 1, _fetch("missing")),
     Case("scout", "fetch", 1.2, _fetch("limited/1")),
     Case("scout", "fetch", 0.5, _fetch("limited/2")),

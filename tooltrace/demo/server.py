@@ -56,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+    def do_GET(self) -> None:
         kind, *rest = self.path.strip("/").split("/")
         getattr(self, f"_{kind}", self._missing)(*rest)
 

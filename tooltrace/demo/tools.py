@@ -18,6 +18,7 @@ import httpx
 import tooltrace as tt
 from tooltrace.demo.arithmetic import value_of
 from tooltrace.demo.library import STDLIB, Library, OutsideWorkspace
+from tooltrace.demo.parsing import parse
 from tooltrace.demo.server import PATIENCE_HEADER
 
 MAX_NAMES = 40
@@ -48,7 +49,7 @@ class Toolbox:
         """Evaluate an arithmetic expression."""
         return value_of(expression)
 
-    @tt.trace_tool(retryable=(httpx.TransportError, httpx.HTTPStatusError))
+    @tt.trace_tool(retryable=(httpx.TransportError,))
     def download(self, path: str, patience: float = 30.0) -> dict[str, Any]:
         """Get a page of the documentation server as JSON."""
         answer = self.web.get(path, headers={PATIENCE_HEADER: str(patience)}, timeout=_timeout(patience))
@@ -92,7 +93,7 @@ class Toolbox:
     def outline(self, path: str) -> tt.ToolResponse:
         """List the functions and classes that a module defines."""
         try:
-            tree = ast.parse(self.library.resolve(path).read_bytes())
+            tree = parse(self.library.resolve(path).read_bytes())
         except OutsideWorkspace as error:
             return tt.ToolResponse.error(
                 tt.ToolErrorCode.ACCESS_DENIED,
@@ -101,7 +102,9 @@ class Toolbox:
                 user_message="The assistant tried to read a file that it has no access to.",
             )
         except FileNotFoundError:
-            return tt.ToolResponse.error(tt.ToolErrorCode.NOT_FOUND, f"there is no {path}", suggestion="List the directory.")
+            return tt.ToolResponse.error(
+                tt.ToolErrorCode.NOT_FOUND, f"there is no {path}", suggestion="List the directory."
+            )
         except (SyntaxError, ValueError) as error:
             return tt.ToolResponse.error("NOT_PYTHON", f"{path}: {error}", type=type(error).__name__, retryable=False)
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
@@ -137,7 +140,9 @@ class Toolbox:
         try:
             answer = await self.async_web.get(path, headers=headers, timeout=_timeout(patience))
         except httpx.TimeoutException as error:
-            return tt.ToolResponse.error(tt.ToolErrorCode.TIMEOUT, f"no answer in {patience} s", type=type(error).__name__)
+            return tt.ToolResponse.error(
+                tt.ToolErrorCode.TIMEOUT, f"no answer in {patience} s", type=type(error).__name__
+            )
         if answer.is_error:
             return _http_error(answer)
         source = tt.Source(type="api", id=path.split("/")[1], url=str(answer.url))

@@ -1,0 +1,82 @@
+"""A store with a small history, and the command run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tooltrace.cli import cli
+from tooltrace.record import Json, Outcome, Record, ToolCall
+from tooltrace.store.journal import Journal
+from tooltrace.store.lines import encode
+from tooltrace.store.paths import StorePaths
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07[bold]not bold[/bold] \x9b2J\u202eback\r\nnext"
+
+Put = Callable[..., None]
+Run = Callable[..., Result]
+
+
+def made(number: int, **given: Any) -> ToolCall:
+    known: dict[str, Any] = {
+        "tool": "search", "call_id": f"call_{number}", "trace_id": f"{number:032x}", "span_id": f"{number:016x}",
+        "conversation_id": "session", "started_at": NOW - timedelta(seconds=100 - number), "duration_ms": 10.0,
+        "status": "success",
+    }  # fmt: skip
+    return ToolCall(**{**known, **given})
+
+
+HISTORY: tuple[Record, ...] = (
+    made(1, status="error", ending="raised", code="TIMEOUT", error_type="TimeoutError", error_message=HOSTILE,
+         retryable=True, arguments=Json('{"query":"cats"}')),
+    made(2, call_id="call_1", attempt=2, result=Json('{"rows":[' + ",".join(f'"{n:_>30}"' for n in range(40)) + "]}"),
+         truncated=True, full_sizes=Json('{"result":70000}'), redacted=True, confidence=0.8,
+         signals=Json('{"bm25":0.7}'), sources=Json('[{"type":"document","id":"doc-1"}]')),
+    *(made(n) for n in range(3, 24)),
+    made(24, tool="fetch", status=None, ending="cancelled"),
+    Outcome(call_id="call_1", correct=False, labeler="human", reason="stale", labeled_at=NOW),
+)  # fmt: skip
+
+
+@pytest.fixture(name="made")
+def made_fixture() -> Callable[..., ToolCall]:
+    return made
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Path:
+    return tmp_path / "history.duckdb"
+
+
+@pytest.fixture
+def put(where: Path) -> Put:
+    """Append records to the store's journal, as another process would."""
+
+    def put(*records: Record) -> None:
+        journal = Journal(StorePaths.of(where).journal)
+        journal.write(b"".join(encode(record) for record in records))
+        journal.close()
+
+    return put
+
+
+@pytest.fixture
+def history(where: Path, put: Put) -> Path:
+    put(*HISTORY)
+    return where
+
+
+@pytest.fixture
+def run(where: Path) -> Run:
+    """``tooltrace …`` on the store ``where``."""
+
+    def run(*arguments: str, **more: Any) -> Result:
+        return CliRunner().invoke(cli, list(arguments), env={"TOOLTRACE_STORE": str(where)}, **more)
+
+    return run

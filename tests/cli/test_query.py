@@ -1,0 +1,121 @@
+"""``tooltrace query``: named questions in every format, and a sentence where there is nothing or something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from tooltrace.queries import catalogue, find
+
+pytestmark = pytest.mark.usefixtures("history")
+FORMATS = ["table", "json", "csv", "markdown"]
+
+
+def test_alone_it_lists_the_questions(run):
+    done = run("query")
+    assert done.exit_code == 0
+    assert all(name in done.stdout and query.question in done.stdout for name, query in catalogue().items())
+
+
+def test_json_keeps_raw_numbers_under_the_headings_names(run):
+    rows = json.loads(run("query", "failure_rate", "--format", "json").stdout)
+    assert [list(row) for row in rows] == [list(find("failure_rate").columns())] * 2
+    assert (rows[0]["tool"], rows[0]["attempts"], rows[0]["failures"], rows[0]["rate"]) == (
+        "search",
+        23,
+        1,
+        1 / 23,
+    )
+    assert rows[0]["low"] == pytest.approx(0.0077, abs=1e-4)
+    assert (rows[1]["tool"], rows[1]["rate"], rows[1]["cancelled"], rows[1]["too_few"]) == (
+        "fetch",
+        None,
+        1,
+        True,
+    )
+
+
+def test_csv_is_what_json_is(run):
+    table = list(csv.DictReader(io.StringIO(run("query", "failure_rate", "--format", "csv").stdout)))
+    rows = json.loads(run("query", "failure_rate", "--format", "json").stdout)
+    for text, value in zip(table, rows, strict=True):
+        assert text == {k: "" if v is None else v if isinstance(v, str) else json.dumps(v) for k, v in value.items()}
+
+
+def test_the_table_is_for_people(run):
+    text = run("query", "failure_rate").stdout
+    assert "4.3 % [0.8, 21.0]" in text
+    assert "cancelled" in text
+    assert "abandoned" not in text
+
+
+def test_markdown_escapes_what_would_be_markup(run):
+    text = run("query", "recent", "-p", "status=error", "--format", "markdown").stdout
+    assert text.splitlines()[1].count("---") == len(find("recent").columns())
+    assert r"\[bold\]not bold\[/bold\]" in text
+    assert len(text.splitlines()) == 3
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_a_strangers_text_neither_steers_the_terminal_nor_is_markup(run, form):
+    text = run("query", "recent", "-p", "status=error", "--format", form).stdout
+    assert "not bold" in text
+    assert not set(text) & set("\x1b\x9b\x07\r\u202e")
+    assert form == "markdown" or "[bold]not bold[/bold]" in text
+
+
+def test_by_and_the_filters(run):
+    rows = json.loads(run("query", "latency", "--by", "tool,status", "--tool", "search", "--format", "json").stdout)
+    assert {(row["tool"], row["status"], row["n"]) for row in rows} == {
+        ("search", "success", 22),
+        ("search", "error", 1),
+    }
+    assert len(json.loads(run("query", "latency", "--by", "none", "--since", "1h", "--format", "json").stdout)) == 1
+    assert json.loads(run("query", "errors", "--min-n", "2", "--format", "json").stdout) == []
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_empty_window_is_an_empty_table_and_a_sentence(run, form):
+    done = run("query", "errors", "--until", "2001-01-01", "--format", form)
+    assert done.exit_code == 0
+    assert "Nothing in" in done.stderr
+    assert "until 2001-01-01" in done.stderr
+    assert json.loads(done.stdout) == [] if form == "json" else "first" in done.stdout
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_missing_store_is_an_empty_table_and_a_sentence(run, form, tmp_path):
+    done = run("query", "errors", "--format", form, "--store", str(tmp_path / "nowhere.duckdb"))
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert "nowhere.duckdb" in done.stderr
+    assert json.loads(done.stdout) == [] if form == "json" else "first" in done.stdout
+
+
+def test_explain_prints_the_sql_with_its_comment_and_asks_nothing(run, tmp_path):
+    nowhere = ["--store", str(tmp_path / "nowhere.duckdb")]
+    assert run("query", "errors", "--explain", *nowhere).stdout == find("errors").text
+    assert "tool_version AS version" in run("query", "errors", "--explain", "--by", "version", *nowhere).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["failure_rat"], "did you mean 'failure_rate'?"),
+        (["failure_rate", "--since", "soon"], "since takes a span back from now"),
+        (["failure_rate", "--by", "tol"], "did you mean 'tool'?"),
+        (["recent", "--min-n", "3"], "recent takes no min_n"),
+        (["recent", "-p", "limit=many"], "limit takes a whole number"),
+        (["recent", "-p", "limit"], "NAME=VALUE"),
+        (["failure_rate", "--min-n", "-1"], "-1"),
+    ],
+)
+def test_wrong_usage_is_said_in_one_line_with_exit_code_2(run, arguments, said):
+    done = run("query", *arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.output
+    assert done.stdout == ""

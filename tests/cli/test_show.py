@@ -1,0 +1,65 @@
+"""``tooltrace show``: a call with every attempt, whatever part of an id a person has."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("history")
+
+
+def shown(done):
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_every_attempt_with_timing_gap_data_and_judgement(run):
+    text = shown(run("show", "call_1"))
+    first, second = text.split("attempt 2  ")
+    assert "attempt 1  error, raised" in first
+    assert "code: TIMEOUT" in first
+    assert 'arguments: {"query": "cats"}' in first
+    assert "990.0 ms later" in first
+    assert "judged wrong by human" in first
+    assert "stale" in first
+    assert "success, returned" in second
+    assert "(truncated; 70,000 in full)" in second
+    assert "redacted" in second
+    assert '"bm25": 0.7' in second
+    assert "doc-1" in second
+    assert f"span {2:016x}" in second
+
+
+def test_long_json_is_folded_unless_asked_for_in_full(run):
+    assert "more lines (--full)" in run("show", "call_1").stdout
+    text = run("show", "call_1", "--full").stdout
+    assert "more lines" not in text
+    assert f"{39:_>30}" in text
+
+
+def test_a_strangers_text_neither_steers_the_terminal_nor_is_markup(run):
+    text = shown(run("show", "call_1"))
+    assert "[bold]not bold[/bold]" in text
+    assert not set(text) & set("\x1b\x9b\x07\r\u202e")
+
+
+@pytest.mark.parametrize("given", [f"{2:016x}", "call_1"])
+def test_a_span_id_names_its_call(run, given):
+    rows = json.loads(shown(run("show", given, "--format", "json")))
+    assert [(row["call_id"], row["attempt"]) for row in rows] == [("call_1", 1), ("call_1", 2)]
+    assert rows[0]["arguments"] == {"query": "cats"}
+
+
+def test_the_beginning_of_one_id_is_enough_and_of_several_is_not(run):
+    assert "call call_9" in shown(run("show", "call_9"))
+    done = run("show", "call_")
+    assert done.exit_code == 1
+    assert "begins the ids of 23 calls" in done.stderr
+
+
+def test_an_unknown_call_is_said_with_the_nearest(run):
+    done = run("show", "cal_23")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "did you mean 'call_23'?" in done.stderr
+    assert "query recent" in run("show", "zzzz").stderr

@@ -1,0 +1,99 @@
+"""Rows are grouped by whitelisted expressions; an attribute's name is a name, whatever it is made of."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tooltrace.errors import BadParameter
+from tooltrace.queries import find, run
+
+
+def groups(con, by):
+    query = find("failure_rate")
+    rows = run(con, "failure_rate", by=by).fetchall()
+    return {row[: len(query.groups(by))]: row[len(query.groups(by))] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("tool", {("search",): 2, ("fetch",): 1}),
+        ("version", {("1",): 1, ("2",): 1, (None,): 1}),
+        ("code", {("TIMEOUT",): 1, (None,): 2}),
+        ("agent", {("a",): 2, (None,): 1}),
+        ("conversation", {("session",): 3}),
+        ("day", {(date(2026, 3, 1),): 2, (date(2026, 3, 2),): 1}),
+        ("hour", {(datetime(2026, 3, 1, 12),): 2, (datetime(2026, 3, 2, 9),): 1}),
+        ("status", {("success",): 2, ("error",): 1}),
+        ("attributes.region", {("eu",): 1, ("7",): 1, (None,): 1}),
+        ("tool, day", {("search", date(2026, 3, 1)): 2, ("fetch", date(2026, 3, 2)): 1}),
+        ([], {(): 3}),
+    ],
+)
+def test_each_dimension(engine, make, by, expected):
+    con = engine(
+        make(tool_version="1", agent="a", attributes='{"region":"eu"}'),
+        make(tool_version="2", status="error", code="TIMEOUT", attributes='{"region":7}'),
+        make(tool="fetch", agent="a", started_at=datetime(2026, 3, 2, 9, 59)),
+    )
+    assert groups(con, by) == expected
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("verson", "did you mean 'version'"),
+        ("attributes", "takes tool, version"),
+        ("attributes.", "name of an attribute"),
+        ("attributes.\0", "name of an attribute"),
+        ("attributes.\ud800", "name of an attribute"),
+        ("tool; DROP TABLE tool_calls", "failure_rate takes tool"),
+        (["tool", "tool"], "each dimension once"),
+        (["attributes.a", "attributes.A"], "each dimension once"),
+        ([7], "got 7"),
+    ],
+)
+def test_what_cannot_be_grouped_by_is_refused(by, said):
+    with pytest.raises(BadParameter, match=said):
+        find("failure_rate").render(by)
+
+
+def test_a_query_that_is_not_grouped_takes_no_by():
+    with pytest.raises(BadParameter, match="the rows of recent are not grouped"):
+        find("recent").render("tool")
+
+
+NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30)
+HOSTILE = st.sampled_from([
+    "'", '"', "';DROP TABLE tool_calls;--", "*/ 1 /*", "/* end by */", "/* by */", "--", "$since", "$x", "a.b", "$.a", "/", "~1", "~",
+    "\\", "\\'", "a'||'b", '"."', "\n", "%s", "{0}", "0", "#1", "[0]", "*",
+])  # fmt: skip
+
+
+CON = duckdb.connect(":memory:")
+COLUMNS = """
+    tool TEXT, call_id TEXT, conversation_id TEXT, host TEXT, pid BIGINT, attempt BIGINT, code TEXT, status TEXT,
+    ending TEXT, started_at TIMESTAMP, attributes JSON
+"""
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=st.one_of(NAMES, HOSTILE, st.tuples(HOSTILE, NAMES, HOSTILE).map("".join)))
+def test_any_attribute_name_is_read_and_nothing_else_is_run(name):
+    attributes = json.dumps({name: "the value", name + "x": "another"})
+    CON.execute(f"CREATE OR REPLACE TABLE tool_calls ({COLUMNS})")
+    CON.execute(
+        "INSERT INTO tool_calls VALUES "
+        "('t', 'c', 's', NULL, NULL, 1, NULL, 'success', 'returned', now()::TIMESTAMP, ?)",
+        [attributes],
+    )
+    answer = run(CON, "failure_rate", by=[f"attributes.{name}", "tool"])
+    assert answer.columns[0] == f"attributes.{name}"
+    assert [row[:3] for row in answer.fetchall()] == [("the value", "t", 1)]
+    assert CON.execute("SELECT count(*) FROM tool_calls").fetchall() == [(1,)]

@@ -1,0 +1,46 @@
+"""One call by its id, by a span of it, or by the beginning of either."""
+
+from __future__ import annotations
+
+import pytest
+
+from tooltrace.queries import run
+
+
+@pytest.fixture
+def con(engine, make):
+    return engine(
+        make(call_id="call_1", attempt=2, span_id="aa02", started_at="2026-03-01 12:00:02"),
+        make(call_id="call_1", attempt=1, span_id="aa01", started_at="2026-03-01 12:00:01"),
+        make(call_id="call_12", span_id="bb01", started_at="2026-03-02"),
+        make(call_id="call_1", span_id="cc01", conversation_id="other", started_at="2026-03-03"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("call_12", [(1, 1, "call_id", "bb01")]),
+        ("aa02", [(1, 1, "span_id", "aa01"), (1, 1, "span_id", "aa02")]),
+        ("bb", [(1, 1, "prefix", "bb01")]),
+        ("call_1", [(2, 1, "call_id", "cc01"), (2, 2, "call_id", "aa01"), (2, 2, "call_id", "aa02")]),
+        (
+            "call",
+            [
+                (3, 1, "prefix", "cc01"),
+                (3, 2, "prefix", "bb01"),
+                (3, 3, "prefix", "aa01"),
+                (3, 3, "prefix", "aa02"),
+            ],
+        ),
+        ("CALL_1", []),
+        ("%", []),
+    ],
+)
+def test_what_an_id_names(con, given, found):
+    answer = run(con, "call", id=given)
+    assert answer.project("named, place, match, span_id").fetchall() == found
+
+
+def test_at_most_so_many_calls(con):
+    assert run(con, "call", id="call", limit=2).project("named, place").fetchall() == [(3, 1), (3, 2)]

@@ -1,0 +1,94 @@
+"""Every ``.sql`` file is in the catalogue, answers with the columns of its heading, and has a test of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tooltrace.queries
+from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
+from tooltrace.queries import ask, catalogue, find, run
+
+FILES = sorted(Path(tooltrace.queries.__file__).parent.glob("*.sql"))
+GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}}
+
+
+def test_every_file_is_in_the_catalogue_and_asks_a_question():
+    assert [path.stem for path in FILES] == list(catalogue())
+    assert all(query.question.endswith("?") for query in catalogue().values())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_file_has_a_test_of_its_own(path):
+    assert (Path(__file__).parent / f"test_{path.stem}.py").exists()
+
+
+@pytest.mark.parametrize("name", [path.stem for path in FILES])
+def test_the_heading_names_the_columns_of_the_answer_for_every_grouping(name, engine, make):
+    con, query = engine(make()), find(name)
+    single = [[dimension] for dimension in query.heading.by if dimension != "attributes"]
+    several = [[], ["attributes.region", *query.heading.default_by]] if single else []
+    for by in (None, *single, *several):
+        answer = run(con, name, by=by, **GIVEN.get(name, {}))
+        assert tuple(answer.columns) == query.columns(by)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in FILES])
+def test_the_file_as_it_stands_is_the_default_question(name, engine):
+    query = find(name)
+    assert query.render() == query.text
+    assert engine().sql(query.text, params=query.bind(**GIVEN.get(name, {}))).fetchall() == []
+
+
+@pytest.mark.parametrize("name", [path.stem for path in FILES])
+def test_an_empty_store_gives_an_empty_answer(name, engine):
+    assert run(engine(), name, **GIVEN.get(name, {})).fetchall() == []
+
+
+def test_everything_in_one_group_is_one_row_even_where_there_is_nothing(engine):
+    (row,) = run(engine(), "failure_rate", by=[]).project("attempts, rate, low, high, too_few").fetchall()
+    assert row == (0, None, None, None, True)
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(UnknownQuery, match="no query 'failure_rat'; did you mean 'failure_rate'"):
+        find("failure_rat")
+    with pytest.raises(UnknownQuery, match="there are call, errors"):
+        find("zzzzzz")
+
+
+def test_a_parameter_that_the_query_does_not_take_is_named(engine):
+    with pytest.raises(BadParameter, match="recent takes no min_n; it takes since, until, tool, status, limit"):
+        run(engine(), "recent", min_n=3)
+    with pytest.raises(BadParameter, match="id is missing"):
+        run(engine(), "call")
+
+
+@pytest.mark.parametrize("name", ["failure_rate", "errors", "latency", "retries"])
+def test_a_window_holds_its_first_moment_and_not_its_last(name, engine, make):
+    con = engine(make(status="error", code="A"))
+    at = "2026-03-01T12:00:00"
+    assert len(run(con, name, since=at).fetchall()) == 1
+    assert run(con, name, until=at).fetchall() == []
+    assert run(con, name, since="2026-03-01T13:00:00+01:00").fetchall() == run(con, name).fetchall()
+    assert run(con, name, tool="other").fetchall() == []
+
+
+def test_ask_reads_a_store_and_holds_no_lease(stored, make):
+    store = stored(make(status="error"), make())
+    first = ask(store, "failure_rate")
+    second = ask(store, "failure_rate")
+    assert first.fetchall() == second.fetchall()
+    assert first.project("attempts, failures").fetchall() == [(2, 1)]
+
+
+def test_ask_keeps_the_order_of_the_answer(stored, make):
+    store = stored(*(make(tool=f"t{n}", duration_ms=float(n)) for n in range(50)))
+    slowest = [row[0] for row in ask(store, "latency", by="tool").fetchall()]
+    assert slowest == [f"t{n}" for n in range(49, -1, -1)]
+
+
+def test_ask_says_that_there_is_no_store(tmp_path):
+    with pytest.raises(StoreMissing, match="nowhere.duckdb"):
+        ask(tmp_path / "nowhere.duckdb", "errors")

@@ -1,0 +1,74 @@
+"""What a person writes is bound as it is meant, or refused with the parameter's name and what it takes."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tooltrace.errors import BadParameter
+from tooltrace.queries import find
+
+NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
+
+
+def bound(**given):
+    return find("failure_rate").bind(now=NOW, **given)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("7d", datetime(2026, 3, 1, 12)),
+        ("24h", datetime(2026, 3, 7, 12)),
+        (" 30 M ", datetime(2026, 3, 8, 11, 30)),
+        ("2w", datetime(2026, 2, 22, 12)),
+        ("2026-03-01", datetime(2026, 3, 1)),
+        ("2026-03-01T10:00:00Z", datetime(2026, 3, 1, 10)),
+        ("2026-03-01 10:00+02:00", datetime(2026, 3, 1, 8)),
+        (date(2026, 3, 1), datetime(2026, 3, 1)),
+        (datetime(2026, 3, 1, 10), datetime(2026, 3, 1, 10)),
+        (datetime(2026, 3, 1, 10, tzinfo=timezone(timedelta(hours=2))), datetime(2026, 3, 1, 8)),
+        (timedelta(hours=1), datetime(2026, 3, 8, 11)),
+    ],
+)
+def test_a_time_is_bound_as_naive_utc(written, meant):
+    assert bound(since=written)["since"] == bound(until=written)["until"] == meant
+
+
+def test_what_is_not_given_takes_the_default():
+    assert bound() == {"since": None, "until": None, "tool": None, "min_n": 20}
+    assert bound(min_n=None) == bound()
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "7", "7y", "-1d", "yesterday", "9" * 30 + "d", 7, timedelta(days=-1), True, b"7d"]
+)
+def test_a_wrong_time_names_the_parameter_and_what_it_takes(wrong):
+    with pytest.raises(BadParameter, match=r"^since takes a span back from now \(30m, 24h, 7d, 2w\)"):
+        bound(since=wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, True, "many", 2**63, float("nan")])
+def test_a_wrong_number_names_the_parameter_and_what_it_takes(wrong):
+    with pytest.raises(BadParameter, match="^min_n takes a whole number, 0 or more"):
+        bound(min_n=wrong)
+
+
+@pytest.mark.parametrize("wrong", [1, ["search"], "\ud800"])
+def test_a_wrong_text_names_the_parameter(wrong):
+    with pytest.raises(BadParameter, match="^tool takes text"):
+        bound(tool=wrong)
+
+
+@given(
+    st.text() | st.integers() | st.floats() | st.none() | st.binary() | st.dates() | st.datetimes() | st.timedeltas()
+)
+def test_any_value_is_bound_or_refused(value):
+    for name in ("since", "tool", "min_n"):
+        try:
+            bound(**{name: value})
+        except BadParameter as error:
+            assert str(error).startswith(name)

@@ -1,0 +1,126 @@
+"""What the store's tests share: records, journals, and real child processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tooltrace.record import Json, Record, ToolCall
+from tooltrace.store.journal import Journal
+from tooltrace.store.lease import reading
+from tooltrace.store.lines import encode
+from tooltrace.store.paths import StorePaths
+
+START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+MakeCall = Callable[..., ToolCall]
+Write = Callable[..., Path]
+
+PRELUDE = """
+import os, signal, sys, threading, time
+from datetime import UTC, datetime, timedelta
+from tooltrace.record import *
+from tooltrace.store.fold import fold
+from tooltrace.store.journal import Journal
+from tooltrace.store.lease import reading, settle
+from tooltrace.store.lines import encode
+from tooltrace.store.paths import StorePaths
+paths = StorePaths.of(sys.argv[1])
+def call(number, **more):
+    return ToolCall(**{"tool": "search", "call_id": f"c{number}", "trace_id": "a" * 32, "span_id": f"{number:016x}",
+        "started_at": datetime(2026, 1, 2, tzinfo=UTC) + timedelta(milliseconds=number), "status": "success"} | more)
+"""
+
+
+def make_call(number: int = 0, **more: Any) -> ToolCall:
+    """The ``number``-th attempt of a made-up run."""
+    values: dict[str, Any] = {
+        "tool": "search",
+        "call_id": f"c{number}",
+        "trace_id": "a" * 32,
+        "span_id": f"{number:016x}",
+        "started_at": START + timedelta(milliseconds=number),
+        "duration_ms": 12.5,
+        "status": "success",
+        "arguments": Json('{"query":"x y"}'),
+    }
+    return ToolCall(**values | more)
+
+
+@pytest.fixture
+def call() -> MakeCall:
+    return make_call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StorePaths:
+    return StorePaths.of(tmp_path / "t.duckdb")
+
+
+@pytest.fixture
+def write(store: StorePaths) -> Write:
+    """Write records to a journal whose writer is gone afterwards; its file."""
+
+    def write(*records: Record) -> Path:
+        journal = Journal(store.journal)
+        journal.write(b"".join(map(encode, records)))
+        path = journal.path
+        journal.close()
+        assert path is not None
+        return path
+
+    return write
+
+
+@pytest.fixture
+def rows(store: StorePaths) -> Callable[..., list[tuple[Any, ...]]]:
+    """What a reader of the store gets for some SQL."""
+
+    def rows(sql: str) -> list[tuple[Any, ...]]:
+        with reading(store) as db:
+            return db.sql(sql).fetchall()
+
+    return rows
+
+
+@pytest.fixture
+def child(store: StorePaths) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start another Python process with ``code``, which knows ``paths`` and ``call``."""
+    started: list[subprocess.Popen[str]] = []
+
+    def child(code: str, *arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PRELUDE + textwrap.dedent(code), str(store.database), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield child
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def run(child: Callable[..., subprocess.Popen[str]]) -> Callable[..., str]:
+    """Run ``code`` in another process to its end, which must be good; what it printed."""
+
+    def run(code: str, *arguments: str, code_expected: int = 0) -> str:
+        process = child(code, *arguments)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == code_expected, err
+        return out.strip()
+
+    return run
+
+

@@ -1,0 +1,213 @@
+"""Whatever bytes are in the journals or the database: what is whole is kept, the rest is counted, nothing is invented."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tooltrace.errors import StoreError
+from tooltrace.store import fold as fold_module
+from tooltrace.store.doctor import examine, mend
+from tooltrace.store.fold import fold
+from tooltrace.store.lease import reading
+from tooltrace.store.lines import decode, encode
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.scan import batches
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+
+
+def scanned(store: StorePaths) -> tuple[list[str], int, list[str]]:
+    """Call ids that were found, how many lines were lost, and why."""
+    found, lost, reasons = [], 0, []
+    for batch in batches(store, {}):
+        found += [decode(line).call_id for line in batch.lines.get("call", [])]
+        lost += sum(loss.count for loss in batch.losses)
+        reasons += [loss.reason for loss in batch.losses]
+    return sorted(str(call_id) for call_id in found), lost, reasons
+
+
+@pytest.fixture
+def small(store: StorePaths, write: Any, call: Any) -> tuple[Path, bytes, list[str]]:
+    path = write(*(call(number, arguments=None, duration_ms=None) for number in range(4)))
+    return path, path.read_bytes(), [f"c{number}" for number in range(4)]
+
+
+def test_a_journal_cut_at_any_byte_keeps_all_whole_lines(store: StorePaths, small: tuple[Path, bytes, list[str]]) -> None:
+    path, data, ids = small
+    for end in range(1, len(data)):
+        path.write_bytes(data[:end])
+        whole = data[: end + 1].count(b"\n")  # a line that lacks nothing but its newline is whole
+        torn = data[end - 1 : end] != b"\n" and data[end : end + 1] != b"\n"
+        found, lost, reasons = scanned(store)
+        assert found == ids[:whole], end
+        assert lost == torn, end
+        assert reasons == ["torn_line"] * torn, end
+
+
+def test_any_flipped_byte_costs_one_line_at_most_and_is_counted(
+    store: StorePaths, small: tuple[Path, bytes, list[str]]
+) -> None:
+    path, data, ids = small
+    for at in range(len(data)):
+        for mask in (0x01, 0x80, data[at] ^ ord("\n") or 0xFF):
+            path.write_bytes(data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :])
+            hit = data[:at].count(b"\n")
+            found, lost, _ = scanned(store)
+            if data[at] == ord("\n"):
+                assert (found, lost) in ((ids, 0), (ids[:hit] + ids[hit + 1 :], 1)), (at, mask)
+            else:
+                assert found == ids[:hit] + ids[hit + 1 :], (at, mask)
+                assert lost == 1, (at, mask)
+
+
+def test_damage_is_counted_in_the_store_with_its_place(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+    path = write(call(1), call(2), call(3))
+    data = bytearray(path.read_bytes())
+    data[len(encode(call(1))) + 40] ^= 1
+    path.write_bytes(data + b'{"crc":"torn')
+    expected = [("damaged_line", 1), ("torn_line", 1)]
+    with reading(store):  # keeps the next reader from folding
+        pass
+    assert rows('SELECT reason, sum("count") FROM losses GROUP BY ALL ORDER BY ALL') == expected
+    (place,) = rows("SELECT detail FROM losses WHERE reason = 'damaged_line'")
+    assert place == (f"{path.name} at byte {len(encode(call(1)))}",)
+    assert rows("SELECT call_id FROM tool_calls ORDER BY ALL") == [("c1",), ("c3",)]
+    fold(store)
+    assert rows('SELECT reason, sum("count") FROM losses GROUP BY ALL ORDER BY ALL') == expected
+
+
+def test_garbage_longer_than_a_chunk_does_not_stop_a_fold(store: StorePaths, write: Any, call: Any) -> None:
+    path = write(call(1))
+    path.write_bytes(os.urandom(40_000).replace(b"\n", b"x") + b"\n" + encode(call(2)) + bytes(9000))
+    batch_ids = [
+        decode(line).call_id  # type: ignore[union-attr]
+        for batch in batches(store, {}, limit=4096)
+        for line in batch.lines.get("call", [])
+    ]
+    assert batch_ids == ["c2"]
+    assert fold(store).rows == 1
+
+
+def test_a_torn_line_of_a_living_writer_is_waited_for(store: StorePaths, call: Any, rows: Rows) -> None:
+    from tooltrace.store.journal import Journal  # noqa: PLC0415
+
+    journal = Journal(store.journal)
+    journal.write(encode(call(1)))
+    line = encode(call(2))
+    assert journal.path is not None
+    with journal.path.open("ab") as file:
+        file.write(line[:50])
+        file.flush()
+        assert fold(store).losses == 0
+        file.write(line[50:])
+    assert rows("SELECT call_id FROM tool_calls ORDER BY ALL") == [("c1",), ("c2",)]
+    journal.close()
+
+
+@pytest.mark.parametrize("damage", ["garbage", "empty", "cut", "header", "directory of zeros"])
+def test_a_damaged_database_is_put_aside_and_rebuilt(
+    store: StorePaths, write: Any, call: Any, rows: Rows, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    write(call(1))
+    fold(store)
+    data = store.database.read_bytes()
+    store.database.write_bytes(
+        {
+            "garbage": b"this is no database" * 1000,
+            "empty": b"",
+            "cut": data[: len(data) // 2],
+            "header": bytes(4096) + data[4096:],
+            "directory of zeros": bytes(len(data)),
+        }[damage]
+    )
+    write(call(2))
+    with caplog.at_level(logging.WARNING, "tooltrace"):
+        assert ("c2",) in rows("SELECT call_id FROM tool_calls")
+    assert "put aside" in caplog.text
+    assert rows("SELECT reason FROM losses") == [("database_damaged",)]
+    assert len(examine(store).asides) == 1
+    assert fold(store).rows == 0
+
+
+def test_a_damaged_database_is_rebuilt_even_when_nothing_is_to_be_folded(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
+    write(call(1))
+    fold(store)
+    store.database.write_bytes(b"garbage" * 1000)
+    assert rows("SELECT call_id FROM tool_calls") == []
+    assert rows("SELECT reason FROM losses") == [("database_damaged",)]
+
+
+def test_what_can_be_read_of_a_damaged_database_is_taken_over(
+    store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str]
+) -> None:
+    for first in range(0, 300_000, 100_000):
+        write(*(call(number, arguments=None) for number in range(first, first + 100_000)))
+        fold(store)
+    size = store.database.stat().st_size
+    block = 262_144
+    data = bytearray(store.database.read_bytes())
+    middle = 12_288 + ((size - 12_288) // block // 2) * block + 1000
+    data[middle : middle + 64] = bytes(byte ^ 0xFF for byte in data[middle : middle + 64])
+    store.database.write_bytes(data)
+    seen = examine(store)
+    if not seen.problems:
+        pytest.skip("the block that was hit is in no use")
+    mending = mend(store)
+    assert mending.after.problems == ()
+    assert mending.fold is not None
+    assert 100_000 <= mending.fold.salvaged < 300_000
+    assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(mending.fold.salvaged,) * 2]
+
+
+@pytest.mark.parametrize("place", [0, 0.3, 0.6, 0.95])
+def test_a_damaged_write_ahead_log_loses_nothing(
+    store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], place: float
+) -> None:
+    write(*map(call, range(100)))
+    fold(store)
+    write(*map(call, range(100, 200)))
+    run(
+        """
+        from tooltrace.store import fold as module
+        insert = module._insert_all
+        def die(*args): insert(*args); os.kill(os.getpid(), signal.SIGKILL)
+        module._insert_all = die
+        fold(paths)
+        """,
+        code_expected=-9,
+    )
+    assert store.wal.exists()
+    wal = bytearray(store.wal.read_bytes())
+    at = int(len(wal) * place)
+    wal[at : at + 16] = b"\xff" * 16
+    store.wal.write_bytes(wal)
+    assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(200, 200)]
+    fold(store)
+    assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(200, 200)]
+
+
+def test_a_store_of_a_newer_version_is_left_alone(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1))
+    fold(store)
+    with duckdb.connect(str(store.database)) as con:
+        con.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
+    before = store.database.read_bytes()
+    path = write(call(2))
+    with pytest.raises(StoreError, match="upgrade tooltrace"):
+        fold(store)
+    with pytest.raises(StoreError, match="upgrade tooltrace"), reading(store):
+        pass
+    assert any("upgrade" in problem for problem in examine(store).problems)
+    assert not examine(store).asides
+    assert path.exists()
+    assert store.database.read_bytes() == before
+    assert fold_module.Harm(whole=False).losses == []

@@ -1,0 +1,202 @@
+"""Folding moves every line into the database exactly once, whatever happens in between."""
+
+from __future__ import annotations
+
+import shutil
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tooltrace.errors import StoreError, StoreLocked
+from tooltrace.record import Gate, Json, Loss, Outcome
+from tooltrace.store import fold as fold_module
+from tooltrace.store import progress, scan
+from tooltrace.store.fold import fold
+from tooltrace.store.journal import Journal
+from tooltrace.store.lease import reading
+from tooltrace.store.lines import encode
+from tooltrace.store.paths import StorePaths
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+
+
+def sealed(body: bytes) -> bytes:
+    return b'{"crc":"%08x",%b\n' % (zlib.crc32(body), body)
+
+
+def journals(store: StorePaths) -> list[Path]:
+    return sorted(store.journal.glob("*.jsonl"))
+
+
+def test_every_kind_of_record_comes_to_its_table(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+    at = call(1).started_at
+    write(
+        call(1, confidence=0.5, retryable=False, pid=7),
+        Outcome(call_id="c1", correct=True, labeled_at=at),
+        Gate(call_id="c1", span_id="0" * 16, kind="input", asked_at=at, changed=Json('{"a":1}')),
+        Loss(reason="queue_full", count=3, at=at),
+    )
+    report = fold(store)
+    assert (report.rows, report.losses, report.removed) == (3, 0, 1)
+    naive = at.replace(tzinfo=None)
+    assert rows("SELECT call_id, confidence, retryable, pid, started_at, arguments FROM tool_calls") == [
+        ("c1", 0.5, False, 7, naive, '{"query":"x y"}')
+    ]
+    assert rows("SELECT call_id, correct, labeled_at FROM outcomes") == [("c1", True, naive)]
+    assert rows("SELECT kind, changed FROM gates") == [("input", '{"a":1}')]
+    assert rows('SELECT reason, "count" FROM losses') == [("queue_full", 3)]
+
+
+def test_a_journal_that_lives_is_folded_and_kept(store: StorePaths, call: Any, rows: Rows) -> None:
+    journal = Journal(store.journal)
+    journal.write(encode(call(1)))
+    assert fold(store).rows == 1
+    journal.write(encode(call(2)))
+    assert fold(store).rows == 1
+    assert fold(store).rows == 0
+    assert len(journals(store)) == 1
+    journal.close()
+    assert fold(store).removed == 1
+    assert journals(store) == []
+    assert rows("SELECT count(*) FROM tool_calls") == [(2,)]
+
+
+def test_the_database_is_the_owners_alone(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1))
+    fold(store)
+    assert store.database.stat().st_mode & 0o077 == 0
+
+
+def test_the_same_lines_twice_are_one_row_each(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+    at = call(1).started_at
+    path = write(call(1), call(2), call(1), Outcome(call_id="c1", score=0.5, labeled_at=at), Loss(reason="x", count=2, at=at))
+    shutil.copy(path, path.with_name("copy.jsonl"))
+    fold(store)
+    path.parent.joinpath("again.jsonl").write_bytes(b"".join(map(encode, (call(1), call(3)))))
+    fold(store)
+    assert rows("SELECT span_id, count(*) FROM tool_calls GROUP BY ALL ORDER BY ALL") == [
+        (f"{number:016x}", 1) for number in (1, 2, 3)
+    ]
+    assert rows("SELECT count(*) FROM outcomes") == [(1,)]
+    assert rows("SELECT count(*) FROM losses") == [(1,)]
+
+
+@pytest.mark.parametrize("moment", ["before_commit", "before_checkpoint", "before_unlink", "before_forget", "before_note"])
+def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
+    store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], moment: str
+) -> None:
+    write(*map(call, range(50)), Outcome(call_id="c1", correct=True, labeled_at=call(1).started_at))
+    run(
+        """
+        from tooltrace.store import fold as module, progress
+        name = {"before_commit": "_commit", "before_checkpoint": "_remove_folded", "before_unlink": "_remove_folded",
+                "before_forget": "_forget", "before_note": "note"}[sys.argv[2]]
+        if sys.argv[2] == "before_checkpoint":
+            insert = module._insert_all
+            def die(*args): insert(*args); os.kill(os.getpid(), signal.SIGKILL)
+            module._insert_all = die
+        else:
+            def die(*args): os.kill(os.getpid(), signal.SIGKILL)
+            setattr(progress if name == "note" else module, name, die)
+        fold(paths)
+        """,
+        moment,
+        code_expected=-9,
+    )
+    assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(50, 50)]
+    assert rows("SELECT count(*) FROM outcomes") == [(1,)]
+    fold(store)
+    assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(50, 50)]
+    assert rows("SELECT count(*) FROM losses") == [(0,)]
+    assert journals(store) == []
+
+
+def test_batches_are_bounded_and_each_committed_with_its_offset(
+    store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(*map(call, range(200)))
+    monkeypatch.setattr(scan.batches, "__kwdefaults__", {"limit": 4096})
+    committed: list[int] = []
+    commit = fold_module._commit
+    monkeypatch.setattr(fold_module, "_commit", lambda *args: committed.append(commit(*args)) or committed[-1])
+    assert fold(store).rows == 200
+    assert len(committed) > 5
+    assert rows("SELECT count(DISTINCT span_id) FROM tool_calls") == [(200,)]
+
+
+def test_a_sealed_line_with_wrong_values_is_counted_and_harms_no_other(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
+    path = write(*map(call, range(20)))
+    bad = [
+        b'"kind":"call","tool":"x"}',
+        b'"kind":"call","tool":"x","call_id":"c","trace_id":"t","span_id":"s","attempt":"one","ending":"returned","started_at":"2026-01-01T00:00:00Z"}',
+        b'"kind":"call","tool":"x","call_id":"c","trace_id":"t","span_id":"s","attempt":1,"ending":"returned","started_at":"yesterday"}',
+        b'"kind":"call","tool":"\\ud800","call_id":"c","trace_id":"t","span_id":"s","attempt":1,"ending":"returned","started_at":"2026-01-01T00:00:00Z"}',
+        b'"kind":"call"',
+        b'"kind":"later"}',
+        b'"kind":"loss","reason":"x","count":2,"at":"soon"}',
+    ]
+    with path.open("ab") as file:
+        file.write(b"".join(map(sealed, bad)))
+        file.write(encode(call(20)))
+    report = fold(store)
+    assert (report.rows, report.losses) == (21, len(bad))
+    assert rows('SELECT reason, sum("count") FROM losses GROUP BY ALL') == [("unreadable_line", len(bad))]
+    assert journals(store) == []
+
+
+def test_a_field_of_a_newer_version_does_no_harm(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+    path = write(call(1))
+    path.write_bytes(sealed(encode(call(1))[18:-2] + b',"invented":{"later":[1,null]}}'))
+    fold(store)
+    assert rows("SELECT call_id FROM tool_calls") == [("c1",)]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=20))
+def test_text_comes_to_the_database_as_it_was(tmp_path_factory: pytest.TempPathFactory, call: Any, texts: list[str]) -> None:
+    store = StorePaths.of(tmp_path_factory.mktemp("text") / "t.duckdb")
+    journal = Journal(store.journal)
+    for number, text in enumerate(texts):
+        journal.write(encode(call(number, text=text, tool=text)))
+    journal.close()
+    fold(store)
+    with reading(store) as db:
+        assert db.sql("SELECT text, tool FROM tool_calls ORDER BY span_id").fetchall() == [(t, t) for t in texts]
+
+
+def test_who_cannot_wait_is_told_so(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1))
+    with reading(store), pytest.raises(StoreLocked, match="being read"):
+        fold(store, wait=0)
+    assert fold(store, wait=0).rows == 0
+
+
+def test_a_note_of_another_database_says_nothing(store: StorePaths, call: Any, rows: Rows) -> None:
+    journal = Journal(store.journal)
+    journal.write(encode(call(1)))
+    fold(store)
+    assert not progress.is_pending(store)
+    store.database.unlink()
+    assert progress.is_pending(store)
+    assert rows("SELECT call_id FROM tool_calls") == [("c1",)]
+    journal.close()
+
+
+def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not there"):
+        fold(tmp_path / "nowhere" / "t.duckdb")
+
+
+def test_what_killed_folds_left_is_removed(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1))
+    left = store.journal / ".lines-x.tmp"
+    left.write_bytes(b"secret")
+    fold(store)
+    assert not left.exists()

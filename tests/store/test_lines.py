@@ -1,0 +1,130 @@
+"""A record becomes one line and comes back the same; a line that is not as it was written is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tooltrace.record import Gate, Json, Loss, Outcome, Record, ToolCall
+from tooltrace.store.lines import LineError, decode, encode, is_whole, kind_of
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=8,
+)
+JSON = VALUES.map(lambda value: Json(orjson.dumps(value).decode()))
+ODD_JSON = st.sampled_from(['{"a":1E5,"b":1.0,"a":2}', "123456789012345678901234567890", '"\\u00e9\\/"', "[ 1 , 2 ]"]).map(Json)
+OF: dict[str, st.SearchStrategy[Any]] = {
+    "str": TEXT,
+    "int": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(allow_nan=False, allow_infinity=False),
+    "bool": st.booleans(),
+    "datetime": st.datetimes(timezones=st.just(UTC)),
+    "Json": JSON | ODD_JSON,
+}
+
+
+def records_of(kind: type[Record]) -> st.SearchStrategy[Record]:
+    values = {}
+    for field in fields(kind):
+        type_, _, optional = str(field.type).partition(" | ")
+        values[field.name] = st.none() | OF[type_] if optional else OF[type_]
+    return st.builds(kind, **values)
+
+
+RECORDS = st.one_of(*map(records_of, (ToolCall, Outcome, Gate, Loss)))
+
+
+@given(RECORDS)
+def test_what_is_encoded_is_decoded_the_same(record: Record) -> None:
+    line = encode(record)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert is_whole(line)
+    assert is_whole(line[:-1])
+    assert decode(line) == record
+
+
+@given(RECORDS)
+def test_a_line_is_json_that_any_tool_reads(record: Record) -> None:
+    members = json.loads(encode(record))
+    assert list(members)[:2] == ["crc", "kind"]
+    assert None not in {field.name: members.get(field.name, 0) for field in fields(record)}.values() or True
+    assert set(members) - {"crc", "kind"} == {
+        field.name for field in fields(record) if getattr(record, field.name) is not None
+    }
+
+
+@given(RECORDS, st.data())
+def test_any_changed_byte_is_noticed(record: Record, data: st.DataObject) -> None:
+    line = bytearray(encode(record)[:-1])
+    at = data.draw(st.integers(0, len(line) - 1))
+    line[at] ^= data.draw(st.integers(1, 255))
+    assert not is_whole(bytes(line))
+
+
+def test_unknown_is_left_out_and_time_is_utc(call: Any) -> None:
+    east = timezone(timedelta(hours=2))
+    line = encode(call(1, started_at=datetime(2026, 1, 2, 5, 4, 5, 678901, tzinfo=east)))
+    assert b'"started_at":"2026-01-02T03:04:05.678901Z"' in line
+    assert b"null" not in line
+
+
+def test_a_field_of_a_newer_version_is_ignored(call: Any) -> None:
+    assert decode(_sealed(encode(call(1))[18:-2] + b',"invented":{"later":1}}')) == call(1)
+
+
+def test_text_that_is_not_unicode_is_replaced(call: Any) -> None:
+    assert decode(encode(call(1, text="a\ud800b"))).text == "a?b"  # type: ignore[union-attr]
+
+
+def test_a_newline_in_embedded_json_does_not_tear_the_line(call: Any) -> None:
+    line = encode(call(1, result=Json('{\n"a": 1}')))
+    assert line.count(b"\n") == 1
+    assert decode(line).result == '{ "a": 1}'  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'"kind":"call"}',
+        b'"kind":"nonsense"}',
+        b'"kind":7}',
+        b"",
+        b"}",
+        b"nonsense",
+        b'[1]:2}',
+        b'"kind":"loss","reason":1,"count":2,"at":"2026-01-01T00:00:00Z"}',
+        b'"kind":"loss","reason":"x","count":"2","at":"2026-01-01T00:00:00Z"}',
+        b'"kind":"loss","reason":"x","count":99999999999999999999,"at":"2026-01-01T00:00:00Z"}',
+        b'"kind":"loss","reason":"x","count":2,"at":"soon"}',
+        b'"kind":"loss","reason":"\\ud800","count":2,"at":"2026-01-01T00:00:00Z"}',
+        b'"kind":"loss","reason":"x","count":2,"at":"2026-01-01T00:00:00Z"} {}',
+        b'"kind":"loss","reason":"x","count":2,"at":"2026-01-01T00:00:00Z","detail":' + b"[" * 100_000,
+    ],
+)
+def test_a_sealed_line_that_is_no_record_is_refused_in_one_way(body: bytes) -> None:
+    line = _sealed(body)
+    assert is_whole(line)
+    with pytest.raises(LineError):
+        decode(line)
+
+
+def test_the_kind_is_known_without_parsing(call: Any) -> None:
+    assert kind_of(encode(call(1))) == "call"
+    assert kind_of(_sealed(b'"kind":"later"}')) is None
+
+
+def _sealed(body: bytes) -> bytes:
+    import zlib  # noqa: PLC0415
+
+    return b'{"crc":"%08x",%b\n' % (zlib.crc32(body), body)

@@ -1,0 +1,65 @@
+"""What came of a run of the demo: answers of named queries, and what to type next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import tooltrace as tt
+from tooltrace.cli.answer import Answer, Row, read
+from tooltrace.cli.table import console, write_table
+from tooltrace.demo.run import Run
+from tooltrace.queries import find
+from tooltrace.settings import default_store
+
+TOP = 8
+_RATES = ("attempts", "failures", "rate", "low", "high", "calls", "failed_calls", "cancelled", "abandoned")
+_ERRORS = ("code", "type", "n", "share")
+_RETRIES = ("calls", "attempts", "amplification", "retried", "recovered", "gave_up", "wasted_ms", "wasted_share")
+
+
+def report(run: Run) -> None:
+    """Print the answers to the first three questions that one has, and the commands that go on from there."""
+    rates, errors, retries = (_ask(run, name) for name in ("failure_rate", "errors", "retries"))
+    attempts = sum(sum(_column(retries, name)) for name in ("attempts", "left_out"))
+    screen = console()
+    screen.print(f"{run.calls:,} calls in {attempts:,} attempts, {run.seconds:.1f} s.", style="bold")
+    retried = [row for row, times in zip(retries.rows, _column(retries, "retried"), strict=True) if times]
+    for title, answer, names, rows in (
+        ("How often does a tool fail? (share of attempts, 95 % interval)", rates, _RATES, rates.rows),
+        (f"Why? (the {TOP} most frequent errors of {len(errors.rows)})", errors, _ERRORS, errors.rows[:TOP]),
+        ("What do retries cost, and do they help?", retries, _RETRIES, retried),
+    ):
+        screen.print(f"\n{title}", style="bold")
+        write_table(_part(answer, names, rows))
+    screen.print("Three commands to go on with:", style="bold")
+    for command in _commands(run, errors):
+        screen.print(f"  {command}", soft_wrap=True)
+    screen.print(f"\nThe store: {run.store}", soft_wrap=True)
+
+
+def _ask(run: Run, name: str) -> Answer:
+    """The answer to the query ``name``, over this run alone."""
+    query = find(name)
+    relation = tt.query(name, store=run.store, since=run.started_at)
+    return read(relation, query.heading.columns, len(query.groups()))
+
+
+def _part(answer: Answer, names: Sequence[str], rows: Sequence[Row]) -> Answer:
+    """The groups and the columns ``names`` of ``rows``."""
+    kept = [i for i, column in enumerate(answer.columns) if i < answer.groups or column.name in names]
+    return Answer(tuple(answer.columns[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], answer.groups)
+
+
+def _column(answer: Answer, name: str) -> list[Any]:
+    place = next(i for i, column in enumerate(answer.columns) if column.name == name)
+    return [row[place] for row in answer.rows]
+
+
+def _commands(run: Run, errors: Answer) -> list[str]:
+    store = "" if run.store == default_store() else f" --store {shlex.quote(str(run.store))}"
+    examples = _column(errors, "example_call_id")
+    show = f"tooltrace show {examples[0]}{store}" if examples else f"tooltrace tail --no-follow{store}"
+    sql = "SELECT tool, correct, count(*) FROM outcomes JOIN calls USING (call_id) GROUP BY ALL ORDER BY ALL"
+    return [show, f"tooltrace query latency --by tool,status{store}", f'tooltrace sql "{sql}"{store}']
