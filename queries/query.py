@@ -46,7 +46,7 @@ class Query:
     def render(self, by: By | None = None) -> str:
         """The SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
         chosen = self._dimensions(by)
-        return _REGION.sub(lambda region: _region(region[1] is not None, chosen), self.text)
+        return _REGION.sub(lambda region: _region(chosen, names_only=bool(region[1])), self.text)
 
     def bind(self, *, now: datetime | None = None, **given: object) -> dict[str, Bound]:
         """A value for each parameter; None takes the default. Spans count back from ``now``.
@@ -75,7 +75,7 @@ def load(path: Path) -> Query:
     return query
 
 
-def _region(names_only: bool, chosen: tuple[Dimension, ...]) -> str:
+def _region(chosen: tuple[Dimension, ...], *, names_only: bool) -> str:
     parts = "".join(f"{dimension.name if names_only else dimension.sql}, " for dimension in chosen)
     return f"/* by{' names' if names_only else ''} */ {parts}/* end by */"
 
@@ -96,7 +96,7 @@ def _check_regions(query: Query) -> None:
         raise _fault(query, 0, "'by:' in the heading and /* by */ in the SQL go together, and one is missing")
     default = tuple(DIMENSIONS[name] for name in query.heading.default_by)
     for region in regions:
-        if region[0] != (expected := _region(region[1] is not None, default)):
+        if region[0] != (expected := _region(default, names_only=bool(region[1]))):
             raise _fault(query, region.start(), f"the region is not the default grouping, {expected!r}")
     rest = _REGION.sub(lambda region: re.sub(r"[^\n]", " ", region[0]), query.text)
     if cut := re.search(r"/\* (end )?by", rest):

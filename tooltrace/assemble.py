@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from tooltrace.attempt import UNSET, Attempt, usable_confidence
+from tooltrace.capture import Snapshot
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
 from tooltrace.otel import attributes as names
 from tooltrace.record import ToolCall
@@ -22,9 +23,9 @@ _CALLS_OWN = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id
 
 def to_call(attempt: Attempt) -> ToolCall:
     """The record of ``attempt``, which has ended."""
-    span, spec, settings = attempt.span, attempt.spec, attempt.settings
-    span_id = f"{span.span_id:016x}"
-    parent, context = span.parent, attempt.context
+    spec, settings = attempt.spec, attempt.settings
+    span_id = f"{attempt.span_id:016x}"
+    parent, around = attempt.parent, attempt.around
     fields, sieve = _outcome(attempt)
     fields |= {
         "tool": spec.name,
@@ -33,12 +34,12 @@ def to_call(attempt: Attempt) -> ToolCall:
         "tool_description": spec.description,
         "call_id": attempt.call_id or span_id,
         "attempt": attempt.number,
-        "trace_id": f"{span.trace_id:032x}",
+        "trace_id": f"{attempt.trace_id:032x}",
         "span_id": span_id,
         "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
-        "conversation_id": context.conversation_id,
-        "agent": context.agent,
-        "started_at": _EPOCH + timedelta(microseconds=span.started_ns // 1000),
+        "conversation_id": around.conversation_id,
+        "agent": around.agent,
+        "started_at": _EPOCH + timedelta(microseconds=attempt.started_ns // 1000),
         "duration_ms": _ms(attempt.duration_ns),
         "ending": attempt.ending,
         "service": settings.service_name,
@@ -85,7 +86,7 @@ def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     error = attempt.error
     assert error is not None
     value = attempt.value.decode() if type(attempt.value) is bytes else None
-    sieve = _sieve(attempt, error.message, value)
+    sieve = _sieve(attempt, error.message, value, attempt.text)
     fields: dict[str, Any] = {"error_message": sieve.text("error_message", error.message or None)}
     if attempt.ending != "abandoned":
         fields["error_type"] = error.type
@@ -93,7 +94,7 @@ def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
         fields |= {"status": "error", "code": error.code, "retryable": error.retryable}
         fields |= {"rule": EXCEPTION, "rule_grade": "certain"}
     if attempt.value is not UNSET:
-        fields["result"] = sieve.json("result", attempt.value)
+        fields["result"] = sieve.json("result", _whole(attempt, sieve.text("result", attempt.text)))
     _stream(attempt, sieve, fields)
     _arguments(attempt, sieve, fields)
     return fields, sieve
@@ -102,17 +103,24 @@ def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
 def _from_plain(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     value = attempt.value
     text = value if type(value) is str else attempt.text
-    sieve = _sieve(attempt, text if type(value) is not bytes else value.decode())
+    sieve = _sieve(attempt, text, value.decode() if type(value) is bytes else None)
     fields: dict[str, Any] = {"text": sieve.text("text", text)}
-    whole = fields["text"]
     if attempt.ending == "returned" and value is not UNSET:
         fields |= {"status": "success", "rule": NONE if attempt.nothing else PLAIN, "rule_grade": "certain"}
     if value is not UNSET and value is not None and attempt.full:
-        fields["result"] = sieve.json("result", value)
+        fields["result"] = sieve.json("result", _whole(attempt, fields["text"]))
     _claims(attempt, sieve, fields)
     _stream(attempt, sieve, fields)
     _arguments(attempt, sieve, fields)
     return fields, sieve
+
+
+def _whole(attempt: Attempt, text: str | None) -> Snapshot:
+    """The result to keep. The items of a stream whose ``text`` held a secret are kept as one: the secret may
+    have come in pieces."""
+    if attempt.text is None or text == attempt.text:
+        return attempt.value  # type: ignore[no-any-return]
+    return orjson.dumps([] if text is None else [text])
 
 
 def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextvars import Context as ContextVars
-from time import perf_counter_ns
+from time import perf_counter_ns, time_ns
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from tooltrace.settings import Settings
 
 UNSET: Any = object()
+_PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple, bytes})
+"""What is no response for certain; pydantic makes ``isinstance`` dear."""
 
 
-class Attempt:
-    """Filled in the calling thread, read by whoever makes the record.
+class Attempt(ToolSpan):
+    """A span of the recorder's: filled in the calling thread, read by whoever makes the record.
 
     What most attempts leave as it is stands on the class: an instance holds only what differs.
     """
@@ -62,24 +64,26 @@ class Attempt:
     written: bool = False
     """True once the journal has the record."""
 
-    def __init__(self, spec: ToolSpec, settings: Settings, span: ToolSpan, context: CallContext) -> None:
+    def __init__(self, spec: ToolSpec, settings: Settings, around: CallContext) -> None:
+        self._name = spec.span_name
         self.spec = spec
         self.settings = settings
-        self.span = span
-        self.context = context
+        self.around = around
+        """What the agent around the tool knows."""
         self.full = (spec.capture or settings.capture) == "full"
         """Whether arguments and results are recorded."""
+        self.started_ns = time_ns()
         self.started = perf_counter_ns()
 
     def record(self) -> ToolCall:
         """The record, once the attempt has ended; made on first asking, by whichever thread asks."""
-        call = self.span.call
+        call = self.call
         assert call is not None
         return call
 
     def take(self, result: Any) -> None:
         """Hold a tool's result as it is now."""
-        if isinstance(result, ToolResponse):
+        if type(result) not in _PLAIN and isinstance(result, ToolResponse):
             self.response = SimpleNamespace(**{**vars(result), "data": None})
             if self.full:
                 parts = (result.data, result.stats, result.context, result.signals)

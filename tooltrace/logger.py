@@ -59,12 +59,12 @@ class TraceLogger:
         if begun is None:
             return None
         duration_ns = UNKNOWN if duration_ms is None else round(duration_ms * 1e6)
-        begun.span.backdate(max(duration_ns, 0))
+        begun.backdate(max(duration_ns, 0))
         if isinstance(result, BaseException):
             recorder.raised(begun, result, duration_ns=duration_ns)
         else:
             recorder.returned(begun, result, duration_ns=duration_ns)
-        return f"{begun.span.span_id:016x}"
+        return f"{begun.span_id:016x}"
 
     def _spec(self, tool: str) -> ToolSpec:
         spec = self._specs.get(tool)
@@ -95,7 +95,7 @@ class LoggedCall:
     @property
     def span_id(self) -> str | None:
         """The attempt's id; None outside the block."""
-        return None if self._attempt is None else f"{self._attempt.span.span_id:016x}"
+        return None if self._attempt is None else f"{self._attempt.span_id:016x}"
 
     def __enter__(self) -> Self:
         self._recorder = active()

@@ -18,7 +18,7 @@ from tooltrace.guard import fault, guarded
 from tooltrace.normalize import exceptions
 from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
-from tooltrace.otel.span import ToolSpan, start_attributes
+from tooltrace.otel.span import start_attributes
 from tooltrace.record import Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import log
@@ -60,9 +60,9 @@ class Recorder:
         try:
             context = surroundings.current.get()
             otel = current_context()
-            span = self._start_span(spec, context, otel)
-            attempt = Attempt(spec, self.settings, span, context)
-            span.finish = (to_call, attempt)
+            attempt = Attempt(spec, self.settings, context)
+            attempt.finish = to_call
+            self._start_span(attempt, otel)
             if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
                 call_id = context.call.value
             if call_id is not None:
@@ -118,12 +118,13 @@ class Recorder:
         """A record that is no attempt: an outcome, a gate."""
         self.worker.put(record)
 
-    def _start_span(self, spec: ToolSpec, context: CallContext, otel: Context) -> ToolSpan:
+    def _start_span(self, attempt: Attempt, otel: Context) -> None:
+        attributes = _start(attempt.spec, attempt.around)
         try:
-            return self.pipeline().start(spec.span_name, _start(spec, context), otel)
+            self.pipeline().start(attempt, attributes, otel)
         except Exception:  # noqa: BLE001 - a sampler or processor of the user's; the record is kept all the same
             fault("export", lost=0)
-            return pipeline_for(None).start(spec.span_name, _start(spec, context), otel)
+            pipeline_for(None).start(attempt, attributes, otel)
 
     def pipeline(self) -> Pipeline:
         """The way of the provider that is set now; an application may set one late."""
@@ -134,13 +135,13 @@ class Recorder:
         return self._pipeline
 
     def _end(self, attempt: Attempt) -> None:
-        span, around = attempt.span, attempt.context.attributes
-        if span.own is not None or around is not None:
-            attempt.said = snapshot({**(around or {}), **(span.own or {})})
+        own, around = attempt.own, attempt.around.attributes
+        if own is not None or around is not None:
+            attempt.said = snapshot({**(around or {}), **(own or {})})
         if log.wanted():
             attempt.surroundings = contextvars.copy_context()
         try:
-            span.end()
+            attempt.end()
         except Exception:  # noqa: BLE001 - a processor of the user's; the record is kept all the same
             fault("export", lost=0)
         if self._at_once:
@@ -156,9 +157,9 @@ def enter(attempt: Attempt) -> Token[Context]:
 def span_context(attempt: Attempt) -> Context:
     """The context in which the attempt's span is current, and the model's call is this one."""
     otel = Context(current_context())
-    dict.__setitem__(otel, SPAN_KEY, attempt.span)
-    if attempt.context.call is not None:
-        dict.__setitem__(otel, _ASKED, attempt.context.call)
+    dict.__setitem__(otel, SPAN_KEY, attempt)
+    if attempt.around.call is not None:
+        dict.__setitem__(otel, _ASKED, attempt.around.call)
     return otel
 
 

@@ -7,6 +7,7 @@ dropped, never written raw.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -21,28 +22,49 @@ to the value that may be kept."""
 MASK = "[redacted]"
 
 _SECRET_KEY = re.compile(
-    r"passw(?:or)?d|passphrase|secret|api_?key|access_?key|private_?key|signing_?key|encryption_?key"
+    r"passw(?:or)?d|passphrase|(?:^|_)pass$|secret(?!ar|ion|ive)|api_?key|account_?key|access_?key|private_?key|signing_?key|encryption_?key"
     r"|authorization|credential|cookie|connection_?string"
     r"|(?<!page_)(?<!page)(?<!continuation_)(?<!continuation)token$|^(?:pwd|auth|jwt|ssn|cvv|card_?number|credit_?card)$"
 )
 _SEPARATOR = re.compile(r"[\s.\-_]+|(?<=[a-z])(?=[A-Z])")
 
 _NAMED = (
-    r"(?i:passw(?:or)?d|passphrase|pwd|[\w-]*secret[\w-]*|[\w-]*api[_-]?key|[\w-]*access[_-]?key(?:[_-]?id)?"
-    r"|private[_-]?key|(?:x-)?[\w-]*(?<!page_)token|authorization|set-cookie|cookie)"
+    r"(?i:passw(?:or)?d|passphrase|\bpwd|_pass(?=\s?=)|secret(?!ar|ion|ive)[\w-]{0,40}|api[_-]?key|account[_-]?key"
+    r"|access[_-]?key(?:[_-]?id)?|private[_-]?key"
+    r"|(?<!page_)(?<!page-)(?<!page)(?<!continuation_)(?<!continuation)token)"
 )
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S), MASK),
-    (re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.\-]*://[^\s/:@\"']*):[^\s/@\"']+@"), rf"\1:{MASK}@"),
-    (re.compile(r"\beyJ[A-Za-z0-9_\-]{5,}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
-    (re.compile(r"\b((?i:bearer|basic))\s+(?=[A-Za-z0-9._~+/\-]*[0-9A-Z])[A-Za-z0-9._~+/=\-]{8,}"), rf"\1 {MASK}"),
-    (re.compile(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9_\-]{16,}"), MASK),
-    (re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|hf_|npm_|pypi-|dop_v1_|SG\.)[A-Za-z0-9_\-.]{10,}"), MASK),
-    (re.compile(r"\bAIza[0-9A-Za-z_\-]{30,}"), MASK),
-    (re.compile(r"\b(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}\b"), MASK),
-    (re.compile(rf"\b({_NAMED})(\\*[\"']?\s*[:=]\s*\\*[\"']?)(?!\[redacted\])[^\s\"'\\&,;}}\]]{{3,}}"), rf"\1\2{MASK}"),
-)
-_EMAIL = re.compile(r"\b[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*\.[A-Za-z]{2,}\b")
+_IS = r"\\*[\"']?\s{0,8}[:=]\s{0,8}"
+_TOKEN = r"[A-Za-z0-9._~+/\-]"
+
+
+def _basic(match: re.Match[str]) -> str:
+    """HTTP's ``Basic`` is followed by base64 of ``user:password``; in prose it is not."""
+    try:
+        credentials = base64.b64decode(match[2] + "==", altchars=b"-_" if set("-_") & set(match[2]) else None)
+    except ValueError:
+        return match[0]
+    return f"{match[1]} {MASK}" if b":" in credentials else match[0]
+
+
+_PATTERNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.S), MASK),
+    (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
+    (re.compile(rf"((?i:authorization|cookie))({_IS}\\*[\"']?)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
+    (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
+    (re.compile(rf"\b((?i:bearer))\s+(?={_TOKEN}{{0,400}}[0-9]|{_TOKEN}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
+    (re.compile(r"\b((?i:basic))\s+([A-Za-z0-9+/_\-]{4,})=*"), _basic),
+    (re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{16,}"), MASK),
+    (re.compile(r"(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\.)"
+                r"[A-Za-z0-9_\-.]{10,}"), MASK),
+    (re.compile(r"(?<![A-Za-z0-9])(?:hf_|npm_)[A-Za-z0-9]{16,}"), MASK),
+    (re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_\-]{30,}"), MASK),
+    (re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"), MASK),
+    (re.compile(rf"({_NAMED})({_IS})\"(?!\[redacted\])(?:[^\"\\]|\\.)+\"?", re.S), rf'\1\2"{MASK}"'),
+    (re.compile(rf"({_NAMED})({_IS})'(?!\[redacted\])(?:[^'\\]|\\.)+'?", re.S), rf"\1\2'{MASK}'"),
+    (re.compile(rf"({_NAMED})({_IS}\\+[\"'])(?!\[redacted\])[^\"'\\]+"), rf"\1\2{MASK}"),
+    (re.compile(rf"({_NAMED})({_IS})(?!\[redacted\])(?:[^\s\"'\\&,;}}\]]|\\(?![nrtu\"'\\])){{3,}}"), rf"\1\2{MASK}"),
+)  # fmt: skip
+_EMAIL = re.compile(r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){0,8}\.[A-Za-z]{2,24}\b")
 
 
 def _may_hold_secret(text: str) -> bool:
@@ -50,15 +72,15 @@ def _may_hold_secret(text: str) -> bool:
     can hide one. Written out, it costs a microsecond or two where the patterns cost fifty."""
     low = text.lower()
     return (
-        "passw" in low or "passp" in low or "pwd" in low or "secret" in low or "token" in low
+        "pass" in low or "pwd" in low or "secret" in low or "token" in low
         or "authorization" in low or '"auth"' in low or 'auth\\"' in low or "credential" in low or "cookie" in low
         or "bearer" in low or "basic" in low or "jwt" in low or "ssn" in low or "cvv" in low or "card" in low
         or "sk-" in low or "sk_" in low or "pk-" in low or "pk_" in low or "rk-" in low or "rk_" in low
         or "ghp_" in low or "gho_" in low or "ghu_" in low or "ghs_" in low or "ghr_" in low or "b_pat_" in low
-        or "glpat-" in low or "xox" in low or "hf_" in low or "npm_" in low or "pypi-" in low or "v1_" in low
-        or "SG." in text or "eyJ" in text or "AIza" in text or "-----BEGIN" in text
+        or "glpat-" in low or "xox" in low or "hf_" in low or "npm_" in low or "whsec_" in low or "xapp-" in low or "pypi-" in low or "v1_" in low
+        or "SG." in text or "ya29." in text or "GOCSPX-" in text or "eyJ" in text or "AIza" in text or "-----BEGIN" in text
         or "AKIA" in text or "ASIA" in text or "AROA" in text or "AIDA" in text or "ABIA" in text or "ACCA" in text
-        or ("key" in low and ("api" in low or "access" in low or "priv" in low or "sign" in low or "encr" in low))
+        or ("key" in low and ("api" in low or "acc" in low or "priv" in low or "sign" in low or "encr" in low))
         or ("@" in low and "://" in low) or ("connection" in low and "string" in low)
         or "\\u" in low
     )  # fmt: skip
@@ -77,7 +99,7 @@ class Redaction:
     emails: bool = False
     hook: Redact | None = None
     _keys: frozenset[str] = field(init=False, repr=False)
-    _patterns: tuple[tuple[re.Pattern[str], str], ...] = field(init=False, repr=False)
+    _patterns: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         own = tuple((re.compile(pattern), MASK) for pattern in self.patterns)
@@ -93,13 +115,13 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """``text`` without secrets. Where it is JSON, by key as well."""
-        if text[:1] in ("{", "[") and text[-1:] in ("}", "]"):
+        if text[:1].isspace() or text[:1] in ("{", "["):
             try:
                 data = orjson.loads(text)
-            except ValueError:
+                safe = self.value(data)
+                return text if safe == data else orjson.dumps(safe).decode()
+            except (TypeError, ValueError, RecursionError):  # no JSON, or too deep
                 return self._masked(text)
-            safe = self.value(data)
-            return text if safe == data else orjson.dumps(safe).decode()
         return self._masked(text)
 
     def value(self, value: Any) -> Any:

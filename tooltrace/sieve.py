@@ -13,6 +13,8 @@ from tooltrace.redaction import Redaction
 
 MARGIN = 4096
 """How far past the limit a long text is read before it is redacted and cut: longer than any secret."""
+WHOLE_JSON = 1024 * 1024
+"""How long a text that is JSON may be to be redacted by its keys; a longer one is redacted by patterns."""
 
 
 class Sieve:
@@ -35,7 +37,7 @@ class Sieve:
             return Json(raw.decode())
         data = orjson.loads(raw)
         long = len(raw) > self.limit
-        data, dropped = self._redact(field, _precut(data, self.limit + MARGIN) if long else data)
+        data, dropped = self._redact(field, self._precut(data) if long else data)
         if dropped:
             return None
         if long:
@@ -53,52 +55,57 @@ class Sieve:
         long = len(text) > self.limit
         if long:
             self.sizes[field] = len(text.encode())
-        safe, dropped = self._redact(field, _head(text, self.limit + MARGIN) if long else text)
+        safe, dropped = self._redact(field, self._front(text) if long else text)
         if dropped:
             return None
-        return scrub(str(safe))[: self.limit] if long else scrub(str(safe))
+        kept = scrub(safe if isinstance(safe, str) else orjson.dumps(safe).decode())
+        return kept[: self.limit] if long else kept
 
     def _redact(self, field: str, value: Any) -> tuple[Any, bool]:
         """``value`` without secrets, and whether the whole field has to go."""
         if self.clean:
             return value, False
         safe = value
-        for redaction in self.redactions:
-            safe = redaction.value(safe)
-            if redaction.hook is not None:
-                try:
+        try:
+            for redaction in self.redactions:
+                safe = redaction.value(safe)
+                if redaction.hook is not None:
                     safe = orjson.loads(orjson.dumps(redaction.hook(field, safe)))
-                except Exception:  # noqa: BLE001 - what cannot be redacted is not written
-                    self.redacted = True
-                    return None, True
+        except Exception:  # noqa: BLE001 - what cannot be redacted is not written
+            safe = None
         self.redacted = self.redacted or safe != value
-        return safe, False
+        return safe, safe is None and value is not None
 
+    def _precut(self, value: Any) -> Any:
+        """``value`` with no text much longer than the limit: what lies behind cannot be kept anyway."""
+        if isinstance(value, str):
+            return self._front(value)
+        if isinstance(value, dict):
+            return {key[: self.limit]: self._precut(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._precut(item) for item in value[: self.limit]]
+        return value
 
-def _head(text: str, length: int) -> str:
-    """The first ``length`` characters, ending between words, so that no secret is cut in two and missed."""
-    if len(text) <= length:
-        return text
-    head = text[:length]
-    return head.rsplit(None, 1)[0] if any(map(str.isspace, head)) else head
-
-
-def _precut(value: Any, length: int) -> Any:
-    """``value`` with no text longer than ``length``: what lies behind cannot be kept anyway."""
-    if isinstance(value, str):
-        return _head(value, length)
-    if isinstance(value, dict):
-        return {key[:length]: _precut(item, length) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_precut(item, length) for item in value[:length]]
-    return value
+    def _front(self, text: str) -> str:
+        """The front of a long ``text``, without secrets. The last of what was read is left out: it may be the
+        first half of one. JSON is read whole, for its keys."""
+        if len(text) <= self.limit + MARGIN:
+            return text
+        whole = text[:1] in ("{", "[") and len(text) <= WHOLE_JSON
+        front = safe = text if whole else text[: self.limit + MARGIN]
+        if not self.clean:
+            for redaction in self.redactions:
+                safe = redaction.text(safe)
+            self.redacted = self.redacted or safe != front
+        return safe if whole else safe[:-MARGIN]
 
 
 def _prune(value: Any, left: list[int]) -> Any:
     """``value`` cut to about ``left[0]`` bytes of JSON: the front of each text and list is kept."""
     if isinstance(value, str):
-        keep = value[: max(left[0], 0)]
-        left[0] -= len(keep) + 2
+        size = len(orjson.dumps(value))
+        keep = value if size <= left[0] else value[: max(left[0], 0) * len(value) // size]
+        left[0] -= size
         return keep if keep == value else keep + "…"
     if isinstance(value, dict):
         return _prune_dict(value, left)

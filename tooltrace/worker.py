@@ -59,7 +59,7 @@ class Worker:
             faults.say_once("queue_full", "tooltrace drops calls: they come faster than they can be written")
             return
         self._queue.append(item)
-        if self._idle:
+        if self._idle or self._closed:
             self._rouse()
 
     def write_now(self, attempt: Attempt) -> None:

@@ -214,4 +214,5 @@ def test_without_the_extra_one_line_says_what_to_install(missing: str, tmp_path:
 def test_a_thousand_calls_are_the_default() -> None:
     from tooltrace.cli.demo import demo
 
-    assert {option.name: option.default for option in demo.params}["calls"] >= 1000
+    defaults: dict[str | None, Any] = {option.name: option.default for option in demo.params}
+    assert defaults["calls"] >= 1000

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -114,30 +115,47 @@ def test_a_full_disk_leaves_no_torn_line(store: StorePaths, run: Callable[..., s
     assert all(path.stat().st_size for path in store.journal.glob("*.jsonl"))
 
 
-def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, call: Any) -> None:
-    journal = Journal(store.journal)
-    journal.write(encode(call(1)))
-    mine = journal.path
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
+def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, run: Callable[..., str]) -> None:
+    run(
+        """
+        journal = Journal(paths.journal)
+        journal.write(encode(call(1)))
+        mine = journal.path
+        pid = os.fork()
+        if pid == 0:
             journal.write(encode(call(2)))
-            code = 0 if journal.path != mine else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(pid, 0)[1] == 0
-    journal.write(encode(call(3)))
-    assert mine is not None
-    assert [decode(line).call_id for line in mine.read_bytes().splitlines()] == ["c1", "c3"]  # type: ignore[union-attr]
+            os._exit(0 if journal.path != mine else 2)
+        assert os.waitpid(pid, 0)[1] == 0
+        journal.write(encode(call(3)))
+        assert journal.path == mine
+        assert mine.read_bytes() == encode(call(1)) + encode(call(3))
+        """
+    )
     assert len(lines_of(store.journal)) == 3
-    journal.close()
 
 
-def test_recording_does_not_load_duckdb(run: Callable[..., str]) -> None:
+def test_a_forked_child_does_not_keep_its_parents_journal_alive(store: StorePaths, run: Callable[..., str]) -> None:
+    told = run(
+        """
+        journal = Journal(paths.journal)
+        journal.write(encode(call(1)))
+        here, there = os.pipe()
+        if (pid := os.fork()) == 0:
+            os.close(there)
+            os.read(here, 1)
+            os._exit(0)
+        journal.close()
+        print(fold(paths).removed)
+        os.close(there)
+        os.waitpid(pid, 0)
+        """
+    )
+    assert told == "1"
+
+
+def test_recording_does_not_load_duckdb() -> None:
     code = "import sys, tooltrace.store.journal, tooltrace.store.lines, tooltrace.store.paths, tooltrace.store.scan\n"
-    import subprocess  # noqa: PLC0415
-    import sys  # noqa: PLC0415
-
-    told = subprocess.run([sys.executable, "-c", code + "print('duckdb' in sys.modules)"], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", f"{code}print('duckdb' in sys.modules)"], capture_output=True, text=True, check=True
+    )
     assert told.stdout.strip() == "False"

@@ -72,7 +72,7 @@ def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
 
 def _first_line(attempt: Attempt) -> Text:
     said = attempt["status"] or "no status"
-    line = Text(f"attempt {attempt['attempt']}  ", style="bold")
+    line = Text().append(f"attempt {attempt['attempt']}  ", "bold")
     line.append(f"{clean(said)}, {clean(attempt['ending'])}", STYLES.get(attempt["status"], "magenta"))
     line.append(f"  {attempt['started_at']:%Y-%m-%d %H:%M:%S.%f} UTC")
     parts = (
@@ -112,7 +112,7 @@ def _cut(attempt: Attempt, name: str) -> str:
 
 
 def _line(name: str, text: str) -> Text:
-    return Text(f"  {clean(name).replace('_', ' ')}: ", style="dim").append(text, "default")
+    return Text().append(f"  {clean(name).replace('_', ' ')}: ", "dim").append(text)
 
 
 def _block(name: str, value: str, *, as_json: bool, full: bool) -> Iterator[Text]:

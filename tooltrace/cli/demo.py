@@ -29,8 +29,8 @@ def demo(calls: int, seed: int, store: Path) -> None:
         raise Failed(f"the demo needs {needed}: pip install 'tooltrace[demo]'") from error
     from rich.progress import Progress
 
-    from tooltrace.cli.table import console
     from tooltrace.cli.demo_report import report
+    from tooltrace.cli.table import console
 
     screen = console(stderr=True)
     if not screen.is_terminal:

@@ -14,9 +14,9 @@ from tooltrace.queries import find
 from tooltrace.settings import default_store
 
 TOP = 8
-_RATES = ("attempts", "failures", "rate", "low", "high", "calls", "failed_calls", "cancelled", "abandoned")
+_RATES = ("attempts", "failures", "rate", "low", "high", "cancelled", "abandoned")
 _ERRORS = ("code", "type", "n", "share")
-_RETRIES = ("calls", "attempts", "amplification", "retried", "recovered", "gave_up", "wasted_ms", "wasted_share")
+_RETRIES = ("calls", "attempts", "amplification", "recovered", "gave_up", "wasted_ms")
 
 
 def report(run: Run) -> None:
@@ -61,5 +61,5 @@ def _commands(run: Run, errors: Answer) -> list[str]:
     store = "" if run.store == default_store() else f" --store {shlex.quote(str(run.store))}"
     examples = _column(errors, "example_call_id")
     show = f"tooltrace show {examples[0]}{store}" if examples else f"tooltrace tail --no-follow{store}"
-    sql = "SELECT tool, correct, count(*) FROM outcomes JOIN calls USING (call_id) GROUP BY ALL ORDER BY ALL"
+    sql = "SELECT tool, correct, count(*) AS n FROM outcomes JOIN calls USING (call_id) GROUP BY ALL ORDER BY ALL"
     return [show, f"tooltrace query latency --by tool,status{store}", f'tooltrace sql "{sql}"{store}']

@@ -19,7 +19,7 @@ from tooltrace.cli.text import clean
 @click.option("--mend", is_flag=True, help="Fold what waits, put what is damaged aside, rebuild what can be.")
 @format_option("table", "json")
 @store_option
-def doctor(mend: bool, form: str, store: Path) -> None:
+def doctor(*, mend: bool, form: str, store: Path) -> None:
     """Say what is stored, unfolded, lost, damaged and held by whom; --mend puts right what can be.
 
     Exit code 1 where there is no store, or something is wrong that --mend did not put right.

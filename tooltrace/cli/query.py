@@ -25,6 +25,7 @@ from tooltrace.cli.options import FORMATS, format_option, store_option
 @format_option(*FORMATS)
 @store_option
 def query(
+    *,
     name: str | None,
     by: str | None,
     params: tuple[str, ...],

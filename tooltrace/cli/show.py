@@ -20,7 +20,7 @@ _CALLS = 5
 @click.option("--full", is_flag=True, help="Do not fold long texts and JSON.")
 @format_option("table", "json")
 @store_option
-def show(call_id: str, full: bool, form: str, store: Path) -> None:
+def show(*, call_id: str, full: bool, form: str, store: Path) -> None:
     """Show every attempt of a call: timing, arguments, result, error, sources, signals, outcomes.
 
     CALL_ID may also be a span id, or the beginning of either where it names one call only.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("statement", required=False)
 @format_option(*FORMATS)
 @store_option
-def sql(statement: str | None, form: str, store: Path) -> None:
+def sql(*, statement: str | None, form: str, store: Path) -> None:
     """Ask in SQL; without STATEMENT (or with -) it is read from standard input.
 
     Tables: tool_calls, calls, outcomes, gates, sources, losses. The store is open for reading only.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tooltrace.cli.answer import Answer, plain
 from tooltrace.cli.text import clean
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _WIDE = 10_000
 _LONGEST = 200
+_NARROW = 8
 _NUMBERS = ("count", "aside", "share", "ratio", "ms", "number")
 
 
@@ -34,20 +35,27 @@ def write_table(answer: Answer) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    out = console()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     shown = [index for index in range(len(answer.columns)) if _worth(answer, index)]
-    for index in shown:
-        unit = answer.columns[index].unit
-        table.add_column(Text(_title(answer.columns[index])), justify="right" if unit in _NUMBERS else "left")
-    for row in answer.rows:
-        table.add_row(*(Text(_shown(answer, row, index)) for index in shown))
-    console().print(table)
+    cells = [[_shown(answer, row, index) for index in shown] for row in answer.rows]
+    columns = [answer.columns[index] for index in shown]
+    numbers = [column.unit in _NUMBERS for column in columns]
+    widths = [max((len(line[at]) for line in cells), default=0) if number else 0 for at, number in enumerate(numbers)]
+    roomy = sum(max(width, _NARROW) + 2 for width in widths) <= out.width
+    for column, number, width in zip(columns, numbers, widths, strict=True):
+        justify: Literal["left", "right"] = "right" if number else "left"
+        least = width if roomy else None
+        table.add_column(Text(_title(column)), justify=justify, overflow="fold", min_width=least)
+    for line in cells:
+        table.add_row(*map(Text, line))
+    out.print(table)
 
 
-def person(value: Any, unit: str = "") -> str:
+def person(value: Any, unit: str = "") -> str:  # noqa: PLR0911 - a table of types
     """``value`` as a person reads it."""
     if value is None:
-        return "–"
+        return "-"
     if isinstance(value, bool):
         return ("yes" if value else "") if unit == "mark" else ("yes" if value else "no")
     if isinstance(value, datetime):

@@ -37,14 +37,14 @@ STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
 )
 @click.option("--follow/--no-follow", default=True, help="Go on with what comes, from every process; end with Ctrl-C.")
 @store_option
-def tail(tool: str | None, status: str | None, number: int, follow: bool, store: Path) -> None:
+def tail(*, tool: str | None, status: str | None, number: int, follow: bool, store: Path) -> None:
     """Show attempts as they come: when they ended, and how."""
     from tooltrace.cli.follow import Follower
     from tooltrace.cli.table import console
 
     out = console()
     try:
-        for row in _rows(Follower(store, tool=tool, status=status), number, follow):
+        for row in _rows(Follower(store, tool=tool, status=status), number, follow=follow):
             out.print(line(row), soft_wrap=True)
     except KeyboardInterrupt:
         return
@@ -60,16 +60,16 @@ def line(row: dict[str, Any]) -> Text:
     said = row["status"] or row["ending"]
     how = said if row["ending"] in ("returned", said) else f"{said}/{row['ending']}"
     at = row["ended_at"].replace(tzinfo=UTC).astimezone()
-    text = Text(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} ", style="dim")
+    text = Text().append(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} ", "dim")
     text.append(f"{clean(row['tool']):<16} ", "bold")
     text.append(f"{clean(how):<14} ", STYLES.get(row["status"], "magenta"))
     taken = "" if row["duration_ms"] is None else f"{person(row['duration_ms'], 'ms')} ms"
-    text.append(f"{taken:>12}  #{row['attempt']} {clean(row['call_id'])}", "default")
+    text.append(f"{taken:>12}  #{row['attempt']} {clean(row['call_id'])}")
     rest = "  ".join(clean(row[name]) for name in ("code", "message") if row[name])
-    return text.append(f"  {rest}", "default") if rest else text
+    return text.append(f"  {rest}") if rest else text
 
 
-def _rows(follower: Follower, number: int, follow: bool) -> Iterator[dict[str, Any]]:
+def _rows(follower: Follower, number: int, *, follow: bool) -> Iterator[dict[str, Any]]:
     said: set[str] = set()
     try:
         yield from follower.last(number)

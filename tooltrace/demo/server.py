@@ -30,6 +30,7 @@ PATIENCE_HEADER = "X-Patience"
 SLOW_SECONDS = 0.4
 HELD_SECONDS = 30.0
 RETRY_AFTER_SECONDS = 0.05
+"""A fraction, which the header's definition does not know, and which keeps the demo short."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -54,7 +55,11 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+
+    @property
+    def _site(self) -> _Server:
+        assert isinstance(self.server, _Server)
+        return self.server
 
     def do_GET(self) -> None:
         kind, *rest = self.path.strip("/").split("/")
@@ -70,12 +75,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(200, self._page(name)[:-3])
 
     def _limited(self, times: str, name: str) -> None:
-        if self.server.requests(self.path) > int(times):
+        if self._site.requests(self.path) > int(times):
             return self._doc(name)
         return self._answer(429, b'{"error": "too many requests"}', {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
     def _down(self, times: str, name: str) -> None:
-        if self.server.requests(self.path) > int(times):
+        if self._site.requests(self.path) > int(times):
             return self._doc(name)
         return self._answer(503, b'{"error": "down for maintenance"}')
 
@@ -109,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _page(self, name: str) -> bytes:
         module = name.partition("~")[0]
-        return json.dumps({"module": module, "doc": self.server.pages.get(module)}).encode()
+        return json.dumps({"module": module, "doc": self._site.pages.get(module)}).encode()
 
     def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)

@@ -94,19 +94,8 @@ class Toolbox:
         """List the functions and classes that a module defines."""
         try:
             tree = parse(self.library.resolve(path).read_bytes())
-        except OutsideWorkspace as error:
-            return tt.ToolResponse.error(
-                tt.ToolErrorCode.ACCESS_DENIED,
-                str(error),
-                suggestion=f"Paths begin with {STDLIB}/",
-                user_message="The assistant tried to read a file that it has no access to.",
-            )
-        except FileNotFoundError:
-            return tt.ToolResponse.error(
-                tt.ToolErrorCode.NOT_FOUND, f"there is no {path}", suggestion="List the directory."
-            )
-        except (SyntaxError, ValueError) as error:
-            return tt.ToolResponse.error("NOT_PYTHON", f"{path}: {error}", type=type(error).__name__, retryable=False)
+        except (OutsideWorkspace, FileNotFoundError, SyntaxError, ValueError) as error:
+            return _no_outline(path, error)
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
         source = tt.Source(type="file", id=path)
         if len(names) > MAX_NAMES:
@@ -156,6 +145,22 @@ class Toolbox:
             names = sorted(entry.name for entry in self.library.resolve(path).iterdir())
             call.finish(names)
         return names
+
+
+def _no_outline(path: str, error: Exception) -> tt.ToolResponse:
+    if isinstance(error, OutsideWorkspace):
+        return tt.ToolResponse.error(
+            tt.ToolErrorCode.ACCESS_DENIED,
+            str(error),
+            suggestion=f"Paths begin with {STDLIB}/",
+            user_message="The assistant tried to read a file that it has no access to.",
+        )
+    if isinstance(error, FileNotFoundError):
+        return tt.ToolResponse.error(
+            tt.ToolErrorCode.NOT_FOUND, f"there is no {path}", suggestion="List the directory."
+        )
+    # The known codes are not all: any string is one.
+    return tt.ToolResponse.error("NOT_PYTHON", f"{path}: {error}", type=type(error).__name__, retryable=False)
 
 
 def _timeout(patience: float) -> httpx.Timeout:

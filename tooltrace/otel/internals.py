@@ -13,6 +13,7 @@ import opentelemetry.trace as trace_api
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.sdk.trace.sampling import Decision, ParentBased, Sampler, StaticSampler
 from opentelemetry.trace.propagation import _SPAN_KEY as SPAN_KEY
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if isinstance(_runtime, ContextVarsRuntimeContext):
         except ValueError:
             pass
 else:  # a runtime context of the user's own (OTEL_PYTHON_CONTEXT)
-    current_context = context_api.get_current
+    current_context = context_api.get_current  # type: ignore[assignment]  # the same, less fast
     attach = context_api.attach
     detach = context_api.detach
 
@@ -43,6 +44,18 @@ else:  # a runtime context of the user's own (OTEL_PYTHON_CONTEXT)
 def global_provider() -> trace_api.TracerProvider | None:
     """The provider that the application has set, or None so far."""
     return trace_api._TRACER_PROVIDER  # noqa: SLF001
+
+
+def constant_decisions(sampler: Sampler) -> tuple[Decision | None, Decision | None]:
+    """What ``sampler`` decides at the root, and under a sampled local parent, where that is always the same:
+    for the SDK's own always-on and always-off, and what is based on a parent over them. Else None: ask it."""
+    if type(sampler) is StaticSampler:
+        return sampler._decision, sampler._decision  # noqa: SLF001
+    if type(sampler) is not ParentBased:
+        return None, None
+    inner = (sampler._root, sampler._local_parent_sampled)  # noqa: SLF001
+    root, child = (made._decision if type(made) is StaticSampler else None for made in inner)  # noqa: SLF001
+    return root, child
 
 
 def span_processor(provider: TracerProvider) -> SpanProcessor:

@@ -38,11 +38,14 @@ class Pipeline:
     scope = _SCOPE
     limits: SpanLimits | None = None
 
-    def start(self, name: str, attributes: Mapping[str, Any], context: Context) -> ToolSpan:
-        """A span that has begun, child of the span current in ``context``."""
-        parent = parent_of(context)
-        trace_id = getrandbits(128) or 1 if parent is None else parent.trace_id
-        return ToolSpan(name, trace_id, getrandbits(64) or 1, parent, self, attributes, _SAMPLED)
+    def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
+        """Begin ``span``, child of the span current in ``context``."""
+        span.pipeline = self
+        span.start = attributes
+        span._parent = parent = parent_of(context)  # noqa: SLF001 - the name that ReadableSpan reads
+        span.trace_id = getrandbits(128) or 1 if parent is None else parent.trace_id
+        span.span_id = getrandbits(64) or 1
+        span.trace_flags = _SAMPLED
 
     def ended(self, span: ToolSpan) -> None:
         """The span has ended; give it on."""
@@ -54,6 +57,7 @@ class SdkPipeline(Pipeline):
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._sampler: Sampler = provider.sampler
+        self._at_root, self._under_sampled = internals.constant_decisions(provider.sampler)
         self._ids = provider.id_generator
         self._processor = internals.span_processor(provider)
         self.limits = internals.span_limits(provider)
@@ -63,20 +67,36 @@ class SdkPipeline(Pipeline):
     def resource(self) -> Resource:  # type: ignore[override]
         return self._provider.resource
 
-    def start(self, name: str, attributes: Mapping[str, Any], context: Context) -> ToolSpan:
-        parent = parent_of(context)
-        trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
-        sampling = self._sampler.should_sample(context, trace_id, name, SpanKind.INTERNAL, attributes, ())
-        flags = self._flags(sampling.decision is Decision.RECORD_AND_SAMPLE, parent)
-        begin = sampling.attributes if sampling.attributes is not None else attributes
-        span = ToolSpan(name, trace_id, self._ids.generate_span_id(), parent, self, begin, flags)
-        if sampling.trace_state is not None:
-            span.trace_state = sampling.trace_state
-        if sampling.decision is Decision.DROP:
+    def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
+        span._parent = parent = parent_of(context)  # noqa: SLF001
+        span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
+        decision = self._decide(span, attributes, context)
+        span.span_id = self._ids.generate_span_id()
+        span.trace_flags = self._flags(decision is Decision.RECORD_AND_SAMPLE, parent)
+        if decision is Decision.DROP:
             span.pipeline = _NOWHERE
         else:
+            span.pipeline = self
             self._processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
-        return span
+
+    def _decide(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> Decision:
+        """Ask the sampler, unless it is known what it always says."""
+        span.start = attributes
+        parent = span.parent
+        if parent is None:
+            constant = self._at_root
+        else:
+            constant = self._under_sampled if parent.trace_flags & 1 and not parent.is_remote else None
+        if constant is not None:
+            if parent is not None:
+                span.trace_state = parent.trace_state
+            return constant
+        result = self._sampler.should_sample(context, span.trace_id, span.name, SpanKind.INTERNAL, attributes, ())
+        if result.attributes is not None:
+            span.start = result.attributes
+        if result.trace_state is not None:
+            span.trace_state = result.trace_state
+        return result.decision
 
     def _flags(self, sampled: bool, parent: SpanContext | None) -> TraceFlags:
         """Sampled or not; and random where the ids are (W3C level 2, SDK 1.45)."""
@@ -94,15 +114,15 @@ class ForeignPipeline(Pipeline):
     def __init__(self, provider: trace_api.TracerProvider) -> None:
         self._tracer = provider.get_tracer("tooltrace", __version__)
 
-    def start(self, name: str, attributes: Mapping[str, Any], context: Context) -> ToolSpan:
-        parent = parent_of(context)
-        twin = self._tracer.start_span(name, context=context, attributes=dict(attributes), set_status_on_exception=False)
+    def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
+        twin = self._tracer.start_span(
+            span.name, context=context, attributes=dict(attributes), set_status_on_exception=False
+        )
+        _NOWHERE.start(span, attributes, context)
         ids = twin.get_span_context()
-        if not ids.is_valid:
-            return _NOWHERE.start(name, attributes, context)
-        span = ToolSpan(name, ids.trace_id, ids.span_id, parent, _Twin(twin), attributes, ids.trace_flags)
-        span.trace_state = ids.trace_state
-        return span
+        if ids.is_valid:
+            span.trace_id, span.span_id, span.trace_flags = ids.trace_id, ids.span_id, ids.trace_flags
+            span.trace_state, span.pipeline = ids.trace_state, _Twin(twin)
 
 
 class _Twin(Pipeline):
@@ -134,8 +154,8 @@ def parent_of(context: Context) -> SpanContext | None:
     span = context.get(internals.SPAN_KEY)
     if span is None:
         return None
-    if type(span) is ToolSpan:
-        return span.get_span_context()
+    if isinstance(span, ToolSpan):
+        return span.context
     if not isinstance(span, Span):
         return None
     ids = span.get_span_context()

@@ -37,8 +37,8 @@ class ToolSpan(Span, ReadableSpan):
     trace_state: TraceState = _NO_STATE
     own: dict[str, Any] | None = None
     """What was set on the span while it ran."""
-    finish: tuple[Callable[[Any], ToolCall], Any] | None = None
-    """What makes the record once the span has ended, and of what."""
+    finish: Callable[[Any], ToolCall] | None = None
+    """Makes the record, of the span that has ended."""
     _end_time: int | None = None
     _context_cache: SpanContext | None = None
     _attribute_cache: Mapping[str, Any] | None = None
@@ -47,24 +47,17 @@ class ToolSpan(Span, ReadableSpan):
     _event_list: tuple[Event, ...] = ()
     _link_list: tuple[Link, ...] = ()
 
-    def __init__(  # noqa: PLR0913 - one assignment each, no dictionaries, on the hot path
-        self,
-        name: str,
-        trace_id: int,
-        span_id: int,
-        parent: SpanContext | None,
-        pipeline: Pipeline,
-        start: Mapping[str, Any],
-        trace_flags: TraceFlags,
-    ) -> None:
+    trace_id: int
+    span_id: int
+    _parent: SpanContext | None
+    trace_flags: TraceFlags
+    start: Mapping[str, Any]
+    """The attributes that samplers and processors see at the start."""
+    pipeline: Pipeline
+    """Where it goes when it has ended; a pipeline sets all of these when it starts the span."""
+
+    def __init__(self, name: str) -> None:
         self._name = name
-        self.trace_id = trace_id
-        self.span_id = span_id
-        self._parent = parent
-        self.pipeline = pipeline
-        self.start = start
-        """The attributes that samplers and processors see at the start."""
-        self.trace_flags = trace_flags
         self.started_ns = time_ns()
 
     # what the tool may do to its span
@@ -143,11 +136,8 @@ class ToolSpan(Span, ReadableSpan):
     @property
     def call(self) -> ToolCall | None:
         """The record of the attempt; None while it runs."""
-        finish = self.finish
-        if finish is not None and self._end_time is not None:
-            make, held = finish
-            self._call = make(held)
-            self.finish = None  # breaks the circle of span and attempt; two threads at once make equal records
+        if self._call is None and self._end_time is not None and self.finish is not None:
+            self._call = self.finish(self)
         return self._call
 
     @property
@@ -181,7 +171,7 @@ class ToolSpan(Span, ReadableSpan):
 
     @property
     def attributes(self) -> Attributes:
-        return MappingProxyType(self._attributes)  # type: ignore[arg-type]
+        return MappingProxyType(self._attributes)
 
     @property
     def _status(self) -> Status:  # type: ignore[override]

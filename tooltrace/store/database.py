@@ -29,6 +29,7 @@ _MACHINE: Final = re.compile(
     r"|no such file|does not exist|could not set lock|file too large|out of memory|interrupted",
     re.IGNORECASE,
 )
+_BLOCK: Final = re.compile(r"corrupt database file|computed checksum|could not read enough bytes", re.IGNORECASE)
 _DAMAGED: Final = re.compile(
     r"not a valid duckdb|corrupt|checksum|wal|deserializ|serializ|could not read enough|magic bytes|internal error"
     r"|fatal|invalidated|metadata|block",
@@ -38,8 +39,8 @@ _DAMAGED: Final = re.compile(
 
 def connect() -> duckdb.DuckDBPyConnection:
     """A new in-memory database in UTC, which nothing is attached to yet."""
-    spill = os.path.join(tempfile.gettempdir(), f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}")
-    con = duckdb.connect(":memory:", config={"temp_directory": spill})
+    spill = Path(tempfile.gettempdir()) / f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}"
+    con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
     con.execute("SET GLOBAL TimeZone = 'UTC'")
     return con
 
@@ -93,6 +94,11 @@ def explained(error: duckdb.Error, database: Path) -> StoreError:
     if is_damage(error):
         return StoreDamaged(f"the store {database} is damaged: {line}")
     return StoreError(f"the store {database} cannot be opened: {line}")
+
+
+def is_unreadable(error: duckdb.Error) -> bool:
+    """Whether ``error``, got by somebody's SQL, comes from a damaged block of the database file."""
+    return bool(_BLOCK.search(str(error)))
 
 
 def is_damage(error: duckdb.Error) -> bool:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from tooltrace.errors import StoreError, StoreMissing
+from tooltrace.errors import StoreDamaged, StoreError, StoreMissing
 from tooltrace.store import progress
 from tooltrace.store.columns import RECORDS
-from tooltrace.store.database import attach, connect, detach, explained, is_attached
+from tooltrace.store.database import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.fold import fold_locked, known_offsets
 from tooltrace.store.lock import Lock
 from tooltrace.store.migrations import check, version_of
@@ -51,7 +51,12 @@ def reading(path: str | os.PathLike[str] | StorePaths) -> Iterator[DuckDBPyConne
     pid = os.getpid()
     try:
         _fold_if_possible(paths, lock)
-        con = _open(paths)
+        try:
+            con = _open(paths)
+        except StoreDamaged:
+            if not _repair(paths, lock):
+                raise
+            con = _open(paths)
         try:
             yield con
         finally:
@@ -66,10 +71,19 @@ def settle(
 ) -> DuckDBPyRelation:
     """The answer to ``sql``, read whole into memory; it can be used after the lease that ``con`` came from.
 
-    The store is let go: ``con`` sees none of its tables any more. Raises what DuckDB raises for the SQL.
+    The store is let go: ``con`` sees none of its tables any more. Raises what DuckDB raises for the SQL,
+    and StoreDamaged where part of the database cannot be read.
     """
     con.execute("CREATE SCHEMA memory.settled")
-    con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
+    try:
+        con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
+    except duckdb.Error as error:
+        if is_unreadable(error):
+            raise StoreDamaged(
+                f"part of the store cannot be read ({' '.join(str(error).split())[:200]}); "
+                "tooltrace doctor --mend puts it aside and keeps what can be read"
+            ) from error
+        raise
     for name in (*(view.name for view in VIEWS), *(table.name for table in RECORDS.values())):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
@@ -99,6 +113,15 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
         lock.downgrade()
     else:
         lock.shared()
+
+
+def _repair(paths: StorePaths, lock: Lock) -> bool:
+    """Put the damaged database aside and rebuild it; False where others hold the store."""
+    if not lock.exclusive(WAIT_SECONDS):
+        return False
+    fold_locked(paths)
+    lock.downgrade()
+    return True
 
 
 def _take(paths: StorePaths, lock: Lock) -> bool:

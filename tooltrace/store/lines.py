@@ -22,6 +22,9 @@ from tooltrace.record import Gate, Json, Loss, Outcome, Record, ToolCall
 KINDS: Final[dict[str, type[Record]]] = {"call": ToolCall, "outcome": Outcome, "gate": Gate, "loss": Loss}
 """Value of ``"kind"`` in a line, and the record that it is."""
 
+WIRE_NAMES: Final = {"kind": "gate_kind"}
+"""Fields that are called otherwise in a line, where ``"kind"`` is the kind of the record."""
+
 START: Final = b'{"crc":"'
 """What every line begins with."""
 PREFIX_BYTES: Final = 18
@@ -75,7 +78,8 @@ def decode(line: bytes) -> Record:
     record = KINDS.get(kind) if isinstance(kind, str) else None
     if record is None:
         raise LineError(f"the line is of no known kind: {kind!r}")
-    return record(**{name: read(values, name) for name, read in _READERS[record].items()})
+    read = _READERS[record].items()
+    return record(**{name: reader(values, WIRE_NAMES.get(name, name)) for name, reader in read})
 
 
 # encoding
@@ -87,11 +91,10 @@ def _encoder(record: type[Record]) -> Callable[[Any], bytes]:
     body = [f'values = {{"kind": "{kind}"}}']
     for field in fields(record):
         value = "Fragment(value)" if "Json" in str(field.type) else "value"
-        if field.type == "datetime" or field.type == "datetime | None":
+        if str(field.type).startswith("datetime"):
             value = "value if value.tzinfo is UTC else value.astimezone(UTC)"
-        body.append(
-            f'value = record.{field.name}\n    if value is not None: values["{field.name}"] = {value}'
-        )
+        name = WIRE_NAMES.get(field.name, field.name)
+        body.append(f'value = record.{field.name}\n    if value is not None: values["{name}"] = {value}')
     source = (
         "def encoder(record):\n    " + "\n    ".join(body) + "\n    return dumps(values, option=OPTION)\n"
     )

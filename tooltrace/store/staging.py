@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.record import Loss
-from tooltrace.store.columns import LOSSES, RECORDS, TOOL_CALLS, Table
-from tooltrace.store.lines import LineError, decode
+from tooltrace.store.columns import LOSSES, RECORDS, TOOL_CALLS, Column, Table
+from tooltrace.store.lines import WIRE_NAMES, LineError, decode
 from tooltrace.store.scan import Batch
 from tooltrace.store.schema import STORE, definition, literal, quoted
 
@@ -102,11 +102,13 @@ class Staging:
         return 0
 
     def _insert(self, table: Table, lines: Sequence[bytes]) -> None:
-        types = ", ".join(f"{quoted(column.name)}: {literal(column.type)}" for column in table.columns)
+        types = ", ".join(f"{_wire(column)}: {literal(column.type)}" for column in table.columns)
+        names = ", ".join(quoted(column.name) for column in table.columns)
+        values = ", ".join(_wire(column) for column in table.columns)
         size = max(_OBJECT_BYTES, 2 * max(map(len, lines)))
         with _file_of(lines, self._directory) as path:
             self._con.execute(
-                f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT * FROM read_json({literal(str(path))}, "
+                f"INSERT INTO {SPACE}.{table.name} ({names}) SELECT {values} FROM read_json({literal(str(path))}, "
                 f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {size})"
             )
 
@@ -144,6 +146,10 @@ def _file_of(lines: Sequence[bytes], directory: Path) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             path.unlink()
+
+
+def _wire(column: Column) -> str:
+    return quoted(WIRE_NAMES.get(column.name, column.name))
 
 
 def _row(loss: Loss) -> tuple[object, ...]:

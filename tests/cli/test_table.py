@@ -1,0 +1,78 @@
+"""The table for people: percentages with intervals, units, colours on a terminal only, nothing lost when it is narrow."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from datetime import datetime
+
+import pytest
+
+from tooltrace.cli.answer import Answer
+from tooltrace.cli.table import person, write_table
+from tooltrace.queries import find
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.30798, "share", "30.8 %"),
+        (1234567, "count", "1,234,567"),
+        (1.2345, "ms", "1.23"),
+        (123.45, "ms", "123.5"),
+        (12345.6, "ms", "12,346"),
+        (1.22, "ratio", "1.22"),
+        (None, "share", "-"),
+        (True, "mark", "yes"),
+        (False, "mark", ""),
+        (False, "flag", "no"),
+        (datetime(2026, 3, 1, 12, 0, 1, 5), "time", "2026-03-01 12:00:01"),
+        (12345, "text", "12345"),
+        ("x" * 300, "text", "x" * 200 + "…"),
+    ],
+)
+def test_values_as_people_read_them(value, unit, text):
+    assert person(value, unit) == text
+
+
+@pytest.mark.parametrize("width", [50, 70, 100, 140])
+def test_nothing_is_cut_however_narrow(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    columns = find("failure_rate").heading.columns
+    values = {
+        "attempts": 101,
+        "failures": 33,
+        "rate": 33 / 101,
+        "low": 0.25,
+        "high": 0.42,
+        "calls": 99,
+        "failed_calls": 21,
+    }
+    write_table(Answer(columns, [tuple(values.get(column.name, 0) for column in columns)]))
+    text = capsys.readouterr().out
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "…" not in text
+    for shown in ("101", "33", "32.7 %", "99", "21") if width >= 70 else ():
+        assert shown in text
+    assert ("32.7 % [25.0, 42.0]" in text) == (width >= 100)
+
+
+def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "tooltrace.cli", "tail", "--no-follow", "--status", "error"]
+    environment = {**os.environ, "TOOLTRACE_STORE": str(history), "TERM": "xterm-256color", "NO_COLOR": ""}
+    environment.pop("NO_COLOR")
+    with subprocess.Popen(command, stdout=slave, env=environment) as process:
+        os.close(slave)
+        said = b""
+        while b"next" not in said:
+            said += os.read(master, 65536)
+        process.wait(60)
+    os.close(master)
+    text = said.decode()
+    assert "\x1b[1;31m" in text
+    assert "title" not in text
+    assert "\x1b[0m \x1b]" not in text
+    assert "[bold]not bold[/bold]" in text

@@ -1,0 +1,79 @@
+"""The doctor tells the state of any store, however broken, and mends what can be mended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tooltrace.record import Loss
+from tooltrace.store.doctor import examine, mend
+from tooltrace.store.fold import fold
+from tooltrace.store.journal import Journal
+from tooltrace.store.lines import encode
+from tooltrace.store.paths import StorePaths
+
+
+def test_a_store_that_is_not_there(store: StorePaths) -> None:
+    assert examine(store).exists is False
+    assert mend(store).done == ()
+    assert list(store.database.parent.iterdir()) == []
+
+
+def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1), Loss(reason="queue_full", count=4, at=call(1).started_at))
+    fold(store)
+    journal = Journal(store.journal)
+    journal.write(encode(call(2)) + encode(call(3)))
+    write(call(4))
+    seen = examine(store)
+    assert seen.exists
+    assert seen.problems == ()
+    assert seen.schema_version == 1
+    assert seen.rows == {"tool_calls": 1, "outcomes": 0, "gates": 0, "losses": 1}
+    assert (seen.live_journals, seen.dead_journals) == (1, 1)
+    assert (seen.unfolded_files, seen.unfolded_lines) == (2, 3)
+    assert seen.unfolded_bytes == seen.journal_bytes == sum(len(encode(call(n))) for n in (2, 3, 4))
+    assert seen.losses == {"queue_full": 4}
+    assert seen.database_bytes > 0
+    assert examine(store) == seen, "looking changes nothing"
+    journal.close()
+
+
+def test_what_is_damaged_is_told_with_its_place_and_mended(store: StorePaths, write: Any, call: Any) -> None:
+    path = write(call(1), call(2))
+    path.write_bytes(path.read_bytes()[:-20])
+    (store.journal / ".lines-x.tmp").touch()
+    (store.journal / "empty.jsonl").touch()
+    seen = examine(store)
+    assert seen.damaged == (f"torn_line in {path.name} at byte {len(encode(call(1)))}",)
+    assert len(seen.problems) == 2
+    mending = mend(store)
+    assert mending.after.problems == ()
+    assert mending.after.losses == {"torn_line": 1}
+    assert mending.after.rows["tool_calls"] == 1
+    assert mending.after.dead_journals == 0
+    assert len(mending.done) == 4
+    assert mend(store).done == ()
+
+
+def test_a_database_that_is_none(store: StorePaths, write: Any, call: Any) -> None:
+    store.database.write_bytes(b"garbage" * 1000)
+    write(call(1))
+    seen = examine(store)
+    assert "--mend" in seen.problems[0]
+    assert seen.unfolded_lines == 1
+    after = mend(store).after
+    assert after.problems == ()
+    assert after.rows["tool_calls"] == 1
+    assert after.losses == {"database_damaged": 1}
+    assert [Path(name).name.startswith("t.duckdb.damaged-") for name in after.asides] == [True]
+
+
+def test_what_is_in_the_way_is_told(store: StorePaths) -> None:
+    store.database.mkdir()
+    assert examine(store).problems
+    assert mend(store).after.problems
+    store.database.rmdir()
+    store.journal.write_text("a file")
+    assert examine(store).problems or examine(store).unfolded_lines == 0
+    assert mend(store).after.problems is not None

@@ -1,0 +1,196 @@
+"""The schema: every column is a field of its record and described, and an older store is brought to it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from datetime import timedelta
+from typing import Any
+
+import duckdb
+import pytest
+
+from tooltrace.record import Gate, Json, Loss, Outcome, Record, ToolCall
+from tooltrace.store import migrations, schema
+from tooltrace.store.columns import GATES, LOSSES, OUTCOMES, TABLES, TOOL_CALLS, Table
+from tooltrace.store.database import attach, connect, detach
+from tooltrace.store.fold import fold
+from tooltrace.store.lease import reading
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.views import VIEWS
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+TYPES = {"str": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "datetime": "TIMESTAMP", "Json": "JSON"}
+PUBLIC = """tool tool_version tool_type call_id attempt trace_id span_id parent_span_id conversation_id agent started_at
+duration_ms first_item_ms consumer_ms status ending code error_type error_message retryable suggestion confidence signals
+next_action cached text seen_text arguments result stats context attributes rule rule_grade truncated redacted service host
+pid recorder_version""".split()
+
+
+@pytest.mark.parametrize(
+    ("table", "record"), [(TOOL_CALLS, ToolCall), (OUTCOMES, Outcome), (GATES, Gate), (LOSSES, Loss)]
+)
+def test_a_table_has_the_fields_of_its_record(table: Table, record: type[Record]) -> None:
+    wanted = {
+        field.name: (TYPES[str(field.type).removesuffix(" | None")], "None" not in str(field.type))
+        for field in fields(record)
+    }
+    assert {column.name: (column.type, column.required) for column in table.columns} == wanted
+    assert all(field.default is MISSING or field.default is not MISSING for field in fields(record))
+
+
+def test_the_public_columns_come_first_in_their_order() -> None:
+    assert list(TOOL_CALLS.names[: len(PUBLIC)]) == PUBLIC
+
+
+def test_all_tables_views_and_columns_are_described(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1))
+    fold(store)
+    with reading(store) as db:
+        missing = db.sql(
+            """SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'store' AND comment IS NULL
+            UNION ALL SELECT table_name, NULL FROM duckdb_tables() WHERE database_name = 'store' AND comment IS NULL
+            UNION ALL SELECT view_name, NULL FROM duckdb_views()
+            WHERE database_name = 'store' AND NOT internal AND comment IS NULL"""
+        ).fetchall()
+        assert missing == []
+        names = {name for (name,) in db.sql("SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = 'store'").fetchall()}
+    assert names == {table.name for table in TABLES} | {view.name for view in VIEWS}
+
+
+def test_there_is_no_index_and_no_key(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+    write(call(1))
+    fold(store)
+    kinds = rows("SELECT DISTINCT constraint_type FROM duckdb_constraints() WHERE database_name = 'store'")
+    assert kinds == [("NOT NULL",)]
+    assert rows("SELECT count(*) FROM duckdb_indexes() WHERE database_name = 'store'") == [(0,)]
+
+
+def test_anybody_can_open_the_file_with_duckdb(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1, sources=Json('[{"type":"file","id":"7"}]')))
+    fold(store)
+    with duckdb.connect(str(store.database), read_only=True) as con:
+        assert con.sql("SELECT call_id, attempts FROM calls").fetchall() == [("c1", 1)]
+        assert con.sql("SELECT type, id FROM sources").fetchall() == [("file", "7")]
+
+
+def attempts_of_three_calls(call: Any) -> list[ToolCall]:
+    return [
+        call(1, call_id="a", status="error", code="TIMEOUT", conversation_id="v", duration_ms=100.0),
+        call(2, call_id="a", attempt=2, status="success", conversation_id="v", duration_ms=10.0),
+        call(3, call_id="a", attempt=1, status="success", conversation_id="w", duration_ms=1.0),
+        call(4, call_id="b", status="error", code="NOT_FOUND", duration_ms=5.0, pid=1),
+        call(5, call_id="b", attempt=2, status=None, ending="cancelled", duration_ms=None, pid=1),
+        call(6, call_id="b", status="success", duration_ms=2.0, pid=2),
+    ]
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_calls_are_told_over_their_attempts(store: StorePaths, write: Any, call: Any, rows: Rows, *, folded: bool) -> None:
+    attempts = attempts_of_three_calls(call)
+    with reading_keeps_from_folding(store, write, attempts, folded=folded):
+        found = rows(
+            """SELECT call_id, conversation_id, attempts, status, ending, code, recovered, failures, duration_ms,
+            wasted_ms, ended_at FROM calls ORDER BY started_at"""
+        )
+    begun = [attempt.started_at.replace(tzinfo=None) for attempt in attempts]
+    assert found == [
+        ("a", "v", 2, "success", "returned", None, True, 1, 110.0, 100.0, begun[0] + timedelta(milliseconds=100)),
+        ("a", "w", 1, "success", "returned", None, False, 0, 1.0, 0.0, begun[2] + timedelta(milliseconds=1)),
+        ("b", None, 2, "error", "cancelled", "NOT_FOUND", False, 1, 5.0, 5.0, begun[3] + timedelta(milliseconds=5)),
+        ("b", None, 1, "success", "returned", None, False, 0, 2.0, 0.0, begun[5] + timedelta(milliseconds=2)),
+    ]
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_sources_are_rows(store: StorePaths, write: Any, call: Any, rows: Rows, *, folded: bool) -> None:
+    made = [
+        call(1, sources=Json('[{"type":"file","id":"7","label":"L"},{"type":"api","url":"http://x"}]'), confidence=0.5),
+        call(2, sources=Json("[]")),
+        call(3, sources=Json("5")),
+        call(4, sources=Json('[3,{"type":["odd"]}]')),
+        call(5),
+    ]
+    with reading_keeps_from_folding(store, write, made, folded=folded):
+        found = rows('SELECT call_id, confidence, "type", id, label, url, section FROM sources ORDER BY started_at, id, url')
+    assert found == [
+        ("c1", 0.5, "file", "7", "L", None, None),
+        ("c1", 0.5, "api", None, None, "http://x", None),
+        ("c4", None, None, None, None, None, None),
+        ("c4", None, '["odd"]', None, None, None, None),
+    ]
+
+
+class reading_keeps_from_folding:  # noqa: N801 - reads as a with statement
+    """Records that are all folded, or of which the last half is not and cannot be, for a reader is at work."""
+
+    def __init__(self, store: StorePaths, write: Any, records: list[ToolCall], *, folded: bool) -> None:
+        half = len(records) if folded else len(records) // 2
+        write(*records[:half])
+        fold(store)
+        self._lease = reading(store)
+        self._rest = lambda: write(*records[half:]) if not folded else None
+
+    def __enter__(self) -> None:
+        self._lease.__enter__()
+        self._rest()
+
+    def __exit__(self, *exception: object) -> None:
+        self._lease.__exit__(None, None, None)
+
+
+def older(store: StorePaths) -> None:
+    """A store as a made-up version 1 left it: without the columns of which version 2 and 3 were made."""
+    con = connect()
+    attach(con, store, read_only=False)
+    schema.create(con)
+    con.execute("DROP VIEW store.sources; DROP VIEW store.calls")
+    con.execute("ALTER TABLE store.tool_calls DROP COLUMN flags; ALTER TABLE store.tool_calls DROP COLUMN agent")
+    con.execute("INSERT INTO store.tool_calls BY NAME SELECT 'old' AS tool, 'c0' AS call_id, 1 AS attempt, 't' AS trace_id, "
+                "'old' AS span_id, TIMESTAMP '2025-01-01' AS started_at, 'returned' AS ending")
+    detach(con)
+    con.close()
+
+
+def test_an_older_store_is_brought_up_to_date_once(
+    store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older(store)
+    taken: list[int] = []
+
+    def to_2(con: Any) -> None:
+        taken.append(2)
+        con.execute("ALTER TABLE store.tool_calls ADD COLUMN flags JSON")
+
+    def to_3(con: Any) -> None:
+        taken.append(3)
+        con.execute("ALTER TABLE store.tool_calls ADD COLUMN agent VARCHAR")
+
+    monkeypatch.setattr(migrations.migrate, "__kwdefaults__", {"steps": {2: to_2, 3: to_3}, "newest": 3})
+    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 3})
+    write(call(1, agent="bob", flags=Json('["x"]')))
+    assert fold(store).rows == 1
+    write(call(2))
+    assert fold(store).rows == 1
+    assert taken == [2, 3]
+    assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
+        ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
+    ]  # fmt: skip
+    assert rows("SELECT value FROM store.meta") == [("3",)]
+    assert rows("SELECT count(*) FROM store.calls") == [(3,)]
+
+
+def test_a_migration_that_fails_changes_nothing(store: StorePaths) -> None:
+    older(store)
+
+    def fails(con: Any) -> None:
+        con.execute("ALTER TABLE store.tool_calls ADD COLUMN flags JSON")
+        raise duckdb.OperationalError("no")
+
+    con = connect()
+    attach(con, store, read_only=False)
+    with pytest.raises(duckdb.OperationalError):
+        migrations.migrate(con, "here", steps={2: fails}, newest=2)
+    assert migrations.version_of(con) == 1
+    assert "flags" not in [row[0] for row in con.execute("DESCRIBE store.tool_calls").fetchall()]
+    con.close()
