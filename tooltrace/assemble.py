@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from tooltrace.attempt import UNSET, Attempt, usable_confidence
-from tooltrace.capture import Snapshot
+from tooltrace.capture import Snapshot, snapshot
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
 from tooltrace.otel import attributes as names
 from tooltrace.record import ToolCall
@@ -49,6 +49,8 @@ def to_call(attempt: Attempt) -> ToolCall:
     }
     if attempt.items is not None:
         fields |= {"first_item_ms": _ms(attempt.first_item_ns), "consumer_ms": _ms(attempt.consumer_ns)}
+    if attempt.spoke:
+        _cleanse(attempt, sieve)
     if attempt.said is not None:
         _own_attributes(attempt, sieve, fields)
     if sieve.redacted:
@@ -105,7 +107,7 @@ def _from_plain(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     text = value if type(value) is str else attempt.text
     sieve = _sieve(attempt, text, value.decode() if type(value) is bytes else None)
     fields: dict[str, Any] = {"text": sieve.text("text", text)}
-    if attempt.ending == "returned" and value is not UNSET:
+    if attempt.ending == "returned" and (value is not UNSET or attempt.items is not None):
         fields |= {"status": "success", "rule": NONE if attempt.nothing else PLAIN, "rule_grade": "certain"}
     if value is not UNSET and value is not None and attempt.full:
         fields["result"] = sieve.json("result", _whole(attempt, fields["text"]))
@@ -197,6 +199,17 @@ def _own_attributes(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> N
                 fields[_CALLS_OWN[key]] = sieve.text(_CALLS_OWN[key], value)
     if said:
         fields["attributes"] = sieve.json("attributes", orjson.dumps(said))
+
+
+def _cleanse(attempt: Attempt, sieve: Sieve) -> None:
+    """Take secrets out of the span's events and status, which the record does not carry."""
+    own = Sieve(sieve.redactions, sieve.limit)
+
+    def attributes(said: dict[str, Any]) -> dict[str, Any]:
+        kept = orjson.loads(own.json("attributes", snapshot(said)) or "{}")
+        return kept if own.redacted or own.sizes else said
+
+    attempt.cleanse(attributes, lambda text: own.text("error_message", text))
 
 
 def _ms(ns: int | None) -> float | None:

@@ -14,7 +14,7 @@ from tooltrace.surroundings import CallContext
 from tooltrace.normalize.exceptions import SeenException
 from tooltrace.otel.span import ToolSpan
 from tooltrace.record import ToolCall
-from tooltrace.response import Source, ToolResponse
+from tooltrace.response import Source, is_response
 from tooltrace.spec import ToolSpec
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Attempt(ToolSpan):
 
     def take(self, result: Any) -> None:
         """Hold a tool's result as it is now."""
-        if type(result) not in _PLAIN and isinstance(result, ToolResponse):
+        if type(result) not in _PLAIN and is_response(result):
             self.response = SimpleNamespace(**{**vars(result), "data": None})
             if self.full:
                 parts = (result.data, result.stats, result.context, result.signals)

@@ -128,7 +128,7 @@ class _Walk:
 _MAPPINGS: dict[type, Any] = {
     dict: dict.items,
     MappingProxyType: MappingProxyType.items,
-    UserDict: lambda value: dict.items(vars(value)["data"]),
+    UserDict: lambda value: dict.items(object.__getattribute__(value, "data")),
 }
 _ITERABLES = frozenset({list, tuple, set, frozenset, deque, range, *map(type, ({}.keys(), {}.values(), {}.items()))})
 """Containers that are read, and their subclasses, by the ways of the class itself: whatever a subclass, or a
@@ -215,7 +215,7 @@ def message_of(exc: BaseException) -> str:
     """What an exception says of itself; its kind where it cannot say."""
     try:
         if type(exc).__str__ in _BUILTIN_SAYINGS and not _plain_args(exc):
-            return ", ".join(to_json(part).decode() for part in exc.args)
+            return ", ".join(to_json(part).decode() for part in _args(exc))
         return scrub(str(exc))
     except Exception:  # noqa: BLE001 - a __str__ that raises
         return _marker(exc)
@@ -226,4 +226,9 @@ _BUILTIN_SAYINGS = (BaseException.__str__, KeyError.__str__)
 
 
 def _plain_args(exc: BaseException) -> bool:
-    return all(type(part) in _IMMUTABLE for part in exc.args)
+    return all(type(part) in _IMMUTABLE for part in _args(exc))
+
+
+def _args(exc: BaseException) -> tuple[Any, ...]:
+    args: tuple[Any, ...] = BaseException.__getattribute__(exc, "args")
+    return args

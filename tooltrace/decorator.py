@@ -10,7 +10,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Iterable
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, ParamSpec, TypeVar, overload
 
 from tooltrace import streams
@@ -117,8 +117,19 @@ def _wrap(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     else:
         wrapper = _function(tool, spec)
     functools.update_wrapper(wrapper, tool)
+    if not isinstance(tool, FunctionType | MethodType):
+        _look_like(wrapper, tool)
     wrapper.__tooltrace__ = spec  # type: ignore[attr-defined]
     return wrapper
+
+
+def _look_like(wrapper: Any, tool: Any) -> None:
+    """The name, and the public methods, of a partial, a cache or another callable object."""
+    wrapper.__name__ = name = _name_of(tool)
+    wrapper.__qualname__ = getattr(tool, "__qualname__", name)
+    for method in dir(type(tool)):
+        if not method.startswith("_") and callable(getattr(type(tool), method)):
+            setattr(wrapper, method, getattr(tool, method))
 
 
 def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:

@@ -66,7 +66,7 @@ class Recorder:
             if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
                 call_id = context.call.value
             if call_id is not None:
-                attempt.call_id = call_id
+                attempt.call_id = call_id = str(call_id)
                 attempt.number = self._attempts.next(spec.name, call_id) if number is None else number
             if arguments is not None and attempt.full:
                 attempt.arguments = snapshot(arguments)

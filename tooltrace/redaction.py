@@ -33,7 +33,7 @@ _NAMED = (
     r"|access[_-]?key(?:[_-]?id)?|private[_-]?key"
     r"|(?<!page_)(?<!page-)(?<!page)(?<!continuation_)(?<!continuation)token)"
 )
-_IS = r"\\*[\"']?\s{0,8}[:=]\s{0,8}"
+_IS = r"\\*+[\"']?+\s{0,8}+[:=]\s{0,8}+"
 _TOKEN = r"[A-Za-z0-9._~+/\-]"
 
 
@@ -49,7 +49,7 @@ def _basic(match: re.Match[str]) -> str:
 _PATTERNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.S), MASK),
     (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
-    (re.compile(rf"((?i:authorization|cookie))({_IS}\\*[\"']?)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
+    (re.compile(rf"((?i:authorization|cookie))({_IS}\\*+[\"']?+)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
     (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
     (re.compile(rf"\b((?i:bearer))\s+(?={_TOKEN}{{0,400}}[0-9]|{_TOKEN}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
     (re.compile(r"\b((?i:basic))\s+([A-Za-z0-9+/_\-]{4,})=*"), _basic),
@@ -59,6 +59,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
     (re.compile(r"(?<![A-Za-z0-9])(?:hf_|npm_)[A-Za-z0-9]{16,}"), MASK),
     (re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_\-]{30,}"), MASK),
     (re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"), MASK),
+    (re.compile(rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*\}}?"), rf'\1"{MASK}"'),
     (re.compile(rf"({_NAMED})({_IS})\"(?!\[redacted\])(?:[^\"\\]|\\.)+\"?", re.S), rf'\1\2"{MASK}"'),
     (re.compile(rf"({_NAMED})({_IS})'(?!\[redacted\])(?:[^'\\]|\\.)+'?", re.S), rf"\1\2'{MASK}'"),
     (re.compile(rf"({_NAMED})({_IS}\\+[\"'])(?!\[redacted\])[^\"'\\]+"), rf"\1\2{MASK}"),
@@ -72,15 +73,21 @@ def _may_hold_secret(text: str) -> bool:
     can hide one. Written out, it costs a microsecond or two where the patterns cost fifty."""
     low = text.lower()
     return (
-        "pass" in low or "pwd" in low or "secret" in low or "token" in low
-        or "authorization" in low or '"auth"' in low or 'auth\\"' in low or "credential" in low or "cookie" in low
-        or "bearer" in low or "basic" in low or "jwt" in low or "ssn" in low or "cvv" in low or "card" in low
-        or "sk-" in low or "sk_" in low or "pk-" in low or "pk_" in low or "rk-" in low or "rk_" in low
-        or "ghp_" in low or "gho_" in low or "ghu_" in low or "ghs_" in low or "ghr_" in low or "b_pat_" in low
-        or "glpat-" in low or "xox" in low or "hf_" in low or "npm_" in low or "whsec_" in low or "xapp-" in low or "pypi-" in low or "v1_" in low
-        or "SG." in text or "ya29." in text or "GOCSPX-" in text or "eyJ" in text or "AIza" in text or "-----BEGIN" in text
-        or "AKIA" in text or "ASIA" in text or "AROA" in text or "AIDA" in text or "ABIA" in text or "ACCA" in text
+        "secret" in low or "token" in low or "credential" in low or "cookie" in low or "bearer" in low
+        or "basic" in low or "pwd" in low or "jwt" in low or "ssn" in low or "cvv" in low or "card" in low
+        or ("pass" in low and ("passw" in low or "passp" in low or "_pass" in low or '"pass"' in low or 'pass\\"' in low))
+        or ("auth" in low and ("authorization" in low or '"auth"' in low or 'auth\\"' in low))
         or ("key" in low and ("api" in low or "acc" in low or "priv" in low or "sign" in low or "encr" in low))
+        or ("_" in low and (
+            "sk_" in low or "pk_" in low or "rk_" in low or "ghp_" in low or "gho_" in low or "ghu_" in low
+            or "ghs_" in low or "ghr_" in low or "b_pat_" in low or "hf_" in low or "npm_" in low or "v1_" in low or "whsec_" in low or "whsec_" in low
+        ))
+        or ("-" in low and (
+            "sk-" in low or "pk-" in low or "rk-" in low or "glpat-" in low or "xox" in low or "pypi-" in low or "xapp-" in low or "gocspx-" in low
+            or "-----BEGIN" in text
+        ))
+        or "SG." in text or "ya29." in text or "eyJ" in text or "AIza" in text
+        or "IA" in text or "AROA" in text or "AIDA" in text or "ACCA" in text
         or ("@" in low and "://" in low) or ("connection" in low and "string" in low)
         or "\\u" in low
     )  # fmt: skip

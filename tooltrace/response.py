@@ -163,6 +163,11 @@ class ToolResponse(_Part):
         return cls(status="partial", text=text, data=data, reason=reason, **fields)
 
 
+def is_response(value: Any) -> bool:
+    """Whether ``value`` is a ToolResponse. ``isinstance`` would ask the value itself for its ``__class__``."""
+    return ToolResponse in type(value).__mro__
+
+
 def _error(  # noqa: PLR0913 - what an error can say
     cls: type[_R],
     code: str,

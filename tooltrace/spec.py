@@ -68,6 +68,7 @@ class ToolSpec:
 OPTIONS = ("version", "description", "tool_type", "capture", "redact", "confidence", "sources", "retryable")
 """What a user may say of a tool, besides its name."""
 
+_TEXTS = ("version", "description", "tool_type")
 _SIGNATURE = ("parameters", "skip", "rest")
 
 
@@ -78,8 +79,9 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options:
         raise ConfigError(f"no option {', '.join(unknown)} for the tool {name!r}; known are name, {', '.join(OPTIONS)}")
     if options.get("capture") not in (None, "full", "metadata"):
         raise ConfigError(f"capture takes 'full' or 'metadata', got {options['capture']!r} for the tool {name!r}")
+    options |= {key: str(options[key]) for key in _TEXTS if options.get(key) is not None}
     return ToolSpec(
-        name=name,
+        name=str(name),
         redact=None if redact is None else as_redaction(redact),
         retryable=(retryable,) if isinstance(retryable, type) else tuple(retryable),
         **options,

@@ -20,7 +20,7 @@ from tooltrace.capture import scrub, snapshot
 from tooltrace.guard import guarded
 from tooltrace.otel.internals import attach, current_context, detach
 from tooltrace.recorder import UNKNOWN, Recorder, enter, span_context
-from tooltrace.response import ToolResponse
+from tooltrace.response import is_response
 
 
 class Tape:
@@ -50,7 +50,7 @@ class Tape:
     def item(self, item: Any) -> None:
         """The tool gave ``item``."""
         self.count += 1
-        self.last = item if isinstance(item, ToolResponse) else None  # any other item is its consumer's alone
+        self.last = item if is_response(item) else None  # any other item is its consumer's alone
         if self.first_ns is None:
             self.first_ns = self.tool_ns
         if type(item) is str:
@@ -71,7 +71,7 @@ class Tape:
             self.raised(GeneratorExit())
             return
         self._times()
-        answer = next((x for x in (value, self.last) if isinstance(x, ToolResponse)), None)
+        answer = next((x for x in (value, self.last) if is_response(x)), None)
         if answer is None and self.count:
             self._keep_items()
             self.recorder.streamed(self.attempt)

@@ -49,9 +49,9 @@ def context(
     outer = current.get()
     token = current.set(
         CallContext(
-            call=outer.call if call_id is None else CallId(call_id),
-            conversation_id=outer.conversation_id if conversation_id is None else conversation_id,
-            agent=outer.agent if agent_name is None else agent_name,
+            call=outer.call if call_id is None else CallId(str(call_id)),
+            conversation_id=outer.conversation_id if conversation_id is None else str(conversation_id),
+            agent=outer.agent if agent_name is None else str(agent_name),
             attributes={**(outer.attributes or {}), **attributes} or None,
         )
     )

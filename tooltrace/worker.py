@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from tooltrace import exits
 from tooltrace.attempt import Attempt
-from tooltrace.guard import fault, faults
+from tooltrace.guard import fault, faults, guarded
 from tooltrace.record import Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import log, metric
@@ -34,7 +36,7 @@ class Worker:
 
     def _begin_anew(self) -> None:
         self._queue: deque[Item] = deque()
-        self._wake = threading.Event()
+        self._wake: SimpleQueue[None] = SimpleQueue()  # may be rung from a finalizer, as no lock may
         self._hurry = threading.Event()
         self._changed = threading.Condition()
         self._drain_lock = threading.RLock()
@@ -68,11 +70,8 @@ class Worker:
             call = attempt.record()
             self._writer.write_now(call)
             attempt.written = True
-        except OSError:
+        except Exception:  # noqa: BLE001 - the thread will try again, and count what fails for good
             pass
-        except Exception:  # noqa: BLE001 - the tool never notices
-            attempt.written = True
-            fault("record")
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until all that was queued before is written. False where ``timeout`` seconds did not do."""
@@ -92,7 +91,7 @@ class Worker:
         self.flush(timeout)
         self._closed = True
         self._hurry.set()
-        self._wake.set()
+        self._wake.put(None)
         with self._drain_lock:
             self._drain()
             self._writer.close()
@@ -115,7 +114,7 @@ class Worker:
         self._idle = False
         if self._thread is None:
             self._start()
-        self._wake.set()
+        self._wake.put(None)
 
     def _start(self) -> None:
         with self._changed:
@@ -136,20 +135,21 @@ class Worker:
 
     def _run(self) -> None:
         while not self._closed:
-            self._wake.wait(RETRY_SECONDS if self._writer.waiting else None)
-            self._wake.clear()
+            with suppress(Empty):
+                self._wake.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
             while (self._queue or self._asked > self._done or self._writer.waiting) and not self._closed:
                 self._hurry.wait(GATHER_SECONDS)
                 self._hurry.clear()
                 asked = self._asked
-                self._drain()
+                with guarded("write"):  # the thread outlives whatever it meets
+                    self._drain()
                 self._tell(asked)
                 if not self._queue and self._asked <= self._done:
                     break
             self._idle = True
             if self._queue:  # put() may have seen a busy thread just before
                 self._idle = False
-                self._wake.set()
+                self._wake.put(None)
 
     def _tell(self, asked: int) -> None:
         with self._changed:
@@ -170,15 +170,23 @@ class Worker:
         logging = log.wanted() and not sys.is_finalizing()
         for item in batch:
             try:
-                if isinstance(item, Attempt):
-                    call = item.record()
-                    if not item.written:
-                        self._writer.add(call)
-                    metric.emit(call)
-                    if logging:
-                        log.emit(call, item.surroundings)
-                else:
+                if not isinstance(item, Attempt):
                     self._writer.add(item)
+                elif not item.written:
+                    self._writer.add(item.record())
             except Exception:  # noqa: BLE001 - one record's fault is not the others'
                 fault("record")
+                continue
+            if isinstance(item, Attempt):
+                _tell_sinks(item, logging=logging)
         self._writer.write()
+
+
+def _tell_sinks(attempt: Attempt, *, logging: bool) -> None:
+    try:
+        call = attempt.record()
+        metric.emit(call)
+        if logging:
+            log.emit(call, attempt.surroundings)
+    except Exception:  # noqa: BLE001 - the application's own processors; the record itself is kept
+        fault("log", lost=0)

@@ -59,7 +59,7 @@ def raises(error: BaseException) -> Any:
 )
 def test_endings(calls: Calls, tool: Any, ending: str, status: str | None, code: str | None) -> None:
     try:
-        tt.trace_tool(tool, ) if False else tt.trace_tool(tool)()
+        tt.trace_tool(tool)()
     except BaseException:  # noqa: BLE001, S110
         pass
     call = one(calls)
@@ -159,7 +159,7 @@ def test_a_stream_that_nobody_started_is_no_attempt_unless_the_tool_itself_ran(c
 
 
 def test_a_stream_separates_first_item_tool_and_consumer(calls: Calls) -> None:
-    gate = threading.Event()
+    gate = threading.Event()  # never set: a wait of a known length
 
     @tt.trace_tool
     def tool() -> Any:
@@ -538,8 +538,6 @@ async def agen(q: str) -> Any:
 
 
 def finish(value: Any) -> Any:
-    if asyncio.iscoroutine(value):
-        return asyncio.run(value)
     if hasattr(value, "__next__"):
         return next(iter(list(value)))
     if hasattr(value, "__anext__"):
@@ -548,7 +546,7 @@ def finish(value: Any) -> Any:
             return [x async for x in value][0]
 
         return asyncio.run(drain())
-    return value
+    return asyncio.run(value) if hasattr(value, "__await__") else value
 
 
 @pytest.mark.parametrize(
@@ -577,16 +575,15 @@ def finish(value: Any) -> Any:
         (tt.trace_tool(name="hidden")(hides(afunc)), "hidden", "Q"),
         (tt.trace_tool(name="hidden")(hides(agen)), "hidden", "Q"),
         (hides(tt.trace_tool(agen)), "agen", "Q"),
-        (tt.trace_tool(str.upper), "upper", "Q"),
     ],
 )
 def test_kinds(calls: Calls, tool: Any, name: str, answer: str) -> None:
-    assert finish(tool("q" if name == "upper" else "Q")) == answer
+    assert finish(tool("Q")) == answer
     call = one(calls)
     assert (call.tool, call.status) == (name, "success")
     arguments = json.loads(call.arguments or "{}")
     assert "self" not in arguments and "cls" not in arguments
-    assert ("q" if name == "upper" else "Q") in str(arguments)
+    assert "Q" in str(arguments)
     assert answer in str(call.result)
 
 

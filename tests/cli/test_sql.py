@@ -23,7 +23,7 @@ def test_sql_as_an_argument_and_on_standard_input(run):
 
 
 def test_every_kind_of_value_has_a_json_form(run):
-    question = """SELECT TIMESTAMP '2026-03-01 12:00' AS naive, TIMESTAMPTZ '2026-03-01 12:00+02' AS aware, DATE '2026-03-01' AS day,
+    question = """SELECT TIMESTAMP '2026-03-01 12:00:00' AS naive, TIMESTAMPTZ '2026-03-01 12:00:00+02' AS aware, DATE '2026-03-01' AS day,
         1.5::DECIMAL(9, 2) AS exact, 'nan'::DOUBLE AS nan, [1, 2] AS list, {'a': NULL} AS struct, 'x'::BLOB AS raw,
         '{"a": [1]}'::JSON AS json, 'NaN' AS text, INTERVAL 1 HOUR AS span, 170141183460469231731687303715884105727 AS huge"""
     assert rows(run("sql", question, "--format", "json")) == [{

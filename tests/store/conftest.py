@@ -122,5 +122,3 @@ def run(child: Callable[..., subprocess.Popen[str]]) -> Callable[..., str]:
         return out.strip()
 
     return run
-
-

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from tooltrace.errors import StoreError
 from tooltrace.store import fold as fold_module
 from tooltrace.store.doctor import examine, mend
 from tooltrace.store.fold import fold
+from tooltrace.store.journal import Journal
 from tooltrace.store.lease import reading
 from tooltrace.store.lines import decode, encode
 from tooltrace.store.paths import StorePaths
@@ -27,7 +30,7 @@ def scanned(store: StorePaths) -> tuple[list[str], int, list[str]]:
     """Call ids that were found, how many lines were lost, and why."""
     found, lost, reasons = [], 0, []
     for batch in batches(store, {}):
-        found += [decode(line).call_id for line in batch.lines.get("call", [])]
+        found += [getattr(decode(line), "call_id") for line in batch.lines.get("call", [])]  # noqa: B009
         lost += sum(loss.count for loss in batch.losses)
         reasons += [loss.reason for loss in batch.losses]
     return sorted(str(call_id) for call_id in found), lost, reasons
@@ -39,7 +42,9 @@ def small(store: StorePaths, write: Any, call: Any) -> tuple[Path, bytes, list[s
     return path, path.read_bytes(), [f"c{number}" for number in range(4)]
 
 
-def test_a_journal_cut_at_any_byte_keeps_all_whole_lines(store: StorePaths, small: tuple[Path, bytes, list[str]]) -> None:
+def test_a_journal_cut_at_any_byte_keeps_all_whole_lines(
+    store: StorePaths, small: tuple[Path, bytes, list[str]]
+) -> None:
     path, data, ids = small
     for end in range(1, len(data)):
         path.write_bytes(data[:end])
@@ -67,7 +72,9 @@ def test_any_flipped_byte_costs_one_line_at_most_and_is_counted(
                 assert lost == 1, (at, mask)
 
 
-def test_damage_is_counted_in_the_store_with_its_place(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+def test_damage_is_counted_in_the_store_with_its_place(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
     path = write(call(1), call(2), call(3))
     data = bytearray(path.read_bytes())
     data[len(encode(call(1))) + 40] ^= 1
@@ -96,8 +103,6 @@ def test_garbage_longer_than_a_chunk_does_not_stop_a_fold(store: StorePaths, wri
 
 
 def test_a_torn_line_of_a_living_writer_is_waited_for(store: StorePaths, call: Any, rows: Rows) -> None:
-    from tooltrace.store.journal import Journal  # noqa: PLC0415
-
     journal = Journal(store.journal)
     journal.write(encode(call(1)))
     line = encode(call(2))
@@ -211,3 +216,35 @@ def test_a_store_of_a_newer_version_is_left_alone(store: StorePaths, write: Any,
     assert path.exists()
     assert store.database.read_bytes() == before
     assert fold_module.Harm(whole=False).losses == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_full_disk_damages_nothing(tmp_path: Path, call: Any) -> None:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "none", tmp_path], check=False, capture_output=True
+    ).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        store = StorePaths.of(tmp_path / "t.duckdb")
+        journal = Journal(store.journal)
+        written = 0
+        with contextlib.suppress(OSError):
+            while True:
+                journal.write(encode(call(written, text=os.urandom(4000).hex())))
+                written += 1
+                if written == 100:
+                    fold(store)
+        journal.close()
+        with contextlib.suppress(StoreError):  # what matters is that it harms nothing
+            fold(store)
+        assert examine(store).asides == ()
+        subprocess.run(["mount", "-o", "remount,size=64m", tmp_path], check=True)
+        fold(store)
+        with reading(store) as db:
+            assert db.sql("SELECT count(*), count(DISTINCT span_id) FROM tool_calls").fetchall() == [
+                (written, written)
+            ]
+            assert db.sql("SELECT count(*) FROM losses").fetchall() == [(0,)]
+        assert examine(store).problems == ()
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)

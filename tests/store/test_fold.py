@@ -33,7 +33,9 @@ def journals(store: StorePaths) -> list[Path]:
     return sorted(store.journal.glob("*.jsonl"))
 
 
-def test_every_kind_of_record_comes_to_its_table(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+def test_every_kind_of_record_comes_to_its_table(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
     at = call(1).started_at
     write(
         call(1, confidence=0.5, retryable=False, pid=7),
@@ -74,7 +76,13 @@ def test_the_database_is_the_owners_alone(store: StorePaths, write: Any, call: A
 
 def test_the_same_lines_twice_are_one_row_each(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
     at = call(1).started_at
-    path = write(call(1), call(2), call(1), Outcome(call_id="c1", score=0.5, labeled_at=at), Loss(reason="x", count=2, at=at))
+    path = write(
+        call(1),
+        call(2),
+        call(1),
+        Outcome(call_id="c1", score=0.5, labeled_at=at),
+        Loss(reason="x", count=2, at=at),
+    )
     shutil.copy(path, path.with_name("copy.jsonl"))
     fold(store)
     path.parent.joinpath("again.jsonl").write_bytes(b"".join(map(encode, (call(1), call(3)))))
@@ -86,7 +94,9 @@ def test_the_same_lines_twice_are_one_row_each(store: StorePaths, write: Any, ca
     assert rows("SELECT count(*) FROM losses") == [(1,)]
 
 
-@pytest.mark.parametrize("moment", ["before_commit", "before_checkpoint", "before_unlink", "before_forget", "before_note"])
+@pytest.mark.parametrize(
+    "moment", ["before_commit", "before_checkpoint", "before_unlink", "before_forget", "before_note"]
+)
 def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
     store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], moment: str
 ) -> None:
@@ -123,7 +133,12 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
     monkeypatch.setattr(scan.batches, "__kwdefaults__", {"limit": 4096})
     committed: list[int] = []
     commit = fold_module._commit
-    monkeypatch.setattr(fold_module, "_commit", lambda *args: committed.append(commit(*args)) or committed[-1])
+
+    def counting(*args: Any) -> int:
+        committed.append(commit(*args))
+        return committed[-1]
+
+    monkeypatch.setattr(fold_module, "_commit", counting)
     assert fold(store).rows == 200
     assert len(committed) > 5
     assert rows("SELECT count(DISTINCT span_id) FROM tool_calls") == [(200,)]
@@ -151,7 +166,9 @@ def test_a_sealed_line_with_wrong_values_is_counted_and_harms_no_other(
     assert journals(store) == []
 
 
-def test_a_field_of_a_newer_version_does_no_harm(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+def test_a_field_of_a_newer_version_does_no_harm(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
     path = write(call(1))
     path.write_bytes(sealed(encode(call(1))[18:-2] + b',"invented":{"later":[1,null]}}'))
     fold(store)
@@ -160,7 +177,9 @@ def test_a_field_of_a_newer_version_does_no_harm(store: StorePaths, write: Any, 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=20))
-def test_text_comes_to_the_database_as_it_was(tmp_path_factory: pytest.TempPathFactory, call: Any, texts: list[str]) -> None:
+def test_text_comes_to_the_database_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, call: Any, texts: list[str]
+) -> None:
     store = StorePaths.of(tmp_path_factory.mktemp("text") / "t.duckdb")
     journal = Journal(store.journal)
     for number, text in enumerate(texts):
@@ -168,7 +187,9 @@ def test_text_comes_to_the_database_as_it_was(tmp_path_factory: pytest.TempPathF
     journal.close()
     fold(store)
     with reading(store) as db:
-        assert db.sql("SELECT text, tool FROM tool_calls ORDER BY span_id").fetchall() == [(t, t) for t in texts]
+        assert db.sql("SELECT text, tool FROM tool_calls ORDER BY span_id").fetchall() == [
+            (t, t) for t in texts
+        ]
 
 
 def test_who_cannot_wait_is_told_so(store: StorePaths, write: Any, call: Any) -> None:

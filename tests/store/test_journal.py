@@ -134,7 +134,9 @@ def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, run: Call
     assert len(lines_of(store.journal)) == 3
 
 
-def test_a_forked_child_does_not_keep_its_parents_journal_alive(store: StorePaths, run: Callable[..., str]) -> None:
+def test_a_forked_child_does_not_keep_its_parents_journal_alive(
+    store: StorePaths, run: Callable[..., str]
+) -> None:
     told = run(
         """
         journal = Journal(paths.journal)
@@ -156,6 +158,9 @@ def test_a_forked_child_does_not_keep_its_parents_journal_alive(store: StorePath
 def test_recording_does_not_load_duckdb() -> None:
     code = "import sys, tooltrace.store.journal, tooltrace.store.lines, tooltrace.store.paths, tooltrace.store.scan\n"
     told = subprocess.run(
-        [sys.executable, "-c", f"{code}print('duckdb' in sys.modules)"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{code}print('duckdb' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert told.stdout.strip() == "False"

@@ -45,11 +45,19 @@ def test_reading_folds_what_it_can(store: StorePaths, write: Any, call: Any, row
     assert examine(store).rows["tool_calls"] == 1
 
 
-def test_what_is_not_folded_is_seen_beside_what_is(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+def test_what_is_not_folded_is_seen_beside_what_is(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
     at = call(1).started_at
     write(call(1))
     with reading(store):
-        write(call(1), call(2), call(2), Outcome(call_id="c2", correct=True, labeled_at=at), Loss(reason="x", count=1, at=at))
+        write(
+            call(1),
+            call(2),
+            call(2),
+            Outcome(call_id="c2", correct=True, labeled_at=at),
+            Loss(reason="x", count=1, at=at),
+        )
         assert rows(COUNT) == [(2, 2)]
         assert rows("SELECT call_id FROM outcomes") == [("c2",)]
         assert rows("SELECT reason FROM losses") == [("x",)]
@@ -79,21 +87,27 @@ def test_nothing_can_be_written_through_a_lease(store: StorePaths, write: Any, c
 
 
 @pytest.mark.parametrize("pending", [True, False])
-def test_a_settled_answer_outlives_the_lease(store: StorePaths, write: Any, call: Any, *, pending: bool) -> None:
+def test_a_settled_answer_outlives_the_lease(
+    store: StorePaths, write: Any, call: Any, *, pending: bool
+) -> None:
     write(call(1), call(2))
     with reading(store) as outer:
         assert outer.sql(COUNT).fetchall() == [(2, 2)]
         if pending:
             write(call(3))
         with reading(store) as db:
-            answer = settle(db, "SELECT call_id FROM tool_calls WHERE call_id <> $no ORDER BY call_id DESC", {"no": "c1"})
+            answer = settle(
+                db, "SELECT call_id FROM tool_calls WHERE call_id <> $no ORDER BY call_id DESC", {"no": "c1"}
+            )
     assert fold(store, wait=0).rows == pending
     assert answer.columns == ["call_id"]
     assert answer.fetchall() == [("c3",)] * pending + [("c2",)]
     assert answer.filter("call_id = 'c2'").fetchall() == [("c2",)]
 
 
-def test_a_lease_ends_though_results_were_not_fetched(store: StorePaths, write: Any, call: Any, run: Callable[..., str]) -> None:
+def test_a_lease_ends_though_results_were_not_fetched(
+    store: StorePaths, write: Any, call: Any, run: Callable[..., str]
+) -> None:
     write(*map(call, range(3000)))
     with reading(store) as db:
         lazy = db.sql("SELECT * FROM tool_calls")
@@ -106,7 +120,8 @@ def test_a_lease_ends_though_results_were_not_fetched(store: StorePaths, write: 
 
 def test_threads_of_one_process_read_and_fold_at_once(store: StorePaths, call: Any) -> None:
     journal = Journal(store.journal)
-    written, failures = 0, []
+    written = 0
+    failures: list[object] = []
     done = threading.Event()
 
     def read() -> None:
@@ -249,12 +264,18 @@ def test_a_foreign_holder_is_named(
 def test_a_connection_of_this_very_process_is_named(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     fold(store)
-    with duckdb.connect(str(store.database)), pytest.raises(StoreLocked, match="in this process") as caught, reading(store):
+    with (
+        duckdb.connect(str(store.database)),
+        pytest.raises(StoreLocked, match="in this process") as caught,
+        reading(store),
+    ):
         pass
     assert caught.value.pid == os.getpid()
 
 
-def test_a_child_forked_under_a_lease_neither_holds_nor_harms_it(store: StorePaths, write: Any, call: Any, run: Callable[..., str]) -> None:
+def test_a_child_forked_under_a_lease_neither_holds_nor_harms_it(
+    store: StorePaths, write: Any, call: Any, run: Callable[..., str]
+) -> None:
     write(call(1))
     told = run(
         """
@@ -281,7 +302,9 @@ def test_a_child_forked_under_a_lease_neither_holds_nor_harms_it(store: StorePat
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.parametrize("folded", [True, False])
-def test_a_read_only_disk_is_read(store: StorePaths, tmp_path: Path, write: Any, call: Any, *, folded: bool) -> None:
+def test_a_read_only_disk_is_read(
+    store: StorePaths, tmp_path: Path, write: Any, call: Any, *, folded: bool
+) -> None:
     write(call(1))
     if folded:
         fold(store)

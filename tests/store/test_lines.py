@@ -18,12 +18,18 @@ from tooltrace.store.lines import WIRE_NAMES, LineError, decode, encode, is_whol
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
     max_leaves=8,
 )
 JSON = VALUES.map(lambda value: Json(orjson.dumps(value).decode()))
-ODD_JSON = st.sampled_from(['{"a":1E5,"b":1.0,"a":2}', "123456789012345678901234567890", '"\\u00e9\\/"', "[ 1 , 2 ]"]).map(Json)
+ODD_JSON = st.sampled_from(
+    ['{"a":1E5,"b":1.0,"a":2}', "123456789012345678901234567890", '"\\u00e9\\/"', "[ 1 , 2 ]"]
+).map(Json)
 OF: dict[str, st.SearchStrategy[Any]] = {
     "str": TEXT,
     "int": st.integers(-(2**63), 2**63 - 1),
@@ -101,7 +107,7 @@ def test_a_newline_in_embedded_json_does_not_tear_the_line(call: Any) -> None:
         b"",
         b"}",
         b"nonsense",
-        b'[1]:2}',
+        b"[1]:2}",
         b'"kind":"loss","reason":1,"count":2,"at":"2026-01-01T00:00:00Z"}',
         b'"kind":"loss","reason":"x","count":"2","at":"2026-01-01T00:00:00Z"}',
         b'"kind":"loss","reason":"x","count":99999999999999999999,"at":"2026-01-01T00:00:00Z"}',

@@ -20,7 +20,14 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.views import VIEWS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-TYPES = {"str": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "datetime": "TIMESTAMP", "Json": "JSON"}
+TYPES = {
+    "str": "VARCHAR",
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "bool": "BOOLEAN",
+    "datetime": "TIMESTAMP",
+    "Json": "JSON",
+}
 PUBLIC = """tool tool_version tool_type call_id attempt trace_id span_id parent_span_id conversation_id agent started_at
 duration_ms first_item_ms consumer_ms status ending code error_type error_message retryable suggestion confidence signals
 next_action cached text seen_text arguments result stats context attributes rule rule_grade truncated redacted service host
@@ -54,7 +61,12 @@ def test_all_tables_views_and_columns_are_described(store: StorePaths, write: An
             WHERE database_name = 'store' AND NOT internal AND comment IS NULL"""
         ).fetchall()
         assert missing == []
-        names = {name for (name,) in db.sql("SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = 'store'").fetchall()}
+        names = {
+            name
+            for (name,) in db.sql(
+                "SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = 'store'"
+            ).fetchall()
+        }
     assert names == {table.name for table in TABLES} | {view.name for view in VIEWS}
 
 
@@ -86,7 +98,9 @@ def attempts_of_three_calls(call: Any) -> list[ToolCall]:
 
 
 @pytest.mark.parametrize("folded", [True, False])
-def test_calls_are_told_over_their_attempts(store: StorePaths, write: Any, call: Any, rows: Rows, *, folded: bool) -> None:
+def test_calls_are_told_over_their_attempts(
+    store: StorePaths, write: Any, call: Any, rows: Rows, *, folded: bool
+) -> None:
     attempts = attempts_of_three_calls(call)
     with reading_keeps_from_folding(store, write, attempts, folded=folded):
         found = rows(
@@ -95,9 +109,33 @@ def test_calls_are_told_over_their_attempts(store: StorePaths, write: Any, call:
         )
     begun = [attempt.started_at.replace(tzinfo=None) for attempt in attempts]
     assert found == [
-        ("a", "v", 2, "success", "returned", None, True, 1, 110.0, 100.0, begun[0] + timedelta(milliseconds=100)),
+        (
+            "a",
+            "v",
+            2,
+            "success",
+            "returned",
+            None,
+            True,
+            1,
+            110.0,
+            100.0,
+            begun[0] + timedelta(milliseconds=100),
+        ),
         ("a", "w", 1, "success", "returned", None, False, 0, 1.0, 0.0, begun[2] + timedelta(milliseconds=1)),
-        ("b", None, 2, "error", "cancelled", "NOT_FOUND", False, 1, 5.0, 5.0, begun[3] + timedelta(milliseconds=5)),
+        (
+            "b",
+            None,
+            2,
+            "error",
+            "cancelled",
+            "NOT_FOUND",
+            False,
+            1,
+            5.0,
+            5.0,
+            begun[3] + timedelta(milliseconds=5),
+        ),
         ("b", None, 1, "success", "returned", None, False, 0, 2.0, 0.0, begun[5] + timedelta(milliseconds=2)),
     ]
 
@@ -105,14 +143,20 @@ def test_calls_are_told_over_their_attempts(store: StorePaths, write: Any, call:
 @pytest.mark.parametrize("folded", [True, False])
 def test_sources_are_rows(store: StorePaths, write: Any, call: Any, rows: Rows, *, folded: bool) -> None:
     made = [
-        call(1, sources=Json('[{"type":"file","id":"7","label":"L"},{"type":"api","url":"http://x"}]'), confidence=0.5),
+        call(
+            1,
+            sources=Json('[{"type":"file","id":"7","label":"L"},{"type":"api","url":"http://x"}]'),
+            confidence=0.5,
+        ),
         call(2, sources=Json("[]")),
         call(3, sources=Json("5")),
         call(4, sources=Json('[3,{"type":["odd"]}]')),
         call(5),
     ]
     with reading_keeps_from_folding(store, write, made, folded=folded):
-        found = rows('SELECT call_id, confidence, "type", id, label, url, section FROM sources ORDER BY started_at, id, url')
+        found = rows(
+            'SELECT call_id, confidence, "type", id, label, url, section FROM sources ORDER BY started_at, id, url'
+        )
     assert found == [
         ("c1", 0.5, "file", "7", "L", None, None),
         ("c1", 0.5, "api", None, None, "http://x", None),
@@ -129,11 +173,13 @@ class reading_keeps_from_folding:  # noqa: N801 - reads as a with statement
         write(*records[:half])
         fold(store)
         self._lease = reading(store)
-        self._rest = lambda: write(*records[half:]) if not folded else None
+        self._rest = [] if folded else records[half:]
+        self._write = write
 
     def __enter__(self) -> None:
         self._lease.__enter__()
-        self._rest()
+        if self._rest:
+            self._write(*self._rest)
 
     def __exit__(self, *exception: object) -> None:
         self._lease.__exit__(None, None, None)
@@ -145,9 +191,13 @@ def older(store: StorePaths) -> None:
     attach(con, store, read_only=False)
     schema.create(con)
     con.execute("DROP VIEW store.sources; DROP VIEW store.calls")
-    con.execute("ALTER TABLE store.tool_calls DROP COLUMN flags; ALTER TABLE store.tool_calls DROP COLUMN agent")
-    con.execute("INSERT INTO store.tool_calls BY NAME SELECT 'old' AS tool, 'c0' AS call_id, 1 AS attempt, 't' AS trace_id, "
-                "'old' AS span_id, TIMESTAMP '2025-01-01' AS started_at, 'returned' AS ending")
+    con.execute(
+        "ALTER TABLE store.tool_calls DROP COLUMN flags; ALTER TABLE store.tool_calls DROP COLUMN agent"
+    )
+    con.execute(
+        "INSERT INTO store.tool_calls BY NAME SELECT 'old' AS tool, 'c0' AS call_id, 1 AS attempt, 't' AS trace_id, "
+        "'old' AS span_id, TIMESTAMP '2025-01-01' AS started_at, 'returned' AS ending"
+    )
     detach(con)
     con.close()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import time_ns
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opentelemetry.context.context import Context
 from opentelemetry.sdk.resources import Resource
@@ -27,6 +27,7 @@ from tooltrace.record import ToolCall
 if TYPE_CHECKING:
     from tooltrace.otel.pipeline import Pipeline
 
+_T = TypeVar("_T")
 _NO_STATE = TraceState()
 _UNSET = Status(StatusCode.UNSET)
 
@@ -89,12 +90,22 @@ class ToolSpan(Span, ReadableSpan):
     def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
         """Goes out with the span."""
         if self._end_time is None:
-            self._event_list = (*self._event_list, Event(name, attributes, timestamp))
+            limits = self.pipeline.limits
+            if limits is None:
+                self._event_list = (*self._event_list, Event(name, attributes, timestamp))
+                return
+            kept = _bounded(attributes, limits.max_event_attributes, limits.max_attribute_length)
+            self._event_list = _last((*self._event_list, Event(name, kept, timestamp)), limits.max_events)
 
     def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
         """Goes out with the span."""
         if self._end_time is None:
-            self._link_list = (*self._link_list, Link(context, attributes))
+            limits = self.pipeline.limits
+            if limits is None:
+                self._link_list = (*self._link_list, Link(context, attributes))
+                return
+            kept = _bounded(attributes, limits.max_link_attributes, limits.max_attribute_length)
+            self._link_list = _last((*self._link_list, Link(context, kept)), limits.max_links)
 
     def update_name(self, name: str) -> None:
         """Renames the span, not the tool."""
@@ -120,6 +131,20 @@ class ToolSpan(Span, ReadableSpan):
         kind = type(exception)
         own = {"exception.type": f"{kind.__module__}.{kind.__qualname__}", "exception.escaped": str(escaped)}
         self.add_event("exception", {**own, **(attributes or {})}, timestamp)
+
+    @property
+    def spoke(self) -> bool:
+        """Whether events or a status were set."""
+        return bool(self._event_list or self._user_status)
+
+    def cleanse(self, attributes: Callable[[dict[str, Any]], dict[str, Any]], text: Callable[[str], str | None]) -> None:
+        """Take secrets out of what the tool said in events and in the span's status."""
+        self._event_list = tuple(
+            Event(event.name, attributes(dict(event.attributes or {})), event.timestamp) for event in self._event_list
+        )
+        status = self._user_status
+        if status is not None and status.description is not None:
+            self._user_status = Status(status.status_code, text(status.description))
 
     def backdate(self, ns: int) -> None:
         """The attempt began ``ns`` nanoseconds ago: it is recorded after the fact."""
@@ -175,9 +200,9 @@ class ToolSpan(Span, ReadableSpan):
 
     @property
     def _status(self) -> Status:  # type: ignore[override]
+        call = self.call
         if self._user_status is not None:
             return self._user_status
-        call = self.call
         return Status(StatusCode.ERROR, call.error_message) if call and call.status == "error" else _UNSET
 
     @property
@@ -190,6 +215,7 @@ class ToolSpan(Span, ReadableSpan):
 
     @property
     def _events(self) -> Sequence[Event]:  # type: ignore[override]
+        _ = self.call  # whose making takes secrets out
         return self._event_list
 
     @property
@@ -210,6 +236,14 @@ class ToolSpan(Span, ReadableSpan):
 
     def __repr__(self) -> str:
         return f"ToolSpan(name={self._name!r}, trace_id={self.trace_id:032x}, span_id={self.span_id:016x})"
+
+
+def _bounded(attributes: Attributes, most: int | None, longest: int | None) -> BoundedAttributes:
+    return BoundedAttributes(most, attributes, immutable=True, max_value_len=longest)
+
+
+def _last(all_: tuple[_T, ...], most: int | None) -> tuple[_T, ...]:
+    return all_ if most is None else all_[len(all_) - most :] if len(all_) > most else all_
 
 
 def start_attributes(tool: str, tool_type: str, agent: str | None = None) -> dict[str, Any]:

@@ -29,7 +29,9 @@ _MACHINE: Final = re.compile(
     r"|no such file|does not exist|could not set lock|file too large|out of memory|interrupted",
     re.IGNORECASE,
 )
-_BLOCK: Final = re.compile(r"corrupt database file|computed checksum|could not read enough bytes", re.IGNORECASE)
+_BLOCK: Final = re.compile(
+    r"corrupt database file|computed checksum|could not read enough bytes", re.IGNORECASE
+)
 _DAMAGED: Final = re.compile(
     r"not a valid duckdb|corrupt|checksum|wal|deserializ|serializ|could not read enough|magic bytes|internal error"
     r"|fatal|invalidated|metadata|block",

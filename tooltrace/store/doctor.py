@@ -130,6 +130,7 @@ def _examine(paths: StorePaths) -> Examination:
         dead_journals=len(sizes) - live,
         leftovers=_leftovers(paths),
         asides=_asides(paths),
+        problems=_in_the_way(paths),
     )
     seen, offsets = _look_inside(seen, paths)
     return _conclude(_look_at_journals(seen, paths, sizes, offsets))
@@ -225,6 +226,12 @@ def _losses(con: DuckDBPyConnection) -> dict[str, int]:
         f'SELECT reason, sum("count") FROM {STORE}.losses GROUP BY reason ORDER BY reason'
     ).fetchall()
     return {reason: int(count) for reason, count in found}
+
+
+def _in_the_way(paths: StorePaths) -> tuple[str, ...]:
+    if paths.journal.exists() and not paths.journal.is_dir():
+        return (f"{paths.journal} is no directory: no process can record there; move it away",)
+    return ()
 
 
 def _damage(batch: Batch) -> list[str]:

@@ -97,13 +97,15 @@ class Harm:
 
 
 def _fold_once(paths: StorePaths, harm: Harm) -> FoldReport:
-    paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
     con = connect()
     try:
+        paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
         attach(con, paths, read_only=False)
         report, offsets = _fold_into(con, paths, harm)
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
+    except OSError as error:
+        raise StoreError(f"the store {paths.database} cannot be folded: {error}") from error
     finally:
         with contextlib.suppress(duckdb.Error):
             detach(con)

@@ -38,7 +38,7 @@ class Journal:
         _journals.add(self)
 
     def _begin_anew(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finalizer that the garbage collector runs in here may write too
         self._fd = -1
         self._size = 0
         self._looked = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import os
 import tempfile
@@ -35,6 +36,7 @@ WAIT_SECONDS: Final = 1.0
 """How long it waits at most."""
 
 _log = logging.getLogger("tooltrace")
+_leased: dict[int, DuckDBPyConnection] = {}
 
 
 @contextmanager
@@ -57,10 +59,12 @@ def reading(path: str | os.PathLike[str] | StorePaths) -> Iterator[DuckDBPyConne
             if not _repair(paths, lock):
                 raise
             con = _open(paths)
+        _leased[id(con)] = con
         try:
             yield con
         finally:
             if pid == os.getpid():
+                del _leased[id(con)]
                 _close(con)
     finally:
         lock.release()
@@ -184,3 +188,13 @@ def _close(con: DuckDBPyConnection) -> None:
         if is_attached(con):
             detach(con)
             con.close()
+
+
+def _never_free() -> None:
+    """In a forked child: freeing an inherited connection waits for threads that only the parent has."""
+    for con in _leased.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(con))
+    _leased.clear()
+
+
+os.register_at_fork(after_in_child=_never_free)

@@ -1,0 +1,107 @@
+"""What type checkers make of a traced tool: exactly what they made of the tool. Checked, never run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from typing import assert_type
+
+import tooltrace as tt
+
+
+@tt.trace_tool
+def plain(query: str, *, limit: int = 10) -> list[str]:
+    return [query] * limit
+
+
+@tt.trace_tool(name="n", version="1", tool_type="datastore", capture="metadata", confidence=0.5, retryable=OSError)
+def with_options(query: str) -> tt.ToolResponse:
+    return tt.ToolResponse.success(query, confidence=0.5)
+
+
+@tt.trace_tool
+async def coroutine(n: int) -> int:
+    return n
+
+
+@tt.trace_tool
+def generator(n: int) -> Generator[int, str, bytes]:
+    got = yield n
+    assert_type(got, str)
+    return b""
+
+
+@tt.trace_tool(name="a")
+async def async_generator(n: int) -> AsyncGenerator[int, str]:
+    yield n
+
+
+class Service:
+    @tt.trace_tool
+    def method(self, q: str) -> int:
+        return len(q)
+
+    @tt.trace_tool(name="c")
+    async def async_method(self, q: str) -> int:
+        return len(q)
+
+    @classmethod
+    @tt.trace_tool
+    def inner_class(cls, q: str) -> int:
+        return len(q)
+
+    @staticmethod
+    @tt.trace_tool
+    def inner_static(q: str) -> int:
+        return len(q)
+
+    @tt.trace_tool
+    @staticmethod
+    def outer_static(q: str) -> int:
+        return len(q)
+
+    @tt.trace_tool
+    @classmethod
+    def outer_class(cls, q: str) -> int:
+        return len(q)
+
+    def __call__(self, q: str) -> bytes:
+        return q.encode()
+
+
+async def check() -> None:
+    assert_type(plain("x", limit=3), list[str])
+    assert_type(with_options("x"), tt.ToolResponse)
+    assert_type(await coroutine(1), int)
+    assert_type(generator(1), Generator[int, str, bytes])
+    assert_type(async_generator(1), AsyncGenerator[int, str])
+    service = Service()
+    assert_type(service.method("x"), int)
+    assert_type(await service.async_method("x"), int)
+    assert_type(service.inner_class("x"), int)
+    assert_type(Service.inner_static("x"), int)
+    assert_type(Service.outer_static("x"), int)
+    assert_type(Service.outer_class("x"), int)
+    assert_type(tt.trace_tool(service)("x"), bytes)
+    assert_type(tt.trace_tool(functools.partial(plain, "x"))(limit=1), list[str])
+    wanted: Callable[[int], Awaitable[int]] = coroutine
+    assert_type(await wanted(1), int)
+
+    plain(1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    plain("x", limt=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    with_options()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    tt.trace_tool(nme="x")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+
+    log = tt.TraceLogger()
+    with log.call("t", {"q": 1}, call_id="c") as call:
+        call.finish(1)
+        assert_type(call.span_id, str | None)
+    async with log.call("t") as acall:
+        acall.finish(None)
+    assert_type(log.record("t", 1, duration_ms=1.5), str | None)
+    response = tt.ToolResponse.error(tt.ToolErrorCode.TIMEOUT, "slow")
+    assert_type(response, tt.ToolResponse)
+    assert_type(response.error, tt.ToolError | None)
+    assert_type(tt.normalize(5), tt.ToolResponse)
+    with tt.context(call_id="c", tenant="t"):
+        pass
