@@ -11,7 +11,7 @@ from typing import Any
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.errors import ConfigError
-from tooltrace.guard import faults
+from tooltrace.guard import fault, faults
 from tooltrace.recorder import Recorder
 from tooltrace.redaction import Redact, Redaction, as_redaction
 from tooltrace.settings import Durability, Overflow, Settings, default_store
@@ -92,7 +92,12 @@ def _first() -> Recorder:
     with _lock:
         if _recorder is not None:
             return _recorder
-    _replace(Recorder(Settings()), only_first=True)
+    try:
+        settings = Settings()
+    except Exception:  # noqa: BLE001 - the working directory is gone: no place for a store, and no reason to fail a tool
+        fault("place the store of", lost=0)
+        settings = Settings(store=None)
+    _replace(Recorder(settings), only_first=True)
     assert _recorder is not None
     return _recorder
 

@@ -101,6 +101,9 @@ class Worker:
         self._rouse()
         if self._settings.overflow == "drop" or self._stalled:
             return False
+        if threading.current_thread() is self._thread:  # it ends a stream that nobody held any more
+            return True
+        self._hurry.set()
         size = self._settings.queue_size
         with self._changed:
             room = self._changed.wait_for(lambda: len(self._queue) < size, self._settings.block_seconds)
@@ -122,6 +125,8 @@ class Worker:
                 return
             thread = threading.Thread(target=self._run, name="tooltrace", daemon=True)
             try:
+                if not threading.main_thread().is_alive():
+                    raise RuntimeError("the process ends: nothing would wait for the thread, and to start it can hang")
                 thread.start()
                 exits.register(self.close)
             except RuntimeError:  # the interpreter is shutting down

@@ -156,7 +156,7 @@ def hold():
 threading.Thread(target=hold, daemon=True).start()
 held.wait()
 guard.faults.count("parents_own")
-pid = os.fork() if False else os.fork()
+pid = os.fork()
 if pid == 0:
     with tt.context(call_id="c"):
         stream() and list(stream())
@@ -258,7 +258,7 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
             assert tt.trace_tool(lambda: 5)() == 5
             """)],
         capture_output=True, text=True, timeout=60, check=False,
-        env={**{k: v for k, v in os.environ.items() if k != "TOOLTRACE_STORE"}, "PYTHONPATH": str(ROOT)},
+        env={k: v for k, v in os.environ.items() if not k.startswith("TOOLTRACE_")} | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 

@@ -96,11 +96,28 @@ def settle(
 
 
 def _require(paths: StorePaths) -> None:
-    if not paths.database.exists() and not paths.journals():
+    if not _is_there(paths) and not _is_there_in_peace(paths):
         raise StoreMissing(
             f"there is no store at {paths.database}: nothing was recorded there yet; "
             "run a traced tool, or name another store (--store, $TOOLTRACE_STORE)"
         )
+
+
+def _is_there(paths: StorePaths) -> bool:
+    """Journals first: a fold makes the database before it removes them."""
+    return bool(paths.journals()) or paths.database.exists()
+
+
+def _is_there_in_peace(paths: StorePaths) -> bool:
+    """Look again while nobody folds: a damaged database is away for a moment while it is rebuilt."""
+    if not paths.lock.exists():
+        return False
+    lock = Lock(paths)
+    try:
+        lock.shared()
+        return _is_there(paths)
+    finally:
+        lock.release()
 
 
 def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
