@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from typing import Any, Final
+from zlib import crc32
 
 import orjson
 
@@ -45,18 +45,14 @@ def encode(record: Record) -> bytes:
     if b"\n" in data:  # between the tokens of embedded JSON; inside a JSON string it is escaped
         data = data.replace(b"\n", b" ")
     body = data[1:]
-    return b'{"crc":"%08x",%b\n' % (zlib.crc32(body), body)
+    return b'{"crc":"%08x",%b\n' % (crc32(body), body)
 
 
 def is_whole(line: bytes) -> bool:
     """Whether ``line`` (with or without its newline) is as it was written."""
-    if line.endswith(b"\n"):
+    if line[-1:] == b"\n":
         line = line[:-1]
-    return (
-        line[:8] == START
-        and line[16:18] == b'",'
-        and line[8:16] == b"%08x" % zlib.crc32(memoryview(line)[18:])
-    )
+    return line[:8] == START and line[16:18] == b'",' and line[8:16] == b"%08x" % crc32(line[PREFIX_BYTES:])
 
 
 def kind_of(line: bytes) -> str | None:

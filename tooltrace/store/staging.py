@@ -44,7 +44,7 @@ class Staging:
     def load(self, batch: Batch) -> None:
         """Take the lines and losses of ``batch``. A line that is no record is counted in ``batch.losses``."""
         for kind, lines in batch.lines.items():
-            refused = self._load(RECORDS[kind], lines)
+            refused = self._load(RECORDS[kind], lines) if lines else 0
             if refused:
                 batch.lose("unreadable_line", ", ".join(sorted(batch.offsets))[:500], 0, refused)
         if batch.losses:
