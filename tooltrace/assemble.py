@@ -14,7 +14,6 @@ from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
 from tooltrace.otel import attributes as names
 from tooltrace.record import ToolCall
 from tooltrace.sieve import Sieve
-from tooltrace.version import __version__
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CALLS_OWN = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
@@ -26,12 +25,11 @@ def to_call(attempt: Attempt) -> ToolCall:
     spec, settings = attempt.spec, attempt.settings
     span_id = f"{attempt.span_id:016x}"
     parent, around = attempt.parent, attempt.around
-    fields, sieve = _outcome(attempt)
-    fields |= {
-        "tool": spec.name,
-        "tool_version": spec.version,
-        "tool_type": spec.tool_type,
-        "tool_description": spec.description,
+    outcome, sieve = _outcome(attempt)
+    fields = {
+        **spec.identity,
+        **settings.origin,
+        **outcome,
         "call_id": attempt.call_id or span_id,
         "attempt": attempt.number,
         "trace_id": f"{attempt.trace_id:032x}",
@@ -42,10 +40,7 @@ def to_call(attempt: Attempt) -> ToolCall:
         "started_at": _EPOCH + timedelta(microseconds=attempt.started_ns // 1000),
         "duration_ms": _ms(attempt.duration_ns),
         "ending": attempt.ending,
-        "service": settings.service_name,
-        "host": settings.host,
         "pid": os.getpid(),
-        "recorder_version": __version__,
     }
     if attempt.items is not None:
         fields |= {"first_item_ms": _ms(attempt.first_item_ns), "consumer_ms": _ms(attempt.consumer_ns)}

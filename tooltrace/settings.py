@@ -14,6 +14,7 @@ from opentelemetry.trace import TracerProvider
 from tooltrace.errors import ConfigError
 from tooltrace.redaction import Redaction
 from tooltrace.spec import Capture
+from tooltrace.version import __version__
 
 Durability = Literal["batch", "call", "fsync"]
 """When a call counts as kept: written within 100 ms; written before the tool's caller gets the result;
@@ -59,6 +60,8 @@ class Settings:
     block_seconds: float = 1.0
     """How long a full queue may hold one caller up before calls are dropped."""
     host: str = field(default_factory=socket.gethostname)
+    origin: dict[str, str | None] = field(init=False)
+    """What every record says of where it was made."""
 
     def __post_init__(self) -> None:
         _one_of("durability", self.durability, get_args(Durability))
@@ -66,6 +69,8 @@ class Settings:
         _one_of("overflow", self.overflow, get_args(Overflow))
         if self.field_limit < 1 or self.queue_size < 1 or self.block_seconds < 0:
             raise ConfigError("field_limit and queue_size take 1 or more, block_seconds 0 or more; nothing was changed")
+        origin = {"service": self.service_name, "host": self.host, "recorder_version": __version__}
+        object.__setattr__(self, "origin", origin)
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:

@@ -48,10 +48,19 @@ class ToolSpec:
 
     span_name: str = field(init=False)
     start_attributes: dict[str, Any] = field(init=False)
+    identity: dict[str, str | None] = field(init=False)
+    """What every record of the tool says of it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "span_name", f"{names.EXECUTE_TOOL} {self.name}")
         object.__setattr__(self, "start_attributes", start_attributes(self.name, self.tool_type))
+        identity = {
+            "tool": self.name,
+            "tool_version": self.version,
+            "tool_type": self.tool_type,
+            "tool_description": self.description,
+        }
+        object.__setattr__(self, "identity", identity)
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, as they were passed."""

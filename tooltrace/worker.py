@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from tooltrace import exits
 from tooltrace.attempt import Attempt
@@ -172,7 +173,7 @@ class Worker:
             self._writer.settle()
 
     def _give(self, batch: list[Item]) -> None:
-        logging = log.wanted() and not sys.is_finalizing()
+        logger = _logger()
         for item in batch:
             try:
                 if not isinstance(item, Attempt):
@@ -183,15 +184,26 @@ class Worker:
                 fault("record")
                 continue
             if isinstance(item, Attempt):
-                _tell_sinks(item, logging=logging)
+                _tell_sinks(item, logger)
         self._writer.write()
 
 
-def _tell_sinks(attempt: Attempt, *, logging: bool) -> None:
+def _logger() -> Any:
+    """The application's logger; None where it has none, or can log no more."""
+    if not log.wanted() or sys.is_finalizing():
+        return None
+    try:
+        return log.logger()
+    except Exception:  # noqa: BLE001 - the application's own wrapper class
+        fault("log", lost=0)
+        return None
+
+
+def _tell_sinks(attempt: Attempt, logger: Any) -> None:
     try:
         call = attempt.record()
         metric.emit(call)
-        if logging:
-            log.emit(call, attempt.surroundings)
+        if logger is not None:
+            log.emit(call, attempt.surroundings, logger)
     except Exception:  # noqa: BLE001 - the application's own processors; the record itself is kept
         fault("log", lost=0)

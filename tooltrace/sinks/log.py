@@ -22,16 +22,18 @@ _FIELDS = (
 )
 
 
-def emit(call: ToolCall, surroundings: Context | None) -> None:
+def logger() -> Any:
+    """The application's logger, bound once for many calls: binding costs as much as the line."""
+    return structlog.get_logger("tooltrace").bind()
+
+
+def emit(call: ToolCall, surroundings: Context | None, bound: Any) -> None:
     """Log ``call``: a warning where it failed. ``surroundings``: the context variables of the tool's caller,
     so that what the application bound there is on the line."""
-    fields = {name: value for name in _FIELDS if (value := getattr(call, name)) is not None}
+    known = vars(call)
+    fields = {name: value for name in _FIELDS if (value := known.get(name)) is not None}
+    write = bound.warning if call.status == "error" else bound.info
     if surroundings is None:
-        _write(call, fields)
+        write(EVENT, **fields)
     else:
-        surroundings.run(_write, call, fields)
-
-
-def _write(call: ToolCall, fields: dict[str, Any]) -> None:
-    logger = structlog.get_logger("tooltrace")
-    (logger.warning if call.status == "error" else logger.info)(EVENT, **fields)
+        surroundings.run(write, EVENT, **fields)
