@@ -42,7 +42,7 @@ def main() -> None:
     sys.stdout.write(table(cost, imports, through, memory, rows, folded, answers))
 
 
-def table(  # noqa: PLR0913, PLR0917 - one argument a measurement
+def table(
     cost: dict[str, Any],
     imports: tuple[float, float],
     through: tuple[float, int, int],
@@ -70,11 +70,23 @@ def table(  # noqa: PLR0913, PLR0917 - one argument a measurement
         _plain("one item of a generator", f"{cost['item']:.2f} µs", "< 1 µs", cost["item"] < 1),
         _plain("calls to rows, one process", f"{through[0]:,.0f} /s", "30,000 /s", through[0] >= 30_000),
         _plain("… rows stored, records lost", f"{through[1]:,}, {through[2]:,}", "none lost", through[2] == 0),
-        _plain("peak memory after a tenth, after all", f"{memory[0]:.0f}, {memory[1]:.0f} MiB", "flat", memory[1] < memory[0] * 1.1),
-        _plain("import, × what it stands on", f"{imports[1]:.0f} ms, {imports[1] / imports[0]:.2f} ×", "1.3 ×", imports[1] <= 1.3 * imports[0]),
+        _plain(
+            "peak memory after a tenth, after all",
+            f"{memory[0]:.0f}, {memory[1]:.0f} MiB",
+            "flat",
+            memory[1] < memory[0] * 1.1,
+        ),
+        _plain(
+            "import, × what it stands on",
+            f"{imports[1]:.0f} ms, {imports[1] / imports[0]:.2f} ×",
+            "1.3 ×",
+            imports[1] <= 1.3 * imports[0],
+        ),
         _plain(f"folding, at {rows:,} rows", f"{folded:,.0f} rows/s", "", None),
     ]
-    lines += [_plain(f"open and answer `{name}`, {rows:,} rows", f"{ms:.0f} ms", "", None) for name, ms in answers.items()]
+    lines += [
+        _plain(f"open and answer `{name}`, {rows:,} rows", f"{ms:.0f} ms", "", None) for name, ms in answers.items()
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -83,7 +95,7 @@ def _row(what: str, measured: str, ratio: float, aim: float | None) -> str:
     return f"| {what} | {measured} | {ratio:.2f} | {'' if aim is None else f'{aim:g}'} | {verdict} |"
 
 
-def _plain(what: str, measured: str, aim: str, met: bool | None) -> str:  # noqa: FBT001 - None: no aim
+def _plain(what: str, measured: str, aim: str, met: bool | None) -> str:
     verdict = "" if met is None else "met" if met else "**not yet**"
     return f"| {what} | {measured} | | {aim} | {verdict} |"
 

@@ -125,10 +125,15 @@ def measure(folder: Path, rounds: int, calls: int) -> dict[str, Any]:
         tt.flush()
         spans.force_flush()
 
-    runs = {"traced, everything on": sync_burst(traced, flush_both), "nested pair": sync_burst(nested(traced), flush_both)}
+    runs = {
+        "traced, everything on": sync_burst(traced, flush_both),
+        "nested pair": sync_burst(nested(traced), flush_both),
+    }
     costs = compare(rounds, sync_burst(bare, flush_bare), runs)
     waiting = {"coroutine": async_burst(tt.trace_tool(rivals.search_async), flush_both)}
-    costs |= {"coroutine": compare(rounds, async_burst(rivals.bare_span_async(spans), flush_bare), waiting)["coroutine"]}
+    costs |= {
+        "coroutine": compare(rounds, async_burst(rivals.bare_span_async(spans), flush_bare), waiting)["coroutine"]
+    }
     held = (allocation(bare, flush_bare), allocation(traced, flush_both))
     item = item_cost(max(3, rounds // 10))
 

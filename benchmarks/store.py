@@ -52,12 +52,14 @@ def memory(folder: Path, calls: int) -> tuple[float, float]:
 
 def filled(store: Path, rows: int) -> float:
     """A store of made-up history; rows a second that folding took."""
-    random = Random(7)  # noqa: S311 - made-up history
+    random = Random(7)
     start = datetime(2026, 1, 1, tzinfo=UTC)
     journal = Journal(StorePaths.of(store).journal)
     spent = 0.0
     for done in range(0, rows, 50_000):
-        journal.write(b"".join(encode(_call(random, start, number)) for number in range(done, min(done + 50_000, rows))))
+        journal.write(
+            b"".join(encode(_call(random, start, number)) for number in range(done, min(done + 50_000, rows)))
+        )
         before = perf_counter()
         fold(StorePaths.of(store), wait=None)
         spent += perf_counter() - before

@@ -12,7 +12,6 @@ Every call becomes an OpenTelemetry span, a structured log line and a row in Duc
 
 from tooltrace.asking import connect, query
 from tooltrace.codes import NextAction, ToolErrorCode
-from tooltrace.surroundings import context
 from tooltrace.decorator import trace_tool
 from tooltrace.errors import TooltraceError
 from tooltrace.logger import TraceLogger
@@ -22,6 +21,7 @@ from tooltrace.record import ToolCall
 from tooltrace.redaction import Redaction
 from tooltrace.response import ResponseMeta, Source, ToolError, ToolResponse
 from tooltrace.runtime import configure, flush, shutdown
+from tooltrace.surroundings import context
 from tooltrace.version import __version__
 
 __all__ = [

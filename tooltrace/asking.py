@@ -21,7 +21,7 @@ def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManag
     process that have ended are there. ``store``: another store than the configured one.
     Raises StoreError (missing, locked by a foreign program, damaged).
     """
-    from tooltrace.store.lease import reading  # noqa: PLC0415 - loads DuckDB
+    from tooltrace.store.lease import reading
 
     runtime.flush()
     return reading(_store(store))
@@ -33,7 +33,7 @@ def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameter
     ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and what the query takes besides.
     Raises UnknownQuery, BadParameter, StoreError.
     """
-    from tooltrace.queries import ask  # noqa: PLC0415 - loads DuckDB
+    from tooltrace.queries import ask
 
     runtime.flush()
     return ask(_store(store), name, **parameters)

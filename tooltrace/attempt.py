@@ -10,12 +10,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tooltrace.capture import Snapshot, snapshot
-from tooltrace.surroundings import CallContext
 from tooltrace.normalize.exceptions import SeenException
 from tooltrace.otel.span import ToolSpan
 from tooltrace.record import ToolCall
 from tooltrace.response import Source, is_response
 from tooltrace.spec import ToolSpec
+from tooltrace.surroundings import CallContext
 
 if TYPE_CHECKING:
     from tooltrace.settings import Settings

@@ -8,7 +8,6 @@ never runs, so one that raises or hangs is never met.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import datetime
 import decimal
 import enum
@@ -139,7 +138,7 @@ _UNSAYABLE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 """What JSON has no numbers for, in the words of protobuf's JSON form."""
 
 
-def _scalar(value: Any) -> Any:  # noqa: PLR0911 - one line a kind
+def _scalar(value: Any) -> Any:
     """What JSON can say of ``value`` without looking inside it. By its type: ``isinstance`` would ask the
     object itself for its ``__class__``."""
     kind = type(value)

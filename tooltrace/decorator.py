@@ -20,8 +20,8 @@ from tooltrace.recorder import enter
 from tooltrace.redaction import Redact, Redaction
 from tooltrace.response import Source
 from tooltrace.runtime import active
-from tooltrace.streams import BlankTape, Tape
 from tooltrace.spec import Capture, ReadConfidence, ToolSpec, describe, named_spec, positional_parameters
+from tooltrace.streams import BlankTape, Tape
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,7 +82,9 @@ class _Decorator:
         if isinstance(tool, classmethod | staticmethod):
             return type(tool)(self(tool.__func__))
         if isinstance(tool, type) or not callable(tool):
-            raise ConfigError(f"trace_tool() decorates a function or another callable, not {tool!r}; decorate its methods")
+            raise ConfigError(
+                f"trace_tool() decorates a function or another callable, not {tool!r}; decorate its methods"
+            )
         return _wrap(tool, spec_of(tool, **self._options))
 
 

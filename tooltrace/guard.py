@@ -57,7 +57,9 @@ def fault(where: str, *, lost: int = 1) -> None:
         raise  # noqa: PLE0704 - called from an except block
     if lost:
         faults.count(f"fault_{where}", lost)
-    faults.say_once(f"fault_{where}", f"tooltrace failed to {where} a call; the tool itself is not affected", trace=True)
+    faults.say_once(
+        f"fault_{where}", f"tooltrace failed to {where} a call; the tool itself is not affected", trace=True
+    )
 
 
 @contextmanager

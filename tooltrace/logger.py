@@ -42,7 +42,7 @@ class TraceLogger:
         without ``finish`` is recorded without a status: nobody said."""
         return LoggedCall(self._spec(tool), arguments, call_id, attempt)
 
-    def record(  # noqa: PLR0913 - what is known of a call
+    def record(
         self,
         tool: str,
         result: Any,

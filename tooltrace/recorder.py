@@ -13,7 +13,6 @@ from tooltrace import surroundings
 from tooltrace.assemble import to_call
 from tooltrace.attempt import Attempt
 from tooltrace.capture import snapshot
-from tooltrace.surroundings import AttemptCounter, CallContext
 from tooltrace.guard import fault, guarded
 from tooltrace.normalize import exceptions
 from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
@@ -23,6 +22,7 @@ from tooltrace.record import Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import log
 from tooltrace.spec import ToolSpec
+from tooltrace.surroundings import AttemptCounter, CallContext
 from tooltrace.worker import Worker
 
 _UNASKED: Any = object()

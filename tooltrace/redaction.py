@@ -47,7 +47,7 @@ def _basic(match: re.Match[str]) -> str:
 
 
 _PATTERNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.S), MASK),
+    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL), MASK),
     (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
     (re.compile(rf"((?i:authorization|cookie))({_IS}\\*+[\"']?+)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
     (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
@@ -60,8 +60,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
     (re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_\-]{30,}"), MASK),
     (re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"), MASK),
     (re.compile(rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*\}}?"), rf'\1"{MASK}"'),
-    (re.compile(rf"({_NAMED})({_IS})\"(?!\[redacted\])(?:[^\"\\]|\\.)+\"?", re.S), rf'\1\2"{MASK}"'),
-    (re.compile(rf"({_NAMED})({_IS})'(?!\[redacted\])(?:[^'\\]|\\.)+'?", re.S), rf"\1\2'{MASK}'"),
+    (re.compile(rf"({_NAMED})({_IS})\"(?!\[redacted\])(?:[^\"\\]|\\.)+\"?", re.DOTALL), rf'\1\2"{MASK}"'),
+    (re.compile(rf"({_NAMED})({_IS})'(?!\[redacted\])(?:[^'\\]|\\.)+'?", re.DOTALL), rf"\1\2'{MASK}'"),
     (re.compile(rf"({_NAMED})({_IS}\\+[\"'])(?!\[redacted\])[^\"'\\]+"), rf"\1\2{MASK}"),
     (re.compile(rf"({_NAMED})({_IS})(?!\[redacted\])(?:[^\s\"'\\&,;}}\]]|\\(?![nrtu\"'\\])){{3,}}"), rf"\1\2{MASK}"),
 )  # fmt: skip

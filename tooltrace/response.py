@@ -31,7 +31,9 @@ _R = TypeVar("_R", bound="ToolResponse")
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True, defer_build=True
+    )
 
 
 class Source(_Part):
@@ -168,7 +170,7 @@ def is_response(value: Any) -> bool:
     return ToolResponse in type(value).__mro__
 
 
-def _error(  # noqa: PLR0913 - what an error can say
+def _error(
     cls: type[_R],
     code: str,
     message: str,

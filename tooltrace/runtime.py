@@ -23,7 +23,7 @@ _lock = Lock()
 _recorder: Recorder | None = None
 
 
-def configure(  # noqa: PLR0913 - the settings
+def configure(
     *,
     store: str | os.PathLike[str] | None = _DEFAULT,
     durability: Durability = "batch",

@@ -26,7 +26,19 @@ from tooltrace.response import is_response
 class Tape:
     """What a stream gave, and how long it took, and how long its consumer held it."""
 
-    __slots__ = ("attempt", "closing", "count", "first_ns", "held_ns", "last", "open", "parts", "recorder", "size", "tool_ns")
+    __slots__ = (
+        "attempt",
+        "closing",
+        "count",
+        "first_ns",
+        "held_ns",
+        "last",
+        "open",
+        "parts",
+        "recorder",
+        "size",
+        "tool_ns",
+    )
 
     def __init__(self, recorder: Recorder, attempt: Attempt) -> None:
         self.recorder = recorder

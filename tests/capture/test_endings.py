@@ -229,10 +229,17 @@ def test_everything_that_a_response_carries_is_recorded(calls: Calls) -> None:
     assert tool() is response
     c = one(calls)
     assert (c.tool, c.tool_version, c.tool_type, c.tool_description) == ("orders", "3", "datastore", "D")
-    assert (c.status, c.code, c.error_type, c.error_message) == ("error", "ORDER_NOT_FOUND", "validation", "no such order")
+    assert (c.status, c.code, c.error_type, c.error_message) == (
+        "error",
+        "ORDER_NOT_FOUND",
+        "validation",
+        "no such order",
+    )
     assert (c.retryable, c.suggestion, c.user_message, c.next_action) == (True, "ask", "Sorry", "ask_user")
     assert (c.text, c.result, c.confidence, c.signals) == ("the text", '{"n":1}', 0.5, '{"overlap":0.5}')
-    assert json.loads(c.sources or "") == [{"type": "api", "id": "7", "label": "L", "url": "https://x.test", "section": "s"}]
+    assert json.loads(c.sources or "") == [
+        {"type": "api", "id": "7", "label": "L", "url": "https://x.test", "section": "s"}
+    ]
     assert (c.stats, c.context, c.explanation, c.cached) == ('{"rows":1}', '{"k":"v"}', "why", True)
     assert c.rule == "tool_response"
 

@@ -60,7 +60,11 @@ def stream():
         ("@tt.trace_tool\ndef fails(): raise KeyError('x')\nadd(); fails()", 1, {"add": 1, "fails": 1}),
         ("import atexit\natexit.register(add)\natexit.register(add)", 0, {"add": 2}),
         ("import atexit\natexit.register(add)\nadd()\natexit.register(add)", 0, {"add": 3}),
-        ("def work():\n    time.sleep(0.1)\n    for i in range(50): add(i)\nthreading.Thread(target=work).start()", 0, {"add": 50}),
+        (
+            "def work():\n    time.sleep(0.1)\n    for i in range(50): add(i)\nthreading.Thread(target=work).start()",
+            0,
+            {"add": 50},
+        ),
         ("g = stream(); next(g); tt.configure(); tt.configure(); add(); g.close()", 0, {"add": 1, "stream": 1}),
         ("add(); tt.shutdown(); add(); add(); tt.shutdown()", 0, {"add": 3}),
         ("tt.configure(durability='call'); [add(i) for i in range(20)]; os._exit(0)", 0, {"add": 20}),
@@ -204,9 +208,7 @@ def stall(release: threading.Event) -> Any:
 @pytest.mark.parametrize("overflow", ["drop", "block"])
 def test_a_full_queue_loses_the_newest_and_counts_them(store: Path, calls: Calls, overflow: Any) -> None:
     release = threading.Event()
-    tt.configure(
-        store=store, queue_size=10, overflow=overflow, block_seconds=0.05, redact=stall(release)
-    )
+    tt.configure(store=store, queue_size=10, overflow=overflow, block_seconds=0.05, redact=stall(release))
     tool = tt.trace_tool(name="t")(lambda n: n)
     for n in range(200):
         assert tool(n) == n

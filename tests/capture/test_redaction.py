@@ -349,7 +349,9 @@ def test_a_field_that_cannot_be_redacted_is_dropped(store: Path, calls: Calls) -
     tt.trace_tool(lambda x: "PRIVATE")("PRIVATE")
     with pytest.raises(ValueError, match="PRIVATE"):
         tt.trace_tool(lambda: (_ for _ in ()).throw(ValueError("PRIVATE")))()
-    tt.trace_tool(lambda: tt.ToolResponse.error("E", "PRIVATE", suggestion="PRIVATE", data=["PRIVATE"], stats={"p": "PRIVATE"}))()
+    tt.trace_tool(
+        lambda: tt.ToolResponse.error("E", "PRIVATE", suggestion="PRIVATE", data=["PRIVATE"], stats={"p": "PRIVATE"})
+    )()
     rows = calls()
     assert len(rows) == 3
     for call in rows:

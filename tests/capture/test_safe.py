@@ -159,9 +159,7 @@ NAMES = ("__repr__", "__str__", "__iter__", "__len__", "__getattr__", "__getattr
 @pytest.mark.parametrize("behaviour", [hang, fail, leave])
 @pytest.mark.parametrize("base", [object, Exception, dict, list, str, tuple, set, Mapping, Sequence, UserDict])
 def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: Any) -> None:
-    body: dict[str, Any] = {
-        name: property(behaviour) if name == "__class__" else behaviour for name in NAMES
-    }
+    body: dict[str, Any] = {name: property(behaviour) if name == "__class__" else behaviour for name in NAMES}
     if issubclass(base, Exception):
         del body["__str__"], body["__repr__"]  # an exception's own words are asked for
     hostile = type("Hostile", (base,), body)
@@ -256,7 +254,9 @@ def size(call: ToolCall, field: str) -> int:
     return sizes[field]
 
 
-@pytest.mark.parametrize("text", ["x" * 10_000_000, "é" * 1_000_000, "\x01" * 1_000_000, "word " * 100_000, "a " + "b" * 10**6])
+@pytest.mark.parametrize(
+    "text", ["x" * 10_000_000, "é" * 1_000_000, "\x01" * 1_000_000, "word " * 100_000, "a " + "b" * 10**6]
+)
 def test_a_long_text_is_cut_and_says_how_long_it_was(calls: Calls, text: str) -> None:
     assert tt.trace_tool(lambda q: text)(text) == text
     (call,) = calls()
@@ -279,7 +279,13 @@ def test_a_text_as_long_as_the_limit_is_whole(calls: Calls) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [list(range(1_000_000)), {str(i): i for i in range(100_000)}, ["y" * 1000] * 1000, [None] * 300_000, [[1] * 10] * 50_000],
+    [
+        list(range(1_000_000)),
+        {str(i): i for i in range(100_000)},
+        ["y" * 1000] * 1000,
+        [None] * 300_000,
+        [[1] * 10] * 50_000,
+    ],
     ids=["list", "dict", "texts", "nones", "lists"],
 )
 def test_a_huge_value_is_cut(calls: Calls, value: Any) -> None:
@@ -332,7 +338,16 @@ def test_the_limit_can_be_set(store: Any, calls: Calls) -> None:
 
 # any value at all
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.decimals(allow_nan=False) | st.dates()
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.decimals(allow_nan=False)
+    | st.dates()
+)
 values = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(scalars, inner, max_size=4) | st.tuples(inner, inner),

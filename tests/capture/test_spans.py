@@ -262,7 +262,9 @@ def test_the_sampler_is_asked_with_what_the_conventions_set_at_the_start(store: 
     asked: list[dict[str, Any]] = []
 
     class Asked(Sampler):
-        def should_sample(self, parent_context, trace_id, name, kind=None, attributes=None, links=None, trace_state=None):  # type: ignore[no-untyped-def]
+        def should_sample(
+            self, parent_context, trace_id, name, kind=None, attributes=None, links=None, trace_state=None
+        ):  # type: ignore[no-untyped-def]
             asked.append({"name": name, **dict(attributes or {})})
             return SamplingResult(Decision.RECORD_AND_SAMPLE, {**(attributes or {}), "sampled.by": "me"})
 
@@ -411,7 +413,12 @@ def test_the_users_structlog_gets_the_line_with_what_he_bound(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
     first, second = map(json.loads, done.stdout.splitlines())
     assert (first["event"], first["request"], first["tool"], first["level"]) == ("tool_call", "r1", "t", "info")
-    assert (second["level"], second["status"], second["code"], second["error_message"]) == ("warning", "error", "E", "m")
+    assert (second["level"], second["status"], second["code"], second["error_message"]) == (
+        "warning",
+        "error",
+        "E",
+        "m",
+    )
 
 
 def test_the_sdk_switched_off(tmp_path: Path) -> None:
@@ -434,7 +441,13 @@ texts = st.text(st.characters(codec="utf-8"))
 hexes = st.text("0123456789abcdef", min_size=16, max_size=16).filter(lambda h: int(h, 16) > 0)
 moments = st.datetimes(timezones=st.just(__import__("datetime").UTC))
 numbers = st.floats(0, 1e12, allow_nan=False)
-leaves = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | texts
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+)
 jsons = st.recursive(leaves, lambda x: st.lists(x, max_size=3) | st.dictionaries(texts, x, max_size=3), max_leaves=8)
 
 

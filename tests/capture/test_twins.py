@@ -653,7 +653,13 @@ async def a_all(t: Any) -> Any:
 
 async def a_send(t: Any) -> Any:
     g = t()
-    return [await anext(g), await g.asend("a"), await g.asend(None), await anext(g), await attempt_async(lambda: g.asend(1))]
+    return [
+        await anext(g),
+        await g.asend("a"),
+        await g.asend(None),
+        await anext(g),
+        await attempt_async(lambda: g.asend(1)),
+    ]
 
 
 async def a_send_first(t: Any) -> Any:
@@ -668,7 +674,11 @@ async def a_throw(t: Any) -> Any:
 
 async def a_throw_uncaught(t: Any) -> Any:
     g = t()
-    return [await anext(g), await attempt_async(lambda: g.athrow(ValueError("v"))), await attempt_async(lambda: anext(g))]
+    return [
+        await anext(g),
+        await attempt_async(lambda: g.athrow(ValueError("v"))),
+        await attempt_async(lambda: anext(g)),
+    ]
 
 
 async def a_throw_first(t: Any) -> Any:
@@ -678,7 +688,11 @@ async def a_throw_first(t: Any) -> Any:
 
 async def a_throw_exit(t: Any) -> Any:
     g = t()
-    return [await anext(g), await attempt_async(lambda: g.athrow(GeneratorExit())), await attempt_async(lambda: anext(g))]
+    return [
+        await anext(g),
+        await attempt_async(lambda: g.athrow(GeneratorExit())),
+        await attempt_async(lambda: anext(g)),
+    ]
 
 
 async def a_close(t: Any) -> Any:

@@ -72,9 +72,7 @@ def test_any_flipped_byte_costs_one_line_at_most_and_is_counted(
                 assert lost == 1, (at, mask)
 
 
-def test_damage_is_counted_in_the_store_with_its_place(
-    store: StorePaths, write: Any, call: Any, rows: Rows
-) -> None:
+def test_damage_is_counted_in_the_store_with_its_place(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
     path = write(call(1), call(2), call(3))
     data = bytearray(path.read_bytes())
     data[len(encode(call(1))) + 40] ^= 1
@@ -241,9 +239,7 @@ def test_a_full_disk_damages_nothing(tmp_path: Path, call: Any) -> None:
         subprocess.run(["mount", "-o", "remount,size=64m", tmp_path], check=True)
         fold(store)
         with reading(store) as db:
-            assert db.sql("SELECT count(*), count(DISTINCT span_id) FROM tool_calls").fetchall() == [
-                (written, written)
-            ]
+            assert db.sql("SELECT count(*), count(DISTINCT span_id) FROM tool_calls").fetchall() == [(written, written)]
             assert db.sql("SELECT count(*) FROM losses").fetchall() == [(0,)]
         assert examine(store).problems == ()
     finally:

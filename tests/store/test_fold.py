@@ -33,9 +33,7 @@ def journals(store: StorePaths) -> list[Path]:
     return sorted(store.journal.glob("*.jsonl"))
 
 
-def test_every_kind_of_record_comes_to_its_table(
-    store: StorePaths, write: Any, call: Any, rows: Rows
-) -> None:
+def test_every_kind_of_record_comes_to_its_table(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
     at = call(1).started_at
     write(
         call(1, confidence=0.5, retryable=False, pid=7),
@@ -166,9 +164,7 @@ def test_a_sealed_line_with_wrong_values_is_counted_and_harms_no_other(
     assert journals(store) == []
 
 
-def test_a_field_of_a_newer_version_does_no_harm(
-    store: StorePaths, write: Any, call: Any, rows: Rows
-) -> None:
+def test_a_field_of_a_newer_version_does_no_harm(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
     path = write(call(1))
     path.write_bytes(sealed(encode(call(1))[18:-2] + b',"invented":{"later":[1,null]}}'))
     fold(store)
@@ -187,9 +183,7 @@ def test_text_comes_to_the_database_as_it_was(
     journal.close()
     fold(store)
     with reading(store) as db:
-        assert db.sql("SELECT text, tool FROM tool_calls ORDER BY span_id").fetchall() == [
-            (t, t) for t in texts
-        ]
+        assert db.sql("SELECT text, tool FROM tool_calls ORDER BY span_id").fetchall() == [(t, t) for t in texts]
 
 
 def test_who_cannot_wait_is_told_so(store: StorePaths, write: Any, call: Any) -> None:

@@ -134,9 +134,7 @@ def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, run: Call
     assert len(lines_of(store.journal)) == 3
 
 
-def test_a_forked_child_does_not_keep_its_parents_journal_alive(
-    store: StorePaths, run: Callable[..., str]
-) -> None:
+def test_a_forked_child_does_not_keep_its_parents_journal_alive(store: StorePaths, run: Callable[..., str]) -> None:
     told = run(
         """
         journal = Journal(paths.journal)

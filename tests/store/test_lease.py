@@ -77,9 +77,7 @@ def test_reading_folds_what_it_can(store: StorePaths, write: Any, call: Any, row
     assert examine(store).rows["tool_calls"] == 1
 
 
-def test_what_is_not_folded_is_seen_beside_what_is(
-    store: StorePaths, write: Any, call: Any, rows: Rows
-) -> None:
+def test_what_is_not_folded_is_seen_beside_what_is(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
     at = call(1).started_at
     write(call(1))
     with reading(store):
@@ -119,9 +117,7 @@ def test_nothing_can_be_written_through_a_lease(store: StorePaths, write: Any, c
 
 
 @pytest.mark.parametrize("pending", [True, False])
-def test_a_settled_answer_outlives_the_lease(
-    store: StorePaths, write: Any, call: Any, *, pending: bool
-) -> None:
+def test_a_settled_answer_outlives_the_lease(store: StorePaths, write: Any, call: Any, *, pending: bool) -> None:
     write(call(1), call(2))
     with reading(store) as outer:
         assert outer.sql(COUNT).fetchall() == [(2, 2)]
@@ -334,9 +330,7 @@ def test_a_child_forked_under_a_lease_neither_holds_nor_harms_it(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.parametrize("folded", [True, False])
-def test_a_read_only_disk_is_read(
-    store: StorePaths, tmp_path: Path, write: Any, call: Any, *, folded: bool
-) -> None:
+def test_a_read_only_disk_is_read(store: StorePaths, tmp_path: Path, write: Any, call: Any, *, folded: bool) -> None:
     write(call(1))
     if folded:
         fold(store)

@@ -191,9 +191,7 @@ def older(store: StorePaths) -> None:
     attach(con, store, read_only=False)
     schema.create(con)
     con.execute("DROP VIEW store.sources; DROP VIEW store.calls")
-    con.execute(
-        "ALTER TABLE store.tool_calls DROP COLUMN flags; ALTER TABLE store.tool_calls DROP COLUMN agent"
-    )
+    con.execute("ALTER TABLE store.tool_calls DROP COLUMN flags; ALTER TABLE store.tool_calls DROP COLUMN agent")
     con.execute(
         "INSERT INTO store.tool_calls BY NAME SELECT 'old' AS tool, 'c0' AS call_id, 1 AS attempt, 't' AS trace_id, "
         "'old' AS span_id, TIMESTAMP '2025-01-01' AS started_at, 'returned' AS ending"

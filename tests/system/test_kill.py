@@ -29,7 +29,10 @@ def stalled(run: dict[str, Any]) -> float:
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, durability: str) -> None:
     store = tmp_path / "killed.duckdb"
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(store), durability, str(RUNS), "11"], capture_output=True, text=True, check=True
+        [sys.executable, str(PROGRAM), str(store), durability, str(RUNS), "11"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(runs) == RUNS

@@ -19,5 +19,7 @@ def test_the_types_of_traced_tools(checker: str) -> None:
     if found is None:
         pytest.skip(f"{checker} is not installed")
     options = ["--strict", "--warn-unused-ignores"] if checker == "mypy" else ["--pythonpath", sys.executable]
-    done = subprocess.run([found, *options, str(HERE / "api.py")], capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(
+        [found, *options, str(HERE / "api.py")], capture_output=True, text=True, check=False, cwd=ROOT
+    )
     assert done.returncode == 0, done.stdout + done.stderr

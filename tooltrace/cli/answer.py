@@ -42,7 +42,7 @@ def read(relation: DuckDBPyRelation, known: tuple[Column, ...] = (), groups: int
     return Answer(columns, relation.fetchall(), groups)
 
 
-def plain(value: Any, unit: str = "") -> Any:  # noqa: PLR0911 - a table of types
+def plain(value: Any, unit: str = "") -> Any:
     """``value`` as JSON has it: times in ISO form (UTC), what is no number as None."""
     if value is None or isinstance(value, bool | int):
         return value

@@ -52,7 +52,7 @@ def write_table(answer: Answer) -> None:
     out.print(table)
 
 
-def person(value: Any, unit: str = "") -> str:  # noqa: PLR0911 - a table of types
+def person(value: Any, unit: str = "") -> str:
     """``value`` as a person reads it."""
     if value is None:
         return "-"

@@ -137,7 +137,9 @@ class ToolSpan(Span, ReadableSpan):
         """Whether events or a status were set."""
         return bool(self._event_list or self._user_status)
 
-    def cleanse(self, attributes: Callable[[dict[str, Any]], dict[str, Any]], text: Callable[[str], str | None]) -> None:
+    def cleanse(
+        self, attributes: Callable[[dict[str, Any]], dict[str, Any]], text: Callable[[str], str | None]
+    ) -> None:
         """Take secrets out of what the tool said in events and in the span's status."""
         self._event_list = tuple(
             Event(event.name, attributes(dict(event.attributes or {})), event.timestamp) for event in self._event_list

@@ -18,20 +18,14 @@ from tooltrace.store.schema import STORAGE_VERSION, STORE, literal
 MEMORY_CATALOG: Final = "memory"
 
 _HELD: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
-_HELD_BY_US: Final = re.compile(
-    r"already attached|Unique file handle conflict|different configuration", re.IGNORECASE
-)
-_NEWER: Final = re.compile(
-    r"version number|newer (version|storage)|storage version|different version", re.IGNORECASE
-)
+_HELD_BY_US: Final = re.compile(r"already attached|Unique file handle conflict|different configuration", re.IGNORECASE)
+_NEWER: Final = re.compile(r"version number|newer (version|storage)|storage version|different version", re.IGNORECASE)
 _MACHINE: Final = re.compile(
     r"no space|disk (is )?full|quota|permission|denied|read-only|too many open|input/output|is a directory"
     r"|no such file|does not exist|could not set lock|file too large|out of memory|interrupted",
     re.IGNORECASE,
 )
-_BLOCK: Final = re.compile(
-    r"corrupt database file|computed checksum|could not read enough bytes", re.IGNORECASE
-)
+_BLOCK: Final = re.compile(r"corrupt database file|computed checksum|could not read enough bytes", re.IGNORECASE)
 _DAMAGED: Final = re.compile(
     r"not a valid duckdb|corrupt|checksum|wal|deserializ|serializ|could not read enough|magic bytes|internal error"
     r"|fatal|invalidated|metadata|block",

@@ -99,9 +99,7 @@ def mend(path: str | os.PathLike[str] | StorePaths) -> Mending:
         report = _mend(paths)
     except (StoreError, OSError, duckdb.Error) as error:
         after = examine(paths)
-        return Mending(
-            done=(), fold=None, after=replace(after, problems=_once((*after.problems, str(error))))
-        )
+        return Mending(done=(), fold=None, after=replace(after, problems=_once((*after.problems, str(error)))))
     after = examine(paths)
     return Mending(done=_done(before, report, after), fold=report, after=after)
 
@@ -110,9 +108,7 @@ def _mend(paths: StorePaths) -> FoldReport:
     lock = Lock(paths)
     try:
         if not lock.exclusive(MEND_SECONDS if lock.real else 0):
-            raise StoreLocked(
-                f"the store {paths.database} is being read or folded, or is not writable: not mended"
-            )
+            raise StoreLocked(f"the store {paths.database} is being read or folded, or is not writable: not mended")
         return fold_locked(paths, whole=True)
     finally:
         lock.release()
@@ -163,9 +159,7 @@ def _look_inside(seen: Examination, paths: StorePaths) -> tuple[Examination, dic
 
 
 def _with_problem(seen: Examination, error: StoreError) -> Examination:
-    hint = (
-        "; tooltrace doctor --mend puts it aside and rebuilds it" if isinstance(error, StoreDamaged) else ""
-    )
+    hint = "; tooltrace doctor --mend puts it aside and rebuilds it" if isinstance(error, StoreDamaged) else ""
     held_by = error.pid if isinstance(error, StoreLocked) else None
     return replace(seen, held_by=held_by, problems=(*seen.problems, f"{error}{hint}"))
 
@@ -211,9 +205,7 @@ def _done(before: Examination, report: FoldReport, after: Examination) -> tuple[
 
 
 def _rows(con: DuckDBPyConnection) -> dict[str, int]:
-    return {
-        table.name: _number(con, f"SELECT count(*) FROM {STORE}.{table.name}") for table in RECORDS.values()
-    }
+    return {table.name: _number(con, f"SELECT count(*) FROM {STORE}.{table.name}") for table in RECORDS.values()}
 
 
 def _number(con: DuckDBPyConnection, sql: str) -> int:
@@ -222,9 +214,7 @@ def _number(con: DuckDBPyConnection, sql: str) -> int:
 
 
 def _losses(con: DuckDBPyConnection) -> dict[str, int]:
-    found = con.execute(
-        f'SELECT reason, sum("count") FROM {STORE}.losses GROUP BY reason ORDER BY reason'
-    ).fetchall()
+    found = con.execute(f'SELECT reason, sum("count") FROM {STORE}.losses GROUP BY reason ORDER BY reason').fetchall()
     return {reason: int(count) for reason, count in found}
 
 

@@ -58,9 +58,7 @@ def fold(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = None
     lock = Lock(paths)
     try:
         if not lock.real:
-            raise StoreError(
-                f"the store {paths.database} cannot be folded: its directory is not there or not writable"
-            )
+            raise StoreError(f"the store {paths.database} cannot be folded: its directory is not there or not writable")
         if not lock.exclusive(wait):
             raise StoreLocked(f"the store {paths.database} is being read or folded by others; try again")
         return fold_locked(paths)
@@ -140,9 +138,7 @@ def _take_over(con: DuckDBPyConnection, paths: StorePaths, aside: Path) -> int:
     return rows
 
 
-def _insert_all(
-    con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]
-) -> tuple[FoldReport, dict[str, int]]:
+def _insert_all(con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]) -> tuple[FoldReport, dict[str, int]]:
     offsets = known_offsets(con)
     staging = Staging(con, paths.journal)
     rows = losses = read = 0

@@ -79,9 +79,7 @@ class Journal:
         now = time.monotonic()
         if self._fd >= 0 and now - self._looked > LOOK_SECONDS:
             self._looked = now
-            if (
-                os.fstat(self._fd).st_nlink == 0
-            ):  # somebody removed it: what is written there is seen by nobody
+            if os.fstat(self._fd).st_nlink == 0:  # somebody removed it: what is written there is seen by nobody
                 self._end()
         if self._fd < 0:
             self._open()

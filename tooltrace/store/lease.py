@@ -175,9 +175,7 @@ def _see(con: DuckDBPyConnection, paths: StorePaths) -> None:
         offsets = known_offsets(con) if stored else {}
     staged = _stage(con, paths, offsets, stored=stored)
     for table in RECORDS.values():
-        parts = [f"SELECT * FROM {STORE}.{table.name}"] * stored + [
-            f"SELECT * FROM {SPACE}.{table.name}"
-        ] * staged
+        parts = [f"SELECT * FROM {STORE}.{table.name}"] * stored + [f"SELECT * FROM {SPACE}.{table.name}"] * staged
         con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
     for view in VIEWS:
         con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")

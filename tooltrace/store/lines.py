@@ -91,9 +91,7 @@ def _encoder(record: type[Record]) -> Callable[[Any], bytes]:
             value = "value if value.tzinfo is UTC else value.astimezone(UTC)"
         name = WIRE_NAMES.get(field.name, field.name)
         body.append(f'value = record.{field.name}\n    if value is not None: values["{name}"] = {value}')
-    source = (
-        "def encoder(record):\n    " + "\n    ".join(body) + "\n    return dumps(values, option=OPTION)\n"
-    )
+    source = "def encoder(record):\n    " + "\n    ".join(body) + "\n    return dumps(values, option=OPTION)\n"
     space: dict[str, Any] = {
         "dumps": orjson.dumps, "Fragment": orjson.Fragment, "UTC": UTC, "OPTION": orjson.OPT_UTC_Z,
     }  # fmt: skip
@@ -219,9 +217,7 @@ def _readers(record: type[Record]) -> dict[str, Reader]:
     for field in fields(record):
         required = field.default is MISSING
         default = None if required else field.default
-        readers[field.name] = _reader(
-            str(field.type).removesuffix(" | None"), required=required, default=default
-        )
+        readers[field.name] = _reader(str(field.type).removesuffix(" | None"), required=required, default=default)
     return readers
 
 

@@ -99,9 +99,7 @@ def _try(fd: int, how: int) -> bool:
     except BlockingIOError:
         return False
     except OSError as error:
-        raise StoreError(
-            f"the store cannot be locked: {error}; put it on a file system that has flock"
-        ) from error
+        raise StoreError(f"the store cannot be locked: {error}; put it on a file system that has flock") from error
     return True
 
 

@@ -72,9 +72,7 @@ def salvage(aside: Path, directory: Path) -> Iterator[tuple[Table, Path]]:
             yield from _pieces(aside, table, directory, first, GROUP_ROWS)
 
 
-def _pieces(
-    aside: Path, table: Table, directory: Path, first: int, count: int
-) -> Iterator[tuple[Table, Path]]:
+def _pieces(aside: Path, table: Table, directory: Path, first: int, count: int) -> Iterator[tuple[Table, Path]]:
     file = directory / f".salvage-{table.name}-{first}.tmp"
     names = ", ".join(quoted(name) for name in table.names)
     try:

@@ -55,9 +55,7 @@ class Staging:
 
     def load_rows(self, table: Table, file: Path) -> None:
         """Take the rows of ``table`` that are in the Parquet ``file``."""
-        self._con.execute(
-            f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT * FROM read_parquet({literal(str(file))})"
-        )
+        self._con.execute(f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT * FROM read_parquet({literal(str(file))})")
 
     def drop_known(self, *, against: str | None = STORE) -> None:
         """Remove rows that are here twice, or in the database attached as ``against`` already."""
@@ -115,17 +113,13 @@ class Staging:
     def _drop_known(self, table: Table, against: str | None) -> None:
         here = f"{SPACE}.{table.name}"
         key = "span_id" if table is TOOL_CALLS else ", ".join(quoted(name) for name in table.names)
-        self._con.execute(
-            f"DELETE FROM {here} WHERE rowid NOT IN (SELECT min(rowid) FROM {here} GROUP BY {key})"
-        )
+        self._con.execute(f"DELETE FROM {here} WHERE rowid NOT IN (SELECT min(rowid) FROM {here} GROUP BY {key})")
         if against is None:
             return
         first, last = self._con.execute(
             f"SELECT min({quoted(table.time)}), max({quoted(table.time)}) FROM {here}"
         ).fetchone() or (None, None)
-        same = " AND ".join(
-            f"known.{column} IS NOT DISTINCT FROM here.{column}" for column in key.split(", ")
-        )
+        same = " AND ".join(f"known.{column} IS NOT DISTINCT FROM here.{column}" for column in key.split(", "))
         self._con.execute(  # the range lets DuckDB skip the row groups of other times
             f"DELETE FROM {here} AS here USING {against}.{table.name} AS known "
             f"WHERE known.{quoted(table.time)} BETWEEN ? AND ? AND {same}",
