@@ -3,57 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 from opentelemetry.sdk.version import __version__ as sdk_version
 from rich.console import Console
+from rich.progress import track
 
-import tooltrace as tt
 from benchmarks import calls, store
+
+T = TypeVar("T")
 
 
 def main() -> None:
-    """Run every measurement, one after the other, in this process."""
+    """Run every measurement, each in a process of its own."""
     parser = argparse.ArgumentParser(description="What tracing costs.")
-    parser.add_argument("--quick", action="store_true", help="a rough table in half a minute")
+    parser.add_argument("--quick", action="store_true", help="a rough table in a minute")
     quick = parser.parse_args().quick
-    console = Console(stderr=True)
-    with tempfile.TemporaryDirectory() as name, console.status("importing") as status:
-        folder = Path(name)
-        imports = store.import_ratio(folder, 3 if quick else 9)
-        status.update("calls")
-        cost = calls.measure(folder, 20 if quick else 150, 10_000 if quick else 50_000)
-        status.update("calls to rows")
-        through = store.calls_to_rows(folder, 30_000 if quick else 300_000)
-        status.update("memory")
-        memory = store.memory(folder, 50_000 if quick else 1_000_000)
-        status.update("a store of a million rows")
-        rows = 50_000 if quick else 1_000_000
-        folded = store.filled(folder / "history.duckdb", rows)
-        answers = store.answers(folder / "history.duckdb", 3 if quick else 7)
-        tt.shutdown()
-    sys.stdout.write(table(cost, imports, through, memory, rows, folded, answers))
-
-
-def table(
-    cost: dict[str, Any],
-    imports: tuple[float, float],
-    through: tuple[float, int, int],
-    memory: tuple[float, float],
-    rows: int,
-    folded: float,
-    answers: dict[str, float],
-) -> str:
-    """The figures as Markdown, each beside its aim."""
-    cpu_bare, cpu_full, cpu_rows = cost["cpu"]
-    aims = {"traced, everything on": 0.35, "durability=call": 0.7}
+    rounds, calls_made, rows = (20, 20_000, 50_000) if quick else (150, 100_000, 1_000_000)
     lines = [
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}, OpenTelemetry SDK {sdk_version}, DuckDB {duckdb.__version__}",
@@ -61,33 +37,80 @@ def table(
         "| what | measured | × bare span | aim | |",
         "|---|---:|---:|---:|---|",
     ]
-    for name, (microseconds, ratio) in cost["costs"].items():
-        lines.append(_row(f"one call: {name}", f"{microseconds:.1f} µs", ratio, aims.get(name)))
-    lines += [
-        _row("CPU of all threads until the row, everything on", f"{cpu_full:.1f} µs", cpu_full / cpu_bare, 1.0),
-        _row("CPU of all threads until the row, journal only", f"{cpu_rows:.1f} µs", cpu_rows / cpu_bare, None),
-        _row("held by a call until it is written", f"{cost['held'][1]:.0f} B", cost["held"][1] / cost["held"][0], None),
-        _plain("one item of a generator", f"{cost['item']:.2f} µs", "< 1 µs", cost["item"] < 1),
-        _plain("calls to rows, one process", f"{through[0]:,.0f} /s", "30,000 /s", through[0] >= 30_000),
-        _plain("… rows stored, records lost", f"{through[1]:,}, {through[2]:,}", "none lost", through[2] == 0),
+    sections = (
+        lambda: _calls(rounds),
+        lambda: _process(calls_made),
+        lambda: _through(30_000 if quick else 300_000, 50_000 if quick else 1_000_000),
+        lambda: _import(3 if quick else 9),
+        lambda: _answers(rows, 3 if quick else 7),
+    )
+    for section in track(sections, "measuring", console=Console(stderr=True)):
+        lines += section()
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def apart(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """``function(folder, …)`` in a process of its own, with a folder of its own."""
+    spawn = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        return pool.submit(function, Path(folder), *arguments, **named).result()
+
+
+def _calls(rounds: int) -> list[str]:
+    full = apart(calls.everything, rounds)
+    costs: dict[str, calls.Cost] = full["costs"]
+    costs |= apart(calls.configured, rounds, "journal alone, no provider", {})
+    costs |= apart(calls.configured, rounds, "durability=call", {"durability": "call"})
+    costs |= apart(calls.configured, rounds, "durability=fsync", {"durability": "fsync"})
+    aims = {"traced, everything on": 0.35, "durability=call": 0.7}
+    lines = [_row(f"one call: {name}", f"{us:.1f} µs", ratio, aims.get(name)) for name, (us, ratio) in costs.items()]
+    bare, held = full["held"]
+    item = apart(calls.items, max(5, rounds // 10))
+    return [
+        *lines,
+        _row("memory that a call holds until it is written", f"{held / 1024:.1f} KiB", held / bare, None),
+        _plain("one item of a generator", f"{item:.2f} µs", "< 1 µs", met=item < 1),
+    ]
+
+
+def _process(calls_made: int) -> list[str]:
+    lines = []
+    for name, full in (("journal alone", False), ("everything on", True)):
+        bare, traced = apart(calls.process_costs, calls_made, everything_on=full)
+        lines.append(_row(f"CPU of all threads until the row: {name}", f"{traced:.1f} µs", traced / bare, 1.0))
+    return lines
+
+
+def _through(flat_out: int, many: int) -> list[str]:
+    rate, rows, lost = apart(store.calls_to_rows, flat_out)
+    sooner, later = apart(store.memory, many)
+    return [
+        _plain("calls to rows, one process, flat out", f"{rate:,.0f} /s", "30,000 /s", met=rate >= 30_000),
+        _plain("… rows stored, records lost", f"{rows:,}, {lost:,}", "none lost", met=lost == 0 and rows == flat_out),
         _plain(
-            "peak memory after a tenth, after all",
-            f"{memory[0]:.0f}, {memory[1]:.0f} MiB",
+            f"peak memory after {many // 10:,} and {many:,} calls",
+            f"{sooner:.0f}, {later:.0f} MiB",
             "flat",
-            memory[1] < memory[0] * 1.1,
+            met=later < sooner * 1.1,
         ),
-        _plain(
-            "import, × what it stands on",
-            f"{imports[1]:.0f} ms, {imports[1] / imports[0]:.2f} ×",
-            "1.3 ×",
-            imports[1] <= 1.3 * imports[0],
+    ]
+
+
+def _import(rounds: int) -> list[str]:
+    base, own = apart(store.import_ratio, rounds)
+    ratio = own / base
+    return [_plain("import, × what it stands on", f"{own:.0f} ms, {ratio:.2f} ×", "1.3 ×", met=ratio <= 1.3)]
+
+
+def _answers(rows: int, rounds: int) -> list[str]:
+    folded, answers = apart(store.history, rows, rounds)
+    return [
+        _plain(f"folding {rows:,} rows", f"{folded:,.0f} rows/s", "", met=None),
+        *(
+            _plain(f"open and answer `{name}`, {rows:,} rows", f"{ms:.0f} ms", "", met=None)
+            for name, ms in answers.items()
         ),
-        _plain(f"folding, at {rows:,} rows", f"{folded:,.0f} rows/s", "", None),
     ]
-    lines += [
-        _plain(f"open and answer `{name}`, {rows:,} rows", f"{ms:.0f} ms", "", None) for name, ms in answers.items()
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _row(what: str, measured: str, ratio: float, aim: float | None) -> str:
@@ -95,7 +118,7 @@ def _row(what: str, measured: str, ratio: float, aim: float | None) -> str:
     return f"| {what} | {measured} | {ratio:.2f} | {'' if aim is None else f'{aim:g}'} | {verdict} |"
 
 
-def _plain(what: str, measured: str, aim: str, met: bool | None) -> str:
+def _plain(what: str, measured: str, aim: str, *, met: bool | None) -> str:
     verdict = "" if met is None else "met" if met else "**not yet**"
     return f"| {what} | {measured} | | {aim} | {verdict} |"
 

@@ -7,12 +7,14 @@ import statistics
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter_ns, process_time_ns
+from time import perf_counter_ns, process_time_ns, sleep
 from typing import Any, NamedTuple
 
 import tooltrace as tt
 from benchmarks import rivals
 
+SETTLE_SECONDS = 0.002
+"""For the background threads to go back to sleep."""
 BURST = 200
 """Calls in a row before the queue is emptied, outside the clock: tools are not called back to back for ever."""
 
@@ -47,6 +49,7 @@ def sync_burst(call: Callable[..., Any], empty: Callable[..., Any]) -> Callable[
 
     def _timed(function: Callable[..., Any]) -> int:
         empty()
+        sleep(SETTLE_SECONDS)
         before = perf_counter_ns()
         for _ in range(BURST):
             function(rivals.QUERY, limit=5)
@@ -64,6 +67,7 @@ def async_burst(call: Callable[..., Any], empty: Callable[..., Any]) -> Callable
 
     def run() -> float:
         empty()
+        sleep(SETTLE_SECONDS)
         return (asyncio.run(timed(call)) - asyncio.run(timed(rivals.search_async))) / BURST / 1e3
 
     return run
@@ -114,44 +118,49 @@ def nested(call: Callable[..., Any]) -> Callable[..., Any]:
     return outer
 
 
-def measure(folder: Path, rounds: int, calls: int) -> dict[str, Any]:
-    """Every figure of this module."""
+def everything(folder: Path, rounds: int) -> dict[str, Any]:
+    """Calling thread with span, batch processor, metric, log line and journal; and what a call holds."""
     spans = rivals.everything_on(folder / "calls.duckdb")
-    bare = rivals.bare_span(spans)
-    flush_bare = spans.force_flush
-    traced = tt.trace_tool(rivals.search)
+    bare, traced = rivals.bare_span(spans), tt.trace_tool(rivals.search)
 
-    def flush_both() -> None:
+    def flush() -> None:
         tt.flush()
         spans.force_flush()
 
-    runs = {
-        "traced, everything on": sync_burst(traced, flush_both),
-        "nested pair": sync_burst(nested(traced), flush_both),
-    }
-    costs = compare(rounds, sync_burst(bare, flush_bare), runs)
-    waiting = {"coroutine": async_burst(tt.trace_tool(rivals.search_async), flush_both)}
-    costs |= {
-        "coroutine": compare(rounds, async_burst(rivals.bare_span_async(spans), flush_bare), waiting)["coroutine"]
-    }
-    held = (allocation(bare, flush_bare), allocation(traced, flush_both))
-    item = item_cost(max(3, rounds // 10))
+    runs = {"traced, everything on": sync_burst(traced, flush), "nested pair": sync_burst(nested(traced), flush)}
+    costs = compare(rounds, sync_burst(bare, spans.force_flush), runs)
+    bare_async, traced_async = rivals.bare_span_async(spans), tt.trace_tool(rivals.search_async)
+    waiting = {"coroutine": async_burst(traced_async, flush)}
+    costs["coroutine"] = compare(rounds, async_burst(bare_async, spans.force_flush), waiting)["coroutine"]
+    return {"costs": costs, "held": (allocation(bare, spans.force_flush), allocation(traced, flush))}
+
+
+def configured(folder: Path, rounds: int, name: str, settings: dict[str, Any]) -> dict[str, Cost]:
+    """Calling thread with the journal alone, under ``settings``."""
+    spans = rivals.provider()
+    tt.configure(store=folder / "calls.duckdb", **settings)
+    run = {name: sync_burst(tt.trace_tool(rivals.search), tt.flush)}
+    costs = compare(rounds, sync_burst(rivals.bare_span(spans), spans.force_flush), run)
+    return {name: costs[name]}
+
+
+def items(folder: Path, rounds: int) -> float:
+    """Microseconds that one item of a traced generator adds."""
+    tt.configure(store=folder / "items.duckdb")
+    return item_cost(rounds)
+
+
+def process_costs(folder: Path, calls: int, *, everything_on: bool) -> tuple[float, float]:
+    """CPU of all threads: of the bare span, and of the traced call until it is a row."""
+    spans = rivals.everything_on(folder / "cpu.duckdb") if everything_on else rivals.provider()
+    if not everything_on:
+        tt.configure(store=folder / "cpu.duckdb")
+    bare, traced = rivals.bare_span(spans), tt.trace_tool(rivals.search)
 
     def to_rows() -> None:
-        tt.flush()
         with tt.connect():
             pass
 
-    to_rows()  # DuckDB is loaded here, not under the clock
-    cpu_bare = statistics.median(whole_process(bare, flush_bare, calls) for _ in range(3))
-    cpu_full = statistics.median(whole_process(traced, to_rows, calls) for _ in range(3))
-    for durability in ("call", "fsync"):
-        tt.configure(store=folder / f"{durability}.duckdb", tracer_provider=spans, durability=durability)
-        run = {f"durability={durability}": sync_burst(traced, flush_both)}
-        costs |= {k: v for k, v in compare(rounds, sync_burst(bare, flush_bare), run).items() if k != "bare SDK span"}
-    tt.configure(store=folder / "plain.duckdb")
-    run = {"no provider, no log, no metric": sync_burst(traced, tt.flush)}
-    costs |= {k: v for k, v in compare(rounds, sync_burst(bare, flush_bare), run).items() if k != "bare SDK span"}
-    tt.configure(store=folder / "rows.duckdb")
-    cpu_rows = statistics.median(whole_process(traced, to_rows, calls) for _ in range(3))
-    return {"costs": costs, "held": held, "item": item, "cpu": (cpu_bare, cpu_full, cpu_rows)}
+    whole_process(traced, to_rows, 100)  # DuckDB is loaded here, not under the clock
+    pairs = [(whole_process(bare, spans.force_flush, calls), whole_process(traced, to_rows, calls)) for _ in range(3)]
+    return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +60,10 @@ async def search_async(query: str, limit: int = 10) -> dict[str, Any]:
     return ROWS
 
 
-def stream(count: int):
-    """Give numbers."""
-    for number in range(count):
-        yield number
+def stream(count: int) -> Iterator[str]:
+    """Give words, as a model's tool streams them."""
+    for _ in range(count):
+        yield "a word "
 
 
 def bare_span(spans: TracerProvider) -> Callable[..., Any]:

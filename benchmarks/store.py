@@ -88,6 +88,11 @@ def _call(random: Random, start: datetime, number: int) -> ToolCall:
     )
 
 
+def history(folder: Path, rows: int, rounds: int) -> tuple[float, dict[str, float]]:
+    """Rows a second folded into a fresh store, and then the milliseconds of each query."""
+    return filled(folder / "history.duckdb", rows), answers(folder / "history.duckdb", rounds)
+
+
 def answers(store: Path, rounds: int) -> dict[str, float]:
     """Milliseconds to open the store and answer, each."""
     times: dict[str, float] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -15,7 +15,6 @@ from tooltrace.otel import attributes as names
 from tooltrace.record import ToolCall
 from tooltrace.sieve import Sieve
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CALLS_OWN = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
 """Attributes that a tool may set on its span to say what the record has a field for."""
 
@@ -37,7 +36,7 @@ def to_call(attempt: Attempt) -> ToolCall:
         "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
         "conversation_id": around.conversation_id,
         "agent": around.agent,
-        "started_at": _EPOCH + timedelta(microseconds=attempt.started_ns // 1000),
+        "started_at": datetime.fromtimestamp(attempt.started_ns // 1000 / 1e6, UTC),
         "duration_ms": _ms(attempt.duration_ns),
         "ending": attempt.ending,
         "pid": os.getpid(),
@@ -68,14 +67,14 @@ def _sieve(attempt: Attempt, *texts: str | None) -> Sieve:
     """A sieve that knows whether there is anything to redact in ``texts``, the arguments and the attributes."""
     settings, spec = attempt.settings, attempt.spec
     redactions = (settings.redaction,) if spec.redact is None else (settings.redaction, spec.redact)
-    known = [text for text in texts if text]
+    held = "\n".join(filter(None, texts))
     if type(attempt.arguments) is bytes:
-        known.append(attempt.arguments.decode())
+        held += attempt.arguments.decode()
     if type(attempt.said) is bytes:
-        known.append(attempt.said.decode())
+        held += attempt.said.decode()
     if attempt.sources:
-        known.extend(map(str, attempt.sources))
-    clean = not known or (settings.redaction.clean(*known) and (spec.redact is None or spec.redact.clean(*known)))
+        held += "".join(map(str, attempt.sources))
+    clean = settings.redaction.clean(held) and (spec.redact is None or spec.redact.clean(held))
     return Sieve(redactions, settings.field_limit, clean)
 
 
@@ -92,7 +91,8 @@ def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
         fields |= {"rule": EXCEPTION, "rule_grade": "certain"}
     if attempt.value is not UNSET:
         fields["result"] = sieve.json("result", _whole(attempt, sieve.text("result", attempt.text)))
-    _stream(attempt, sieve, fields)
+    if attempt.items is not None:
+        _stream(attempt, sieve, fields)
     _arguments(attempt, sieve, fields)
     return fields, sieve
 
@@ -107,7 +107,8 @@ def _from_plain(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     if value is not UNSET and value is not None and attempt.full:
         fields["result"] = sieve.json("result", _whole(attempt, fields["text"]))
     _claims(attempt, sieve, fields)
-    _stream(attempt, sieve, fields)
+    if attempt.items is not None:
+        _stream(attempt, sieve, fields)
     _arguments(attempt, sieve, fields)
     return fields, sieve
 
@@ -156,6 +157,8 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
 
 def _claims(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
     """Confidence and sources: the response's own, else what the decorator was told to read."""
+    if attempt.confidence is None and attempt.response is None and attempt.sources is None and not attempt.flags:
+        return
     flags = list(attempt.flags)
     claimed = attempt.confidence if fields.get("confidence") is None else fields["confidence"]
     if claimed is not None:
@@ -172,8 +175,6 @@ def _claims(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
 
 def _stream(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
     """How many items a stream gave, and its true size where not all were kept."""
-    if attempt.items is None:
-        return
     fields["stats"] = orjson.dumps({"items": attempt.items}).decode()
     if attempt.stream_size > sieve.limit:
         sieve.sizes["result"] = attempt.stream_size

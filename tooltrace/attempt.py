@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tooltrace.settings import Settings
 
 UNSET: Any = object()
-_PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple, bytes})
+PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple, bytes})
 """What is no response for certain; pydantic makes ``isinstance`` dear."""
 
 
@@ -83,7 +83,7 @@ class Attempt(ToolSpan):
 
     def take(self, result: Any) -> None:
         """Hold a tool's result as it is now."""
-        if type(result) not in _PLAIN and is_response(result):
+        if type(result) not in PLAIN and is_response(result):
             self.response = SimpleNamespace(**{**vars(result), "data": None})
             if self.full:
                 parts = (result.data, result.stats, result.context, result.signals)
@@ -99,13 +99,13 @@ class Attempt(ToolSpan):
         if spec.confidence is not None:
             try:
                 self.confidence = spec.confidence(result) if callable(spec.confidence) else spec.confidence
-            except Exception:  # noqa: BLE001 - the user's code: the record says so, and is kept
+            except Exception:
                 self.flags = (*self.flags, "confidence_failed")
         if spec.sources is not None:
             try:
                 found: Iterable[Any] = spec.sources(result) if callable(spec.sources) else spec.sources
                 self.sources = tuple(Source.model_validate(source) for source in found)
-            except Exception:  # noqa: BLE001
+            except Exception:
                 self.flags = (*self.flags, "sources_failed")
 
 

@@ -20,7 +20,7 @@ from tooltrace.otel.pipeline import Pipeline, pipeline_for
 from tooltrace.otel.span import start_attributes
 from tooltrace.record import Record
 from tooltrace.settings import Settings
-from tooltrace.sinks import log
+from tooltrace.sinks import log, metric
 from tooltrace.spec import ToolSpec
 from tooltrace.surroundings import AttemptCounter, CallContext
 from tooltrace.worker import Worker
@@ -71,7 +71,7 @@ class Recorder:
             if arguments is not None and attempt.full:
                 attempt.arguments = snapshot(arguments)
             attempt.started = perf_counter_ns()
-        except Exception:  # noqa: BLE001 - the tool never notices
+        except Exception:
             fault("begin")
             return None
         return attempt
@@ -83,7 +83,7 @@ class Recorder:
             attempt.duration_ns = _duration(elapsed, duration_ns)
             attempt.take(result)
             self._end(attempt)
-        except Exception:  # noqa: BLE001 - the tool never notices
+        except Exception:
             fault("record")
 
     def raised(self, attempt: Attempt, error: BaseException, *, duration_ns: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Recorder:
             attempt.ending = ending_of(error)
             attempt.error = exceptions.read(error, attempt.spec.retryable)
             self._end(attempt)
-        except Exception:  # noqa: BLE001 - the tool never notices
+        except Exception:
             fault("record")
 
     def streamed(self, attempt: Attempt) -> None:
@@ -122,7 +122,7 @@ class Recorder:
         attributes = _start(attempt.spec, attempt.around)
         try:
             self.pipeline().start(attempt, attributes, otel)
-        except Exception:  # noqa: BLE001 - a sampler or processor of the user's; the record is kept all the same
+        except Exception:
             fault("export", lost=0)
             pipeline_for(None).start(attempt, attributes, otel)
 
@@ -142,10 +142,12 @@ class Recorder:
             attempt.surroundings = contextvars.copy_context()
         try:
             attempt.end()
-        except Exception:  # noqa: BLE001 - a processor of the user's; the record is kept all the same
+        except Exception:
             fault("export", lost=0)
         if self._at_once:
             self.worker.write_now(attempt)
+            if attempt.written and not (log.wanted() or metric.wanted()):
+                return
         self.worker.put(attempt)
 
 

@@ -114,11 +114,11 @@ class Redaction:
         object.__setattr__(self, "_keys", frozenset(_normal(key) for key in self.keys))
         object.__setattr__(self, "_patterns", (*_PATTERNS, *emails, *own))
 
-    def clean(self, *texts: str) -> bool:
-        """True where it is certain that nothing in ``texts`` needs redaction."""
+    def clean(self, text: str) -> bool:
+        """True where it is certain that nothing in ``text`` needs redaction."""
         if self.hook is not None or self._keys or len(self._patterns) > len(_PATTERNS):
             return False
-        return not _may_hold_secret("\n".join(texts))
+        return not _may_hold_secret(text)
 
     def text(self, text: str) -> str:
         """``text`` without secrets. Where it is JSON, by key as well."""

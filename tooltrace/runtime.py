@@ -94,7 +94,7 @@ def _first() -> Recorder:
             return _recorder
     try:
         settings = Settings()
-    except Exception:  # noqa: BLE001 - the working directory is gone: no place for a store, and no reason to fail a tool
+    except Exception:
         fault("place the store of", lost=0)
         settings = Settings(store=None)
     _replace(Recorder(settings), only_first=True)

@@ -54,7 +54,7 @@ class Settings:
     """None: the application's global provider, whenever it is set."""
     field_limit: int = FIELD_LIMIT
     """Bytes of JSON, or characters of text, that are kept of one field."""
-    queue_size: int = 20_000
+    queue_size: int = 10_000
     """Calls that may wait to be written."""
     overflow: Overflow = "block"
     block_seconds: float = 1.0

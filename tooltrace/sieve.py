@@ -71,7 +71,7 @@ class Sieve:
                 safe = redaction.value(safe)
                 if redaction.hook is not None:
                     safe = orjson.loads(orjson.dumps(redaction.hook(field, safe)))
-        except Exception:  # noqa: BLE001 - what cannot be redacted is not written
+        except Exception:
             safe = None
         self.redacted = self.redacted or safe != value
         return safe, safe is None and value is not None

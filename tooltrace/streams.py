@@ -15,10 +15,10 @@ from typing import Any
 import orjson
 from opentelemetry.context.context import Context
 
-from tooltrace.attempt import Attempt
+from tooltrace.attempt import PLAIN, Attempt
 from tooltrace.capture import scrub, snapshot
-from tooltrace.guard import guarded
-from tooltrace.otel.internals import attach, current_context, detach
+from tooltrace.guard import fault, guarded
+from tooltrace.otel.internals import attach, current_context, detach, restore
 from tooltrace.recorder import UNKNOWN, Recorder, enter, span_context
 from tooltrace.response import is_response
 
@@ -33,6 +33,7 @@ class Tape:
         "first_ns",
         "held_ns",
         "last",
+        "limit",
         "open",
         "parts",
         "recorder",
@@ -48,6 +49,7 @@ class Tape:
         self.count = 0
         self.open = attempt.full
         """False once enough was kept."""
+        self.limit = attempt.settings.field_limit
         self.last: Any = None
         self.first_ns: int | None = None
         self.tool_ns = 0
@@ -61,21 +63,30 @@ class Tape:
 
     def item(self, item: Any) -> None:
         """The tool gave ``item``."""
-        self.count += 1
-        self.last = item if is_response(item) else None  # any other item is its consumer's alone
-        if self.first_ns is None:
+        if not self.count:
             self.first_ns = self.tool_ns
-        if type(item) is str:
+        self.count += 1
+        kind = type(item)
+        if kind is str:
+            self.last = None
             self.size += len(item)
             if self.open:
                 self.parts.append(item)
-        elif self.open:
-            with guarded("record"):
-                part = snapshot(item)
-                self.parts.append(part)
-                self.size += len(part) if type(part) is bytes else 8
-        if self.open and self.size > self.attempt.settings.field_limit:
-            self.open = False
+                self.open = self.size <= self.limit
+            return
+        self.last = item if kind not in PLAIN and is_response(item) else None  # any other is its consumer's alone
+        if self.open:
+            self._keep(item)
+
+    def _keep(self, item: Any) -> None:
+        try:
+            part = snapshot(item)
+        except Exception:
+            fault("record", lost=0)
+            return
+        self.parts.append(part)
+        self.size += len(part) if type(part) is bytes else 8
+        self.open = self.size <= self.limit
 
     def returned(self, value: Any) -> None:
         """The tool's code came to its end, with ``value``."""
@@ -203,9 +214,9 @@ def generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable[..., 
         value: Any = None
         items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
         thrown: BaseException | None = None
+        before = clock()
         try:
             while True:
-                before = clock()
                 token = attach(body)
                 try:
                     items.append(send(value) if thrown is None else inner.throw(thrown))
@@ -213,7 +224,7 @@ def generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable[..., 
                     # a frame that holds its own exception is garbage that only the collector frees
                     thrown = value = None
                     body = current_context()
-                    detach(token)
+                    restore(token)
                     after = clock()
                     tape.tool_ns += after - before
                 tape.item(items[0])
@@ -222,7 +233,8 @@ def generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable[..., 
                 except BaseException as error:
                     thrown = _unmarked(error)
                     tape.closing = type(error) is GeneratorExit
-                tape.held_ns += clock() - after
+                before = clock()
+                tape.held_ns += before - after
         except StopIteration as stop:
             tape.returned(stop.value)
             return stop.value
@@ -244,9 +256,9 @@ def async_generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable
         items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
         thrown: BaseException | None = None
         started = False
+        before = clock()
         try:
             while True:
-                before = clock()
                 token = attach(body)
                 try:
                     if thrown is not None:
@@ -268,7 +280,8 @@ def async_generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable
                 except BaseException as error:
                     thrown = _unmarked(error)
                     tape.closing = type(error) is GeneratorExit
-                tape.held_ns += clock() - after
+                before = clock()
+                tape.held_ns += before - after
         except StopAsyncIteration:
             tape.returned(None)
         except BaseException as error:

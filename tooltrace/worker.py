@@ -71,7 +71,7 @@ class Worker:
             call = attempt.record()
             self._writer.write_now(call)
             attempt.written = True
-        except Exception:  # noqa: BLE001 - the thread will try again, and count what fails for good
+        except Exception:
             pass
 
     def flush(self, timeout: float | None) -> bool:
@@ -180,7 +180,7 @@ class Worker:
                     self._writer.add(item)
                 elif not item.written:
                     self._writer.add(item.record())
-            except Exception:  # noqa: BLE001 - one record's fault is not the others'
+            except Exception:
                 fault("record")
                 continue
             if isinstance(item, Attempt):
@@ -194,7 +194,7 @@ def _logger() -> Any:
         return None
     try:
         return log.logger()
-    except Exception:  # noqa: BLE001 - the application's own wrapper class
+    except Exception:
         fault("log", lost=0)
         return None
 
@@ -205,5 +205,5 @@ def _tell_sinks(attempt: Attempt, logger: Any) -> None:
         metric.emit(call)
         if logger is not None:
             log.emit(call, attempt.surroundings, logger)
-    except Exception:  # noqa: BLE001 - the application's own processors; the record itself is kept
+    except Exception:
         fault("log", lost=0)

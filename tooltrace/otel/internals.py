@@ -9,6 +9,7 @@ from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
 import opentelemetry.context as context_api
+import opentelemetry.metrics._internal as metrics_api
 import opentelemetry.trace as trace_api
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context.context import Context
@@ -19,7 +20,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY as SPAN_KEY
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
 
-__all__ = ["SPAN_KEY", "BoundedAttributes", "attach", "current_context", "detach", "global_provider"]
+__all__ = ["SPAN_KEY", "BoundedAttributes", "attach", "current_context", "detach", "global_provider", "restore"]
 
 _runtime = context_api._RUNTIME_CONTEXT  # noqa: SLF001
 
@@ -27,6 +28,7 @@ if isinstance(_runtime, ContextVarsRuntimeContext):
     _var: ContextVar[Context] = _runtime._current_context  # noqa: SLF001
     current_context = _var.get
     attach = _var.set
+    restore = _var.reset
 
     def detach(token: Token[Context]) -> None:
         """Restore what was current before ``attach``; in another context (a generator closed by the
@@ -39,11 +41,17 @@ else:  # a runtime context of the user's own (OTEL_PYTHON_CONTEXT)
     current_context = context_api.get_current  # type: ignore[assignment]  # the same, less fast
     attach = context_api.attach
     detach = context_api.detach
+    restore = context_api.detach
 
 
 def global_provider() -> trace_api.TracerProvider | None:
     """The provider that the application has set, or None so far."""
     return trace_api._TRACER_PROVIDER  # noqa: SLF001
+
+
+def has_meter_provider() -> bool:
+    """Whether the application has set a MeterProvider."""
+    return metrics_api._METER_PROVIDER is not None  # noqa: SLF001
 
 
 def constant_decisions(sampler: Sampler) -> tuple[Decision | None, Decision | None]:

@@ -8,6 +8,7 @@ from opentelemetry import metrics
 from opentelemetry.metrics import Histogram
 
 from tooltrace.otel import attributes as names
+from tooltrace.otel import internals
 from tooltrace.otel.codec import error_type
 from tooltrace.record import ToolCall
 from tooltrace.version import __version__
@@ -22,6 +23,11 @@ def _histogram() -> Histogram:
         description="Duration of a tool's execution.",
         explicit_bucket_boundaries_advisory=list(names.DURATION_BUCKETS),
     )
+
+
+def wanted() -> bool:
+    """Whether the application has set a MeterProvider."""
+    return internals.has_meter_provider()
 
 
 def emit(call: ToolCall) -> None:
