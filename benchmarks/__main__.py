@@ -30,9 +30,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a rough table in a minute")
     quick = parser.parse_args().quick
     rounds, calls_made, rows = (20, 20_000, 50_000) if quick else (150, 100_000, 1_000_000)
-    lines = [
+    machine = (
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}, OpenTelemetry SDK {sdk_version}, DuckDB {duckdb.__version__}",
+        f"Python {platform.python_version()}, OpenTelemetry SDK {sdk_version}, DuckDB {duckdb.__version__}"
+    )
+    lines = [
+        machine,
         "",
         "| what | measured | × bare span | aim | |",
         "|---|---:|---:|---:|---|",

@@ -8,7 +8,7 @@ never runs, so one that raises or hangs is never met.
 from __future__ import annotations
 
 import base64
-import datetime
+import datetime as dt
 import decimal
 import enum
 import fractions
@@ -157,7 +157,7 @@ def _scalar(value: Any) -> Any:
         return real if math.isfinite(real) else _UNSAYABLE[str(real)]
     if issubclass(kind, bytes | bytearray | memoryview):
         return _bytes(memoryview(value).tobytes())
-    if issubclass(kind, datetime.datetime | datetime.date | datetime.time):
+    if issubclass(kind, dt.datetime | dt.date | dt.time):
         return value.isoformat()
     if kind in _SPELLED or issubclass(kind, pathlib.PurePath):
         return scrub(str(value))
@@ -166,7 +166,7 @@ def _scalar(value: Any) -> Any:
     return _NOT_SCALAR
 
 
-_SPELLED = frozenset({datetime.timedelta, decimal.Decimal, uuid.UUID, complex, fractions.Fraction})
+_SPELLED = frozenset({dt.timedelta, decimal.Decimal, uuid.UUID, complex, fractions.Fraction})
 
 
 def _bytes(value: bytes) -> str:

@@ -34,7 +34,7 @@ _NAMED = (
     r"|(?<!page_)(?<!page-)(?<!page)(?<!continuation_)(?<!continuation)token)"
 )
 _IS = r"\\*+[\"']?+\s{0,8}+[:=]\s{0,8}+"
-_TOKEN = r"[A-Za-z0-9._~+/\-]"
+_BEARER = r"[A-Za-z0-9._~+/\-]"
 
 
 def _basic(match: re.Match[str]) -> str:
@@ -51,7 +51,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
     (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
     (re.compile(rf"((?i:authorization|cookie))({_IS}\\*+[\"']?+)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
     (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
-    (re.compile(rf"\b((?i:bearer))\s+(?={_TOKEN}{{0,400}}[0-9]|{_TOKEN}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
+    (re.compile(rf"\b((?i:bearer))\s+(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
     (re.compile(r"\b((?i:basic))\s+([A-Za-z0-9+/_\-]{4,})=*"), _basic),
     (re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{16,}"), MASK),
     (re.compile(r"(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\.)"

@@ -67,12 +67,9 @@ class Worker:
 
     def write_now(self, attempt: Attempt) -> None:
         """Put ``attempt`` into the journal before returning; where that fails, the thread tries again."""
-        try:
-            call = attempt.record()
-            self._writer.write_now(call)
+        with suppress(Exception):
+            self._writer.write_now(attempt.record())
             attempt.written = True
-        except Exception:
-            pass
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until all that was queued before is written. False where ``timeout`` seconds did not do."""

@@ -42,9 +42,8 @@ def span_attributes(call: ToolCall) -> dict[str, Any]:
     """The attributes of the call's span. What the tool set itself comes under the names it gave."""
     out: dict[str, Any] = orjson.loads(call.attributes) if call.attributes else {}
     out[names.OPERATION_NAME] = names.EXECUTE_TOOL
-    for key, value in zip(_KEYS, _VALUES(call), strict=True):
-        if value is not None:
-            out[key] = value
+    pairs = zip(_KEYS, _VALUES(call), strict=True)
+    out.update((key, value) for key, value in pairs if value is not None)
     if call.call_id != call.span_id:
         out[names.TOOL_CALL_ID] = call.call_id
     if call.status == "error":

@@ -33,10 +33,10 @@ if isinstance(_runtime, ContextVarsRuntimeContext):
     def detach(token: Token[Context]) -> None:
         """Restore what was current before ``attach``; in another context (a generator closed by the
         garbage collector) there is nothing to restore."""
-        try:
+        try:  # contextlib.suppress costs a third of a microsecond
             _var.reset(token)
         except ValueError:
-            pass
+            return
 else:  # a runtime context of the user's own (OTEL_PYTHON_CONTEXT)
     current_context = context_api.get_current  # type: ignore[assignment]  # the same, less fast
     attach = context_api.attach
