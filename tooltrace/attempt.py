@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextvars import Context as ContextVars
-from time import perf_counter_ns, time_ns
+from time import time_ns
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ class Attempt(ToolSpan):
 
     call_id: str | None = None
     number: int = 1
+    started: int = 0
+    """The monotonic clock when the tool began, in nanoseconds."""
     arguments: Snapshot = None
     ending: str = "returned"
     value: Any = UNSET
@@ -73,7 +75,6 @@ class Attempt(ToolSpan):
         self.full = (spec.capture or settings.capture) == "full"
         """Whether arguments and results are recorded."""
         self.started_ns = time_ns()
-        self.started = perf_counter_ns()
 
     def record(self) -> ToolCall:
         """The record, once the attempt has ended; made on first asking, by whichever thread asks."""
@@ -91,7 +92,8 @@ class Attempt(ToolSpan):
         else:
             self.value = snapshot(result) if self.full else None
             self.nothing = result is None
-        self.claim(result)
+        if self.spec.confidence is not None or self.spec.sources is not None:
+            self.claim(result)
 
     def claim(self, result: Any) -> None:
         """Confidence and sources, as the decorator was told to read them from ``result``."""

@@ -11,6 +11,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import orjson
@@ -46,26 +47,35 @@ def _basic(match: re.Match[str]) -> str:
     return f"{match[1]} {MASK}" if b":" in credentials else match[0]
 
 
-_PATTERNS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL), MASK),
-    (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
-    (re.compile(rf"((?i:authorization|cookie))({_IS}\\*+[\"']?+)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
-    (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
-    (re.compile(rf"\b((?i:bearer))\s+(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
-    (re.compile(r"\b((?i:basic))\s+([A-Za-z0-9+/_\-]{4,})=*"), _basic),
-    (re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{16,}"), MASK),
-    (re.compile(r"(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\.)"
-                r"[A-Za-z0-9_\-.]{10,}"), MASK),
-    (re.compile(r"(?<![A-Za-z0-9])(?:hf_|npm_)[A-Za-z0-9]{16,}"), MASK),
-    (re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_\-]{30,}"), MASK),
-    (re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"), MASK),
-    (re.compile(rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*\}}?"), rf'\1"{MASK}"'),
-    (re.compile(rf"({_NAMED})({_IS})\"(?!\[redacted\])(?:[^\"\\]|\\.)+\"?", re.DOTALL), rf'\1\2"{MASK}"'),
-    (re.compile(rf"({_NAMED})({_IS})'(?!\[redacted\])(?:[^'\\]|\\.)+'?", re.DOTALL), rf"\1\2'{MASK}'"),
-    (re.compile(rf"({_NAMED})({_IS}\\+[\"'])(?!\[redacted\])[^\"'\\]+"), rf"\1\2{MASK}"),
-    (re.compile(rf"({_NAMED})({_IS})(?!\[redacted\])(?:[^\s\"'\\&,;}}\]]|\\(?![nrtu\"'\\])){{3,}}"), rf"\1\2{MASK}"),
-)  # fmt: skip
-_EMAIL = re.compile(r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){0,8}\.[A-Za-z]{2,24}\b")
+Pattern = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+"""What to look for, and what to put in its place."""
+
+
+@cache
+def known_patterns() -> tuple[Pattern, ...]:
+    """The looks of secrets; compiled when the first text may hold one, which `import` need not wait for."""
+    return (
+        (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL), MASK),
+        (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
+        (re.compile(rf"((?i:authorization|cookie))({_IS}\\*+[\"']?+)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
+        (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
+        (re.compile(rf"\b((?i:bearer))\s+(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
+        (re.compile(r"\b((?i:basic))\s+([A-Za-z0-9+/_\-]{4,})=*"), _basic),
+        (re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{16,}"), MASK),
+        (re.compile(r"(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\.)"
+                    r"[A-Za-z0-9_\-.]{10,}"), MASK),
+        (re.compile(r"(?<![A-Za-z0-9])(?:hf_|npm_)[A-Za-z0-9]{16,}"), MASK),
+        (re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_\-]{30,}"), MASK),
+        (re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"), MASK),
+        (re.compile(rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*\}}?"), rf'\1"{MASK}"'),
+        (re.compile(rf"({_NAMED})({_IS})\"(?!\[redacted\])(?:[^\"\\]|\\.)+\"?", re.DOTALL), rf'\1\2"{MASK}"'),
+        (re.compile(rf"({_NAMED})({_IS})'(?!\[redacted\])(?:[^'\\]|\\.)+'?", re.DOTALL), rf"\1\2'{MASK}'"),
+        (re.compile(rf"({_NAMED})({_IS}\\+[\"'])(?!\[redacted\])[^\"'\\]+"), rf"\1\2{MASK}"),
+        (re.compile(rf"({_NAMED})({_IS})(?!\[redacted\])(?:[^\s\"'\\&,;}}\]]|\\(?![nrtu\"'\\])){{3,}}"), rf"\1\2{MASK}"),
+    )  # fmt: skip
+
+
+_EMAIL = r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){0,8}\.[A-Za-z]{2,24}\b"
 
 
 def _may_hold_secret(text: str) -> bool:
@@ -106,17 +116,17 @@ class Redaction:
     emails: bool = False
     hook: Redact | None = None
     _keys: frozenset[str] = field(init=False, repr=False)
-    _patterns: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = field(init=False, repr=False)
+    _more: tuple[Pattern, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         own = tuple((re.compile(pattern), MASK) for pattern in self.patterns)
-        emails = ((_EMAIL, MASK),) if self.emails else ()
+        emails = ((re.compile(_EMAIL), MASK),) if self.emails else ()
         object.__setattr__(self, "_keys", frozenset(_normal(key) for key in self.keys))
-        object.__setattr__(self, "_patterns", (*_PATTERNS, *emails, *own))
+        object.__setattr__(self, "_more", (*emails, *own))
 
     def clean(self, text: str) -> bool:
         """True where it is certain that nothing in ``text`` needs redaction."""
-        if self.hook is not None or self._keys or len(self._patterns) > len(_PATTERNS):
+        if self.hook is not None or self._keys or self._more:
             return False
         return not _may_hold_secret(text)
 
@@ -152,7 +162,7 @@ class Redaction:
         return MASK
 
     def _masked(self, text: str) -> str:
-        for pattern, mask in self._patterns:
+        for pattern, mask in (*known_patterns(), *self._more):
             text = pattern.sub(mask, text)
         return text
 
