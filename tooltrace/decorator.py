@@ -21,7 +21,7 @@ from tooltrace.redaction import Redact, Redaction
 from tooltrace.response import Source
 from tooltrace.runtime import active
 from tooltrace.spec import Capture, ReadConfidence, ToolSpec, describe, named_spec, positional_parameters
-from tooltrace.streams import BlankTape, Tape
+from tooltrace.tape import BlankTape, Tape
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,139 +12,10 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from time import perf_counter_ns
 from typing import Any
 
-import orjson
-from opentelemetry.context.context import Context
-
-from tooltrace.attempt import PLAIN, Attempt
-from tooltrace.capture import scrub, snapshot
-from tooltrace.guard import fault, guarded
+from tooltrace.attempt import Attempt
 from tooltrace.otel.internals import attach, current_context, detach, restore
-from tooltrace.recorder import UNKNOWN, Recorder, enter, span_context
-from tooltrace.response import is_response
-
-
-class Tape:
-    """What a stream gave, and how long it took, and how long its consumer held it."""
-
-    __slots__ = (
-        "attempt",
-        "closing",
-        "count",
-        "first_ns",
-        "held_ns",
-        "last",
-        "limit",
-        "open",
-        "parts",
-        "recorder",
-        "size",
-        "tool_ns",
-    )
-
-    def __init__(self, recorder: Recorder, attempt: Attempt) -> None:
-        self.recorder = recorder
-        self.attempt = attempt
-        self.parts: list[Any] = []
-        self.size = 0
-        self.count = 0
-        self.open = attempt.full
-        """False once enough was kept."""
-        self.limit = attempt.settings.field_limit
-        self.last: Any = None
-        self.first_ns: int | None = None
-        self.tool_ns = 0
-        self.held_ns = 0
-        self.closing = False
-        """True once the consumer has closed the stream."""
-
-    def context(self) -> Context:
-        """The context that the tool's code starts in."""
-        return span_context(self.attempt)
-
-    def item(self, item: Any) -> None:
-        """The tool gave ``item``."""
-        if not self.count:
-            self.first_ns = self.tool_ns
-        self.count += 1
-        kind = type(item)
-        if kind is str:
-            self.last = None
-            self.size += len(item)
-            if self.open:
-                self.parts.append(item)
-                self.open = self.size <= self.limit
-            return
-        self.last = item if kind not in PLAIN and is_response(item) else None  # any other is its consumer's alone
-        if self.open:
-            self._keep(item)
-
-    def _keep(self, item: Any) -> None:
-        try:
-            part = snapshot(item)
-        except Exception:
-            fault("record", lost=0)
-            return
-        self.parts.append(part)
-        self.size += len(part) if type(part) is bytes else 8
-        self.open = self.size <= self.limit
-
-    def returned(self, value: Any) -> None:
-        """The tool's code came to its end, with ``value``."""
-        if self.closing:
-            self.raised(GeneratorExit())
-            return
-        self._times()
-        answer = next((x for x in (value, self.last) if is_response(x)), None)
-        if answer is None and self.count:
-            self._keep_items()
-            self.recorder.streamed(self.attempt)
-        else:
-            self.recorder.returned(self.attempt, value if answer is None else answer, duration_ns=self.tool_ns)
-
-    def raised(self, error: BaseException) -> None:
-        """``error`` left the tool, or the consumer dropped the stream."""
-        self._times()
-        if self.count:
-            self._keep_items()
-        self.recorder.raised(self.attempt, error, duration_ns=self.tool_ns)
-
-    def _times(self) -> None:
-        attempt = self.attempt
-        attempt.first_item_ns = self.first_ns
-        attempt.consumer_ns = self.held_ns
-        attempt.duration_ns = self.tool_ns
-        attempt.items = self.count
-
-    def _keep_items(self) -> None:
-        if not self.attempt.full:
-            return
-        with guarded("record"):
-            parts = self.parts
-            if all(type(part) is str for part in parts):
-                self.attempt.text = "".join(parts)
-            self.attempt.value = b"[" + b",".join(map(_json, parts)) + b"]"
-            self.attempt.stream_size = self.size
-
-
-class BlankTape(Tape):
-    """For a stream that cannot be recorded: it runs all the same."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        self.tool_ns = self.held_ns = 0
-
-    def context(self) -> Context:
-        return current_context()
-
-    def item(self, item: Any) -> None:
-        pass
-
-    def returned(self, value: Any) -> None:
-        pass
-
-    def raised(self, error: BaseException) -> None:
-        pass
+from tooltrace.recorder import UNKNOWN, Recorder, enter
+from tooltrace.tape import Tape
 
 
 class Hidden:
@@ -183,12 +54,6 @@ def _unmarked(error: BaseException) -> BaseException:
     return error if trace is None else error.with_traceback(trace.tb_next)
 
 
-def _json(part: Any) -> bytes:
-    if type(part) is bytes:
-        return part
-    return orjson.dumps(scrub(part) if type(part) is str else part)
-
-
 async def coroutine(hidden: Hidden) -> Any:
     """A hidden coroutine, awaited to its end as the current span."""
     inner, recorder, attempt = hidden.open()
@@ -210,31 +75,45 @@ def generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable[..., 
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         inner, tape = begin(*args, **kwargs)
         body = tape.context()
-        send, clock = inner.send, perf_counter_ns
+        send, clock, keep = inner.send, perf_counter_ns, tape.parts.append
         value: Any = None
         items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
         thrown: BaseException | None = None
+        room = tape.room
+        count = tool_ns = held_ns = 0
         before = clock()
         try:
-            while True:
-                token = attach(body)
-                try:
-                    items.append(send(value) if thrown is None else inner.throw(thrown))
-                finally:
-                    # a frame that holds its own exception is garbage that only the collector frees
-                    thrown = value = None
-                    body = current_context()
-                    restore(token)
-                    after = clock()
-                    tape.tool_ns += after - before
-                tape.item(items[0])
-                try:
-                    value = yield items.pop()
-                except BaseException as error:
-                    thrown = _unmarked(error)
-                    tape.closing = type(error) is GeneratorExit
-                before = clock()
-                tape.held_ns += before - after
+            try:
+                while True:
+                    token = attach(body)
+                    try:
+                        items.append(send(value) if thrown is None else inner.throw(thrown))
+                    finally:
+                        # a frame that holds its own exception is garbage that only the collector frees
+                        thrown = value = None
+                        body = current_context()
+                        restore(token)
+                        after = clock()
+                        tool_ns += after - before
+                    if not count:
+                        tape.first_ns = tool_ns
+                    count += 1
+                    if type(items[0]) is str:  # as in Tape.take, without a call for each
+                        if room > 0:
+                            keep(items[0])
+                        room -= len(items[0])
+                        tape.last = None
+                    else:
+                        room = tape.other(items[0], room)
+                    try:
+                        value = yield items.pop()
+                    except BaseException as error:
+                        thrown = _unmarked(error)
+                        tape.closing = type(error) is GeneratorExit
+                    before = clock()
+                    held_ns += before - after
+            finally:
+                tape.count, tape.room, tape.tool_ns, tape.held_ns = count, room, tool_ns, held_ns
         except StopIteration as stop:
             tape.returned(stop.value)
             return stop.value
@@ -274,7 +153,7 @@ def async_generator_function(begin: Callable[..., tuple[Any, Tape]]) -> Callable
                     detach(token)
                     after = clock()
                     tape.tool_ns += after - before
-                tape.item(items[0])
+                tape.take(items[0])
                 try:
                     value = yield items.pop()
                 except BaseException as error:

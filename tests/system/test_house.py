@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("assemble", "writer"),
     ("worker",),
     ("recorder",),
-    ("runtime", "streams"),
+    ("runtime", "tape", "streams"),
     ("decorator", "logger", "outcomes", "asking"),
     ("__init__",),
     ("integrations", "server", "demo"),

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import time_ns
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from opentelemetry.context.context import Context
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.trace import Event, ReadableSpan, SpanLimits
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 from opentelemetry.util.types import Attributes, AttributeValue
@@ -24,12 +24,23 @@ from tooltrace.otel.codec import span_attributes
 from tooltrace.otel.internals import BoundedAttributes
 from tooltrace.record import ToolCall
 
-if TYPE_CHECKING:
-    from tooltrace.otel.pipeline import Pipeline
-
 _T = TypeVar("_T")
 _NO_STATE = TraceState()
 _UNSET = Status(StatusCode.UNSET)
+
+
+class Destination(Protocol):
+    """Where a span goes when it has ended, and what it goes with."""
+
+    scope: InstrumentationScope
+    limits: SpanLimits | None
+
+    @property
+    def resource(self) -> Resource:
+        """The resource of the provider that the span belongs to."""
+
+    def ended(self, span: ToolSpan) -> None:
+        """``span`` has ended; give it on."""
 
 
 class ToolSpan(Span, ReadableSpan):
@@ -54,7 +65,7 @@ class ToolSpan(Span, ReadableSpan):
     trace_flags: TraceFlags
     start: Mapping[str, Any]
     """The attributes that samplers and processors see at the start."""
-    pipeline: Pipeline
+    pipeline: Destination
     """Where it goes when it has ended; a pipeline sets all of these when it starts the span."""
 
     def __init__(self, name: str) -> None:
