@@ -15,6 +15,7 @@ from benchmarks import rivals
 
 SETTLE_SECONDS = 0.002
 """For the background threads to go back to sleep."""
+ITEMS = 5_000
 BURST = 200
 """Calls in a row before the queue is emptied, outside the clock: tools are not called back to back for ever."""
 
@@ -78,12 +79,14 @@ def item_cost(rounds: int) -> float:
     traced = tt.trace_tool(rivals.stream)
 
     def timed(function: Callable[[int], Any]) -> int:
+        tt.flush()
+        sleep(SETTLE_SECONDS)
         before = perf_counter_ns()
-        for _ in function(20_000):
+        for _ in function(ITEMS):
             pass
         return perf_counter_ns() - before
 
-    return statistics.median((timed(traced) - timed(rivals.stream)) / 20_000 / 1e3 for _ in range(rounds))
+    return statistics.median((timed(traced) - timed(rivals.stream)) / ITEMS / 1e3 for _ in range(rounds))
 
 
 def allocation(call: Callable[..., Any], empty: Callable[..., Any]) -> float:

@@ -109,7 +109,7 @@ class Tape:
             parts = self.parts
             if all(type(part) is str for part in parts):
                 self.attempt.text = "".join(parts)
-            self.attempt.value = b"[" + b",".join(map(_json, parts)) + b"]"
+            self.attempt.value = _array(parts)
             self.attempt.stream_size = self.attempt.settings.field_limit - self.room
 
 
@@ -139,7 +139,10 @@ class BlankTape(Tape):
         """Record nothing."""
 
 
-def _json(part: Any) -> bytes:
-    if type(part) is bytes:
-        return part
-    return orjson.dumps(scrub(part) if type(part) is str else part)
+def _array(parts: list[Any]) -> bytes:
+    """Snapshots as one JSON array."""
+    items = [orjson.Fragment(part) if type(part) is bytes else part for part in parts]
+    try:
+        return orjson.dumps(items)
+    except TypeError:  # lone surrogates
+        return orjson.dumps([scrub(item) if type(item) is str else item for item in items])
