@@ -1,1 +1,1 @@
-
+"""Pages, charts and dashboards: no SQL, no logic."""

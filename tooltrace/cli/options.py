@@ -15,12 +15,27 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 FORMATS = ("table", "json", "csv", "markdown")
 
 
+LONG_BYTES = 32 * 1024 * 1024
+"""So much journal takes about a second to fold: worth a word to whoever waits."""
+
+
+def _ready(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path:
+    from tooltrace.store.paths import StorePaths
+    from tooltrace.store.progress import unfolded_bytes
+
+    store = path.absolute() if path else default_store()
+    waiting = unfolded_bytes(StorePaths.of(store))
+    if waiting > LONG_BYTES:
+        click.echo(f"{waiting / 1e6:,.0f} MB of journal wait to be folded; the first answer takes a moment.", err=True)
+    return store
+
+
 def store_option(command: _F) -> _F:
     """``--store``: a path, ready to be opened."""
     return click.option(
         "--store",
         type=click.Path(dir_okay=False, path_type=Path),
-        callback=lambda _ctx, _param, path: path.absolute() if path else default_store(),
+        callback=_ready,
         help="The store. Default: $TOOLTRACE_STORE, else ./tooltrace.duckdb.",
     )(command)
 
