@@ -38,14 +38,16 @@ class Faults:
             counts, self._counts = dict(self._counts), Counter()
         return counts
 
-    def say_once(self, reason: str, message: str, *, trace: bool = False) -> None:
-        """Log ``message`` the first time that ``reason`` is met in this process."""
+    def say_once(self, reason: str, message: str, *, counted: bool = True, trace: bool = False) -> None:
+        """Log ``message`` the first time that ``reason`` is met in this process. ``counted``: the table
+        ``losses`` will say how often."""
         with self._lock:
             if reason in self._said:
                 return
             self._said.add(reason)
         with suppress(Exception):  # a handler of the user's that raises, or no stack left to log with
-            logger.warning("%s (said once; see the table `losses` for the count)", message, exc_info=trace)
+            more = "; see the table `losses` for the count" if counted else ""
+            logger.warning("%s (said once%s)", message, more, exc_info=trace)
 
 
 faults = Faults()

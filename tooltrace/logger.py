@@ -15,6 +15,9 @@ from tooltrace.recorder import UNKNOWN, Recorder, enter
 from tooltrace.runtime import active
 from tooltrace.spec import ToolSpec, named_spec
 
+LONGEST_MS = 1e12
+"""Thirty years: what is said to have lasted longer is a mistake."""
+
 _UNFINISHED: Any = object()
 
 
@@ -58,7 +61,7 @@ class TraceLogger:
         begun = recorder.begin(self._spec(tool), _plain(arguments), call_id=call_id, number=attempt)
         if begun is None:
             return None
-        duration_ns = UNKNOWN if duration_ms is None else round(duration_ms * 1e6)
+        duration_ns = _nanoseconds(duration_ms)
         begun.backdate(max(duration_ns, 0))
         if isinstance(result, BaseException):
             recorder.raised(begun, result, duration_ns=duration_ns)
@@ -132,4 +135,15 @@ class LoggedCall:
 
 
 def _plain(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if arguments is None else dict(arguments)
+    if arguments is None:
+        return None
+    try:
+        return dict(arguments)
+    except (TypeError, ValueError):  # the caller's agent runs on, whatever its model said
+        return {"value": arguments}
+
+
+def _nanoseconds(duration_ms: float | None) -> int:
+    """A duration as the span wants it; what is no duration is unknown."""
+    plausible = isinstance(duration_ms, int | float) and 0 <= duration_ms < LONGEST_MS
+    return round(duration_ms * 1e6) if plausible and duration_ms is not None else UNKNOWN

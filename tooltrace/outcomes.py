@@ -32,16 +32,23 @@ def label(
         raise LabelError("a label needs a call_id or a span_id; nothing was recorded")
     if correct is None and score is None:
         raise LabelError(f"the label of {call_id or span_id} says neither correct nor score; nothing was recorded")
+    texts = {"call_id": call_id, "span_id": span_id, "source": source, "reason": reason}
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise LabelError(f"{name} takes text, got {text!r}; nothing was recorded")
+    if correct is not None and not isinstance(correct, bool):
+        raise LabelError(f"correct takes True or False, got {correct!r}; a score goes in score=; nothing was recorded")
     if score is not None and usable_confidence(score) is None:
         raise LabelError(f"score must lie in [0, 1], got {score!r}; nothing was recorded for {call_id or span_id}")
-    active().keep(
+    recorder = active()
+    recorder.keep(
         Outcome(
             call_id=call_id,
             span_id=span_id,
             correct=correct,
             score=None if score is None else float(score),
             labeler=source,
-            reason=reason,
+            reason=None if reason is None else recorder.settings.redaction.text(reason),
             labeled_at=datetime.now(UTC),
         )
     )

@@ -58,6 +58,10 @@ def known_patterns() -> tuple[Pattern, ...]:
         (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL), MASK),
         (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
         (re.compile(rf"((?i:authorization|cookie))({_IS}\\*+[\"']?+)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
+        (re.compile(r"(://)[A-Za-z0-9_\-]{16,}(?=@)"), rf"\1{MASK}"),
+        (re.compile(r"((?<!\w)--?(?:password|passwd|pass|token|secret|api-?key)[ =])(?!\[redacted\])[^\s\"'\\]{3,}"), rf"\1{MASK}"),
+        (re.compile(r"((?<!\w)(?:-u|--user)[ =][^\s:\"'\\]{1,200}:)[^\s\"'\\]{3,}"), rf"\1{MASK}"),
+        (re.compile(r"(<(?i:password|passwd|secret|token|api_?key)>)(?!\[redacted\])[^<]{1,2000}"), rf"\1{MASK}"),
         (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
         (re.compile(rf"\b((?i:bearer))\s+(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
         (re.compile(r"\b((?i:basic))\s+([A-Za-z0-9+/_\-]{4,})=*"), _basic),
@@ -94,7 +98,7 @@ def _may_hold_secret(text: str) -> bool:
         ))
         or ("-" in low and (
             "sk-" in low or "pk-" in low or "rk-" in low or "glpat-" in low or "xox" in low or "pypi-" in low or "xapp-" in low or "gocspx-" in low
-            or "-----BEGIN" in text
+            or "-u " in low or "--user" in low or "-----BEGIN" in text
         ))
         or "SG." in text or "ya29." in text or "eyJ" in text or "AIza" in text
         or "IA" in text or "AROA" in text or "AIDA" in text or "ACCA" in text
@@ -146,10 +150,17 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
+            if "value" in value and self._names_secret(value):
+                value = {**value, "value": MASK}
             return {self._masked(key): self._entry(key, item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.value(item) for item in value]
         return value
+
+    def _names_secret(self, pair: dict[str, Any]) -> bool:
+        """A header or a form field as an object of its own: ``{"name": "password", "value": …}``."""
+        named = pair.get("name", pair.get("key"))
+        return isinstance(named, str) and bool(pair["value"]) and self.secret_key(named)
 
     def secret_key(self, key: str) -> bool:
         """Whether ``key`` names something secret: ``api_key``, ``clientSecret``, ``X-Auth-Token``."""

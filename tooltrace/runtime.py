@@ -82,7 +82,10 @@ def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
 def _path(store: str | os.PathLike[str] | None) -> Path | None:
     if store is None:
         return None
-    text = os.fspath(store)
+    if not isinstance(store, str | os.PathLike) or not isinstance(text := os.fspath(store), str) or not text:
+        raise ConfigError(f"store takes the path of a DuckDB file, or None, got {store!r}; nothing was changed")
+    if Path(text).is_dir():
+        raise ConfigError(f"store {text!r} is a directory; give the path of a DuckDB file; nothing was changed")
     if "://" in text:
         raise ConfigError(f"store {text!r} cannot be written by this process; give the path of a DuckDB file")
     return Path(text).absolute()

@@ -67,6 +67,8 @@ class Settings:
         _one_of("durability", self.durability, get_args(Durability))
         _one_of("capture", self.capture, get_args(Capture))
         _one_of("overflow", self.overflow, get_args(Overflow))
+        if not all(isinstance(number, int) for number in (self.field_limit, self.queue_size)):
+            raise ConfigError("field_limit and queue_size take whole numbers; nothing was changed")
         if self.field_limit < 1 or self.queue_size < 1 or self.block_seconds < 0:
             raise ConfigError("field_limit and queue_size take 1 or more, block_seconds 0 or more; nothing was changed")
         origin = {"service": self.service_name, "host": self.host, "recorder_version": __version__}

@@ -88,11 +88,14 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options:
         raise ConfigError(f"no option {', '.join(unknown)} for the tool {name!r}; known are name, {', '.join(OPTIONS)}")
     if options.get("capture") not in (None, "full", "metadata"):
         raise ConfigError(f"capture takes 'full' or 'metadata', got {options['capture']!r} for the tool {name!r}")
+    kinds = (retryable,) if isinstance(retryable, type) else retryable
+    if isinstance(kinds, str) or not all(isinstance(k, type) and issubclass(k, BaseException) for k in kinds):
+        raise ConfigError(f"retryable takes classes of exceptions, got {retryable!r} for the tool {name!r}")
     options |= {key: str(options[key]) for key in _TEXTS if options.get(key) is not None}
     return ToolSpec(
         name=str(name),
         redact=None if redact is None else as_redaction(redact),
-        retryable=(retryable,) if isinstance(retryable, type) else tuple(retryable),
+        retryable=tuple(kinds),
         **options,
     )
 

@@ -68,7 +68,9 @@ class Writer:
         self.settle()
         lost = sum(count for _, count in self._waiting)
         if lost:
-            faults.say_once("write_failed", f"tooltrace lost {lost} records: the journal could not be written")
+            faults.say_once(
+                "write_failed", f"tooltrace lost {lost} records: the journal could not be written", counted=False
+            )
         self._waiting.clear()
         if self._journal is not None:
             self._journal.close()
@@ -97,7 +99,8 @@ class Writer:
             try:
                 self._journal.write(data)
             except OSError as error:
-                faults.say_once("disk", f"tooltrace cannot write its journal ({error}); calls wait in memory")
+                message = f"tooltrace cannot write its journal ({error}); calls wait in memory"
+                faults.say_once("disk", message, counted=False)
                 return
             self._waiting.popleft()
             self._waiting_bytes -= len(data)

@@ -98,6 +98,9 @@ def _named(params: tuple[str, ...]) -> dict[str, str]:
 
 def _nothing(given: dict[str, Any], store: Path) -> str:
     from tooltrace.cli.text import clean
+    from tooltrace.queries import ask
 
     asked = ", ".join(f"{name} {value}" for name, value in given.items())
-    return clean(f"Nothing in {store} answers that{f' ({asked})' if asked else ': no call is recorded there yet'}.")
+    if not asked and not ask(store, "recent", limit=1).fetchall():
+        asked = "no call is recorded there yet"
+    return clean(f"Nothing in {store} answers that{f' ({asked})' if asked else ''}.")

@@ -77,7 +77,7 @@ def fold_locked(paths: StorePaths, *, whole: bool = False) -> FoldReport:
         except StoreDamaged as error:
             if len(harm.losses) >= rescue.ATTEMPTS:
                 raise
-            aside, loss = rescue.put_aside(paths, error)
+            aside, loss = rescue.put_aside(paths, error, asked=harm.whole)
             harm.losses.append(loss)
             harm.aside = None if aside.suffix == ".wal" else aside
         else:
@@ -98,6 +98,7 @@ def _fold_once(paths: StorePaths, harm: Harm) -> FoldReport:
     con = connect()
     try:
         paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
+        rescue.remove_empty(paths)
         attach(con, paths, read_only=False)
         report, offsets = _fold_into(con, paths, harm)
     except duckdb.Error as error:

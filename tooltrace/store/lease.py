@@ -96,7 +96,11 @@ def settle(
 
 
 def _require(paths: StorePaths) -> None:
-    if not _is_there(paths) and not _is_there_in_peace(paths):
+    try:
+        there = _is_there(paths) or _is_there_in_peace(paths)
+    except PermissionError as error:
+        raise StoreError(f"the store {paths.database} cannot be reached: {error}") from error
+    if not there:
         raise StoreMissing(
             f"there is no store at {paths.database}: nothing was recorded there yet; "
             "run a traced tool, or name another store (--store, $TOOLTRACE_STORE)"

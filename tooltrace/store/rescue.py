@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from tooltrace.errors import StoreDamaged
+from tooltrace.errors import StoreDamaged, StoreError
 from tooltrace.record import Loss
 from tooltrace.store.columns import RECORDS, Table
 from tooltrace.store.database import connect
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.progress import NOTE
 from tooltrace.store.schema import STORE, literal, quoted
 
 if TYPE_CHECKING:
@@ -31,12 +32,18 @@ LEAST_ROWS: Final = 2048
 _log = logging.getLogger("tooltrace")
 
 
-def put_aside(paths: StorePaths, error: StoreDamaged) -> tuple[Path, Loss]:
+def put_aside(paths: StorePaths, error: StoreDamaged, *, asked: bool) -> tuple[Path, Loss]:
     """Rename what is damaged, and say so; where it is, and the loss to count. Whoever calls holds the lock.
 
     A write-ahead log goes first and alone: all it holds is in the journals still, which are only removed
-    when the database itself has their lines.
+    when the database itself has their lines. Unless a person ``asked`` for it, a file that never was a
+    database is left alone: StoreError.
     """
+    if not asked and not _was_ours(paths):
+        raise StoreError(
+            f"{paths.database} is no tooltrace store, nor any DuckDB file; it was left as it is "
+            "(tooltrace doctor --mend puts it aside)"
+        ) from error
     now = datetime.now(UTC)
     name = f"{paths.database.name}.damaged-{now:%Y%m%dT%H%M%S.%fZ}"
     if paths.wal.exists():
@@ -46,6 +53,21 @@ def put_aside(paths: StorePaths, error: StoreDamaged) -> tuple[Path, Loss]:
         aside = paths.database.rename(paths.database.with_name(name))
         _log.warning("%s; it was put aside as %s and is rebuilt from what can be read", error, aside)
     return aside, Loss(reason="database_damaged", count=1, at=now, detail=f"{aside.name}: {error}"[:500])
+
+
+def _was_ours(paths: StorePaths) -> bool:
+    """Whether the file was a database once: another's file is not ours to move. Nobody has it open now."""
+    if paths.wal.exists() or (paths.journal / NOTE).exists():
+        return True
+    with paths.database.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+
+
+def remove_empty(paths: StorePaths) -> None:
+    """A file of no bytes (made by ``touch``, or to hold a name) is no database yet."""
+    with contextlib.suppress(FileNotFoundError):
+        if not (paths.journal / NOTE).exists() and paths.database.is_file() and paths.database.stat().st_size == 0:
+            paths.database.unlink()
 
 
 def asides(paths: StorePaths) -> list[Path]:
