@@ -62,6 +62,7 @@ class SdkPipeline(Pipeline):
         self._processor = internals.span_processor(provider)
         self.limits = internals.span_limits(provider)
         self._random_ids = bool(_RANDOM) and self._ids.is_trace_id_random()
+        self._root_flags = self._flags(self._at_root is Decision.RECORD_AND_SAMPLE, None)
 
     @property
     def resource(self) -> Resource:  # type: ignore[override]
@@ -70,9 +71,12 @@ class SdkPipeline(Pipeline):
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
         span._parent = parent = parent_of(context)  # noqa: SLF001
         span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
-        decision = self._decide(span, attributes, context)
         span.span_id = self._ids.generate_span_id()
-        span.trace_flags = self._flags(decision is Decision.RECORD_AND_SAMPLE, parent)
+        if parent is None and self._at_root is not None:  # as below, without asking: most spans of a simple agent
+            span.start, span.trace_flags, decision = attributes, self._root_flags, self._at_root
+        else:
+            decision = self._decide(span, attributes, context)
+            span.trace_flags = self._flags(decision is Decision.RECORD_AND_SAMPLE, parent)
         if decision is Decision.DROP:
             span.pipeline = _NOWHERE
         else:
@@ -83,14 +87,9 @@ class SdkPipeline(Pipeline):
         """Ask the sampler, unless it is known what it always says."""
         span.start = attributes
         parent = span.parent
-        if parent is None:
-            constant = self._at_root
-        else:
-            constant = self._under_sampled if parent.trace_flags & 1 and not parent.is_remote else None
-        if constant is not None:
-            if parent is not None:
-                span.trace_state = parent.trace_state
-            return constant
+        if parent is not None and parent.trace_flags & 1 and not parent.is_remote and self._under_sampled is not None:
+            span.trace_state = parent.trace_state
+            return self._under_sampled
         result = self._sampler.should_sample(context, span.trace_id, span.name, SpanKind.INTERNAL, attributes, ())
         if result.attributes is not None:
             span.start = result.attributes
