@@ -65,8 +65,9 @@ def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, s
     try:
         answer = read(ask(store, name, by=by, **given), asked.heading.columns, len(groups))
     except StoreMissing:
-        named = tuple(Column(name=group, unit="text", meaning="") for group in groups)
-        write(Answer((*named, *asked.heading.columns), (), len(groups)), form)
+        if form != "table":  # a program gets a form that it can read; a person, the one line
+            named = tuple(Column(name=group, unit="text", meaning="") for group in groups)
+            write(Answer((*named, *asked.heading.columns), (), len(groups)), form)
         raise
     write(answer, form)
     if not answer.rows:
