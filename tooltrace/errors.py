@@ -4,7 +4,7 @@
 
     TooltraceError
     ├── ConfigError            a setting that cannot be used
-    ├── ResponseError          a response that cannot be what it says
+    ├── LabelError             a label that judges nothing, or says nothing
     ├── QueryError             a question that cannot be put
     │   ├── UnknownQuery       no query of that name
     │   └── BadParameter       a parameter that the query does not take
@@ -28,8 +28,8 @@ class ConfigError(TooltraceError, ValueError):
     """A setting that cannot be used."""
 
 
-class ResponseError(TooltraceError, ValueError):
-    """A response that cannot be what it says."""
+class LabelError(TooltraceError, ValueError):
+    """A label that judges nothing, or says nothing."""
 
 
 class QueryError(TooltraceError):

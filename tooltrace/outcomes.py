@@ -5,13 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tooltrace.attempt import usable_confidence
-from tooltrace.errors import TooltraceError
+from tooltrace.errors import LabelError
 from tooltrace.record import Outcome
 from tooltrace.runtime import active
-
-
-class LabelError(TooltraceError, ValueError):
-    """A label that judges nothing, or says nothing."""
 
 
 def label(

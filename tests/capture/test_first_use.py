@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
-from tooltrace.errors import ConfigError, StoreError
-from tooltrace.outcomes import LabelError
+from tooltrace.errors import ConfigError, LabelError, StoreError
 from tooltrace.redaction import MASK
 
 

@@ -12,7 +12,6 @@ from time import time_ns
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
-from opentelemetry.context.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan, SpanLimits
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -265,6 +264,3 @@ def start_attributes(tool: str, tool_type: str, agent: str | None = None) -> dic
     if agent is not None:
         out[names.AGENT_NAME] = agent
     return out
-
-
-__all__ = ["Context", "ToolSpan", "start_attributes"]
