@@ -71,17 +71,20 @@ class Writer:
             faults.say_once(
                 "write_failed", f"tooltrace lost {lost} records: the journal could not be written", counted=False
             )
-        self._waiting.clear()
+        self._let_go()
         if self._journal is not None:
             self._journal.close()
 
     def forget(self) -> None:
         """In a forked child: the parent's journal is not ours."""
+        self._let_go()
+        if self._journal is not None:
+            self._journal.forget()
+
+    def _let_go(self) -> None:
         self._lines = []
         self._waiting.clear()
         self._waiting_bytes = 0
-        if self._journal is not None:
-            self._journal.forget()
 
     def _hold(self, data: bytes, count: int) -> None:
         self._waiting.append((data, count))

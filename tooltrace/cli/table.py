@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _WIDE = 10_000
 _LONGEST = 200
 _NARROW = 8
+_NAME = 16
+"""The longest name of a group that is kept on one line, where the figures do not have to break for it."""
+_AMPLE = 96
 _NUMBERS = ("count", "aside", "share", "ratio", "ms", "number")
 
 
@@ -43,10 +46,12 @@ def write_table(answer: Answer) -> None:
     numbers = [column.unit in _NUMBERS for column in columns]
     widths = [max((len(line[at]) for line in cells), default=0) if number else 0 for at, number in enumerate(numbers)]
     roomy = sum(max(width, _NARROW) + 2 for width in widths) <= out.width
-    for column, number, width in zip(columns, numbers, widths, strict=True):
+    for at, (column, number, width) in enumerate(zip(columns, numbers, widths, strict=True)):
         justify: Literal["left", "right"] = "right" if number else "left"
         least = width if roomy else None
-        table.add_column(Text(_title(column)), justify=justify, overflow="fold", min_width=least)
+        name = shown[at] < answer.groups and max((len(line[at]) for line in cells), default=0) <= _NAME
+        whole = name and out.width >= _AMPLE  # what the row is about is not broken before the figures are
+        table.add_column(Text(_title(column)), justify=justify, overflow="fold", min_width=least, no_wrap=whole)
     for line in cells:
         table.add_row(*map(Text, line))
     out.print(table)
