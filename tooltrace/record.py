@@ -154,4 +154,24 @@ class Gate:
     resumed_span_id: str | None = None
 
 
-Record = ToolCall | Outcome | Loss | Gate
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What the model was given of one attempt."""
+
+    call_id: str
+    span_id: str | None = None
+    """The attempt; None where this process did not record it."""
+    style: str | None = None
+    """The form of the message: ``openai``, ``anthropic``, ``plain``, or a framework's name."""
+    text: str | None = None
+    """The message, redacted and bounded."""
+    sha256: str
+    """Of the whole text after redaction, hex: tells whether two messages were the same."""
+    length: int
+    """Characters of the whole text, after redaction."""
+    error: bool
+    """Whether the text tells of an error."""
+    at: datetime
+
+
+Record = ToolCall | Outcome | Loss | Gate | Message

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tooltrace.record import Loss
+from tooltrace.store import schema
 from tooltrace.store.doctor import examine, mend
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
@@ -28,8 +29,8 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
     seen = examine(store)
     assert seen.exists
     assert seen.problems == ()
-    assert seen.schema_version == 1
-    assert seen.rows == {"tool_calls": 1, "outcomes": 0, "gates": 0, "losses": 1}
+    assert seen.schema_version == schema.SCHEMA_VERSION
+    assert seen.rows == {"tool_calls": 1, "outcomes": 0, "gates": 0, "messages": 0, "losses": 1}
     assert (seen.live_journals, seen.dead_journals) == (1, 1)
     assert (seen.unfolded_files, seen.unfolded_lines) == (2, 3)
     assert seen.unfolded_bytes == seen.journal_bytes == sum(len(encode(call(n))) for n in (2, 3, 4))

@@ -113,7 +113,7 @@ def test_times_are_utc_in_every_cursor(store: StorePaths, write: Any, call: Any)
 def test_nothing_can_be_written_through_a_lease(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     with reading(store) as db, pytest.raises(duckdb.Error, match="read-only"):
-        db.execute("DELETE FROM store.tool_calls")
+        db.execute("DELETE FROM store.attempts")
 
 
 @pytest.mark.parametrize("pending", [True, False])

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from datetime import timedelta
 from typing import Any
 
 import duckdb
 import pytest
 
-from tooltrace.record import Gate, Json, Loss, Outcome, Record, ToolCall
+from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, ToolCall
 from tooltrace.store import migrations, schema
-from tooltrace.store.columns import GATES, LOSSES, OUTCOMES, TABLES, TOOL_CALLS, Table
+from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TABLES, Table
 from tooltrace.store.database import attach, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.lease import reading
@@ -35,7 +35,8 @@ pid recorder_version""".split()
 
 
 @pytest.mark.parametrize(
-    ("table", "record"), [(TOOL_CALLS, ToolCall), (OUTCOMES, Outcome), (GATES, Gate), (LOSSES, Loss)]
+    ("table", "record"),
+    [(ATTEMPTS, ToolCall), (OUTCOMES, Outcome), (GATE_EVENTS, Gate), (MESSAGES, Message), (LOSSES, Loss)],
 )
 def test_a_table_has_the_fields_of_its_record(table: Table, record: type[Record]) -> None:
     wanted = {
@@ -47,7 +48,8 @@ def test_a_table_has_the_fields_of_its_record(table: Table, record: type[Record]
 
 
 def test_the_public_columns_come_first_in_their_order() -> None:
-    assert list(TOOL_CALLS.names[: len(PUBLIC)]) == PUBLIC
+    assert list(ATTEMPTS.names[: len(PUBLIC)]) == PUBLIC
+    assert list(VIEWS[0].columns)[: len(PUBLIC)] == PUBLIC
 
 
 def test_all_tables_views_and_columns_are_described(store: StorePaths, write: Any, call: Any) -> None:
@@ -190,12 +192,13 @@ def older(store: StorePaths) -> None:
     con = connect()
     attach(con, store, read_only=False)
     schema.create(con)
-    con.execute("DROP VIEW store.sources; DROP VIEW store.calls")
-    con.execute("ALTER TABLE store.tool_calls DROP COLUMN flags; ALTER TABLE store.tool_calls DROP COLUMN agent")
+    con.execute("DROP VIEW store.sources; DROP VIEW store.calls; DROP VIEW store.tool_calls; DROP VIEW store.gates")
+    con.execute("ALTER TABLE store.attempts DROP COLUMN flags; ALTER TABLE store.attempts DROP COLUMN agent")
     con.execute(
-        "INSERT INTO store.tool_calls BY NAME SELECT 'old' AS tool, 'c0' AS call_id, 1 AS attempt, 't' AS trace_id, "
+        "INSERT INTO store.attempts BY NAME SELECT 'old' AS tool, 'c0' AS call_id, 1 AS attempt, 't' AS trace_id, "
         "'old' AS span_id, TIMESTAMP '2025-01-01' AS started_at, 'returned' AS ending"
     )
+    con.execute("UPDATE store.meta SET value = '1'")
     detach(con)
     con.close()
 
@@ -208,11 +211,11 @@ def test_an_older_store_is_brought_up_to_date_once(
 
     def to_2(con: Any) -> None:
         taken.append(2)
-        con.execute("ALTER TABLE store.tool_calls ADD COLUMN flags JSON")
+        con.execute("ALTER TABLE store.attempts ADD COLUMN flags JSON")
 
     def to_3(con: Any) -> None:
         taken.append(3)
-        con.execute("ALTER TABLE store.tool_calls ADD COLUMN agent VARCHAR")
+        con.execute("ALTER TABLE store.attempts ADD COLUMN agent VARCHAR")
 
     monkeypatch.setattr(migrations.migrate, "__kwdefaults__", {"steps": {2: to_2, 3: to_3}, "newest": 3})
     monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 3})
@@ -232,7 +235,7 @@ def test_a_migration_that_fails_changes_nothing(store: StorePaths) -> None:
     older(store)
 
     def fails(con: Any) -> None:
-        con.execute("ALTER TABLE store.tool_calls ADD COLUMN flags JSON")
+        con.execute("ALTER TABLE store.attempts ADD COLUMN flags JSON")
         raise duckdb.OperationalError("no")
 
     con = connect()
@@ -240,5 +243,60 @@ def test_a_migration_that_fails_changes_nothing(store: StorePaths) -> None:
     with pytest.raises(duckdb.OperationalError):
         migrations.migrate(con, "here", steps={2: fails}, newest=2)
     assert migrations.version_of(con) == 1
-    assert "flags" not in [row[0] for row in con.execute("DESCRIBE store.tool_calls").fetchall()]
+    assert "flags" not in [row[0] for row in con.execute("DESCRIBE store.attempts").fetchall()]
     con.close()
+
+
+def as_version_1(store: StorePaths) -> None:
+    """The database as version 1 had it: its two tables under the names that are views now, and no messages."""
+    con = connect()
+    attach(con, store, read_only=False)
+    for view in ("sources", "calls", "gates", "tool_calls"):
+        con.execute(f"DROP VIEW store.{view}")
+    con.execute("ALTER TABLE store.attempts RENAME TO tool_calls")
+    con.execute("ALTER TABLE store.gate_events RENAME TO gates")
+    con.execute("DROP TABLE store.messages")
+    con.execute("UPDATE store.meta SET value = '1'")
+    detach(con)
+    con.close()
+
+
+def test_a_store_of_version_1_is_read_and_folded_into(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+    write(call(1), Gate(call_id="c1", span_id="g", kind="input", asked_at=call(1).started_at))
+    fold(store)
+    as_version_1(store)
+    assert rows("SELECT call_id, seen_hash FROM tool_calls") == [("c1", None)], "asked with nothing new to fold"
+    as_version_1(store)
+    write(call(2))
+    fold(store)
+    assert rows("SELECT call_id FROM calls ORDER BY 1") == [("c1",), ("c2",)]
+    assert rows("SELECT kind FROM gates") == [("input",)]
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_a_stop_for_a_person_is_one_row_before_and_after_the_answer(
+    store: StorePaths, write: Any, call: Any, rows: Rows, *, folded: bool
+) -> None:
+    asked = Gate(call_id="c1", span_id="s1", kind="confirmation", asked_at=call(1).started_at)
+    answered = replace(asked, decision="approved", answered_at=call(2).started_at, answered_by="ann", note="fine")
+    write(asked)
+    assert rows("SELECT decision FROM gates") == [(None,)]
+    write(answered)
+    if folded:
+        fold(store)
+    assert rows("SELECT decision, answered_by, note FROM gates") == [("approved", "ann", "fine")]
+
+
+def test_the_last_message_of_an_attempt_is_what_the_model_saw(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
+    first = Message(
+        call_id="c1", span_id=call(1).span_id, text="a", sha256="1", length=1, error=False, at=call(1).started_at
+    )
+    second = replace(first, text="Error", sha256="2", length=5, error=True, at=call(2).started_at)
+    write(second, first, call(1), call(2, seen_text="known at once"))
+    assert rows("SELECT call_id, seen_text, seen_hash, seen_length, seen_error FROM tool_calls ORDER BY 1") == [
+        ("c1", "Error", "2", 5, True),
+        ("c2", "known at once", None, None, None),
+    ]
+    assert rows("SELECT count(*) FROM messages") == [(2,)]

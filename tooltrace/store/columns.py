@@ -24,6 +24,13 @@ class Table:
     comment: str
     columns: tuple[Column, ...]
     time: str = ""
+    view: str = ""
+    """The view under which its rows are asked for, where that is not the table itself."""
+
+    @property
+    def public(self) -> str:
+        """The name that users know."""
+        return self.view or self.name
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -37,9 +44,9 @@ def _c(name: str, type_: str, comment: str, *, required: bool = False) -> Column
     return Column(name, type_, comment, required)
 
 
-TOOL_CALLS: Final = Table(
-    "tool_calls",
-    "One row per attempt: one execution of a call. NULL is unknown.",
+ATTEMPTS: Final = Table(
+    "attempts",
+    "One row per attempt: one execution of a call. NULL is unknown. The view tool_calls adds what the model saw.",
     (
         _c("tool", TEXT, "Name of the tool.", required=True),
         _c("tool_version", TEXT, "Version of the tool."),
@@ -92,6 +99,7 @@ TOOL_CALLS: Final = Table(
         _c("flags", JSON, "Array of what was wrong with what the tool gave."),
     ),
     time="started_at",
+    view="tool_calls",
 )  # fmt: skip
 
 OUTCOMES: Final = Table(
@@ -109,9 +117,25 @@ OUTCOMES: Final = Table(
     time="labeled_at",
 )
 
-GATES: Final = Table(
-    "gates",
-    "One row per stop for a person.",
+MESSAGES: Final = Table(
+    "messages",
+    "One row per message about a result that the model was given.",
+    (
+        _c("call_id", TEXT, "The call.", required=True),
+        _c("span_id", TEXT, "The attempt; NULL where the process did not know it."),
+        _c("style", TEXT, "Form of the message: openai, anthropic, plain, or a framework's name."),
+        _c("text", TEXT, "The message, redacted and bounded."),
+        _c("sha256", TEXT, "Hash of the whole text after redaction, hex.", required=True),
+        _c("length", WHOLE, "Characters of the whole text after redaction.", required=True),
+        _c("error", TRUTH, "Whether the text tells of an error.", required=True),
+        _c("at", TIME, "When it was made; UTC.", required=True),
+    ),
+    time="at",
+)
+
+GATE_EVENTS: Final = Table(
+    "gate_events",
+    "Each stop for a person when it was asked for, and again when it was answered. The view gates has each once.",
     (
         _c("call_id", TEXT, "The call that was stopped.", required=True),
         _c("span_id", TEXT, "The attempt that was stopped.", required=True),
@@ -125,6 +149,7 @@ GATES: Final = Table(
         _c("resumed_span_id", TEXT, "The attempt that went on with the answer."),
     ),
     time="asked_at",
+    view="gates",
 )
 
 LOSSES: Final = Table(
@@ -160,6 +185,12 @@ META: Final = Table(
     ),
 )
 
-RECORDS: Final = {"call": TOOL_CALLS, "outcome": OUTCOMES, "gate": GATES, "loss": LOSSES}
+RECORDS: Final = {
+    "call": ATTEMPTS,
+    "outcome": OUTCOMES,
+    "gate": GATE_EVENTS,
+    "message": MESSAGES,
+    "loss": LOSSES,
+}
 """The table of each kind of journal line."""
-TABLES: Final = (TOOL_CALLS, OUTCOMES, GATES, LOSSES, JOURNALS, META)
+TABLES: Final = (*RECORDS.values(), JOURNALS, META)

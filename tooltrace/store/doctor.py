@@ -205,7 +205,7 @@ def _done(before: Examination, report: FoldReport, after: Examination) -> tuple[
 
 
 def _rows(con: DuckDBPyConnection) -> dict[str, int]:
-    return {table.name: _number(con, f"SELECT count(*) FROM {STORE}.{table.name}") for table in RECORDS.values()}
+    return {table.public: _number(con, f"SELECT count(*) FROM {STORE}.{table.name}") for table in RECORDS.values()}
 
 
 def _number(con: DuckDBPyConnection, sql: str) -> int:

@@ -23,7 +23,7 @@ from tooltrace.store.lock import Lock
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.scan import batches
-from tooltrace.store.schema import STORE
+from tooltrace.store.schema import SCHEMA_VERSION, STORE
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import VIEWS
 
@@ -43,7 +43,7 @@ _leased: dict[int, DuckDBPyConnection] = {}
 def reading(path: str | os.PathLike[str] | StorePaths) -> Iterator[DuckDBPyConnection]:
     """A connection that sees every record of the store ``path``, by the public names, until the block ends.
 
-    The names are ``tool_calls, calls, outcomes, gates, sources, losses``. While it lasts nothing is folded, so
+    The names are ``tool_calls, calls, outcomes, gates, sources, messages, losses``. While it lasts nothing is folded, so
     keep it short; ``settle`` makes an answer outlive it. Folds first where that is possible at once.
     Raises StoreMissing, StoreLocked (a foreign program), StoreDamaged, StoreError.
     """
@@ -55,7 +55,7 @@ def reading(path: str | os.PathLike[str] | StorePaths) -> Iterator[DuckDBPyConne
         _fold_if_possible(paths, lock)
         try:
             con = _open(paths)
-        except StoreDamaged:
+        except (StoreDamaged, _Older):
             if not _repair(paths, lock):
                 raise
             con = _open(paths)
@@ -140,8 +140,12 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
         lock.shared()
 
 
+class _Older(StoreError):
+    """The store is of an earlier version, which a fold brings up to date."""
+
+
 def _repair(paths: StorePaths, lock: Lock) -> bool:
-    """Put the damaged database aside and rebuild it; False where others hold the store."""
+    """Rebuild a damaged database, or bring an older one up to date; False where others hold the store."""
     if not lock.exclusive(WAIT_SECONDS):
         return False
     fold_locked(paths)
@@ -175,6 +179,11 @@ def _see(con: DuckDBPyConnection, paths: StorePaths) -> None:
         attach(con, paths, read_only=True)
         version = version_of(con)
         check(version, str(paths.database))
+        if 0 < version < SCHEMA_VERSION:
+            raise _Older(
+                f"the store {paths.database} has schema version {version} and could not be brought to "
+                f"{SCHEMA_VERSION} now: others read it, or it is not writable; try again, or copy it and ask the copy"
+            )
         stored = version > 0
         offsets = known_offsets(con) if stored else {}
     staged = _stage(con, paths, offsets, stored=stored)

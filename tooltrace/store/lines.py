@@ -17,9 +17,15 @@ from zlib import crc32
 
 import orjson
 
-from tooltrace.record import Gate, Json, Loss, Outcome, Record, ToolCall
+from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, ToolCall
 
-KINDS: Final[dict[str, type[Record]]] = {"call": ToolCall, "outcome": Outcome, "gate": Gate, "loss": Loss}
+KINDS: Final[dict[str, type[Record]]] = {
+    "call": ToolCall,
+    "outcome": Outcome,
+    "gate": Gate,
+    "message": Message,
+    "loss": Loss,
+}
 """Value of ``"kind"`` in a line, and the record that it is."""
 
 WIRE_NAMES: Final = {"kind": "gate_kind"}

@@ -14,7 +14,21 @@ if TYPE_CHECKING:
 
 Step = Callable[["DuckDBPyConnection"], None]
 
-STEPS: Final[Mapping[int, Step]] = MappingProxyType({})
+
+def _to_2(con: DuckDBPyConnection) -> None:
+    """What the model saw, and gates that are asked and answered: two tables become views over what they were."""
+    for view in ("calls", "sources"):
+        con.execute(f"DROP VIEW IF EXISTS {schema.STORE}.{view}")
+    con.execute(f"ALTER TABLE {schema.STORE}.tool_calls RENAME TO attempts")
+    con.execute(f"ALTER TABLE {schema.STORE}.gates RENAME TO gate_events")
+    con.execute(
+        f"CREATE TABLE {schema.STORE}.messages (call_id VARCHAR NOT NULL, span_id VARCHAR, style VARCHAR, "
+        '"text" VARCHAR, sha256 VARCHAR NOT NULL, "length" BIGINT NOT NULL, "error" BOOLEAN NOT NULL, '
+        '"at" TIMESTAMP NOT NULL)'
+    )
+
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2})
 """Version that a step leads to, and the step: statements over the database attached as ``store``.
 
 A step is never changed once it was released: it says what that version was, not what the code now means.

@@ -1,9 +1,11 @@
-"""The views ``calls`` and ``sources``: plain SQL over ``tool_calls``, wherever that is."""
+"""The views that users ask: plain SQL over the tables, wherever those are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+
+from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,56 @@ class View:
     columns: dict[str, str]
     sql: str
 
+
+_SEEN: Final = {
+    "seen_hash": "SHA-256 of what the model was given, whole, after redaction; hex.",
+    "seen_length": "Characters of what the model was given, whole, after redaction.",
+    "seen_error": "Whether what the model was given told of an error.",
+}
+
+TOOL_CALLS: Final = View(
+    "tool_calls",
+    "One row per attempt: one execution of a call, and what the model was given of it. NULL is unknown.",
+    {column.name: column.comment for column in ATTEMPTS.columns} | _SEEN,
+    """
+SELECT
+    a.* REPLACE (coalesce(a.seen_text, m.text) AS seen_text),
+    m.sha256 AS seen_hash,
+    m.length AS seen_length,
+    m.error AS seen_error
+FROM attempts AS a
+LEFT JOIN (
+    SELECT
+        span_id,
+        arg_max_null("text", "at") AS "text",
+        arg_max(sha256, "at") AS sha256,
+        arg_max("length", "at") AS "length",
+        arg_max("error", "at") AS "error"
+    FROM messages
+    WHERE span_id IS NOT NULL
+    GROUP BY span_id
+) AS m ON m.span_id = a.span_id
+""",
+)
+"""The join costs nothing where a question does not ask for what the model saw: DuckDB leaves it out."""
+
+GATES: Final = View(
+    "gates",
+    "One row per stop for a person.",
+    {column.name: column.comment for column in GATE_EVENTS.columns},
+    """
+SELECT * EXCLUDE (place)
+FROM (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY span_id, kind ORDER BY CASE WHEN decision IS NULL THEN 1 ELSE 0 END, answered_at
+        ) AS place
+    FROM gate_events
+)
+WHERE place = 1
+""",
+)
 
 CALLS: Final = View(
     "calls",
@@ -108,4 +160,5 @@ FROM (
 """,
 )
 
-VIEWS: Final = (CALLS, SOURCES)
+VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES)
+"""Each after those that it stands on."""
