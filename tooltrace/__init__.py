@@ -12,26 +12,36 @@ Every call becomes an OpenTelemetry span, a structured log line and a row in Duc
 
 from tooltrace.asking import connect, query
 from tooltrace.codes import NextAction, ToolErrorCode
+from tooltrace.confidence import ConfidenceRules
 from tooltrace.decorator import trace_tool
 from tooltrace.errors import TooltraceError
 from tooltrace.logger import TraceLogger
-from tooltrace.normalize import normalize
+from tooltrace.next_step import resolve_next_step
+from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.outcomes import label
+from tooltrace.paused import PausedCall
 from tooltrace.record import ToolCall
 from tooltrace.redaction import Redaction
+from tooltrace.registry import ToolRegistry, tool
 from tooltrace.response import ResponseMeta, Source, ToolError, ToolResponse
 from tooltrace.runtime import configure, flush, shutdown
 from tooltrace.surroundings import context
 from tooltrace.version import __version__
 
 __all__ = [
+    "CERTAIN_RULES",
+    "RULES",
+    "ConfidenceRules",
     "NextAction",
+    "PausedCall",
     "Redaction",
     "ResponseMeta",
+    "Rule",
     "Source",
     "ToolCall",
     "ToolError",
     "ToolErrorCode",
+    "ToolRegistry",
     "ToolResponse",
     "TooltraceError",
     "TraceLogger",
@@ -43,6 +53,9 @@ __all__ = [
     "label",
     "normalize",
     "query",
+    "resolve_next_step",
+    "rule",
     "shutdown",
+    "tool",
     "trace_tool",
 ]

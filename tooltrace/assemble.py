@@ -11,6 +11,8 @@ import orjson
 from tooltrace.attempt import UNSET, Attempt, usable_confidence
 from tooltrace.capture import Snapshot, snapshot
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
+from tooltrace.normalize.reading import read_seen
+from tooltrace.normalize.see import seen
 from tooltrace.otel import attributes as names
 from tooltrace.record import ToolCall
 from tooltrace.sieve import Sieve
@@ -29,7 +31,7 @@ def to_call(attempt: Attempt) -> ToolCall:
         **spec.identity,
         **settings.origin,
         **outcome,
-        "call_id": attempt.call_id or span_id,
+        "call_id": attempt.call_id or (attempt.response and attempt.response.meta.call_id) or span_id,
         "attempt": attempt.number,
         "trace_id": f"{attempt.trace_id:032x}",
         "span_id": span_id,
@@ -58,9 +60,18 @@ def _outcome(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     """What the tool reported, as fields of the record."""
     if attempt.error is not None:
         return _from_exception(attempt)
-    if attempt.response is not None:
-        return _from_response(attempt)
-    return _from_plain(attempt)
+    if attempt.response is None and attempt.ending == "returned":
+        _normalize(attempt)
+    return _from_plain(attempt) if attempt.response is None else _from_response(attempt)
+
+
+def _normalize(attempt: Attempt) -> None:
+    """Let the rules read a result that is no ``ToolResponse``; of a stream, its text."""
+    value = attempt.value if attempt.items is None else attempt.text
+    if value is not UNSET and value is not None:
+        found = read_seen(seen(value, attempt.kinds), attempt.rules)
+        if found is not None:
+            attempt.hold(found)
 
 
 def _sieve(attempt: Attempt, *texts: str | None) -> Sieve:
@@ -99,11 +110,11 @@ def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
 
 def _from_plain(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     value = attempt.value
-    text = value if type(value) is str else attempt.text
+    text = None if not attempt.full else value if type(value) is str else attempt.text
     sieve = _sieve(attempt, text, value.decode() if type(value) is bytes else None)
     fields: dict[str, Any] = {"text": sieve.text("text", text)}
     if attempt.ending == "returned" and (value is not UNSET or attempt.items is not None):
-        fields |= {"status": "success", "rule": NONE if attempt.nothing else PLAIN, "rule_grade": "certain"}
+        fields |= {"status": "success", "rule": NONE if value is None else PLAIN, "rule_grade": "certain"}
     if value is not UNSET and value is not None and attempt.full:
         fields["result"] = sieve.json("result", _whole(attempt, fields["text"]))
     _claims(attempt, sieve, fields)
@@ -150,7 +161,11 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
         for name, part in (("result", data), ("stats", stats), ("context", context), ("signals", signals)):
             if part is not None:
                 fields[name] = sieve.json(name, part)
+    if attempt.spec.version is None and response.meta.tool_version is not None:
+        fields["tool_version"] = response.meta.tool_version
     _claims(attempt, sieve, fields)
+    if attempt.items is not None and "stats" not in fields:
+        _stream(attempt, sieve, fields)
     _arguments(attempt, sieve, fields)
     return fields, sieve
 
@@ -159,7 +174,7 @@ def _claims(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
     """Confidence and sources: the response's own, else what the decorator was told to read."""
     if attempt.confidence is None and attempt.response is None and attempt.sources is None and not attempt.flags:
         return
-    flags = list(attempt.flags)
+    flags = [*attempt.flags, *(attempt.response.meta.flags if attempt.response else ())]
     claimed = attempt.confidence if fields.get("confidence") is None else fields["confidence"]
     if claimed is not None:
         fields["confidence"] = usable_confidence(claimed)

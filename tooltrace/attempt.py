@@ -10,10 +10,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tooltrace.capture import Snapshot, snapshot
+from tooltrace.normalize import RULES
 from tooltrace.normalize.exceptions import SeenException
+from tooltrace.normalize.reading import read
+from tooltrace.normalize.see import sight
 from tooltrace.otel.span import ToolSpan
 from tooltrace.record import ToolCall
-from tooltrace.response import Source, is_response
+from tooltrace.response import Source, ToolResponse, is_response
 from tooltrace.spec import ToolSpec
 from tooltrace.surroundings import CallContext
 
@@ -21,8 +24,9 @@ if TYPE_CHECKING:
     from tooltrace.settings import Settings
 
 UNSET: Any = object()
-PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple, bytes})
-"""What is no response for certain; pydantic makes ``isinstance`` dear."""
+PLAIN = frozenset({str, int, float, bool, type(None), dict, list, bytes})
+"""What is no response for certain, nor of a class that a rule knows; pydantic makes ``isinstance`` dear."""
+NOTHING: tuple[Snapshot, ...] = (None, None, None, None)
 
 
 class Attempt(ToolSpan):
@@ -38,18 +42,18 @@ class Attempt(ToolSpan):
     arguments: Snapshot = None
     ending: str = "returned"
     value: Any = UNSET
-    """A plain result's snapshot."""
+    """A result's snapshot, for the rules to read."""
+    kinds: tuple[str, ...] = ()
+    """The result's class and the bases of that."""
     text: str | None = None
     """A stream's items, where all are text."""
     items: int | None = None
     """How many items a stream gave."""
     stream_size: int = 0
     """How much a stream gave, kept or not."""
-    nothing: bool = False
-    """True where the tool returned None."""
     response: Any = None
     """The fields of a ToolResponse; the object itself, with its data, is the caller's to let go of."""
-    response_parts: tuple[Snapshot, ...] = ()
+    response_parts: tuple[Snapshot, ...] = NOTHING
     """Snapshots of what can change inside a response: data, stats, context, signals."""
     error: SeenException | None = None
     confidence: Any = None
@@ -74,7 +78,13 @@ class Attempt(ToolSpan):
         """What the agent around the tool knows."""
         self.full = (spec.capture or settings.capture) == "full"
         """Whether arguments and results are recorded."""
+        self.rules = settings.rules if spec.rules is None else spec.rules
         self.started_ns = time_ns()
+
+    @property
+    def reads_live(self) -> bool:
+        """Whether a rule of the user's has to see the tool's own object, in the tool's thread."""
+        return self.rules is not RULES and any(rule.live for rule in self.rules)
 
     def record(self) -> ToolCall:
         """The record, once the attempt has ended; made on first asking, by whichever thread asks."""
@@ -84,16 +94,23 @@ class Attempt(ToolSpan):
 
     def take(self, result: Any) -> None:
         """Hold a tool's result as it is now."""
-        if type(result) not in PLAIN and is_response(result):
-            self.response = SimpleNamespace(**{**vars(result), "data": None})
-            if self.full:
-                parts = (result.data, result.stats, result.context, result.signals)
-                self.response_parts = tuple(map(snapshot, parts))
+        plain = type(result) in PLAIN
+        if not plain and is_response(result):
+            self.hold(result)
+        elif self.reads_live and (answer := read(result, self.rules)) is not None:
+            self.hold(answer)
+        elif plain:
+            self.value = snapshot(result)
         else:
-            self.value = snapshot(result) if self.full else None
-            self.nothing = result is None
+            self.value, self.kinds = sight(result)
         if self.spec.confidence is not None or self.spec.sources is not None:
             self.claim(result)
+
+    def hold(self, response: ToolResponse) -> None:
+        """Hold what ``response`` says now."""
+        self.response = SimpleNamespace(**{**vars(response), "data": None})
+        parts = (response.data, response.stats, response.context, response.signals)
+        self.response_parts = tuple(map(snapshot, parts)) if self.full else NOTHING
 
     def claim(self, result: Any) -> None:
         """Confidence and sources, as the decorator was told to read them from ``result``."""

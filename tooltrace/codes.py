@@ -73,6 +73,14 @@ ADVICE: dict[str, Advice] = {
 }
 
 
+def next_step(code: str | None, retryable: bool | None) -> NextAction:
+    """What to do after an error with ``code``, where the tool itself said no more than whether it is ``retryable``."""
+    suggested = advice(code).next_action
+    if retryable:
+        return "stop" if suggested == "stop" else "retry"
+    return "human_review" if retryable is False and suggested == "retry" else suggested
+
+
 def advice(code: str | None) -> Advice:
     """What ``code`` suggests: its row of the table, else :data:`NO_ADVICE`."""
     return ADVICE.get(code, NO_ADVICE) if code else NO_ADVICE

@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from tooltrace import streams
 from tooltrace.errors import ConfigError
+from tooltrace.normalize import Rule
 from tooltrace.otel.internals import detach
 from tooltrace.recorder import enter
 from tooltrace.redaction import Redact, Redaction
@@ -48,6 +49,7 @@ def trace_tool(
     confidence: ReadConfidence | None = None,
     sources: Iterable[Source] | Callable[[Any], Iterable[Source]] | None = None,
     retryable: type[BaseException] | Iterable[type[BaseException]] = (),
+    rules: Iterable[Rule] | None = None,
 ) -> _Decorator: ...
 def trace_tool(tool: Any = None, /, **options: Any) -> Any:
     """Record every call of ``tool``. Bare, or with options.
@@ -60,7 +62,8 @@ def trace_tool(tool: Any = None, /, **options: Any) -> Any:
     first paragraph. ``tool_type``: ``function``, ``extension`` or ``datastore``. ``capture="metadata"``:
     neither arguments nor results. ``redact``: a Redaction, a callable ``(field, value) -> value`` or key
     names, applied after the configured redaction. ``confidence``, ``sources``: the tool's own, or how to
-    read them from a result. ``retryable``: exceptions after which the same call may succeed.
+    read them from a result. ``retryable``: exceptions after which the same call may succeed. ``rules``: what reads this tool's
+    results, see :func:`tooltrace.normalize`.
     """
     decorator = _Decorator(options)
     return decorator if tool is None else decorator(tool)

@@ -5,6 +5,8 @@
     TooltraceError
     ├── ConfigError            a setting that cannot be used
     ├── LabelError             a label that judges nothing, or says nothing
+    ├── MessageError           a message to the model that could not be told from others
+    ├── ReviewError            a person's answer that does not fit the call that waits for it
     ├── QueryError             a question that cannot be put
     │   ├── UnknownQuery       no query of that name
     │   └── BadParameter       a parameter that the query does not take
@@ -30,6 +32,14 @@ class ConfigError(TooltraceError, ValueError):
 
 class LabelError(TooltraceError, ValueError):
     """A label that judges nothing, or says nothing."""
+
+
+class MessageError(TooltraceError, ValueError):
+    """A message to the model that could not be told from others."""
+
+
+class ReviewError(TooltraceError, ValueError):
+    """A person's answer that does not fit the call that waits for it, or comes to it twice."""
 
 
 class QueryError(TooltraceError):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextvars
 from contextvars import Token
+from datetime import UTC, datetime
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from opentelemetry.context.context import Context
 
@@ -22,7 +23,8 @@ from tooltrace.record import Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import log, metric
 from tooltrace.spec import ToolSpec
-from tooltrace.surroundings import AttemptCounter, CallContext
+from tooltrace.surroundings import AttemptCounter, CallContext, Recent
+from tooltrace.told import Told
 from tooltrace.worker import Worker
 
 _UNASKED: Any = object()
@@ -34,6 +36,13 @@ _ASKED = "tooltrace-call"
 """Key of the context inside a tool: the call that the model asked for, which is not its tools' call."""
 
 
+class Last(NamedTuple):
+    """The last attempt of a call."""
+
+    span_id: int
+    spec: ToolSpec
+
+
 class Recorder:
     """Everything that one configuration records, in one process."""
 
@@ -41,6 +50,7 @@ class Recorder:
         self.settings = settings
         self.worker = Worker(settings)
         self._attempts = AttemptCounter()
+        self._last: Recent[Last] = Recent()
         self._provider: Any = _UNASKED
         self._pipeline = pipeline_for(None)
         self._at_once = settings.durability != "batch" and settings.store is not None
@@ -68,6 +78,7 @@ class Recorder:
             if call_id is not None:
                 attempt.call_id = call_id = str(call_id)
                 attempt.number = self._attempts.next(spec.name, call_id) if number is None else number
+                self._last.put(call_id, Last(attempt.span_id, spec))
             if arguments is not None and attempt.full:
                 attempt.arguments = snapshot(arguments)
             attempt.started = perf_counter_ns()
@@ -103,6 +114,12 @@ class Recorder:
             attempt.claim(None)
             self._end(attempt)
 
+    def stopped(self, attempt: Attempt, ending: str) -> None:
+        """It is over, and the tool was not executed: ``paused``, ``declined`` or ``expired``."""
+        with guarded("record", lost=1):
+            attempt.ending = ending
+            self._end(attempt)
+
     def unreported(self, attempt: Attempt) -> None:
         """It is over, and nobody said with what result."""
         with guarded("record", lost=1):
@@ -112,11 +129,22 @@ class Recorder:
     def after_fork(self) -> None:
         """In a forked child: begin with nothing of the parent's."""
         self._attempts.after_fork()
+        self._last.after_fork()
         self.worker.after_fork()
 
     def keep(self, record: Record) -> None:
         """A record that is no attempt: an outcome, a gate."""
         self.worker.put(record)
+
+    def told(self, call_id: str, text: str, *, style: str, error: bool, span_id: str | None = None) -> None:
+        """The model was given ``text`` as the answer to a call; ``error``: whether it tells of one. ``span_id``: of
+        the attempt, where it is not the call's last."""
+        with guarded("record", lost=1):
+            last = self._last.get(call_id)
+            if span_id is None and last is not None:
+                span_id = f"{last.span_id:016x}"
+            spec = None if last is None else last.spec
+            self.worker.put(Told(self.settings, spec, call_id, span_id, text, style, error, datetime.now(UTC)))
 
     def _start_span(self, attempt: Attempt, otel: Context) -> None:
         attributes = _start(attempt.spec, attempt.around)

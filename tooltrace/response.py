@@ -8,7 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from tooltrace.codes import NextAction, ToolErrorCode, advice
+from tooltrace.codes import NextAction, ToolErrorCode, advice, next_step
+from tooltrace.confidence import Score
+from tooltrace.message import Style, message_of
+from tooltrace.paused import PausedCall
 
 Status = Literal["success", "partial", "error"]
 """``partial``: usable, but something is missing (truncated, one of three sources down)."""
@@ -77,6 +80,8 @@ class ResponseMeta(_Part):
     rule: str | None = None
     """Name of the rule that read the tool's result."""
     rule_grade: Literal["certain", "heuristic"] | None = None
+    flags: tuple[str, ...] = ()
+    """What was wrong with what the tool gave: ``confidence_out_of_range``, …"""
 
 
 class _ErrorAccess:
@@ -124,15 +129,22 @@ class ToolResponse(_Part):
     """Why the tool was called, or how it came to the answer."""
     system: str | None = None
     """A note for the agent's loop, which the model does not see as the tool's output."""
+    paused: PausedCall | None = None
+    """The call waits for a person; this is what to go on with, and there is no answer yet."""
     meta: ResponseMeta = ResponseMeta()
 
     error: ClassVar[_ErrorAccess] = _ErrorAccess()
 
     @model_validator(mode="before")
     @classmethod
-    def _one_code(cls, values: Any) -> Any:
-        """An error's code is the response's code; said once, it holds in both places."""
-        if not isinstance(values, dict) or values.get("code") is not None:
+    def _said_once(cls, values: Any) -> Any:
+        """What is said once holds in both places: an error's code is the response's, a score's signals are its."""
+        if not isinstance(values, dict):
+            return values
+        sure = values.get("confidence")
+        if isinstance(sure, Score) and values.get("signals") is None:
+            values = {**values, "signals": sure.signals or None}
+        if values.get("code") is not None:
             return values
         error = values.get("error", values.get("error_info"))
         code = error.get("code") if isinstance(error, dict) else getattr(error, "code", None)
@@ -153,6 +165,20 @@ class ToolResponse(_Part):
     def ok(self) -> bool:
         """True unless the tool reported an error. It says nothing about whether the answer is right."""
         return self.status != "error"
+
+    @overload
+    def to_message(self, call_id: str, style: Literal["openai", "anthropic"] = "openai") -> dict[str, Any]: ...
+    @overload
+    def to_message(self, call_id: str, style: Literal["plain"]) -> str: ...
+    def to_message(self, call_id: str, style: Style = "openai") -> dict[str, Any] | str:
+        """The message that answers the model's call: ``openai``'s tool message, ``anthropic``'s tool_result block, or
+        the text alone.
+
+        What went wrong comes first, with what the model can do about it. It is never empty: a placeholder stands for
+        nothing, and a warning is logged. What the model was given is recorded with the call.
+        Raises MessageError, a ValueError, where ``call_id`` is none.
+        """
+        return message_of(self, call_id, style)  # type: ignore[no-any-return]
 
     @classmethod
     def success(cls, text: str = "", data: Any = None, **fields: Any) -> Self:
@@ -198,6 +224,6 @@ def _error(
         status="error",
         text=message if text is None else text,
         error=error,
-        next_action=next_action or known.next_action,
+        next_action=next_action or next_step(str(code), error.retryable),
         **fields,
     )

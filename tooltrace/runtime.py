@@ -10,12 +10,15 @@ from typing import Any
 
 from opentelemetry.trace import TracerProvider
 
+from tooltrace import message
 from tooltrace.errors import ConfigError
 from tooltrace.guard import fault, faults
+from tooltrace.normalize import RULES, Rule
 from tooltrace.recorder import Recorder
 from tooltrace.redaction import Redact, Redaction, as_redaction
+from tooltrace.response import ToolResponse
 from tooltrace.settings import Durability, Overflow, Settings, default_store
-from tooltrace.spec import Capture
+from tooltrace.spec import Capture, checked_rules
 from tooltrace.worker import EXIT_SECONDS
 
 _DEFAULT: Any = object()
@@ -32,13 +35,14 @@ def configure(
     service_name: str | None = None,
     tracer_provider: TracerProvider | None = None,
     overflow: Overflow = "block",
+    rules: Iterable[Rule] = RULES,
     **limits: Any,
 ) -> None:
     """Set how this process records; what is left out takes its default. Without it the defaults hold.
 
     ``store``: path of the DuckDB file; None records no history; default ``$TOOLTRACE_STORE``, else
     ``./tooltrace.duckdb``. ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
-    key names. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
+    key names. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
     Raises ConfigError, and then changes nothing.
     """
     unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
@@ -53,6 +57,7 @@ def configure(
         redaction=as_redaction(redact),
         tracer_provider=tracer_provider,
         overflow=overflow,
+        rules=checked_rules(rules, "nothing was changed"),
         **limits,
     )
     _replace(Recorder(settings))
@@ -114,6 +119,15 @@ def _replace(new: Recorder, *, only_first: bool = False) -> None:
         _recorder = new
     if old is not None:
         old.worker.close(EXIT_SECONDS)
+
+
+def _told(response: ToolResponse, call_id: str, text: str, style: str) -> None:
+    """The model is given ``text``; recorded where anything is."""
+    if _recorder is not None:
+        _recorder.told(call_id, text, style=style, error=response.error is not None, span_id=response.meta.span_id)
+
+
+message.listeners.append(_told)
 
 
 def _after_fork() -> None:

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.errors import ConfigError
+from tooltrace.normalize import RULES, Rule
 from tooltrace.redaction import Redaction
 from tooltrace.spec import Capture
 from tooltrace.version import __version__
@@ -59,6 +60,8 @@ class Settings:
     overflow: Overflow = "block"
     block_seconds: float = 1.0
     """How long a full queue may hold one caller up before calls are dropped."""
+    rules: tuple[Rule, ...] = RULES
+    """What reads the tools' results, in this order."""
     host: str = field(default_factory=socket.gethostname)
     origin: dict[str, str | None] = field(init=False)
     """What every record says of where it was made."""

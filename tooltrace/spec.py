@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tooltrace.errors import ConfigError
+from tooltrace.normalize import Rule
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span import start_attributes
 from tooltrace.redaction import Redaction, as_redaction
@@ -39,6 +40,8 @@ class ToolSpec:
     """The tool's sources, or how to read them from a result that carries none."""
     retryable: tuple[type[BaseException], ...] = ()
     """Exceptions after which the same call may succeed."""
+    rules: tuple[Rule, ...] | None = None
+    """Overrides ``configure(rules=…)`` for this tool."""
     parameters: tuple[str, ...] = ()
     """Names of the positional parameters, without ``self`` and ``cls``."""
     skip: int = 0
@@ -74,7 +77,7 @@ class ToolSpec:
         return {**named, **kwargs} if kwargs else named
 
 
-OPTIONS = ("version", "description", "tool_type", "capture", "redact", "confidence", "sources", "retryable")
+OPTIONS = ("version", "description", "tool_type", "capture", "redact", "confidence", "sources", "retryable", "rules")
 """What a user may say of a tool, besides its name."""
 
 _TEXTS = ("version", "description", "tool_type")
@@ -91,6 +94,8 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options:
     kinds = (retryable,) if isinstance(retryable, type) else retryable
     if isinstance(kinds, str) or not all(isinstance(k, type) and issubclass(k, BaseException) for k in kinds):
         raise ConfigError(f"retryable takes classes of exceptions, got {retryable!r} for the tool {name!r}")
+    if options.get("rules") is not None:
+        options["rules"] = checked_rules(options["rules"], f"for the tool {name!r}")
     options |= {key: str(options[key]) for key in _TEXTS if options.get(key) is not None}
     return ToolSpec(
         name=str(name),
@@ -98,6 +103,15 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options:
         retryable=tuple(kinds),
         **options,
     )
+
+
+def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
+    """``rules`` as they are kept. Raises ConfigError."""
+    kept = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+    for each in kept:
+        if not isinstance(each, Rule):
+            raise ConfigError(f"rules takes rules, made with @tt.rule(name), got {each!r}; {place}")
+    return kept
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

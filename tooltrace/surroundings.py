@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class CallId:
@@ -61,27 +63,37 @@ def context(
         current.reset(token)
 
 
-class AttemptCounter:
-    """Numbers the attempts of each call of this process, whichever thread or task makes them.
-
-    Remembers the last ``capacity`` calls: a call that is retried after that many others begins at 1 again.
-    """
+class Recent(Generic[T]):
+    """Something about each of the last ``capacity`` calls of this process, by id, whichever thread makes them."""
 
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
-        self._seen: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._held: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = RLock()  # the garbage collector may run another call in between
 
     def after_fork(self) -> None:
         """In a forked child: another thread of the parent may have held the lock."""
         self._lock = RLock()
 
+    def get(self, call: Hashable) -> T | None:
+        """What is held of ``call``."""
+        return self._held.get(call)
+
+    def put(self, call: Hashable, value: T) -> None:
+        """Hold ``value`` of ``call``, which is now the latest."""
+        with self._lock:
+            self._held.pop(call, None)
+            self._held[call] = value
+            if len(self._held) > self._capacity:
+                self._held.popitem(last=False)
+
+
+class AttemptCounter(Recent[int]):
+    """Numbers the attempts of each call. A call that is retried after very many others begins at 1 again."""
+
     def next(self, tool: str, call_id: str) -> int:
         """The number of the attempt that begins now: 1, 2, …"""
-        key = (tool, call_id)
         with self._lock:
-            attempt = self._seen.pop(key, 0) + 1
-            self._seen[key] = attempt
-            if len(self._seen) > self._capacity:
-                self._seen.popitem(last=False)
-        return attempt
+            number = (self._held.get((tool, call_id)) or 0) + 1
+            self.put((tool, call_id), number)
+        return number

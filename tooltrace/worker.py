@@ -15,9 +15,10 @@ from tooltrace.guard import fault, faults, guarded
 from tooltrace.record import Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import log, metric
+from tooltrace.told import Told
 from tooltrace.writer import Writer
 
-Item = Attempt | Record
+Item = Attempt | Told | Record
 
 GATHER_SECONDS = 0.03
 """How long the thread lets calls gather before it writes them: well inside the promised 100 ms."""
@@ -174,7 +175,7 @@ class Worker:
         for item in batch:
             try:
                 if not isinstance(item, Attempt):
-                    self._writer.add(item)
+                    self._writer.add(item.record() if isinstance(item, Told) else item)
                 elif not item.written:
                     self._writer.add(item.record())
             except Exception:

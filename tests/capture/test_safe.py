@@ -110,7 +110,7 @@ LOOP["self"] = {"again": LOOP}
         (UserDict(a=b"x"), {"a": "x"}), (CIRCLE, [1, "<circular>"]), (LOOP, {"self": {"again": "<circular>"}}),
         (np.arange(3), [0, 1, 2]), (np.float64(1.5), 1.5), (np.float32("nan"), "NaN"), (np.int8(3), 3), (np.bool_(True), True),
         (np.array([[1.0, math.inf]]), [[1.0, "Infinity"]]), (np.zeros((1000, 1000)), None), (np.datetime64("2026-01-01"), None),
-        (object(), "<builtins.object>"), (print, None), (int, None), (ValueError("v"), "ValueError: v"), (..., None),
+        (object(), "<builtins.object>"), (print, None), (int, None), ([ValueError("v")], ["ValueError: v"]), (..., None),
     ],
     ids=lambda v: type(v).__name__,
 )  # fmt: skip

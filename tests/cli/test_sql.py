@@ -53,7 +53,7 @@ def test_wrong_sql_says_why_without_a_stack_trace(run, wrong):
 
 def test_the_store_cannot_be_changed(run):
     assert run("sql", "SELECT 1").exit_code == 0
-    assert run("sql", "DELETE FROM store.tool_calls").exit_code == 1
+    assert run("sql", "DELETE FROM store.attempts").exit_code == 1
     assert rows(run("sql", "SELECT count(*) AS n FROM tool_calls", "--format", "json")) == [{"n": 24}]
 
 

@@ -138,7 +138,7 @@ def test_a_retry_is_the_next_attempt_of_the_same_call(ask: Ask) -> None:
         ("fetch", "SERVICE_UNAVAILABLE SERVICE_UNAVAILABLE SERVICE_UNAVAILABLE"),
         ("fetch", "TIMEOUT ok"),
         ("fetch", "TIMEOUT TIMEOUT TIMEOUT"),
-        ("download", "EXECUTION_ERROR ok"),
+        ("download", "SERVICE_UNAVAILABLE ok"),
         ("ask_database", "CONFLICT ok"),
     }
     assert ask("SELECT count(*) FROM tool_calls WHERE status = 'error' AND retryable AND attempt > 3") == [(0,)]

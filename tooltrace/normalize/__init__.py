@@ -1,13 +1,17 @@
-"""Any tool's result as a ``ToolResponse``, by a named rule."""
+"""Any tool's result as a ``ToolResponse``, by a named rule; one file for each protocol."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tooltrace.normalize import exceptions
-from tooltrace.response import ResponseMeta, ToolResponse
+from tooltrace.normalize.reading import read
+from tooltrace.normalize.rule import Grade, Rule, rule
+from tooltrace.normalize.rules import CERTAIN_RULES, RULES
+from tooltrace.response import ResponseMeta, ToolResponse, is_response
 
-__all__ = ["EXCEPTION", "NONE", "PLAIN", "TOOL_RESPONSE", "normalize"]
+__all__ = ["CERTAIN_RULES", "EXCEPTION", "NONE", "PLAIN", "RULES", "TOOL_RESPONSE", "Grade", "Rule", "normalize", "rule"]
 
 TOOL_RESPONSE = "tool_response"
 """The result is a ``ToolResponse`` already."""
@@ -18,20 +22,28 @@ NONE = "none"
 EXCEPTION = "exception"
 """The tool raised: an error, by the class of the exception."""
 
+def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
+    """``value`` as a ``ToolResponse``; ``meta.rule`` says by which rule it was read, and ``meta.rule_grade`` whether
+    that is certain. Never raises.
 
-def normalize(value: Any) -> ToolResponse:
-    """``value`` as a ``ToolResponse``; ``meta.rule`` says by which rule it was read. Never raises."""
-    if isinstance(value, ToolResponse):
-        return value
-    if isinstance(value, BaseException):
+    ``rules``: what may read it, in their order: your own before :data:`RULES`, or :data:`CERTAIN_RULES` for those
+    that do not go by words. What no rule knows is a success, and its data.
+    """
+    if is_response(value):
+        return value  # type: ignore[no-any-return]
+    return read(value, rules) or _plain(value)
+
+
+def _plain(value: Any) -> ToolResponse:
+    if issubclass(type(value), BaseException):
         seen = exceptions.read(value)
         return ToolResponse.error(
             seen.code, seen.message, type=seen.type, retryable=seen.retryable, meta=_meta(EXCEPTION)
         )
     if value is None:
         return ToolResponse.success(meta=_meta(NONE))
-    return ToolResponse.success(value if isinstance(value, str) else "", value, meta=_meta(PLAIN))
+    return ToolResponse.success(value if type(value) is str else "", value, meta=_meta(PLAIN))
 
 
-def _meta(rule: str) -> ResponseMeta:
-    return ResponseMeta(rule=rule, rule_grade="certain")
+def _meta(name: str) -> ResponseMeta:
+    return ResponseMeta(rule=name, rule_grade="certain")

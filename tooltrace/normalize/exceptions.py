@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from tooltrace.capture import message_of
-from tooltrace.codes import ToolErrorCode, advice
+from tooltrace.codes import advice
+from tooltrace.normalize.attributes import by_own_words
+from tooltrace.normalize.exception_codes import CODES
+from tooltrace.normalize.exception_readers import READERS
+from tooltrace.normalize.verdict import UNDECIDED, Verdict, wait_words
 
-# The first class that fits wins, so a subclass stands before its base.
-_CODES: tuple[tuple[type[BaseException], ToolErrorCode], ...] = (
-    (FileNotFoundError, ToolErrorCode.NOT_FOUND),
-    (NotADirectoryError, ToolErrorCode.INVALID_PARAM),
-    (FileExistsError, ToolErrorCode.ALREADY_EXISTS),
-    (PermissionError, ToolErrorCode.PERMISSION_DENIED),
-    (IsADirectoryError, ToolErrorCode.IS_DIRECTORY),
-    (TimeoutError, ToolErrorCode.TIMEOUT),
-    (ConnectionError, ToolErrorCode.NETWORK_ERROR),
-    (UnicodeDecodeError, ToolErrorCode.BINARY_FILE),
-    (json.JSONDecodeError, ToolErrorCode.INVALID_FORMAT),
-    (SyntaxError, ToolErrorCode.INVALID_FORMAT),
-    (KeyError, ToolErrorCode.NOT_FOUND),
-    (ValueError, ToolErrorCode.INVALID_PARAM),
-    (TypeError, ToolErrorCode.INVALID_PARAM),
-    (NotImplementedError, ToolErrorCode.INTERNAL_ERROR),
-    (MemoryError, ToolErrorCode.INTERNAL_ERROR),
-    (RecursionError, ToolErrorCode.INTERNAL_ERROR),
-)
-
-_OTHERWISE = ToolErrorCode.EXECUTION_ERROR
-
-_FOREIGN: dict[str, ToolErrorCode] = {
-    "httpx.TimeoutException": ToolErrorCode.TIMEOUT,
-    "httpx.TransportError": ToolErrorCode.NETWORK_ERROR,
-    "requests.exceptions.Timeout": ToolErrorCode.TIMEOUT,
-    "requests.exceptions.ConnectionError": ToolErrorCode.NETWORK_ERROR,
-}
-"""By name, so that no client is imported to know its errors."""
+_DEEPEST = 6
+"""How many exceptions one inside the other are looked into."""
+_WIDEST = 32
+"""How many of a group's exceptions are looked at."""
+_NAMELESS = frozenset({"tenacity.RetryError"})
+"""Wrappers whose own message says nothing of what happened."""
 
 
 class SeenException(NamedTuple):
@@ -47,22 +28,110 @@ class SeenException(NamedTuple):
     """The class, with its module unless it is a builtin."""
     message: str
     retryable: bool | None
+    retry_after_s: float | None = None
+    """Seconds from now, where the other side said when to come again."""
+
+    @property
+    def suggestion(self) -> str | None:
+        """When to come again, in words."""
+        return wait_words(self.retry_after_s)
+
+    @property
+    def stats(self) -> dict[str, Any] | None:
+        """``{"retry_after_s": 30.0}``, where that is known."""
+        return None if self.retry_after_s is None else {"retry_after_s": self.retry_after_s}
 
 
 def read(exc: BaseException, retryable: tuple[type[BaseException], ...] = ()) -> SeenException:
-    """What ``exc`` says. ``retryable``: classes after which the same call may succeed."""
-    code = _foreign_code(exc) or next((code for kind, code in _CODES if isinstance(exc, kind)), _OTHERWISE)
-    again = True if retryable and isinstance(exc, retryable) else advice(code).retryable
-    return SeenException(code.value, class_name(exc), message_of(exc), again)
+    """What ``exc`` says. ``retryable``: classes after which the same call may succeed. Never raises."""
+    message = name = class_name(exc)
+    code, again, wait = UNDECIDED
+    with suppress(Exception):  # what a foreign class does when it is looked at is not ours to answer for
+        message = message_of(exc)
+        code, again, wait = verdict_on(exc, message)
+        message = _with_inner(exc, message)
+    if retryable and issubclass(type(exc), retryable):
+        again = True
+    return SeenException(str(code), name, message, advice(code).retryable if again is None else again, wait)
 
 
-def _foreign_code(exc: BaseException) -> ToolErrorCode | None:
-    """The code of the nearest base that the table of foreign classes names."""
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(exc).__mro__)
-    return next((code for name in names if (code := _FOREIGN.get(name))), None)
+def verdict_on(exc: BaseException, message: str, depth: int = 0) -> Verdict:
+    """By the nearest base that a table names. A class of the tool's own may say more of itself than the builtin
+    that it derives from does."""
+    kind = type(exc)
+    if issubclass(kind, BaseExceptionGroup):
+        return _on_group(exc, depth)
+    own = kind.__module__ != "builtins"
+    for base in kind.__mro__:
+        module = base.__module__
+        if own and module == "builtins":
+            own = False
+            with suppress(Exception):  # its attributes may be of any kind
+                found = by_own_words(exc)
+                if found is not None:
+                    return _completed(found, base)
+        found = _of_base(exc, f"{module}.{base.__qualname__}", message, depth)
+        if found is not None:
+            return found
+    return UNDECIDED
+
+
+def _of_base(exc: BaseException, name: str, message: str, depth: int) -> Verdict | None:
+    """What the tables say of one base: the exception itself read first, then its class."""
+    reader = READERS.get(name)
+    if reader is None:
+        return CODES.get(name)
+    found: Verdict | BaseException | None = None
+    with suppress(Exception):  # attributes as the real class never has them
+        found = reader(exc, message)
+    if isinstance(found, BaseException):
+        found = verdict_on(found, message_of(found), depth + 1) if depth < _DEEPEST else None
+        found = None if found is UNDECIDED else found
+    return CODES.get(name) if found is None else found
+
+
+def _completed(said: Verdict, base: type) -> Verdict:
+    """A class that says whether to try again, and not what is wrong, is what the builtin under it is."""
+    known = next((CODES[name] for b in base.__mro__ if (name := f"builtins.{b.__qualname__}") in CODES), None)
+    return said if said.code != UNDECIDED.code or known is None else said._replace(code=known.code)
+
+
+def _on_group(group: BaseException, depth: int) -> Verdict:
+    """What all of a group's exceptions come to, where they agree."""
+    found = {verdict_on(one, message_of(one), depth + 1) for one in _leaves(group)} if depth < _DEEPEST else set()
+    return found.pop() if len(found) == 1 else UNDECIDED
+
+
+def _leaves(group: BaseException) -> list[BaseException]:
+    """The exceptions of a group and of the groups in it, as many as are looked at."""
+    leaves: list[BaseException] = []
+    open_groups = [group]
+    for _ in range(_WIDEST):
+        if not open_groups:
+            break
+        for one in BaseExceptionGroup.exceptions.__get__(open_groups.pop())[:_WIDEST]:
+            (open_groups if issubclass(type(one), BaseExceptionGroup) else leaves).append(one)
+    return leaves[:_WIDEST]
+
+
+def _with_inner(exc: BaseException, message: str) -> str:
+    """The message, with that of the one exception inside where a wrapper's own says nothing."""
+    kind = type(exc)
+    inner: BaseException | None = None
+    if issubclass(kind, BaseExceptionGroup):
+        leaves = _leaves(exc)
+        inner = leaves[0] if len(leaves) == 1 else None
+    elif f"{kind.__module__}.{kind.__qualname__}" in _NAMELESS:
+        reader = READERS["tenacity.RetryError"]
+        found = reader(exc, message)
+        inner = found if isinstance(found, BaseException) else None
+    return message if inner is None else f"{message}: {class_name(inner)}: {message_of(inner)}"
 
 
 def class_name(exc: BaseException) -> str:
     """``json.decoder.JSONDecodeError``, ``KeyError``: the form of OTel's ``error.type``."""
     kind = type(exc)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    except Exception:  # a metaclass may do anything
+        return type.__dict__["__name__"].__get__(kind)  # type: ignore[no-any-return]

@@ -101,7 +101,7 @@ SELECT
     arg_max(agent, started_at) AS agent,
     arg_max(service, started_at) AS service,
     arg_max(tool_version, started_at) AS tool_version,
-    count(*) AS attempts,
+    count(*) FILTER (WHERE ending NOT IN ('paused', 'declined', 'expired')) AS attempts,
     min(started_at) AS started_at,
     max(started_at + to_microseconds(CAST(1000 * (coalesce(duration_ms, 0) + coalesce(consumer_ms, 0)) AS BIGINT)))
         AS ended_at,

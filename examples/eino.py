@@ -1,0 +1,53 @@
+"""Structured results as Eino's proposal has them: an error is written for the model, with its own codes.
+
+Run: python examples/eino.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tooltrace as tt
+
+STOCK = {"A-17": 3, "B-2": 0}
+
+
+@tt.trace_tool(version="1")
+def check_stock(sku: str) -> dict[str, Any]:
+    """How many of an article are in stock."""
+    if not sku.startswith(("A-", "B-")):
+        error = {
+            "code": "SKU_MALFORMED",
+            "message": f"{sku!r} is no article number",
+            "retryable": False,
+            "suggestion": "Article numbers look like A-17. Ask the user for it.",
+        }
+        return {"success": False, "error": error}
+    if sku == "B-9":
+        busy = {"code": "TIMEOUT", "message": "the warehouse did not answer", "retryable": True}
+        return {"success": False, "error": busy}
+    return {"success": True, "data": {"sku": sku, "count": STOCK.get(sku, 0)}}
+
+
+def main() -> None:
+    """What the model reads of each answer, and what the history keeps."""
+    tt.configure(store=Path(tempfile.mkdtemp()) / "eino.duckdb")
+    for number, sku in enumerate(("A-17", "17", "B-9")):
+        call_id = f"call_{number}"
+        with tt.context(call_id=call_id):
+            answer = tt.normalize(check_stock(sku))
+        print(answer.to_message(call_id)["content"], end="\n\n")
+
+    with tt.connect() as db:
+        db.sql(
+            """
+            SELECT call_id, status, code, retryable, suggestion, next_action, rule, seen_error AS model_saw_error
+            FROM tool_calls ORDER BY call_id
+            """
+        ).show(max_width=160)
+
+
+if __name__ == "__main__":
+    main()

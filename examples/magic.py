@@ -1,0 +1,57 @@
+"""Results as Magic has them: the error has to reach the model, and an empty message never does.
+
+What a tool reports and what the model is given are two facts. Here an agent's loop forgets the error once, and the
+history finds it.   Run: python examples/magic.py
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tooltrace as tt
+
+
+@tt.trace_tool
+def shell(command: str, tool_call_id: str) -> dict[str, Any]:
+    """Run a command (here only as if)."""
+    said = {"tool_call_id": tool_call_id, "name": "shell", "execution_time": 0.02, "explanation": "look around"}
+    if command == "cat secrets":
+        return {"output": "", "error": "cat: secrets: Permission denied", "system": None, **said}
+    if command == "true":
+        return {"output": "", "error": None, "system": None, **said}
+    return {"output": "a.txt  b.txt", "error": None, "system": "2 files", **said}
+
+
+def main() -> None:
+    """An agent's loop with a fault, and the question that finds it."""
+    logging.basicConfig(format="log: %(message)s")
+    tt.configure(store=Path(tempfile.mkdtemp()) / "magic.duckdb")
+    for number, command in enumerate(("ls", "true", "cat secrets", "cat secrets")):
+        call_id = f"call_{number}"
+        with tt.context(call_id=call_id):
+            answer = tt.normalize(shell(command, call_id))
+        if number == 3:  # the fault: only the output goes to the model, and that is empty
+            answer = tt.ToolResponse.success(answer.text if answer.ok else "")
+        print(f"{command:12} -> {answer.to_message(call_id)['content']!r}")
+
+    try:
+        tt.ToolResponse.success("4").to_message("")
+    except ValueError as error:
+        print("refused:", error)
+
+    tt.flush()
+    with tt.connect() as db:
+        db.sql(
+            """
+            SELECT call_id, status, code, error_message, seen_text, seen_error,
+                status = 'error' AND NOT seen_error AS model_was_not_told
+            FROM tool_calls ORDER BY call_id
+            """
+        ).show(max_width=180)
+
+
+if __name__ == "__main__":
+    main()

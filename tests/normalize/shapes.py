@@ -1,0 +1,90 @@
+"""What the tests of the rules share: any JSON data, and whether a response kept all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from hypothesis import strategies as st
+
+from tooltrace.normalize import (
+    api_error, eino, envelope, error_member, error_status, error_text, exit_status, flags, graphql, hello_agents,
+    hidden, magic, normalize, problem_json, tool_response,
+)  # fmt: skip
+from tooltrace.response import ToolResponse
+
+CERTAIN = (
+    tool_response.RULE,
+    hello_agents.OBJECT,
+    envelope.RULE,
+    eino.RULE,
+    magic.RULE,
+    problem_json.RULE,
+    graphql.RULE,
+    api_error.RULE,
+    flags.RULE,
+)
+ALL = (
+    *CERTAIN,
+    hello_agents.TEXT,
+    error_member.RULE,
+    error_status.RULE,
+    exit_status.RULE,
+    hidden.RULE,
+    error_text.RULE,
+)
+
+text = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
+    ["timeout", "Not found", "Error: x", "错误：x", "success", "error", "404", "boom", "none", " padded "]
+)
+scalar = (
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | text
+)
+anything = st.recursive(
+    scalar | st.sampled_from([404, 500, 0, 1]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def objects(*names: str, sure: dict[str, st.SearchStrategy[Any]] | None = None) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with some of the members ``names``, of any type, with strangers among them, and with those of ``sure``."""
+    known = st.dictionaries(st.sampled_from(names), anything, max_size=len(names))
+    return st.builds(
+        lambda first, more, last: {**first, **more, **last},
+        st.fixed_dictionaries(sure or {}),
+        known,
+        st.dictionaries(text, anything, max_size=2),
+    ).map(lambda made: {**made})
+
+
+def read(value: Any) -> ToolResponse:
+    """``value`` by the rules of these protocols."""
+    return normalize(value, rules=ALL)
+
+
+def leaves(value: Any) -> list[Any]:
+    """The scalars in ``value`` that say something."""
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [] if value is None or value == "" else [value]
+
+
+def lost(value: Any, response: ToolResponse, *, flags: tuple[str, ...] = ()) -> list[Any]:
+    """The scalars of ``value`` that are nowhere in ``response``. ``flags``: members that become the status."""
+    said = {name: item for name, item in value.items() if name not in flags} if isinstance(value, dict) else value
+    found = leaves(orjson.loads(response.model_dump_json()))
+    words = "\n".join(item for item in found if isinstance(item, str))
+    return [leaf for leaf in leaves(said) if not _is_in(leaf, found, words)]
+
+
+def _is_in(leaf: Any, found: list[Any], words: str) -> bool:
+    if any(type(leaf) is type(item) and leaf == item for item in found):
+        return True
+    if isinstance(leaf, bool):
+        return orjson.dumps(leaf).decode() in words
+    if isinstance(leaf, int | float):
+        return leaf in [item for item in found if isinstance(item, int | float)] or str(leaf) in words
+    return leaf in words or orjson.dumps(leaf).decode()[1:-1] in words

@@ -1,0 +1,537 @@
+"""Exceptions to codes: real ones where the package is here, else stand-ins with the module, name and bases of the real."""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import concurrent.futures
+import csv
+import errno
+import io
+import json
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import tarfile
+import time
+import urllib.error
+import zipfile
+import zlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+from email.utils import format_datetime
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import httpx
+import pytest
+import tenacity
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from tooltrace.codes import ADVICE, advice
+from tooltrace.normalize.exception_codes import CODES
+from tooltrace.normalize.exception_readers import READERS
+from tooltrace.normalize.exceptions import SeenException, read
+from tooltrace.normalize.http_status import STATUSES, of_status, retry_after
+
+Code = str
+
+
+def raised(act: Callable[[], Any]) -> SeenException:
+    try:
+        act()
+    except BaseException as error:
+        return read(error)
+    raise AssertionError("nothing was raised")
+
+
+def stand_in(path: str, *bases: type, **members: Any) -> Any:
+    """A class with the module and name of ``path``."""
+    module, _, name = path.rpartition(".")
+    return type(name, bases or (Exception,), {"__module__": module, **members})
+
+
+def sql(*statements: str) -> Callable[[], Any]:
+    def run() -> None:
+        db = sqlite3.connect(":memory:")
+        try:
+            for each in statements:
+                db.execute(each)
+        finally:
+            db.close()
+
+    return run
+
+
+def duck(*statements: str) -> Callable[[], Any]:
+    def run() -> None:
+        with duckdb.connect() as db:
+            for each in statements:
+                db.execute(each).fetchall()
+
+    return run
+
+
+class Person(BaseModel):
+    age: int
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (FileNotFoundError("f"), "NOT_FOUND"),
+        (OSError(errno.ENOENT, "gone"), "NOT_FOUND"),
+        (FileExistsError("f"), "ALREADY_EXISTS"),
+        (PermissionError("f"), "PERMISSION_DENIED"),
+        (IsADirectoryError("d"), "IS_DIRECTORY"),
+        (NotADirectoryError("d"), "INVALID_PARAM"),
+        (TimeoutError(), "TIMEOUT"),
+        (asyncio.TimeoutError(), "TIMEOUT"),
+        (concurrent.futures.TimeoutError(), "TIMEOUT"),
+        (subprocess.TimeoutExpired("sleep", 3), "TIMEOUT"),
+        (ConnectionResetError(), "NETWORK_ERROR"),
+        (socket.gaierror(-2, "Name or service not known"), "NETWORK_ERROR"),
+        (ssl.SSLError("handshake"), "NETWORK_ERROR"),
+        (asyncio.IncompleteReadError(b"", 3), "NETWORK_ERROR"),
+        (OSError(errno.EHOSTUNREACH, "no route"), "NETWORK_ERROR"),
+        (OSError(errno.EMFILE, "too many files"), "SERVICE_UNAVAILABLE"),
+        (OSError(errno.EROFS, "read-only"), "PERMISSION_DENIED"),
+        (OSError(errno.EBUSY, "busy"), "CONFLICT"),
+        (OSError("no number"), "EXECUTION_ERROR"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "BINARY_FILE"),
+        (KeyError("k"), "NOT_FOUND"),
+        (ValueError("v"), "INVALID_PARAM"),
+        (TypeError("t"), "INVALID_PARAM"),
+        (NotImplementedError(), "INTERNAL_ERROR"),
+        (ModuleNotFoundError("m"), "INTERNAL_ERROR"),
+        (RuntimeError("r"), "EXECUTION_ERROR"),
+        (ZeroDivisionError(), "EXECUTION_ERROR"),
+        (subprocess.CalledProcessError(1, "x"), "EXECUTION_ERROR"),
+        (subprocess.CalledProcessError(127, "x"), "NOT_FOUND"),
+        (urllib.error.URLError(TimeoutError()), "TIMEOUT"),
+        (urllib.error.URLError(ConnectionRefusedError()), "NETWORK_ERROR"),
+        (urllib.error.URLError("unknown url type: foo"), "INVALID_PARAM"),
+        (httpx.ConnectTimeout("slow"), "TIMEOUT"),
+        (httpx.PoolTimeout("full"), "TIMEOUT"),
+        (httpx.ConnectError("refused"), "NETWORK_ERROR"),
+        (httpx.RemoteProtocolError("closed"), "NETWORK_ERROR"),
+        (httpx.UnsupportedProtocol("ftp"), "INVALID_PARAM"),
+        (httpx.TooManyRedirects("loop"), "API_ERROR"),
+    ],
+    ids=repr,
+)
+def test_exceptions_that_say_it_by_their_class_or_number(error: BaseException, code: Code) -> None:
+    seen = read(error)
+    assert seen.code == code
+    assert seen.type.endswith(type(error).__qualname__)
+
+
+@pytest.mark.parametrize(
+    ("act", "code", "retryable"),
+    [
+        (lambda: json.loads("{"), "INVALID_FORMAT", False),
+        (lambda: zipfile.ZipFile(io.BytesIO(b"no")), "INVALID_FORMAT", False),
+        (lambda: tarfile.open(fileobj=io.BytesIO(b"no")), "INVALID_FORMAT", False),
+        (lambda: list(csv.reader(["a" * 200_000])), "INVALID_FORMAT", False),
+        (lambda: zlib.decompress(b"no"), "INVALID_FORMAT", False),
+        (lambda: binascii.a2b_base64("a", strict_mode=True), "INVALID_FORMAT", False),
+        (lambda: compile("1 +", "f", "exec"), "INVALID_FORMAT", False),
+        (lambda: Person(age="old"), "INVALID_PARAM", False),
+        (sql("SELECT * FROM nowhere"), "NOT_FOUND", False),
+        (sql("SELEC 1"), "INVALID_FORMAT", False),
+        (sql("CREATE TABLE t (a PRIMARY KEY)", *["INSERT INTO t VALUES (1)"] * 2), "CONFLICT", False),
+        (sql("CREATE TABLE t (a NOT NULL)", "INSERT INTO t VALUES (NULL)"), "CONFLICT", False),
+        (sql(*["CREATE TABLE t (a)"] * 2), "ALREADY_EXISTS", False),
+        (lambda: sqlite3.connect("/nowhere/at/all.db"), "NOT_FOUND", False),
+        (duck("SELECT * FROM nowhere"), "NOT_FOUND", False),
+        (duck("SELEC 1"), "INVALID_FORMAT", False),
+        (duck("SELECT CAST('a' AS INT)"), "INVALID_PARAM", False),
+        (duck("CREATE TABLE t (a INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (1)"), "CONFLICT", False),
+        (duck(*["CREATE TABLE t (a INT)"] * 2), "ALREADY_EXISTS", False),
+        (duck("SELECT * FROM 'nowhere.csv'"), "NOT_FOUND", False),
+        (lambda: httpx.Response(200, text="no").json(), "INVALID_FORMAT", False),
+        (lambda: httpx.get("http://127.0.0.1:1/"), "NETWORK_ERROR", True),
+    ],
+)
+def test_what_the_real_engines_raise(act: Callable[[], Any], code: Code, retryable: bool | None) -> None:
+    seen = raised(act)
+    assert (seen.code, seen.retryable) == (code, retryable), seen
+
+
+def test_a_locked_database_may_be_free_later(tmp_path: Any) -> None:
+    first = sqlite3.connect(tmp_path / "d.db", isolation_level=None)
+    second = sqlite3.connect(tmp_path / "d.db", timeout=0, isolation_level=None)
+    try:
+        first.execute("BEGIN EXCLUSIVE")
+        seen = raised(lambda: second.execute("BEGIN EXCLUSIVE"))
+    finally:
+        first.close()
+        second.close()
+    assert (seen.code, seen.retryable, seen.message) == ("CONFLICT", True, "database is locked")
+
+
+@pytest.mark.parametrize(
+    "status", [400, 401, 403, 404, 408, 409, 412, 418, 422, 429, 500, 501, 502, 503, 504, 529, 599]
+)
+def test_the_status_decides_wherever_a_client_puts_it(status: int) -> None:
+    request = httpx.Request("GET", "https://x.test")
+    response = httpx.Response(status, request=request)
+    bare = SimpleNamespace(status_code=status, headers={})
+    carriers = [
+        httpx.HTTPStatusError("m", request=request, response=response),
+        urllib.error.HTTPError("https://x.test", status, "m", Message(), None),
+        _with(stand_in("requests.exceptions.HTTPError", OSError)("m"), response=bare),
+        _with(stand_in("aiohttp.client_exceptions.ClientResponseError")("m"), status=status, headers={}),
+        _with(stand_in("openai.NotFoundError", stand_in("openai.APIError"))("m"), status_code=status, response=bare),
+        _with(stand_in("anthropic.APIStatusError", stand_in("anthropic.APIError"))("m"), status_code=status),
+        _with(stand_in("google.api_core.exceptions.GoogleAPICallError")("m"), code=HTTPStatus(404) if status == 404 else status),
+        _with(stand_in("google.genai.errors.APIError")("m"), code=status, status="SOME_NAME"),
+        _with(stand_in("starlette.exceptions.HTTPException")("m"), status_code=status),
+        _with(stand_in("my.tools.Failed", ValueError)("m"), status=status),
+        _with(stand_in("my.tools.Wrapped")("m"), response=bare),
+    ]  # fmt: skip
+    expected = of_status(status)
+    again = advice(expected.code).retryable if expected.retryable is None else expected.retryable
+    for carrier in carriers:
+        seen = read(carrier)
+        assert (seen.code, seen.retryable) == (expected.code, again), carrier
+
+
+def _with(error: Any, **attributes: Any) -> Any:
+    for name, value in attributes.items():
+        setattr(error, name, value)
+    return error
+
+
+def test_the_statuses_that_tell_apart_who_you_are_from_what_you_may() -> None:
+    assert (of_status(401).code, of_status(403).code) == ("ACCESS_DENIED", "PERMISSION_DENIED")
+    assert of_status(403, {"x-ratelimit-remaining": "0"}).code == "RATE_LIMIT"
+    assert of_status(403, {"retry-after": "60"}) == ("RATE_LIMIT", None, 60.0)
+
+
+@given(st.integers())
+def test_every_status_has_a_known_code(status: int) -> None:
+    verdict = of_status(status)
+    assert verdict.code in ADVICE
+    if 400 <= status < 500 and status not in STATUSES:
+        assert verdict == ("API_ERROR", False, None)
+
+
+def grpc_error(name: str, *, state: bool) -> Any:
+    code = SimpleNamespace(name=name)
+    kind = stand_in("grpc.RpcError")
+    if state:
+        return _with(stand_in("grpc._channel._InactiveRpcError", kind)("m"), _state=SimpleNamespace(code=code))
+    return stand_in("tests.Own", kind, code=lambda self: code)("m")
+
+
+@pytest.mark.parametrize("state", [True, False])
+@pytest.mark.parametrize(
+    ("name", "code", "retryable"),
+    [
+        ("UNAVAILABLE", "SERVICE_UNAVAILABLE", True),
+        ("DEADLINE_EXCEEDED", "TIMEOUT", True),
+        ("UNAUTHENTICATED", "ACCESS_DENIED", False),
+        ("FAILED_PRECONDITION", "CONFLICT", False),
+        ("ABORTED", "CONFLICT", True),
+        ("RESOURCE_EXHAUSTED", "RATE_LIMIT", True),
+        ("SOMETHING_NEW", "API_ERROR", None),
+    ],
+)
+def test_grpc(name: str, code: Code, retryable: bool | None, state: bool) -> None:
+    seen = read(grpc_error(name, state=state))
+    assert (seen.code, seen.retryable) == (code, retryable)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "code"),
+    [
+        ("NoSuchKey", 404, "NOT_FOUND"),
+        ("404", 404, "NOT_FOUND"),
+        ("ThrottlingException", 400, "RATE_LIMIT"),
+        ("SlowDown", 503, "RATE_LIMIT"),
+        ("AccessDenied", 403, "PERMISSION_DENIED"),
+        ("ExpiredToken", 400, "ACCESS_DENIED"),
+        ("InvalidSignatureException", 403, "ACCESS_DENIED"),
+        ("ConditionalCheckFailedException", 400, "CONFLICT"),
+        ("BucketAlreadyExists", 409, "ALREADY_EXISTS"),
+        ("ValidationException", 400, "INVALID_PARAM"),
+        ("InternalError", 500, "API_ERROR"),
+        ("NobodyKnows", 503, "SERVICE_UNAVAILABLE"),
+        (None, None, "API_ERROR"),
+    ],
+)
+def test_aws(name: str | None, status: int | None, code: Code) -> None:
+    response = {"Error": {"Code": name}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    error = _with(
+        stand_in("botocore.errorfactory.Own", stand_in("botocore.exceptions.ClientError"))("m"), response=response
+    )
+    assert read(error).code == code
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "retryable"),
+    [
+        ("23505", "CONFLICT", False),
+        ("40001", "CONFLICT", True),
+        ("40P01", "CONFLICT", True),
+        ("57014", "TIMEOUT", True),
+        ("08006", "NETWORK_ERROR", True),
+        ("53300", "SERVICE_UNAVAILABLE", True),
+        ("28P01", "ACCESS_DENIED", False),
+        ("42501", "PERMISSION_DENIED", False),
+        ("42P01", "NOT_FOUND", False),
+        ("42601", "INVALID_FORMAT", False),
+        ("42P07", "ALREADY_EXISTS", False),
+        ("22P02", "INVALID_PARAM", False),
+        ("P0001", "EXECUTION_ERROR", None),
+    ],
+)
+def test_postgres_by_its_state_however_the_driver_names_it(state: str, code: Code, retryable: bool | None) -> None:
+    for module, name in (("psycopg", "sqlstate"), ("psycopg2", "pgcode")):
+        base = stand_in(f"{module}.ProgrammingError", stand_in(f"{module}.DatabaseError", stand_in(f"{module}.Error")))
+        error = stand_in(f"{module}.errors.Own", base, **{name: state})("m")
+        assert read(error)[:1] + read(error)[3:4] == (code, retryable)
+        outer = stand_in("sqlalchemy.exc.ProgrammingError", stand_in("sqlalchemy.exc.StatementError"))("(psycopg) m")
+        assert read(_with(outer, orig=error)).code == code
+        assert read(outer).type == "sqlalchemy.exc.ProgrammingError"
+    assert read(stand_in("my.driver.Oops", sqlstate=state)("m")).code == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retryable"),
+    [
+        (stand_in("pymysql.err.IntegrityError")(1062, "Duplicate entry"), "CONFLICT", False),
+        (stand_in("pymysql.err.OperationalError")(1213, "Deadlock"), "CONFLICT", True),
+        (stand_in("pymysql.err.OperationalError")(2003, "Can't connect"), "NETWORK_ERROR", True),
+        (stand_in("mysql.connector.errors.ProgrammingError", errno=1146)("m"), "NOT_FOUND", False),
+        (stand_in("psycopg.OperationalError")("connection failed: refused"), "NETWORK_ERROR", True),
+        (stand_in("pyodbc.OperationalError")("HYT00", "Login timeout"), "TIMEOUT", True),
+        (stand_in("pymongo.errors.OperationFailure", code=13, details=None)("m"), "PERMISSION_DENIED", False),
+        (stand_in("pymongo.errors.OperationFailure", code=429, details=None)("m"), "EXECUTION_ERROR", None),
+        (stand_in("pymongo.errors.OperationFailure", details={"writeErrors": [{"code": 11000}]})("m"), "CONFLICT", False),
+        (stand_in("redis.exceptions.AuthenticationError", stand_in("redis.exceptions.ConnectionError"))("m"), "ACCESS_DENIED", False),
+        (stand_in("redis.exceptions.TimeoutError")("m"), "TIMEOUT", True),
+        (stand_in("sqlalchemy.exc.NoResultFound")("m"), "NOT_FOUND", False),
+        (stand_in("requests.exceptions.ConnectTimeout", stand_in("requests.exceptions.ConnectionError", OSError), stand_in("requests.exceptions.Timeout", OSError))(), "TIMEOUT", True),
+        (stand_in("requests.exceptions.ConnectionError", OSError)(stand_in("urllib3.exceptions.ReadTimeoutError")("m")), "TIMEOUT", True),
+        (stand_in("requests.exceptions.SSLError", OSError)("bad certificate"), "NETWORK_ERROR", False),
+        (stand_in("urllib3.exceptions.MaxRetryError", reason=stand_in("urllib3.exceptions.ResponseError")("too many 503 error responses"))(), "SERVICE_UNAVAILABLE", True),
+        (stand_in("aiohttp.client_exceptions.ServerTimeoutError", TimeoutError)(), "TIMEOUT", True),
+        (stand_in("aiohttp.client_exceptions.ContentTypeError", status=200)("m"), "INVALID_FORMAT", False),
+        (stand_in("openai.RateLimitError", stand_in("openai.APIError"), status_code=429, code="insufficient_quota")("m"), "RATE_LIMIT", False),
+        (stand_in("anthropic.APIStatusError", stand_in("anthropic.APIError"), status_code=200, type="overloaded_error")("m"), "SERVICE_UNAVAILABLE", True),
+        (stand_in("mcp.shared.exceptions.McpError", error=SimpleNamespace(code=-32602))("m"), "INVALID_PARAM", False),
+        (stand_in("mcp.shared.exceptions.MCPError", error=SimpleNamespace(code=408))("m"), "TIMEOUT", True),
+        (stand_in("playwright._impl._errors.TimeoutError", stand_in("playwright._impl._errors.Error"))("Timeout 30000ms exceeded"), "TIMEOUT", True),
+        (stand_in("playwright._impl._errors.Error")("Page.goto: net::ERR_NAME_NOT_RESOLVED"), "NETWORK_ERROR", True),
+        (stand_in("jsonschema.exceptions.ValidationError")("m"), "INVALID_PARAM", False),
+        (stand_in("my.tools.Busy", retryable=True)("m"), "EXECUTION_ERROR", True),
+        (stand_in("my.tools.Bad", ValueError, retryable=False)("m"), "INVALID_PARAM", False),
+        (stand_in("my.tools.Coded", code="CIRCUIT_OPEN")("m"), "CIRCUIT_OPEN", True),
+        (stand_in("my.tools.Child", httpx.ReadTimeout)("m"), "TIMEOUT", True),
+    ],
+    ids=lambda value: f"{type(value).__module__}.{type(value).__name__}" if isinstance(value, Exception) else str(value),
+)  # fmt: skip
+def test_clients_and_databases(error: Exception, code: Code, retryable: bool | None) -> None:
+    seen = read(error)
+    assert (seen.code, seen.retryable) == (code, retryable)
+
+
+def test_what_is_inside_a_wrapper_decides_and_is_named() -> None:
+    @tenacity.retry(stop=tenacity.stop_after_attempt(1))
+    def give_up() -> None:
+        raise TimeoutError("too slow")
+
+    seen = raised(give_up)
+    assert (seen.code, seen.type) == ("TIMEOUT", "tenacity.RetryError")
+    assert seen.message.endswith(": TimeoutError: too slow")
+    seen = read(ExceptionGroup("tasks", [ExceptionGroup("inner", [httpx.ConnectError("refused")])]))
+    assert (seen.code, seen.type) == ("NETWORK_ERROR", "ExceptionGroup")
+    assert seen.message == "tasks (1 sub-exception): httpx.ConnectError: refused"
+    assert read(ExceptionGroup("g", [TimeoutError(), httpx.ReadTimeout("r")])).code == "TIMEOUT"
+    assert read(ExceptionGroup("g", [TimeoutError(), KeyError()])).code == "EXECUTION_ERROR"
+
+
+def test_a_wrapper_that_holds_itself_is_no_trap() -> None:
+    error = stand_in("sqlalchemy.exc.OperationalError", stand_in("sqlalchemy.exc.StatementError"))("m")
+    assert read(_with(error, orig=error)).code == "EXECUTION_ERROR"
+    deep: Exception = TimeoutError()
+    for _ in range(500):
+        deep = ExceptionGroup("g", [deep])
+    assert read(deep).code in ("TIMEOUT", "EXECUTION_ERROR")
+    wide = ExceptionGroup("g", [TimeoutError() for _ in range(100_000)])
+    began = time.perf_counter()
+    assert read(wide).code == "TIMEOUT"
+    assert time.perf_counter() - began < 1
+
+
+# when to come again
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "30"}, 30.0),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"ratelimit-reset": "50"}, 50.0),
+        ({"ratelimit": "limit=100, remaining=0, reset=50"}, 50.0),
+        ({"ratelimit": '"default";r=0;t=50'}, 50.0),
+        ({"x-ratelimit-reset-after": "1.25", "x-ratelimit-reset": "1"}, 1.25),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "9" * 12}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": ""}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_in_its_forms(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_a_reset_may_be_a_time_of_day() -> None:
+    then = datetime.now(UTC) + timedelta(seconds=100)
+    for said in (str(int(then.timestamp())), str(int(then.timestamp() * 1000)), then.isoformat()):
+        assert retry_after({"x-ratelimit-reset": said}) == pytest.approx(100, abs=5)
+    assert retry_after({"retry-after": format_datetime(then, usegmt=True)}) == pytest.approx(100, abs=5)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["retry-after", "retry-after-ms", "ratelimit", "x-ratelimit-reset", "date"]), st.text()
+    )
+)
+def test_whatever_a_header_says_it_is_a_sane_wait_or_none(headers: dict[str, str]) -> None:
+    wait = retry_after(headers)
+    assert wait is None or 0 <= wait <= 366 * 86400
+
+
+@given(st.floats(0, 86400))
+def test_seconds_come_back_as_they_were_said(seconds: float) -> None:
+    said = f"{seconds:.3f}"
+    assert retry_after({"retry-after": said}) == float(said)
+
+
+def test_the_wait_is_kept_and_said() -> None:
+    request = httpx.Request("GET", "https://x.test")
+    for headers in ({"Retry-After": "30"}, {"RETRY-AFTER": "30"}):
+        seen = read(
+            httpx.HTTPStatusError("m", request=request, response=httpx.Response(429, headers=headers, request=request))
+        )
+        assert (seen.retry_after_s, seen.stats, seen.suggestion) == (30.0, {"retry_after_s": 30.0}, "retry after 30 s")
+    told = read(stand_in("my.bot.RetryAfter", retry_after=timedelta(seconds=2.5))("m"))
+    assert (told.retry_after_s, told.suggestion) == (2.5, "retry after 2.5 s")
+    silent = read(ValueError())
+    assert (silent.retry_after_s, silent.stats, silent.suggestion) == (None, None, None)
+
+
+def test_a_success_that_tells_its_limits_has_nothing_to_wait_for() -> None:
+    request = httpx.Request("GET", "https://x.test")
+    response = httpx.Response(404, headers={"x-ratelimit-reset": "50"}, request=request)
+    assert read(httpx.HTTPStatusError("m", request=request, response=response)).retry_after_s is None
+
+
+# hostile ones
+
+
+class Hostile(Exception):
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class Meta(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+class HostileClass(Exception, metaclass=Meta):
+    pass
+
+
+class Trap:
+    """Not a number, not a text, and furious when it is asked."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise ValueError(name)
+
+    __eq__ = __hash__ = __bool__ = __int__ = __index__ = __iter__ = None  # type: ignore[assignment]
+
+
+def test_what_raises_when_it_is_looked_at_is_still_recorded() -> None:
+    assert read(Hostile()).code == "EXECUTION_ERROR"
+    assert read(Hostile()).type.endswith("Hostile")
+    assert read(HostileClass()).type == "HostileClass"
+    odd = stand_in("my.tools.Slow", TimeoutError, code=Trap(), retryable=Trap(), response=Trap())
+    assert read(odd("m")).code == "TIMEOUT"
+    assert read(stand_in("botocore.exceptions.ConnectTimeoutError", response=Trap())("m")).code == "TIMEOUT"
+    assert read(stand_in("pymysql.err.IntegrityError", errno=Trap(), args=Trap())("m")).code == "CONFLICT"
+
+
+ODD: dict[str, Any] = {
+    "text": "404",
+    "real": 404.0,
+    "true": True,
+    "negative": -1,
+    "huge": 10**400,
+    "none": None,
+    "trap": Trap(),
+    "object": object(),
+    "bytes": b"404",
+    "list": [404],
+    "function": lambda: 404,
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_status_of_another_type_is_no_status(odd: str) -> None:
+    for name in ("status_code", "status", "code", "sqlstate", "pgcode", "response", "headers"):
+        seen = read(stand_in("my.tools.Odd", **{name: ODD[odd]})("m"))
+        assert (seen.code, seen.message, seen.retryable, seen.retry_after_s) == ("EXECUTION_ERROR", "m", None, None)
+    assert read(stand_in("my.tools.Odd", retryable=ODD[odd])("m")).retryable is (True if odd == "true" else None)
+    assert read(stand_in("my.tools.Odd", retry_after=ODD[odd])("m")).retry_after_s == (404.0 if odd == "real" else None)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_no_class_of_the_tables_is_read_with_a_crash(odd: str) -> None:
+    names = (
+        "status_code status code response headers reason orig errno sqlstate pgcode sqlite_errorname returncode error details "
+        "last_attempt _state"
+    )
+    members = dict.fromkeys(names.split(), ODD[odd])
+    for path in {*CODES, *READERS}:
+        if not path.startswith("builtins."):
+            seen = read(stand_in(path, **members)("m"))
+            assert seen.code in ADVICE, path
+            assert (seen.message, seen.type) == ("m", path)
+
+
+def test_every_name_in_the_tables_of_what_is_installed_is_a_class_of_it() -> None:
+    here = "builtins httpx sqlite3 json zipfile tarfile ssl socket subprocess _duckdb tenacity urllib pydantic_core".split()
+    pep_249 = {name.rpartition(".")[2] for name in CODES if name.startswith("sqlite3.")}
+    for name in {*CODES, *READERS}:
+        module, _, member = name.rpartition(".")
+        if module.partition(".")[0] not in here or module not in sys.modules or member in pep_249:
+            continue
+        kind = getattr(sys.modules[module], member, None)
+        assert isinstance(kind, type), name
+        assert f"{kind.__module__}.{kind.__qualname__}" == name
+
+
+def test_what_the_user_calls_retryable_is() -> None:
+    assert read(KeyError("k"), (LookupError,)).retryable is True
+    assert read(KeyError("k"), (OSError,)).retryable is False

@@ -1,0 +1,179 @@
+"""LangChain's ToolMessage, as an object, a dump and in its serialised forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+from tooltrace.normalize import normalize
+from tooltrace.normalize.langchain import RULE
+from tooltrace.normalize.mcp import RULES as MCP_RULES
+from tooltrace.normalize.tool_blocks import RULES as BLOCK_RULES
+from tooltrace.response import ToolResponse
+
+RULES = (RULE, *MCP_RULES, *BLOCK_RULES)
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def read(value: Any) -> ToolResponse:
+    return normalize(value, rules=RULES)
+
+
+def leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [] if value is None or isinstance(value, bool) else [value]
+
+
+def lost(value: Any, response: ToolResponse) -> list[Any]:
+    """The texts and numbers of ``value`` that the response has nowhere."""
+    there = leaves(response.model_dump())
+    texts = "\0".join(leaf for leaf in there if isinstance(leaf, str))
+    return [leaf for leaf in leaves(value) if leaf not in there and str(leaf) not in texts]
+
+
+class ToolMessage(BaseModel):
+    """The fields of langchain-core's class."""
+
+    model_config = ConfigDict(extra="allow")
+
+    content: Any
+    additional_kwargs: dict[str, Any] = {}
+    response_metadata: dict[str, Any] = {}
+    type: str = "tool"
+    name: str | None = None
+    id: str | None = None
+    tool_call_id: str
+    artifact: Any = None
+    status: str = "success"
+
+
+class ToolMessageChunk(ToolMessage):
+    type: str = "ToolMessageChunk"
+
+
+for kind in (ToolMessage, ToolMessageChunk):
+    kind.__module__ = "langchain_core.messages.tool"
+
+
+def constructed(message: ToolMessage) -> dict[str, Any]:
+    """What ``langchain_core.load.dumpd`` makes."""
+    fields = {k: v for k, v in message.model_dump().items() if v not in (None, {})}
+    path = ["langchain", "schema", "messages", type(message).__name__]
+    return {"lc": 1, "type": "constructor", "id": path, "kwargs": fields}
+
+
+@pytest.mark.parametrize("kind", [ToolMessage, ToolMessageChunk])
+@pytest.mark.parametrize("status", ["success", "error"])
+@pytest.mark.parametrize("artifact", [None, {"rows": [1, 2]}])
+def test_object_dump_and_serialised_forms_read_the_same(kind, status, artifact):
+    message = kind(content="connection refused", tool_call_id="c1", name="fetch", status=status, artifact=artifact)
+    dump = message.model_dump()
+    forms = [message, dump, message.model_dump_json(), {"type": "tool", "data": dump}, constructed(message), [dump]]
+    first, *others = map(read, forms)
+    assert [other == first for other in others] == [True] * 5
+    assert first.status == status
+    assert first.code == ("NETWORK_ERROR" if status == "error" else None)
+    assert (first.text, first.data, first.context) == ("connection refused", artifact, None)
+    assert (first.meta.call_id, first.meta.tool_name) == ("c1", "fetch")
+    assert (first.meta.rule, first.meta.rule_grade) == ("langchain", "certain")
+
+
+def test_a_tool_exceptions_text_is_the_message():
+    found = read(ToolMessage(content="no such city: Atlantis", tool_call_id="c", status="error"))
+    assert (found.code, found.error.message, found.error.type) == ("NOT_FOUND", "no such city: Atlantis", None)
+
+
+def test_content_blocks_and_metadata_are_kept():
+    message = ToolMessage(
+        content=[{"type": "text", "text": "chart"}, "below", {"type": "image_url", "image_url": {"url": "u"}}],
+        tool_call_id="c",
+        id="m1",
+        additional_kwargs={"k": 1},
+        response_metadata={"model": "x"},
+    )
+    found = read(message)
+    assert found.text == "chart\nbelow\n<image_url>"
+    assert found.context == {
+        "id": "m1",
+        "additional_kwargs": {"k": 1},
+        "response_metadata": {"model": "x"},
+        "content": [{"type": "image_url", "image_url": {"url": "u"}}],
+    }
+
+
+def test_a_failure_inside_a_successful_message_is_found():
+    words = '{"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "no"}}'
+    found = read(ToolMessage(content=words, tool_call_id="c"))
+    assert (found.status, found.code, found.meta.rule) == ("error", "INTERNAL_ERROR", "langchain/json_rpc")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "tool", "name": "hammer", "price": 3},
+        {"type": "tool", "data": {"content": "x"}},
+        {"type": "ai", "content": "x", "tool_call_id": "c"},
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "messages", "AIMessage"],
+            "kwargs": {"content": "x"},
+        },
+        {"lc": 1, "type": "constructor", "id": [], "kwargs": {}},
+        {"lc": 1, "type": "not_implemented", "id": ["a", "ToolMessage"], "kwargs": "x"},
+        ["content", {"artifact": 1}],
+    ],
+)
+def test_what_is_no_tool_message_is_left_alone(value):
+    assert (read(value).meta.rule, read(value).data) == ("plain", value)
+
+
+def test_content_and_artifact_in_a_tuple_are_left_alone():
+    assert read(("words", {"artifact": 1})).meta.rule == "plain"
+
+
+NAMES = st.text(max_size=8) | st.sampled_from(["Content", "context", "content_", "said", "Status", "is_error", "lc"])
+FIELDS = st.builds(
+    lambda extra, known: {**extra, **known},
+    st.dictionaries(NAMES, JUNK, max_size=4),
+    st.fixed_dictionaries(
+        {"content": JUNK, "tool_call_id": st.text() | JUNK},
+        optional={
+            "status": st.sampled_from(["success", "error"]) | JUNK,
+            "artifact": JUNK,
+            "name": JUNK,
+            "id": JUNK,
+            "additional_kwargs": JUNK,
+            "response_metadata": JUNK,
+        },
+    ),
+)
+
+
+@given(FIELDS, st.sampled_from(["dict", "nested", "lc", "object"]))
+def test_whatever_the_fields_hold_nothing_raises_and_nothing_is_lost(fields, form):
+    forms = {
+        "dict": {**fields, "type": "tool"},
+        "nested": {"type": "tool", "data": fields},
+        "lc": {"lc": 1, "type": "constructor", "id": ["langchain", "ToolMessage"], "kwargs": fields},
+        "object": ToolMessage.model_construct(**fields),
+    }
+    found = read(forms[form])
+    assert found.meta.rule.startswith("langchain")
+    assert set(lost(fields, found)) <= {"success", "error"}
+    assert fields.get("status") != "error" or found.status == "error"

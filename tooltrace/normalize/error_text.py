@@ -1,0 +1,105 @@
+"""A text that, as a whole, is the message of an error: a prefix that says so, a traceback, a shell's complaint."""
+
+from __future__ import annotations
+
+import re
+
+from tooltrace.normalize.completed_process import exit_code
+from tooltrace.normalize.error_patterns import OF_A_LIST, OF_A_MANUAL, OF_A_PAGE, ONE_LINERS, PREFIXES, SENTENCES
+from tooltrace.normalize.parts import failure
+from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.response import ToolResponse
+
+_LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
+_ONE_LINE = 400
+_LONGEST_TRACE = 60_000
+_MOST_AFTER_TRACE = 12
+"""Lines that the message of an exception may have."""
+
+_TRACEBACK = "Traceback (most recent call last):"
+_LAST_LINE = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
+
+
+@builtin("error_text", "heuristic")
+def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+    """Only where the text is the message and no more: what begins so and goes on is a log, a document, a finding."""
+    return read_text(seen.text) if seen.text is not None and not isinstance(seen.data, dict | list) else None
+
+
+def read_text(text: str) -> ToolResponse | None:
+    """What the rule reads in a text."""
+    words = text.strip()
+    if not words:
+        return None
+    if _TRACEBACK in words[:200]:
+        return _traceback(words, text)
+    if len(words) > _LONGEST or not _is_one_message(words):
+        return None
+    return _prefixed(words, text) or _one_line(words, text)
+
+
+def _is_one_message(words: str) -> bool:
+    """Few lines and sentences, and no line that is an item of a list or an entry of a log."""
+    lines = words.splitlines()
+    if len(lines) > _MOST_LINES or any(map(OF_A_LIST.match, lines[1:])):
+        return False
+    return len(SENTENCES.findall(words)) <= _MOST_SENTENCES and not OF_A_PAGE.search(words)
+
+
+def _prefixed(words: str, text: str) -> ToolResponse | None:
+    for pattern in PREFIXES:
+        found = pattern.fullmatch(words)
+        if found:
+            said = found.groupdict()
+            inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" is as good as "HTTP 404 …"
+            if inner is not None and inner.error_info is not None:
+                return inner
+            return failure(said["message"], said.get("code") or said.get("code2"), text=text)
+    return None
+
+
+def _one_line(words: str, text: str) -> ToolResponse | None:
+    lines = words.splitlines()
+    if not lines or len(words) > _ONE_LINE or len(lines) > 3 or len(SENTENCES.findall(words)) > 1:
+        return None
+    for pattern in ONE_LINERS:
+        found = pattern.fullmatch(lines[0])
+        if found:
+            return _told(found, words, text)
+    return None
+
+
+def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
+    said = found.groupdict()
+    message = said.get("message") or words
+    if OF_A_MANUAL.match(message):
+        return None
+    if said.get("status") and "\n" in words:  # the head of a response, which goes on
+        return None
+    if said.get("status"):
+        return failure(words, int(said["status"]), text=text)
+    if said.get("exit"):
+        return failure(words, exit_code(int(said["exit"])), type=f"exit_{said['exit']}", text=text)
+    kind = said.get("type")
+    return failure(message, type=kind.rpartition(".")[2] if kind else None, text=text)
+
+
+def _traceback(words: str, text: str) -> ToolResponse | None:
+    """The exception of the last traceback, where the text ends with it."""
+    before, _, last = words.rpartition(_TRACEBACK)
+    if len(words) > _LONGEST_TRACE or len(before.partition(_TRACEBACK)[0]) > 200:
+        return None
+    lines = last.strip("\n").splitlines()
+    frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
+    end = lines[_first_flush(lines, frames[0]) :] if frames else []
+    if not end or len(end) > _MOST_AFTER_TRACE:
+        return None
+    found = _LAST_LINE.fullmatch("\n".join(end).strip())
+    if found is None or not found["type"]:
+        return None
+    return failure(found["message"] or found["type"], type=found["type"].rpartition(".")[2], text=text)
+
+
+def _first_flush(lines: list[str], start: int) -> int:
+    """The first line after the frames that is not indented."""
+    return next((number for number in range(start, len(lines)) if lines[number][:1].strip()), len(lines))

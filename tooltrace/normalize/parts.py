@@ -1,0 +1,279 @@
+"""What the rules build answers from: forgiving of values, and losing none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from tooltrace.codes import ToolErrorCode, advice, next_step
+from tooltrace.normalize.http_status import of_status
+from tooltrace.normalize.sources import meta_of, sources_of
+from tooltrace.normalize.taken import Taken
+from tooltrace.normalize.words import code_in, code_named, http_status, known_code, next_action_named, snake
+from tooltrace.response import ResponseMeta, Status, ToolError, ToolResponse
+
+__all__ = [
+    "Taken",
+    "answer",
+    "beside",
+    "error_of",
+    "failure",
+    "flawed",
+    "members",
+    "meta_of",
+    "only",
+    "read_error",
+    "sources_of",
+    "text_of",
+    "with_error",
+]
+
+_MESSAGES = (
+    *("message", "msg", "detail", "description", "reason", "error_message", "error_description", "title", "text"),
+    *("faultstring", "error", "info"),
+)
+_WORD = re.compile(r"[A-Za-z]\w*(?:[.-]\w+)*", re.ASCII)
+
+
+def answer(
+    status: Status,
+    text: Any = None,
+    data: Any = None,
+    *,
+    error: ToolError | None = None,
+    confidence: Any = None,
+    next_action: Any = None,
+    sources: Any = None,
+    stats: Any = None,
+    signals: Any = None,
+    context: Mapping[str, Any] | None = None,
+    meta: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> ToolResponse:
+    """A response of what a protocol said. What does not fit its field is kept in ``context``, under its name."""
+    kept: dict[str, Any] = dict(context or {})
+    flags: list[str] = []
+    known = dict(meta or {})
+    action = next_action_named(next_action)
+    if next_action is not None and next_action != action:
+        kept["next_action"] = next_action
+    sure = _confidence(confidence)
+    if confidence is not None and sure is None:
+        kept["confidence"] = confidence
+        flags.append("confidence_out_of_range")
+    found, other = sources_of(sources)
+    if other is not None:
+        kept["source"] = other
+    figures, fired = _named(stats, "stats", kept), _signals(signals, kept)
+    if status == "error" and error is not None and action is None:
+        action = next_step(error.code, error.retryable)
+    return ToolResponse(
+        status=status,
+        text=text_of(text),
+        data=data,
+        error=None if status == "success" else error,
+        confidence=sure,
+        next_action=action,
+        sources=found,
+        stats=figures,
+        signals=fired,
+        context=kept or None,
+        meta=ResponseMeta(**{**known, "flags": (*known.pop("flags", ()), *flags)}),
+        **fields,
+    )
+
+
+def failure(
+    message: Any,
+    code: Any = None,
+    *,
+    type: Any = None,  # noqa: A002 - the protocols' word
+    retryable: Any = None,
+    suggestion: Any = None,
+    user_message: Any = None,
+    text: Any = None,
+    data: Any = None,
+    **fields: Any,
+) -> ToolResponse:
+    """An error. Where no ``code`` is given, ``type`` names one, or the words of the message suggest it."""
+    said = {"message": message, "code": code, "type": type, "retryable": retryable}
+    error, fields = _reported({**said, "suggestion": suggestion, "user_message": user_message}, fields)
+    return answer("error", error.message if text in (None, "") else text, data, error=error, **fields)
+
+
+def flawed(error: Any, text: Any, data: Any, **fields: Any) -> ToolResponse:
+    """A success that names an error too. The tool gave an answer and said what is wrong with it; both are believed,
+    so the answer is usable but not whole: partial."""
+    read = beside(read_error(error), fields.pop("context", None))
+    fields["context"] = read.pop("context")
+    said, fields = _reported({**_NOTHING_SAID, **read}, fields)
+    meta = {**(fields.pop("meta", None) or {}), "flags": ("error_in_success",)}
+    return answer("partial", text, data, error=said, reason=said.message, meta=meta, **fields)
+
+
+_NOTHING_SAID = dict.fromkeys(("message", "code", "type", "retryable", "suggestion", "user_message"))
+
+
+def _reported(said: dict[str, Any], fields: dict[str, Any]) -> tuple[ToolError, dict[str, Any]]:
+    """The error that a protocol ``said``, and the other fields of the response, with what that error cannot say."""
+    error = error_of(**{"type_" if name == "type" else name: value for name, value in said.items()})
+    return error, {**fields, "context": with_error(fields.get("context"), _unsaid(error, said))}
+
+
+def _unsaid(error: ToolError, said: dict[str, Any]) -> dict[str, Any]:
+    """What of a protocol's error the fields of ``error`` do not say in so many words."""
+    kept = {
+        name: value
+        for name, value in said.items()
+        if value not in (None, "") and not isinstance(value, bool if name == "retryable" else str | int)
+    }
+    if said["code"] not in (None, "") and str(said["code"]) not in (error.code, error.type):
+        kept["code"] = said["code"]
+    return kept
+
+
+def beside(read: dict[str, Any], context: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What :func:`read_error` gave, with a protocol's other members in its context."""
+    own = read.get("context") or {}
+    kept = with_error(context, own.get("error"))
+    more = {f"error_{name}" if name in kept else name: value for name, value in own.items() if name != "error"}
+    return {**read, "context": {**kept, **more}}
+
+
+def with_error(context: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:
+    """``context``, and in it what a protocol's error says ``more`` than the fields of ``ToolError`` do."""
+    kept = dict(context or {})
+    if more:
+        before = kept.get("error")
+        kept["error"] = {**before, **more} if isinstance(before, dict) else dict(more)
+        if before is not None and not isinstance(before, dict):
+            kept["error_said"] = before
+    return kept
+
+
+def error_of(
+    message: Any,
+    code: Any = None,
+    type_: Any = None,
+    retryable: Any = None,
+    suggestion: Any = None,
+    user_message: Any = None,
+) -> ToolError:
+    """What went wrong; see :func:`failure`."""
+    words = text_of(message)
+    meant = None if _is_number(code) else code_named(code)  # a number is a code to its own service only
+    named = str(meant or _code_of_type(type_, words))
+    own = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
+    return ToolError(
+        code=named,
+        message=words or text_of(type_) or own or named,
+        type=text_of(type_) or own or None,
+        retryable=retryable if isinstance(retryable, bool) else _may_pass(code, named),
+        suggestion=text_of(suggestion) or None,
+        user_message=text_of(user_message) or None,
+    )
+
+
+def _is_number(code: Any) -> bool:
+    return (isinstance(code, int) or (isinstance(code, str) and code.isdigit())) and not http_status(code)
+
+
+def _code_of_type(type_: Any, words: str) -> ToolErrorCode:
+    """The code that an error's type names; where it says no more than that the tool failed, its words may."""
+    kind = type_ if isinstance(type_, str) else ""
+    named = known_code(kind)
+    if named not in (None, ToolErrorCode.EXECUTION_ERROR):
+        return named
+    said = code_in(words)
+    return code_in(snake(kind).replace("_", " ")) if said == ToolErrorCode.EXECUTION_ERROR else said
+
+
+def _may_pass(code: Any, named: str) -> bool | None:
+    """Whether the same call may succeed later, by the status of HTTP or by the table of codes."""
+    status = http_status(code)
+    said = of_status(status).retryable if status else None
+    return advice(named).retryable if said is None else said
+
+
+def read_error(error: Any) -> dict[str, Any]:
+    """The arguments of :func:`failure`, of an ``error`` member: a text, or an object by its usual names. What it
+    says besides is in ``context``."""
+    if isinstance(error, list):
+        first = read_error(error[0]) if error else {"message": None}
+        return {**first, "context": {**(first.get("context") or {}), "errors": error}} if len(error) > 1 else first
+    if not isinstance(error, dict):
+        return {"message": error, "type": error} if _is_type(error) else {"message": error}
+    taken = Taken(error)
+    out = {
+        "message": taken.filled(*_MESSAGES, only=str) or taken.first(*_MESSAGES),
+        "code": taken.first("code", "error_code", "status_code", "name", only=(str, int)),
+        "type": taken.first("type", "error_type", "kind", "category"),
+        "retryable": taken.first("retryable", "is_retryable", "retriable", "transient"),
+        "suggestion": taken.first("suggestion", "hint", "how_to_fix", "help"),
+        "user_message": taken.first("user_message"),
+    }
+    rest = taken.rest()
+    return {**out, "context": {"error": rest}} if rest else out
+
+
+def text_of(value: Any) -> str:
+    """``value`` in words: a text as it is, nothing as "", the texts of content blocks joined, else JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and value and all(_is_block(item) for item in value):
+        return "\n".join(filter(None, map(_block_text, value)))
+    return orjson.dumps(value).decode()
+
+
+def _is_block(item: Any) -> bool:
+    return isinstance(item, str) or (isinstance(item, dict) and isinstance(item.get("type"), str))
+
+
+def _block_text(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    text = item.get("text")
+    return text if isinstance(text, str) else f"<{item['type']}>"
+
+
+def members(data: Any, *names: str) -> bool:
+    """Whether ``data`` is an object that has all these members."""
+    return isinstance(data, dict) and all(name in data for name in names)
+
+
+def only(data: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Whether ``data`` has no members but these."""
+    return not set(data) - set(names)
+
+
+def _confidence(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0.0 <= value <= 1.0 else None
+
+
+def _is_type(error: Any) -> bool:
+    """Whether a text is one word that names a kind of error, as Slack's ``invalid_auth``."""
+    if not isinstance(error, str) or not _WORD.fullmatch(error):
+        return False
+    return "_" in error or error.endswith(("Error", "Exception")) or known_code(error) is not None
+
+
+def _named(value: Any, name: str, kept: dict[str, Any]) -> dict[str, Any] | None:
+    if value is None or isinstance(value, dict):
+        return value or None
+    kept[name] = value
+    return None
+
+
+def _signals(value: Any, kept: dict[str, Any]) -> dict[str, Any] | None:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return dict.fromkeys(value, True) or None
+    if isinstance(value, dict) and all(isinstance(item, float | int | str) for item in value.values()):
+        return value or None
+    if value:
+        kept["signals"] = value
+    return None

@@ -1,0 +1,80 @@
+"""Which rule reads a result: the first of them that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tooltrace import guard
+from tooltrace.normalize.rule import Rule, Seen
+from tooltrace.normalize.see import seen, sight
+from tooltrace.response import ToolResponse, is_response
+
+_DEEPEST = 2
+"""How many envelopes are opened, one inside the other."""
+
+
+def read(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
+    """A live result by the first of ``rules`` that knows it; None where none does."""
+    look: Seen | None = None
+    for rule in rules:
+        if not rule.live and look is None:
+            look = seen(*sight(value))
+        found = _ask(rule, value if rule.live else look)
+        if found is not None:
+            return _opened(_stamped(found, rule), rule, rules, 1)
+    return None
+
+
+def read_seen(look: Seen, rules: Sequence[Rule], depth: int = 0) -> ToolResponse | None:
+    """As :func:`read`, of what is left of a result; live rules have had their turn."""
+    for rule in rules:
+        if not rule.live:
+            found = _ask(rule, look)
+            if found is not None:
+                return _opened(_stamped(found, rule), rule, rules, depth + 1)
+    return None
+
+
+def _ask(rule: Rule, value: Any) -> ToolResponse | None:
+    try:
+        found = rule.read(value)
+    except Exception:
+        if guard.strict and not rule.live:  # a fault of ours is raised under test
+            raise
+        guard.faults.say_once(f"rule_{rule.name}", f"the rule {rule.name!r} failed; the next ones read the result", trace=True)
+        return None
+    return found if found is not None and is_response(found) else None
+
+
+def _stamped(found: ToolResponse, rule: Rule) -> ToolResponse:
+    meta = found.meta.model_copy(update={"rule": rule.name, "rule_grade": rule.grade})
+    return found.model_copy(update={"meta": meta})
+
+
+def _opened(found: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
+    """A success in an envelope is as good as what the envelope holds."""
+    if not rule.opens or found.status != "success" or depth > _DEEPEST:
+        return found
+    look = seen(found.text) if found.data is None else Seen(found.data, text=found.data if isinstance(found.data, str) else None)
+    inner = read_seen(look, rules, depth)
+    if inner is None or inner.status == "success":
+        return found
+    return _merged(found, inner, rule)
+
+
+def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolResponse:
+    """The outer answer with the failure that it held; the rule's name says where it was found."""
+    name = f"{rule.name}/{inner.meta.rule}"
+    return outer.model_copy(
+        update={
+            "status": inner.status,
+            "code": inner.code,
+            "error_info": inner.error_info,
+            "reason": outer.reason or inner.reason,
+            "next_action": outer.next_action or inner.next_action,
+            "confidence": inner.confidence if outer.confidence is None else outer.confidence,
+            "stats": {**(inner.stats or {}), **(outer.stats or {})} or None,
+            "meta": outer.meta.model_copy(update={"rule": name, "rule_grade": inner.meta.rule_grade}),
+        }
+    )

@@ -1,0 +1,64 @@
+"""What a rule is: a named way to read one protocol's results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tooltrace.response import ToolResponse
+
+Grade = Literal["certain", "heuristic"]
+"""``certain``: the protocol's own fields say so. ``heuristic``: words or shapes suggest it."""
+
+Read = Callable[[Any], ToolResponse | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A result as the built-in rules read it: what it said at that moment, and never the object itself."""
+
+    data: Any
+    """JSON data. Of a text that is itself a JSON object or array, what it says."""
+    kinds: tuple[str, ...] = ()
+    """Its class and the bases of that, ``module.Class``, nearest first; none for what JSON has itself."""
+    text: str | None = None
+    """The result, where it was a text."""
+
+    def is_a(self, *names: str) -> bool:
+        """Whether its class, or a base of that, has one of the ``names``."""
+        return any(name in self.kinds for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Reads what it knows as a ``ToolResponse``, and answers None to everything else."""
+
+    name: str
+    """Recorded with every call that the rule read."""
+    grade: Grade
+    read: Read
+    live: bool = True
+    """Reads the tool's own object, in the tool's thread. The built-in rules read a :class:`Seen`, anywhere."""
+    opens: bool = False
+    """The protocol is an envelope: a success may still hold a failure, which the other rules look for in its data,
+    or in its text where it has none."""
+
+
+def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
+    """Make a rule of a function that takes a tool's result and gives a ``ToolResponse``, or None where it is not
+    the rule's to read::
+
+        @tt.rule("acme")
+        def acme(value):
+            if isinstance(value, AcmeReply) and value.fault:
+                return tt.ToolResponse.error(value.fault.code, value.fault.words)
+
+        tt.configure(rules=[acme, *tt.RULES])
+    """
+    return lambda read: Rule(str(name), grade, read)
+
+
+def builtin(name: str, grade: Grade, *, opens: bool = False) -> Callable[[Callable[[Seen], ToolResponse | None]], Rule]:
+    """Make a rule of a function that takes a :class:`Seen`."""
+    return lambda read: Rule(name, grade, read, live=False, opens=opens)

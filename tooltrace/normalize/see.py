@@ -1,0 +1,85 @@
+"""A result as it is now, in a form that rules can read later and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from tooltrace.capture import Snapshot, snapshot
+from tooltrace.normalize import completed_process, exceptions, http_response
+from tooltrace.normalize.rule import Seen
+
+PAIR = "tooltrace.pair"
+"""The kind of a value with its error: the second of two is an exception, or the first is None and the second a text."""
+EXCEPTION = "tooltrace.exception"
+"""The kind of an exception that was returned."""
+
+_Form = Callable[[Any], dict[str, Any]]
+_FORMS: dict[str, _Form] = {
+    **dict.fromkeys(http_response.KINDS, http_response.form),
+    **dict.fromkeys(completed_process.KINDS, completed_process.form),
+}
+"""How to read the classes that declare no fields."""
+
+Sight = tuple[Snapshot, tuple[str, ...]]
+"""A snapshot of a result, and its kinds."""
+
+
+def sight(value: Any) -> Sight:
+    """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises."""
+    kind = type(value)
+    kinds, form = _known(kind)  # type: ignore[arg-type]  # a class is hashable; mypy thinks of its metaclass
+    if kind is tuple and _is_pair(value):
+        return snapshot({"value": value[0], "error": _error(value[1])}), (PAIR,)
+    if issubclass(kind, BaseException):
+        return snapshot(_error(value)), (EXCEPTION, *kinds)
+    if form is not None:
+        return snapshot(_filled(form, value)), kinds
+    return snapshot(value), kinds
+
+
+def seen(snap: Snapshot, kinds: tuple[str, ...] = ()) -> Seen:
+    """What the rules read, of a ``sight``."""
+    if type(snap) is bytes:
+        return Seen(orjson.loads(snap), kinds)
+    if type(snap) is str:
+        return Seen(_parsed(snap), kinds, snap)
+    return Seen(snap, kinds)
+
+
+@lru_cache(maxsize=4096)
+def _known(kind: type) -> tuple[tuple[str, ...], _Form | None]:
+    """The kinds of a class, and its form where it has one."""
+    kinds = tuple(f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__ if base.__module__ != "builtins")
+    return kinds, next((_FORMS[name] for name in kinds if name in _FORMS), None)
+
+
+def _filled(form: _Form, value: Any) -> dict[str, Any] | None:
+    try:
+        return form(value)
+    except Exception:  # foreign attributes may do anything
+        return None
+
+
+def _is_pair(value: tuple[Any, ...]) -> bool:
+    if len(value) != 2:
+        return False
+    first, second = value
+    return issubclass(type(second), BaseException) or (first is None and type(second) is str and bool(second.strip()))
+
+
+def _error(value: Any) -> Any:
+    return exceptions.read(value)._asdict() if issubclass(type(value), BaseException) else value
+
+
+def _parsed(text: str) -> Any:
+    """The data of a text that is a JSON object or array; else the text."""
+    if text[:1] in ("{", "[") or text[:64].lstrip()[:1] in ("{", "["):
+        try:
+            return orjson.loads(text)
+        except ValueError:
+            return text
+    return text

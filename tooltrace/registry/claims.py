@@ -1,0 +1,42 @@
+"""Confidence and sources, as ``trace_tool`` was told to read them from a tool's own result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.attempt import usable_confidence
+from tooltrace.response import Source, ToolResponse
+from tooltrace.spec import ToolSpec
+
+
+def claimed(response: ToolResponse, result: Any, spec: ToolSpec) -> ToolResponse:
+    """``response`` with what ``spec`` reads from ``result``, where it has none itself. What cannot be read is
+    flagged."""
+    said: dict[str, Any] = {}
+    flags: list[str] = []
+    if response.confidence is None and spec.confidence is not None:
+        _confidence(result, spec, said, flags)
+    if not response.sources and spec.sources is not None:
+        _sources(result, spec, said, flags)
+    if flags:
+        said["meta"] = response.meta.model_copy(update={"flags": (*response.meta.flags, *flags)})
+    return response.model_copy(update=said) if said else response
+
+
+def _confidence(result: Any, spec: ToolSpec, said: dict[str, Any], flags: list[str]) -> None:
+    try:
+        found = spec.confidence(result) if callable(spec.confidence) else spec.confidence
+    except Exception:  # the user's own reading
+        flags.append("confidence_failed")
+        return
+    said["confidence"] = usable_confidence(found)
+    if found is not None and said["confidence"] is None:
+        flags.append("confidence_out_of_range")
+
+
+def _sources(result: Any, spec: ToolSpec, said: dict[str, Any], flags: list[str]) -> None:
+    try:
+        found = spec.sources(result) if callable(spec.sources) else spec.sources
+        said["sources"] = tuple(Source.model_validate(source) for source in found or ())
+    except Exception:  # the user's own reading
+        flags.append("sources_failed")

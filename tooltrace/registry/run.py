@@ -1,0 +1,158 @@
+"""One recorded run of a prepared call: begun, current while the tool runs, ended with one answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any, Self
+
+from opentelemetry.trace import SpanContext, TraceFlags
+
+from tooltrace.attempt import Attempt
+from tooltrace.guard import guarded
+from tooltrace.normalize import normalize
+from tooltrace.otel.internals import detach
+from tooltrace.recorder import Recorder, enter
+from tooltrace.registry import answers, claims, injection
+from tooltrace.registry.cache import Key, key_of
+from tooltrace.registry.calling import Raised
+from tooltrace.registry.hooks import ToolInvocation
+from tooltrace.registry.preparing import Prepared
+from tooltrace.registry.registered import RegisteredTool
+from tooltrace.registry.state import State
+from tooltrace.response import ResponseMeta, ToolResponse
+from tooltrace.runtime import active
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call with everything that the tool needs."""
+
+    tool: RegisteredTool
+    key: Key | None
+    """Where the answer is kept."""
+    values: dict[str, Any]
+
+
+class Run:
+    """A call from the moment that it is on record until its answer is. As a context manager it makes the attempt's
+    span current, and records what leaves the block by force: a cancellation, an interrupt, an exit."""
+
+    def __init__(self, state: State, prepared: Prepared) -> None:
+        self._state = state
+        self.prepared = prepared
+        self._recorder = active()
+        self._started = perf_counter_ns()
+        self._attempt = begin(self._recorder, prepared)
+        self._failures: list[tuple[ToolResponse, Exception]] = []
+        self._token: Any = None
+        self.refusal = self._refusal(prepared)
+        """The answer, where the call is not to be run."""
+
+    def __enter__(self) -> Self:
+        if self._attempt is not None:
+            self._token = enter(self._attempt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._attempt is not None:
+            detach(self._token)
+            if error is not None:
+                self._recorder.raised(self._attempt, error)
+
+    @property
+    def invocation(self) -> ToolInvocation:
+        """The call as hooks see it; with arguments of its own, which they may change."""
+        return ToolInvocation(self.prepared.spec.name, dict(self.prepared.arguments), self.prepared.call_id)
+
+    def ready(self, call: ToolInvocation) -> Ready | ToolResponse:
+        """What to call the tool with; or the answer that makes that needless, or impossible."""
+        tool = self.prepared.tool
+        assert tool is not None, "a call of no tool has its answer"
+        key = key_of(tool, call.arguments)
+        kept = None if key is None else self._state.cache.get(key)
+        if kept is not None:
+            return kept
+        try:
+            injected = injection.values(tool.injected, self._state.provided)
+        except injection.MissingInjection as missing:
+            return answers.not_injected(f"the tool {tool.name!r} cannot be run: {missing}")
+        except Exception as error:  # a factory of the user's
+            return answers.not_injected(f"what is to be injected for {tool.name!r} could not be made: {error}")
+        return Ready(tool, key, call.arguments | injected)
+
+    def answer(self, ready: Ready, result: Any) -> ToolResponse:
+        """What the tool returned, or raised, as its answer; kept, where it is to be given again."""
+        if isinstance(result, Raised):
+            return self._failed(result.take())
+        tool = ready.tool
+        rules = self._recorder.settings.rules if tool.spec.rules is None else tool.spec.rules
+        response = normalize(result, rules=rules)
+        if tool.claims is not None:
+            response = claims.claimed(response, result, tool.claims)
+        if ready.key is not None:
+            self._state.cache.put(ready.key, response)
+        return response
+
+    def finish(self, response: ToolResponse) -> ToolResponse:
+        """Record ``response``, and return it with what is known of the call."""
+        error = next((error for failure, error in self._failures if failure is response), None)
+        self._failures.clear()  # an exception holds its frames, and they hold this
+        tool = self.prepared.tool
+        if tool is not None and tool.options.stop_after_call and self.refusal is None and response.ok:
+            response = response.model_copy(update={"next_action": "stop"})
+        elapsed = perf_counter_ns() - (self._started if self._attempt is None else self._attempt.started)
+        response = response.model_copy(update={"meta": self._meta(response.meta, elapsed)})
+        if self._attempt is None:
+            return response
+        if error is None:
+            self._recorder.returned(self._attempt, response, duration_ns=elapsed)
+        else:
+            self._recorder.raised(self._attempt, error, duration_ns=elapsed)
+        return response
+
+    def _refusal(self, prepared: Prepared) -> ToolResponse | None:
+        if isinstance(prepared.refusal, Exception):
+            return self._failed(prepared.refusal)
+        return prepared.refusal
+
+    def _failed(self, error: Exception) -> ToolResponse:
+        """The answer where the tool raised ``error``. Where it is the call's answer, on record is the exception."""
+        response = normalize(error)
+        told = response.error
+        if told is not None and isinstance(error, self.prepared.spec.retryable):
+            response = response.model_copy(update={"error_info": told.model_copy(update={"retryable": True})})
+        self._failures.append((response, error))
+        return response
+
+    def _meta(self, meta: ResponseMeta, elapsed: int) -> ResponseMeta:
+        spec, attempt = self.prepared.spec, self._attempt
+        known: dict[str, Any] = {
+            "tool_name": spec.name,
+            "tool_version": spec.version or meta.tool_version,
+            "call_id": self.prepared.call_id,
+            "duration_ms": elapsed / 1e6,
+            "cached": bool(meta.cached),
+        }
+        if attempt is not None:
+            span_id = f"{attempt.span_id:016x}"
+            known |= {"span_id": span_id, "trace_id": f"{attempt.trace_id:032x}", "attempt": attempt.number}
+            known["call_id"] = attempt.call_id or span_id
+        return meta.model_copy(update=known)
+
+
+def begin(recorder: Recorder, prepared: Prepared) -> Attempt | None:
+    """The attempt that goes on with a paused one: its number, and a link to it."""
+    held = prepared.resumed
+    number = None if held is None else held.attempt
+    attempt = recorder.begin(prepared.spec, prepared.recorded, call_id=prepared.call_id, number=number)
+    if attempt is not None and held is not None:
+        with guarded("link"):
+            flags = TraceFlags(TraceFlags.SAMPLED)
+            attempt.add_link(
+                SpanContext(int(held.trace_id, 16), int(held.span_id, 16), is_remote=True, trace_flags=flags)
+            )
+    return attempt

@@ -1,0 +1,46 @@
+"""What a registry holds while its calls run."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+
+from tooltrace.registry.cache import Cache
+from tooltrace.registry.hooks import AnyHook
+from tooltrace.registry.injection import Provided
+from tooltrace.registry.limits import Limits
+from tooltrace.registry.registered import RegisteredTool
+
+
+class Once:
+    """Lets each of the last many ids through once, whichever thread asks."""
+
+    def __init__(self, capacity: int = 100_000) -> None:
+        self._capacity = capacity
+        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._lock = Lock()
+
+    def first(self, name: str) -> bool:
+        """Whether ``name`` comes for the first time."""
+        with self._lock:
+            if name in self._seen:
+                return False
+            self._seen[name] = None
+            if len(self._seen) > self._capacity:
+                self._seen.popitem(last=False)
+            return True
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """What a registry holds while its calls run."""
+
+    limits: Limits
+    cache: Cache
+    provided: Provided
+    answered: Once = field(default_factory=Once)
+    """Paused calls that were gone on with here."""
+    tools: dict[str, RegisteredTool] = field(default_factory=dict)
+    hooks: tuple[AnyHook, ...] = ()
+    """Replaced whole when one is added: a call that runs keeps those that it began with."""
