@@ -3,7 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+# The frameworks that are traced without changing a tool, as the tests want them: each in an environment of its own.
+FRAMEWORKS := agno hello-agents
+agno := agno==3.1.10
+hello-agents := hello-agents==1.0.0
+
+.PHONY: demo test check bench clean frameworks $(FRAMEWORKS:%=test-%)
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -19,8 +24,21 @@ check: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
+frameworks: $(FRAMEWORKS:%=test-%)
+
+test-agno test-hello-agents: test-%: $(VENV)-%/.ready
+	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
+	$(VENV)-$*/bin/python -m pytest tests/integrations/$(subst -,_,$*) tests/importing
+	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
+
+$(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' '$($*)' \
+		hypothesis pytest pytest-asyncio pytest-timeout
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
