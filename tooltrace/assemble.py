@@ -99,7 +99,9 @@ def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
         fields["error_type"] = error.type
     if attempt.ending == "raised":
         fields |= {"status": "error", "code": error.code, "retryable": error.retryable}
-        fields |= {"rule": EXCEPTION, "rule_grade": "certain"}
+        fields |= {"rule": EXCEPTION, "rule_grade": "certain", "suggestion": error.suggestion}
+        if error.stats is not None:
+            fields["stats"] = orjson.dumps(error.stats).decode()
     if attempt.value is not UNSET:
         fields["result"] = sieve.json("result", _whole(attempt, sieve.text("result", attempt.text)))
     if attempt.items is not None:
@@ -164,7 +166,7 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     if attempt.spec.version is None and response.meta.tool_version is not None:
         fields["tool_version"] = response.meta.tool_version
     _claims(attempt, sieve, fields)
-    if attempt.items is not None and "stats" not in fields:
+    if attempt.items is not None:
         _stream(attempt, sieve, fields)
     _arguments(attempt, sieve, fields)
     return fields, sieve
@@ -190,7 +192,8 @@ def _claims(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
 
 def _stream(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
     """How many items a stream gave, and its true size where not all were kept."""
-    fields["stats"] = orjson.dumps({"items": attempt.items}).decode()
+    known = orjson.loads(fields["stats"]) if fields.get("stats") else {}
+    fields["stats"] = orjson.dumps({**known, "items": attempt.items}).decode()
     if attempt.stream_size > sieve.limit:
         sieve.sizes["result"] = attempt.stream_size
 

@@ -159,13 +159,15 @@ def _scalar(value: Any) -> Any:
         return _bytes(memoryview(value).tobytes())
     if issubclass(kind, dt.datetime | dt.date | dt.time):
         return value.isoformat()
-    if kind in _SPELLED or issubclass(kind, pathlib.PurePath):
+    if kind in _SPELLED or issubclass(kind, pathlib.PurePath) or kind.__module__ in _PYDANTIC_URLS:
         return scrub(str(value))
     if issubclass(kind, BaseException):
         return f"{kind.__qualname__}: {message_of(value)}"
     return _NOT_SCALAR
 
 
+_PYDANTIC_URLS = frozenset({"pydantic.networks", "pydantic_core._pydantic_core"})
+"""Modules whose values are URLs, and say so by ``str``."""
 _SPELLED = frozenset({dt.timedelta, decimal.Decimal, uuid.UUID, complex, fractions.Fraction})
 
 
@@ -207,8 +209,11 @@ def _key(key: Any) -> str:
 
 
 def _marker(value: Any) -> str:
-    kind = type(value)
-    return f"<{kind.__module__}.{kind.__qualname__}>"
+    try:
+        kind = type(value)
+        return f"<{kind.__module__}.{kind.__qualname__}>"
+    except Exception:  # a metaclass may do anything
+        return "<unknown>"
 
 
 def message_of(exc: BaseException) -> str:

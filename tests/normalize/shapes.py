@@ -11,6 +11,7 @@ from tooltrace.normalize import (
     api_error, eino, envelope, error_member, error_status, error_text, exit_status, flags, graphql, hello_agents,
     hidden, magic, normalize, problem_json, tool_response,
 )  # fmt: skip
+from tooltrace.normalize.words import snake
 from tooltrace.response import ToolResponse
 
 CERTAIN = (
@@ -63,21 +64,35 @@ def read(value: Any) -> ToolResponse:
     return normalize(value, rules=ALL)
 
 
+STATUSES = ("success", "partial", "error", "fail", "failed", "failure", "exception")
+FLAGS = frozenset({"success", "ok", "is_success", "succeeded", "failed", "is_error", "has_error", "partial", "error"})
+"""Members that, being true or false, become the status."""
+
+
 def leaves(value: Any) -> list[Any]:
-    """The scalars in ``value`` that say something."""
+    """The scalars in ``value`` that say something, but for flags."""
     if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in leaves(item)]
+        said = (item for name, item in value.items() if not (isinstance(item, bool) and snake(name) in FLAGS))
+        return [leaf for item in said for leaf in leaves(item)]
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item)]
     return [] if value is None or value == "" else [value]
 
 
-def lost(value: Any, response: ToolResponse, *, flags: tuple[str, ...] = ()) -> list[Any]:
-    """The scalars of ``value`` that are nowhere in ``response``. ``flags``: members that become the status."""
-    said = {name: item for name, item in value.items() if name not in flags} if isinstance(value, dict) else value
+def lost(value: Any, response: ToolResponse) -> list[Any]:
+    """The scalars of ``value`` that are nowhere in ``response``; a status may have become the response's."""
+    said = {name: item for name, item in value.items() if item not in STATUSES} if isinstance(value, dict) else value
     found = leaves(orjson.loads(response.model_dump_json()))
+    found += [leaf for item in found if isinstance(item, str) for leaf in leaves(_parsed(item))]
     words = "\n".join(item for item in found if isinstance(item, str))
     return [leaf for leaf in leaves(said) if not _is_in(leaf, found, words)]
+
+
+def _parsed(words: str) -> Any:
+    try:
+        return orjson.loads(words)
+    except ValueError:
+        return None
 
 
 def _is_in(leaf: Any, found: list[Any], words: str) -> bool:

@@ -43,6 +43,11 @@ def test_a_success_is_what_it_printed() -> None:
         ("no-such-program-at-all", "NOT_FOUND", "exit_127", False),
         ("kill -9 $$", "EXECUTION_ERROR", "SIGKILL", None),
         ("exit 255", "EXECUTION_ERROR", "exit_255", None),
+        ("cat /nowhere/at/all", "NOT_FOUND", "exit_1", False),
+        ("cat /", "IS_DIRECTORY", "exit_1", False),
+        ("echo 'curl: (6) Could not resolve host: x.invalid' >&2; exit 6", "NETWORK_ERROR", "exit_6", True),
+        ("printf 'timeout is set to 3\\nit broke\\n' >&2; exit 1", "EXECUTION_ERROR", "exit_1", None),
+        ("echo connection refused >&2; kill -9 $$", "EXECUTION_ERROR", "SIGKILL", None),
     ],
 )
 def test_how_it_ended_is_the_code(script: str, code: str, kind: str, retryable: bool | None) -> None:
@@ -102,7 +107,9 @@ def test_a_command_that_answers_no_has_not_failed(command: Any) -> None:
     assert normalize(subprocess.CompletedProcess(command, 1, "", "oops"), rules=(RULE,)).status == "error"
 
 
-@pytest.mark.parametrize("command", ["make; grep x f", "cat f | grep x", ["python", "grep"], [], "", None, 7, [None]])
+@pytest.mark.parametrize(
+    "command", ["make; grep x f", "grep x f; make", "cat f | grep x", ["python", "grep"], [], "", None, 7, [None]]
+)
 def test_another_command_has(command: Any) -> None:
     assert normalize(subprocess.CompletedProcess(command, 1, "", ""), rules=(RULE,)).status == "error"
 

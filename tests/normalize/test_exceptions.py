@@ -216,6 +216,12 @@ def test_the_statuses_that_tell_apart_who_you_are_from_what_you_may() -> None:
     assert of_status(403, {"retry-after": "60"}) == ("RATE_LIMIT", None, 60.0)
 
 
+def test_a_wait_is_only_for_what_may_pass() -> None:
+    assert of_status(423, {"retry-after": "5"}).retry_after_s == 5.0
+    assert of_status(404, {"retry-after": "5"}).retry_after_s is None
+    assert of_status(503, {"x-ratelimit-reset": "5"}).retry_after_s is None
+
+
 @given(st.integers())
 def test_every_status_has_a_known_code(status: int) -> None:
     verdict = of_status(status)
@@ -363,6 +369,8 @@ def test_what_is_inside_a_wrapper_decides_and_is_named() -> None:
 def test_a_wrapper_that_holds_itself_is_no_trap() -> None:
     error = stand_in("sqlalchemy.exc.OperationalError", stand_in("sqlalchemy.exc.StatementError"))("m")
     assert read(_with(error, orig=error)).code == "EXECUTION_ERROR"
+    error = stand_in("sqlalchemy.exc.IntegrityError", stand_in("sqlalchemy.exc.StatementError"))("m")
+    assert read(_with(error, orig=error)).code == "CONFLICT"
     deep: Exception = TimeoutError()
     for _ in range(500):
         deep = ExceptionGroup("g", [deep])

@@ -146,6 +146,8 @@ def test_a_body_that_is_no_json_is_the_message_where_it_is_words_and_kept_in_any
     assert page.error.message == "HTTP 404 Not Found"
     assert page.context is not None
     assert page.context["body"] == "<html>404</html>"
+    for made in (requests_response(404, b"gone away"), aiohttp_response(404, b"gone away")):
+        assert read(made).text == "gone away"
     untyped = read(answer(500, content=b'{"message": "typed by nobody"}'))
     assert untyped.error is not None
     assert untyped.error.message == "typed by nobody"

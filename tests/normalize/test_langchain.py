@@ -147,7 +147,9 @@ def test_content_and_artifact_in_a_tuple_are_left_alone():
     assert read(("words", {"artifact": 1})).meta.rule == "plain"
 
 
-NAMES = st.text(max_size=8) | st.sampled_from(["Content", "context", "content_", "said", "Status", "is_error", "lc"])
+NAMES = st.text(max_size=8) | st.sampled_from(
+    ["Content", "context", "content_", "said", "Status", "cls", "is_error", "lc"]
+)
 FIELDS = st.builds(
     lambda extra, known: {**extra, **known},
     st.dictionaries(NAMES, JUNK, max_size=4),
@@ -165,13 +167,20 @@ FIELDS = st.builds(
 )
 
 
+def held(fields: dict[str, Any]) -> ToolMessage:
+    """A message with these fields, unchecked; of any name, also those that a constructor has for itself."""
+    message = ToolMessage.model_construct(**{k: v for k, v in fields.items() if k in ToolMessage.model_fields})
+    message.__pydantic_extra__.update({k: v for k, v in fields.items() if k not in ToolMessage.model_fields})
+    return message
+
+
 @given(FIELDS, st.sampled_from(["dict", "nested", "lc", "object"]))
 def test_whatever_the_fields_hold_nothing_raises_and_nothing_is_lost(fields, form):
     forms = {
         "dict": {**fields, "type": "tool"},
         "nested": {"type": "tool", "data": fields},
         "lc": {"lc": 1, "type": "constructor", "id": ["langchain", "ToolMessage"], "kwargs": fields},
-        "object": ToolMessage.model_construct(**fields),
+        "object": held(fields),
     }
     found = read(forms[form])
     assert found.meta.rule.startswith("langchain")

@@ -165,6 +165,12 @@ def test_blocks_alone_under_content_are_a_result():
     assert (found.meta.rule, found.text, found.data, found.context) == ("mcp", "a\nb", None, None)
 
 
+def test_a_message_with_a_role_is_another_protocols():
+    message = {"role": "tool", "tool_call_id": "c1", "content": [text("no")], "is_error": True}
+    found = read(message)
+    assert (found.status, found.meta.rule, found.meta.call_id) == ("error", "openai_tool_output", "c1")
+
+
 def test_a_mark_counts_though_it_is_null():
     found = read({"content": [text("a")], "structured_content": None, "meta": None, "note": "n"})
     assert (found.meta.rule, found.text, found.context) == ("mcp", "a", {"note": "n"})
@@ -270,7 +276,7 @@ BLOCK = JUNK | st.one_of(
     st.fixed_dictionaries({"json": JUNK}),
 )
 NAMES = st.text(max_size=8) | st.sampled_from(
-    ["Content", "is_error", "_meta", "meta", "data", "context", "content_", "rule", "said"]
+    ["Content", "is_error", "_meta", "meta", "data", "context", "content_", "rule", "said", "cls"]
 )
 RESULTS = st.builds(
     lambda extra, known: {**extra, **known},
@@ -308,7 +314,8 @@ def test_an_object_reads_as_its_fields_do(value):
         model_config = ConfigDict(extra="allow")
 
     CallToolResult.__module__, CallToolResult.__qualname__ = "mcp.types", "CallToolResult"
-    held = CallToolResult.model_construct(**value)
+    held = CallToolResult()
+    held.__pydantic_extra__.update(value)  # any name, also those that a constructor has for itself
     found = read(held)
     assert found.meta.rule.startswith("mcp")
     assert set(lost(value, found)) <= CONSTANTS

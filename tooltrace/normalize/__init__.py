@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tooltrace.normalize import exceptions
+from tooltrace.normalize import exceptions, returned_exception
 from tooltrace.normalize.reading import read
 from tooltrace.normalize.rule import Grade, Rule, rule
 from tooltrace.normalize.rules import CERTAIN_RULES, RULES
@@ -36,10 +36,7 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
 
 def _plain(value: Any) -> ToolResponse:
     if issubclass(type(value), BaseException):
-        seen = exceptions.read(value)
-        return ToolResponse.error(
-            seen.code, seen.message, type=seen.type, retryable=seen.retryable, meta=_meta(EXCEPTION)
-        )
+        return returned_exception.of_exception(exceptions.read(value)._asdict(), meta=_meta(EXCEPTION).model_dump())
     if value is None:
         return ToolResponse.success(meta=_meta(NONE))
     return ToolResponse.success(value if type(value) is str else "", value, meta=_meta(PLAIN))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from typing import Any
 
 from tooltrace.codes import ToolErrorCode as C
 from tooltrace.normalize.parts import answer, failure
 from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.words import code_in
 from tooltrace.response import ToolResponse
 
 KINDS: tuple[str, ...] = ("subprocess.CompletedProcess",)
@@ -17,13 +17,14 @@ _MOST = 1 << 20
 """Characters of an output that are kept: its beginning, and of the errors the end."""
 _TAIL = 2000
 """Characters of the errors that become the message."""
+_LINE = 200
 
 _EXITS: dict[int, C] = {124: C.TIMEOUT, 126: C.PERMISSION_DENIED, 127: C.NOT_FOUND}
 """``timeout(1)`` ran out; the shell could not run the command; it found none."""
 
 _ANSWERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "pgrep", "diff", "cmp", "test", "["})
 """Commands that answer "no" with 1: no line matches, the files differ. Failures of theirs are 2 and more (POSIX)."""
-_OPERATORS = re.compile(r"[;|&\n`$]")
+_OPERATORS = frozenset(";|&\n`$")
 
 
 def form(value: Any) -> dict[str, Any]:
@@ -61,11 +62,20 @@ def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, which the d
     ended = _ended(status)
     return failure(
         f"{ended}: {message}" if message and status < 0 else message or ended,
-        exit_code(status),
+        _code(status, err),
         type=f"exit_{status}" if status > 0 else ended.rpartition(" ")[2],
         text="\n".join(filter(None, (out.strip("\n"), err.strip("\n"), ended))),
         context=context,
     )
+
+
+def _code(status: int, errors: str) -> C:
+    """By the exit status; where that only says that it failed, by the last line of the errors, where the system's own
+    message stands: ``cat: f: Permission denied``."""
+    code = exit_code(status)
+    if code != C.EXECUTION_ERROR or status < 0:
+        return code
+    return code_in(errors.strip().rpartition("\n")[2][-_LINE:])
 
 
 def _words(output: Any) -> str | None:
@@ -85,7 +95,7 @@ def _tail(text: str) -> str:
 
 def _command(args: Any) -> str:
     """The name of the program, of a list of arguments or of one plain command line."""
-    words = args.split() if isinstance(args, str) and not _OPERATORS.search(args) else args
+    words = args.split() if isinstance(args, str) and _OPERATORS.isdisjoint(args) else args
     first = words[0] if isinstance(words, list) and words else ""
     return first.rpartition("/")[2] if isinstance(first, str) else ""
 

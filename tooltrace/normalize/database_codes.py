@@ -31,7 +31,7 @@ _STATES: dict[str, Verdict] = {
 }  # fmt: skip
 """SQLSTATE, whole or by its class of two (SQL, PostgreSQL's appendix A, ODBC)."""
 
-_STATE = re.compile(r"[0-9A-Z]{5}")
+_STATE = r"[0-9A-Z]{5}"
 
 SQLITE: dict[str, Verdict] = {
     "BUSY": Verdict(C.CONFLICT), "LOCKED": Verdict(C.CONFLICT),
@@ -86,7 +86,7 @@ _WORDS: tuple[tuple[str, Verdict], ...] = (
 
 def of_sqlstate(state: object) -> Verdict | None:
     """The verdict on an SQLSTATE; None for what is none, or none that is known."""
-    if not isinstance(state, str) or not _STATE.fullmatch(state):
+    if not isinstance(state, str) or not re.fullmatch(_STATE, state):
         return None
     return _STATES.get(state) or _STATES.get(state[:2])
 

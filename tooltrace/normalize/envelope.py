@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tooltrace.normalize.parts import Taken, answer, beside, failure, flawed, meta_of, read_error
+from tooltrace.normalize.parts import Taken, answer, beside, failure, flawed, keep, meta_of, read_error
 from tooltrace.normalize.rule import Seen, builtin
 from tooltrace.response import ToolResponse
 
@@ -81,14 +81,11 @@ def _fields(taken: Taken) -> dict[str, Any]:
         "meta": meta,
     }
     own = taken.first("context", only=dict) or {}
-    about = {name: value for name, value in about.items() if value not in (None, {})}
-    rest = {**(taken.rest() or {}), **about}
-    return {**fields, "context": {**own, **_renamed(rest, own)}}
-
-
-def _renamed(members: dict[str, Any], taken: dict[str, Any]) -> dict[str, Any]:
-    """``members`` under names that are not ``taken``."""
-    return {f"envelope.{name}" if name in taken else name: value for name, value in members.items()}
+    kept = dict(own)
+    for name, value in (*about.items(), *(taken.rest() or {}).items()):
+        if value not in (None, {}):
+            keep(kept, name, value)
+    return {**fields, "context": kept}
 
 
 def _listed(value: Any) -> list[Any]:

@@ -43,7 +43,7 @@ def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decora
 def _failed(error: Any, taken: Taken) -> ToolResponse:
     """The error, with what is said of it beside it."""
     said = read_error(None if isinstance(error, bool | int) else error)
-    if not said.get("message"):
+    if said.get("message") in (None, ""):
         said["message"] = taken.filled(*MESSAGES, only=str)
     said["code"] = said.get("code") or taken.filled("error_code", "errcode", "code", only=(str, int))
     status = taken.peek("status_code", "http_status", "status") if not isinstance(error, int) else error

@@ -66,7 +66,7 @@ def _failed(said: dict[str, Any], taken: Taken, word: str | None = None) -> Tool
     code = taken.filled("error_code", "code", "status_code", only=(str, int)) if not said.get("code") else said["code"]
     kind = taken.filled("error_type", "type", only=str) if not said.get("type") else said["type"]
     data = taken.first("data")
-    if not said.get("message"):
+    if said.get("message") in (None, ""):
         said["message"] = "; ".join(_texts(data)) or word
     return failure(**beside({**said, "code": code, "type": kind}, taken.rest()), data=data)
 

@@ -38,7 +38,7 @@ _ERRNOS: dict[int, Verdict] = {
     if (number := getattr(errno, name, None)) is not None
 }  # fmt: skip
 
-_TOO_MANY = re.compile(r"too many (\d{3}) error responses")
+_TOO_MANY = r"too many (\d{3}) error responses"
 
 
 def _by_api(exc: Any, _: str) -> Verdict | None:
@@ -76,7 +76,7 @@ def _by_first_argument(exc: Any, _: str) -> BaseException | None:
 
 
 def _by_too_many(_: Any, message: str) -> Verdict | None:
-    found = _TOO_MANY.search(message)
+    found = re.search(_TOO_MANY, message)
     return of_status(int(found[1])) if found else Verdict(C.API_ERROR)
 
 

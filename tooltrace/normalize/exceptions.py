@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tooltrace.capture import message_of
@@ -45,11 +44,12 @@ class SeenException(NamedTuple):
 def read(exc: BaseException, retryable: tuple[type[BaseException], ...] = ()) -> SeenException:
     """What ``exc`` says. ``retryable``: classes after which the same call may succeed. Never raises."""
     message = name = class_name(exc)
-    code, again, wait = UNDECIDED
-    with suppress(Exception):  # what a foreign class does when it is looked at is not ours to answer for
+    try:
         message = message_of(exc)
         code, again, wait = verdict_on(exc, message)
         message = _with_inner(exc, message)
+    except Exception:  # what a foreign class does when it is looked at is not ours to answer for
+        code, again, wait = UNDECIDED
     if retryable and issubclass(type(exc), retryable):
         again = True
     return SeenException(str(code), name, message, advice(code).retryable if again is None else again, wait)
@@ -66,10 +66,9 @@ def verdict_on(exc: BaseException, message: str, depth: int = 0) -> Verdict:
         module = base.__module__
         if own and module == "builtins":
             own = False
-            with suppress(Exception):  # its attributes may be of any kind
-                found = by_own_words(exc)
-                if found is not None:
-                    return _completed(found, base)
+            said = _own_words(exc)
+            if said is not None:
+                return _completed(said, base)
         found = _of_base(exc, f"{module}.{base.__qualname__}", message, depth)
         if found is not None:
             return found
@@ -81,13 +80,21 @@ def _of_base(exc: BaseException, name: str, message: str, depth: int) -> Verdict
     reader = READERS.get(name)
     if reader is None:
         return CODES.get(name)
-    found: Verdict | BaseException | None = None
-    with suppress(Exception):  # attributes as the real class never has them
+    try:
         found = reader(exc, message)
+    except Exception:  # attributes as the real class never has them
+        found = None
     if isinstance(found, BaseException):
         found = verdict_on(found, message_of(found), depth + 1) if depth < _DEEPEST else None
         found = None if found is UNDECIDED else found
     return CODES.get(name) if found is None else found
+
+
+def _own_words(exc: BaseException) -> Verdict | None:
+    try:
+        return by_own_words(exc)
+    except Exception:  # its attributes may be of any kind
+        return None
 
 
 def _completed(said: Verdict, base: type) -> Verdict:

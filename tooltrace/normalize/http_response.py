@@ -32,19 +32,14 @@ KINDS: tuple[str, ...] = (
 _MOST = 1 << 20
 """Bytes of a body that are looked at."""
 _LONGEST_MESSAGE = 500
-_KEPT = re.compile(
+_KEPT = (
     r"content-type|location|retry-after(?:-ms)?|(?:x-)?rate-?limit[a-z-]*|(?:x-|x-amzn-|cf-)?(?:request-?id|ray)"
     r"|etag|last-modified|www-authenticate|allow|deprecation|sunset|warning"
 )
 """Headers that tell something about the answer; the others are about its transport, or hold secrets."""
-_TEXT = re.compile(r"text/|.*(?:json|xml|yaml|csv|javascript|graphql|html|x-www-form-urlencoded)")
-_CHARSET = re.compile(
-    r"charset=[\"']?((?:utf|iso|latin|windows|cp|us-ascii|ascii|gb|big5|shift|sjis|euc|koi8)[\w.:-]{0,20})",
-    re.IGNORECASE,
-)
+_TEXT = r"text/|.*(?:json|xml|yaml|csv|javascript|graphql|html|x-www-form-urlencoded)"
+_CHARSET = r"(?i)charset=[\"']?((?:utf|iso|latin|windows|cp|us-ascii|ascii|gb|big5|shift|sjis|euc|koi8)[\w.:-]{0,20})"
 """Those that decode in linear time."""
-_USER = re.compile(r"(?<=://)[^/?#@]*@")
-_VALUES = re.compile(r"=[^&;]*")
 
 
 def form(value: Any) -> dict[str, Any]:
@@ -133,7 +128,7 @@ def _at(fault: dict[str, Any]) -> str:
 
 def _context(said: dict[str, Any]) -> dict[str, Any]:
     kept = {name: said.get(name) for name in ("status_code", "reason", "method", "url") if said.get(name)}
-    headers = {name: value for name, value in said["headers"].items() if _KEPT.fullmatch(name)}
+    headers = {name: value for name, value in said["headers"].items() if re.fullmatch(_KEPT, name)}
     if "location" in headers:
         headers["location"] = _bare(headers["location"])
     size, body = said.get("body_bytes"), said.get("body")
@@ -196,11 +191,11 @@ def _read(value: Any) -> bytes | None:
 
 def _decoded(body: bytes, kind: str) -> str | None:
     """The text of a body; None of one that is no text."""
-    if kind and not _TEXT.match(kind.lower()):
+    if kind and not re.match(_TEXT, kind.lower()):
         return None
     if not kind and b"\0" in body:
         return None
-    charset = _CHARSET.search(kind)
+    charset = re.search(_CHARSET, kind)
     try:
         return body.decode(charset[1] if charset else "utf-8", "replace" if kind else "strict")
     except LookupError:  # a charset that nobody knows
@@ -223,8 +218,8 @@ def _url(value: Any) -> str | None:
 def _bare(url: str) -> str:
     """Without what may be secret in it: user and password, the values of the query, the fragment. The tool's
     arguments hold the values already."""
-    address, mark, query = _USER.sub("", url.partition("#")[0]).partition("?")
-    return address + mark + _VALUES.sub("=…", query)
+    address, mark, query = re.sub(r"(?<=://)[^/?#@]*@", "", url.partition("#")[0]).partition("?")
+    return address + mark + re.sub(r"=[^&;]*", "=…", query)
 
 
 def _words(value: Any) -> str | None:

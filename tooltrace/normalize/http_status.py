@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrace.codes import ToolErrorCode as C
+from tooltrace.codes import advice
 from tooltrace.normalize.verdict import Verdict
 
 STATUSES: dict[int, Verdict] = {
@@ -39,8 +40,8 @@ _EPOCH = 10**9
 """A reset beyond this is no number of seconds to wait, but a time of day."""
 _RESETS = ("ratelimit-reset", "x-ratelimit-reset-after", "x-ratelimit-reset", "x-rate-limit-reset", "ratelimit")
 _REMAINING = ("x-ratelimit-remaining", "ratelimit-remaining", "x-rate-limit-remaining")
-_IN_LIST = re.compile(r"(?:^|[;,\s])(?:reset|t)=(\d+)")
-_NUMBER = re.compile(r"\d{1,16}(?:\.\d{1,9})?")
+_IN_LIST = r"(?:^|[;,\s])(?:reset|t)=(\d+)"
+_NUMBER = r"\d{1,16}(?:\.\d{1,9})?"
 
 
 def of_status(status: int, headers: Mapping[str, str] | None = None) -> Verdict:
@@ -51,7 +52,7 @@ def of_status(status: int, headers: Mapping[str, str] | None = None) -> Verdict:
     spent = any(headers.get(name) == "0" for name in _REMAINING)
     if status == 403 and (spent or "retry-after" in headers):  # how GitHub says 429
         known = STATUSES[429]
-    if status not in (408, 425, 429) and status < 500 and known.code != C.RATE_LIMIT:
+    if (advice(known.code).retryable if known.retryable is None else known.retryable) is False:
         return known
     return known._replace(retry_after_s=retry_after(headers, resets=known.code == C.RATE_LIMIT))
 
@@ -87,7 +88,7 @@ def lower_headers(headers: Any) -> dict[str, str]:
 
 
 def _number(said: str | None) -> float | None:
-    return float(said) if said is not None and _NUMBER.fullmatch(said.strip()) else None
+    return float(said) if said is not None and re.fullmatch(_NUMBER, said.strip(), re.ASCII) else None
 
 
 def _until(said: str, now: str | None) -> float | None:
@@ -113,7 +114,7 @@ def _reset(said: str | None) -> float | None:
     """Seconds until a limit starts anew: given so, as seconds or milliseconds since 1970, as a date, or in a list."""
     if not said:
         return None
-    listed = _IN_LIST.search(said)
+    listed = re.search(_IN_LIST, said, re.ASCII)
     number = float(listed[1]) if listed else _number(said)
     if number is None:
         return _sane(_iso(said))

@@ -50,8 +50,10 @@ def _response(taken: Taken) -> ToolResponse:
     data = taken.filled("data") if text is not None or output is None else output
     fields = _fields(taken)
     if error or ok is False:
-        said = read_error(error or text)
-        return failure(**beside(said, taken.rest()), data=output if error and data is None else data, **fields)
+        said = beside(read_error(error or text), taken.rest())
+        if error and output not in (None, ""):
+            said["context"] = {**said["context"], "output": output}
+        return failure(**said, data=data, **fields)
     return answer("success", text, data, context=taken.rest(), **fields)
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import orjson
-
+from tooltrace.capture import to_json
 from tooltrace.codes import ToolErrorCode, advice, next_step
 from tooltrace.normalize.http_status import of_status
 from tooltrace.normalize.sources import meta_of, sources_of
@@ -22,6 +21,7 @@ __all__ = [
     "error_of",
     "failure",
     "flawed",
+    "keep",
     "members",
     "meta_of",
     "only",
@@ -59,14 +59,14 @@ def answer(
     known = dict(meta or {})
     action = next_action_named(next_action)
     if next_action is not None and next_action != action:
-        kept["next_action"] = next_action
+        keep(kept, "next_action", next_action)
     sure = _confidence(confidence)
     if confidence is not None and sure is None:
-        kept["confidence"] = confidence
+        keep(kept, "confidence", confidence)
         flags.append("confidence_out_of_range")
     found, other = sources_of(sources)
     if other is not None:
-        kept["source"] = other
+        keep(kept, "source", other)
     figures, fired = _named(stats, "stats", kept), _signals(signals, kept)
     if status == "error" and error is not None and action is None:
         action = next_step(error.code, error.retryable)
@@ -137,21 +137,33 @@ def _unsaid(error: ToolError, said: dict[str, Any]) -> dict[str, Any]:
 
 def beside(read: dict[str, Any], context: Mapping[str, Any] | None) -> dict[str, Any]:
     """What :func:`read_error` gave, with a protocol's other members in its context."""
-    own = read.get("context") or {}
-    kept = with_error(context, own.get("error"))
-    more = {f"error_{name}" if name in kept else name: value for name, value in own.items() if name != "error"}
-    return {**read, "context": {**kept, **more}}
+    own = dict(read.get("context") or {})
+    kept = with_error(context, own.pop("error", None))
+    for name, value in own.items():
+        keep(kept, name, value)
+    return {**read, "context": kept}
 
 
 def with_error(context: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:
     """``context``, and in it what a protocol's error says ``more`` than the fields of ``ToolError`` do."""
     kept = dict(context or {})
-    if more:
-        before = kept.get("error")
-        kept["error"] = {**before, **more} if isinstance(before, dict) else dict(more)
-        if before is not None and not isinstance(before, dict):
-            kept["error_said"] = before
+    if not more:
+        return kept
+    before = kept.pop("error", None)
+    about = dict(before) if isinstance(before, dict) else {}
+    for name, value in more.items():
+        keep(about, name, value)
+    kept["error"] = about
+    if before is not None and not isinstance(before, dict):
+        keep(kept, "error", before)
     return kept
+
+
+def keep(kept: dict[str, Any], name: str, value: Any) -> None:
+    """Put ``value`` into ``kept`` under its name, and beside what has that name already."""
+    while name in kept:
+        name += "_"
+    kept[name] = value
 
 
 def error_of(
@@ -202,7 +214,7 @@ def read_error(error: Any) -> dict[str, Any]:
     """The arguments of :func:`failure`, of an ``error`` member: a text, or an object by its usual names. What it
     says besides is in ``context``."""
     if isinstance(error, list):
-        first = read_error(error[0]) if error else {"message": None}
+        first = read_error(error[0]) if error and isinstance(error[0], str | dict) else {"message": error or None}
         return {**first, "context": {**(first.get("context") or {}), "errors": error}} if len(error) > 1 else first
     if not isinstance(error, dict):
         return {"message": error, "type": error} if _is_type(error) else {"message": error}
@@ -225,7 +237,7 @@ def text_of(value: Any) -> str:
         return value or ""
     if isinstance(value, list) and value and all(_is_block(item) for item in value):
         return "\n".join(filter(None, map(_block_text, value)))
-    return orjson.dumps(value).decode()
+    return to_json(value).decode()
 
 
 def _is_block(item: Any) -> bool:
@@ -265,7 +277,7 @@ def _is_type(error: Any) -> bool:
 def _named(value: Any, name: str, kept: dict[str, Any]) -> dict[str, Any] | None:
     if value is None or isinstance(value, dict):
         return value or None
-    kept[name] = value
+    keep(kept, name, value)
     return None
 
 
@@ -274,6 +286,6 @@ def _signals(value: Any, kept: dict[str, Any]) -> dict[str, Any] | None:
         return dict.fromkeys(value, True) or None
     if isinstance(value, dict) and all(isinstance(item, float | int | str) for item in value.values()):
         return value or None
-    if value:
-        kept["signals"] = value
+    if value not in (None, "", [], {}):
+        keep(kept, "signals", value)
     return None

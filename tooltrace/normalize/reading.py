@@ -56,11 +56,11 @@ def _opened(found: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) 
     """A success in an envelope is as good as what the envelope holds."""
     if not rule.opens or found.status != "success" or depth > _DEEPEST:
         return found
-    look = seen(found.text) if found.data is None else Seen(found.data, text=found.data if isinstance(found.data, str) else None)
-    inner = read_seen(look, rules, depth)
-    if inner is None or inner.status == "success":
-        return found
-    return _merged(found, inner, rule)
+    for said in (found.data, found.text or None):
+        inner = None if said is None else read_seen(seen(said) if type(said) is str else Seen(said), rules, depth)
+        if inner is not None and inner.status != "success":
+            return _merged(found, inner, rule)
+    return found
 
 
 def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tooltrace.normalize.exceptions import SeenException
 from tooltrace.normalize.parts import failure
 from tooltrace.normalize.rule import Seen, builtin
 from tooltrace.normalize.see import EXCEPTION
@@ -18,8 +19,7 @@ def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, which the d
 
 def of_exception(error: dict[str, Any], **fields: Any) -> ToolResponse:
     """The failure that a ``SeenException``, as an object, tells of."""
-    said = {name: error.get(name) for name in ("code", "type", "retryable")}
-    wait = error.get("retry_after_s")
-    stats = None if wait is None else {"retry_after_s": wait}
-    suggestion = None if wait is None else f"Retry after {wait:g} s."
-    return failure(error.get("message"), **said, stats=stats, suggestion=suggestion, **fields)
+    said = SeenException(**error)
+    return failure(
+        said.message, said.code, type=said.type, retryable=said.retryable, suggestion=said.suggestion, stats=said.stats, **fields
+    )

@@ -41,8 +41,8 @@ class Rule:
     live: bool = True
     """Reads the tool's own object, in the tool's thread. The built-in rules read a :class:`Seen`, anywhere."""
     opens: bool = False
-    """The protocol is an envelope: a success may still hold a failure, which the other rules look for in its data,
-    or in its text where it has none."""
+    """The protocol is an envelope: a success may still hold a failure, which the other rules look for in its data
+    and in its text."""
 
 
 def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:

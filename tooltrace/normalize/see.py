@@ -13,7 +13,10 @@ from tooltrace.normalize import completed_process, exceptions, http_response
 from tooltrace.normalize.rule import Seen
 
 PAIR = "tooltrace.pair"
-"""The kind of a value with its error: the second of two is an exception, or the first is None and the second a text."""
+"""The kind of a value with its error: the second of two is an exception, or the first is None and the second says what
+went wrong."""
+_SAYING = frozenset({"message", "error", "code"})
+"""Members of an object that says what went wrong."""
 EXCEPTION = "tooltrace.exception"
 """The kind of an exception that was returned."""
 
@@ -32,10 +35,12 @@ def sight(value: Any) -> Sight:
     """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises."""
     kind = type(value)
     kinds, form = _known(kind)  # type: ignore[arg-type]  # a class is hashable; mypy thinks of its metaclass
-    if kind is tuple and _is_pair(value):
-        return snapshot({"value": value[0], "error": _error(value[1])}), (PAIR,)
+    if kind is tuple and len(value) == 2:
+        pair = _pair(*value)
+        if pair is not None:
+            return snapshot(pair), (PAIR,)
     if issubclass(kind, BaseException):
-        return snapshot(_error(value)), (EXCEPTION, *kinds)
+        return snapshot(exceptions.read(value)._asdict()), (EXCEPTION, *kinds)
     if form is not None:
         return snapshot(_filled(form, value)), kinds
     return snapshot(value), kinds
@@ -53,6 +58,13 @@ def seen(snap: Snapshot, kinds: tuple[str, ...] = ()) -> Seen:
 @lru_cache(maxsize=4096)
 def _known(kind: type) -> tuple[tuple[str, ...], _Form | None]:
     """The kinds of a class, and its form where it has one."""
+    try:
+        return _looked_up(kind)
+    except Exception:  # a metaclass may do anything
+        return (), None
+
+
+def _looked_up(kind: type) -> tuple[tuple[str, ...], _Form | None]:
     kinds = tuple(f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__ if base.__module__ != "builtins")
     return kinds, next((_FORMS[name] for name in kinds if name in _FORMS), None)
 
@@ -64,15 +76,13 @@ def _filled(form: _Form, value: Any) -> dict[str, Any] | None:
         return None
 
 
-def _is_pair(value: tuple[Any, ...]) -> bool:
-    if len(value) != 2:
-        return False
-    first, second = value
-    return issubclass(type(second), BaseException) or (first is None and type(second) is str and bool(second.strip()))
-
-
-def _error(value: Any) -> Any:
-    return exceptions.read(value)._asdict() if issubclass(type(value), BaseException) else value
+def _pair(value: Any, error: Any) -> dict[str, Any] | None:
+    """A value with its error; None where the second of two is no error."""
+    kind = type(error)
+    if issubclass(kind, BaseException):
+        return {"value": value, "exception": exceptions.read(error)._asdict()}
+    words = error.strip() if kind is str else kind is dict and _SAYING & error.keys()
+    return {"value": None, "error": error} if value is None and words else None
 
 
 def _parsed(text: str) -> Any:

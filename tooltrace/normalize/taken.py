@@ -14,7 +14,7 @@ class Taken:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
         self._names: dict[str, str] = {}
-        for name in data:
+        for name in sorted(data, key=lambda name: data[name] is None):  # a null hides no other spelling
             self._names.setdefault(snake(name), name)
         self._read: set[str] = set()
 

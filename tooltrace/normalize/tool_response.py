@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tooltrace.normalize.parts import error_of, read_error
+from tooltrace.normalize.parts import error_of, keep, read_error
 from tooltrace.normalize.rule import Seen, builtin
 from tooltrace.response import ResponseMeta, ToolResponse
 
@@ -94,9 +94,11 @@ def _move_error(fields: dict[str, Any], moved: dict[str, Any]) -> None:
 
 def _flagged(response: ToolResponse, moved: dict[str, Any]) -> ToolResponse:
     flags = (*response.meta.flags, *(_flag(name) for name in sorted(moved)))
-    context = {**(response.context or {}), **moved} or None
+    context = dict(response.context or {})
+    for name, value in moved.items():
+        keep(context, name, value)
     return response.model_copy(
-        update={"context": context, "meta": response.meta.model_copy(update={"flags": tuple(dict.fromkeys(flags))})}
+        update={"context": context or None, "meta": response.meta.model_copy(update={"flags": tuple(dict.fromkeys(flags))})}
     )
 
 
