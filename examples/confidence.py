@@ -13,7 +13,7 @@ from typing import Any
 import tooltrace as tt
 
 BOOKS = {"Dune": "Frank Herbert", "Emma": "Jane Austen", "Ulysses": "James Joyce"}
-RULES = tt.ConfidenceRules({"exact_title": 0.4, "only_one_match": 0.1, "guessed": -0.2}, base=0.5)
+RULES = tt.ConfidenceRules({"exact_title": 0.3, "only_one_match": 0.1, "guessed": -0.2}, base=0.5)
 
 
 @tt.trace_tool

@@ -18,8 +18,8 @@ import tooltrace as tt
 def shell(command: str, tool_call_id: str) -> dict[str, Any]:
     """Run a command (here only as if)."""
     said = {"tool_call_id": tool_call_id, "name": "shell", "execution_time": 0.02, "explanation": "look around"}
-    if command == "cat secrets":
-        return {"output": "", "error": "cat: secrets: Permission denied", "system": None, **said}
+    if command == "cat report":
+        return {"output": "", "error": "cat: report: Permission denied", "system": None, **said}
     if command == "true":
         return {"output": "", "error": None, "system": None, **said}
     return {"output": "a.txt  b.txt", "error": None, "system": "2 files", **said}
@@ -29,7 +29,7 @@ def main() -> None:
     """An agent's loop with a fault, and the question that finds it."""
     logging.basicConfig(format="log: %(message)s")
     tt.configure(store=Path(tempfile.mkdtemp()) / "magic.duckdb")
-    for number, command in enumerate(("ls", "true", "cat secrets", "cat secrets")):
+    for number, command in enumerate(("ls", "true", "cat report", "cat report")):
         call_id = f"call_{number}"
         with tt.context(call_id=call_id):
             answer = tt.normalize(shell(command, call_id))

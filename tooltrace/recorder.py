@@ -62,16 +62,20 @@ class Recorder:
         *,
         call_id: str | None = None,
         number: int | None = None,
+        span_id: int = 0,
     ) -> Attempt | None:
         """An attempt that begins now; None where it cannot be recorded.
 
-        ``call_id`` and ``number`` (of the attempt) where the caller knows better than the surroundings.
+        ``call_id`` and ``number`` (of the attempt) where the caller knows better than the surroundings. ``span_id``:
+        the id by which it is to be found again; a provider that makes its own spans gives its own.
         """
         try:
             context = surroundings.current.get()
             otel = current_context()
             attempt = Attempt(spec, self.settings, context)
             attempt.finish = to_call
+            if span_id:
+                attempt.span_id = span_id
             self._start_span(attempt, otel)
             if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
                 call_id = context.call.value

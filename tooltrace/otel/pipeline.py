@@ -44,7 +44,7 @@ class Pipeline:
         span.start = attributes
         span._parent = parent = parent_of(context)  # noqa: SLF001 - the name that ReadableSpan reads
         span.trace_id = getrandbits(128) or 1 if parent is None else parent.trace_id
-        span.span_id = getrandbits(64) or 1
+        span.span_id = span.span_id or getrandbits(64) or 1
         span.trace_flags = _SAMPLED
 
     def ended(self, span: ToolSpan) -> None:
@@ -71,7 +71,7 @@ class SdkPipeline(Pipeline):
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
         span._parent = parent = parent_of(context)  # noqa: SLF001
         span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
-        span.span_id = self._ids.generate_span_id()
+        span.span_id = span.span_id or self._ids.generate_span_id()
         if parent is None and self._at_root is not None:  # as below, without asking: most spans of a simple agent
             span.start, span.trace_flags, decision = attributes, self._root_flags, self._at_root
         else:

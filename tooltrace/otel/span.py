@@ -59,7 +59,8 @@ class ToolSpan(Span, ReadableSpan):
     _link_list: tuple[Link, ...] = ()
 
     trace_id: int
-    span_id: int
+    span_id: int = 0
+    """Given by the pipeline, unless it is known before."""
     _parent: SpanContext | None
     trace_flags: TraceFlags
     start: Mapping[str, Any]

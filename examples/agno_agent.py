@@ -1,0 +1,104 @@
+"""An Agno agent, traced without a change to it: a tool that fails, a tool that a person has to allow, one they forbid.
+
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[agno]' && python examples/agno_agent.py
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agno.agent import Agent
+from agno.models.base import Model
+from agno.models.response import ModelResponse
+from agno.tools import tool
+
+import tooltrace as tt
+from tooltrace.integrations import agno
+
+FILES = {"notes.txt": "buy milk"}
+
+
+@tool
+def read(path: str) -> str:
+    """Read a file."""
+    return FILES.get(path) or json.dumps({"error": f"no such file: {path}"})
+
+
+@tool(requires_confirmation=True)
+def delete(path: str) -> str:
+    """Delete a file."""
+    return f"deleted {FILES.pop(path)!r}"
+
+
+@dataclass
+class Script(Model):
+    """A model that calls these tools, one a turn, and then is done."""
+
+    id: str = "script"
+    calls: list[tuple[str, str]] = field(default_factory=list)
+
+    def invoke(self, *_: Any, **__: Any) -> ModelResponse:
+        """The next turn."""
+        if not self.calls:
+            return ModelResponse(role="assistant", content="Done.")
+        name, path = self.calls.pop(0)
+        function = {"name": name, "arguments": json.dumps({"path": path})}
+        call = {"id": f"call_{len(self.calls)}", "type": "function", "function": function}
+        return ModelResponse(role="assistant", content="", tool_calls=[call])
+
+    async def ainvoke(self, *_: Any, **__: Any) -> ModelResponse:
+        """The next turn."""
+        return self.invoke()
+
+    def invoke_stream(self, *_: Any, **__: Any) -> Iterator[ModelResponse]:
+        """The next turn."""
+        yield self.invoke()
+
+    async def ainvoke_stream(self, *_: Any, **__: Any) -> AsyncIterator[ModelResponse]:
+        """The next turn."""
+        yield self.invoke()
+
+    def _parse_provider_response(self, response: Any, **_: Any) -> Any:
+        return response
+
+    def _parse_provider_response_delta(self, response: Any) -> Any:
+        return response
+
+
+def main() -> None:
+    """Run the agent, answer what it asks, and ask the history."""
+    tt.configure(store=Path(tempfile.mkdtemp()) / "agno.duckdb")
+    agno.install()
+    script = Script(calls=[("read", "notes.txt"), ("read", "plan.txt"), ("delete", "notes.txt"), ("delete", "all")])
+    agent = Agent(name="clerk", model=script, tools=[read, delete], session_id="chat", telemetry=False)
+
+    run = agent.run("tidy up")
+    while run.is_paused:
+        for asked in run.active_requirements:
+            path = asked.tool_execution.tool_args["path"]
+            if path == "all":
+                asked.reject("not everything")
+            else:
+                asked.confirm()
+            print("asked about", path)
+        run = agent.continue_run(run_response=run)
+    print(run.content)
+    agno.remove()
+
+    with tt.connect() as db:
+        db.sql(
+            """
+            SELECT c.tool, c.call_id, c.ending, c.status, c.code, c.rule, g.decision, g.note, c.seen_text
+            FROM tool_calls AS c LEFT JOIN gates AS g ON c.span_id IN (g.span_id, g.resumed_span_id)
+            ORDER BY c.started_at
+            """
+        ).show(max_width=180)
+
+
+if __name__ == "__main__":
+    main()

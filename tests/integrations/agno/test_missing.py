@@ -1,0 +1,23 @@
+"""Where Agno is not installed, that is said, and how to get it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from tooltrace.integrations import agno
+
+HERE = find_spec("agno") is not None
+
+
+@pytest.mark.skipif(not HERE, reason="the tests of the Agno integration need it: pip install 'tooltrace[agno]'")
+def test_what_the_others_need_is_here() -> None:
+    assert HERE
+
+
+@pytest.mark.skipif(HERE, reason="agno is installed")
+def test_what_is_missing_is_said() -> None:
+    with pytest.raises(ImportError, match=r"pip install 'tooltrace\[agno\]'"):
+        agno.install()
+    agno.remove()

@@ -1,0 +1,32 @@
+"""The examples run as they are, and their last question shows what they are about."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SHOWN = {
+    "confidence.py": ("envelope/hidden", "heuristic", "INVALID_PARAM", "0.9"),
+    "eino.py": ("SKU_MALFORMED", "Retryable: yes", "Error TIMEOUT"),
+    "magic.py": ("PERMISSION_DENIED", "refused: a message needs the id", "(The tool finished and returned nothing.)"),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_example_runs_and_shows_its_point(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "┌" in done.stdout, "it ends in a table"
+    for words in SHOWN[name]:
+        assert words in done.stdout
+
+
+def test_there_is_one_for_each_system() -> None:
+    names = {path.name for path in EXAMPLES.glob("*.py")}
+    assert names == {*SHOWN, "agno_agent.py", "hello_agents_agent.py"}

@@ -1,0 +1,71 @@
+"""The stream of a tool that passes on the events of an agent's run."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from tooltrace.guard import guarded
+from tooltrace.recorder import Recorder
+from tooltrace.tape import Tape
+
+_RUNS = "agno.run."
+_CONTENT = frozenset({"RunContentEvent", "WorkflowCompletedEvent"})
+_ITEMS = frozenset({"CustomEvent"})
+"""Events by which a tool itself says something."""
+
+
+class EventTape(Tape):
+    """Keeps what the model will read of a stream: its items, and of a run's events their content."""
+
+    __slots__ = ()
+
+    def other(self, item: Any, room: int) -> int:
+        """The tool gave ``item``, which is no text."""
+        kind: Any = type(item)
+        if not _is_event(kind):
+            return super().other(item, room)
+        self.last = None
+        content = getattr(item, "content", None) if _has_content(kind) else None
+        if type(content) is not str:
+            return room if content is None else super().other(content, room)
+        if room > 0:
+            self.parts.append(content)
+        return room - len(content)
+
+    def raised(self, error: BaseException) -> None:
+        """``error`` left the tool, or the consumer dropped the stream."""
+        if not is_cancellation(error):
+            super().raised(error)
+            return
+        with guarded("record"):
+            self._times()
+            if self.count:
+                self._keep_items()
+            cancelled(self.recorder, self.attempt, error)
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether ``error`` says that somebody cancelled the run. Agno's is an ``Exception``, but no tool failed."""
+    return any(kind.__name__ == "RunCancelledException" for kind in type(error).__mro__)
+
+
+def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
+    """The run of ``attempt`` was cancelled."""
+    from tooltrace.normalize import exceptions
+
+    with guarded("record", lost=1):
+        attempt.error = exceptions.read(error)
+        attempt.ending = "cancelled"
+        recorder.unreported(attempt)
+
+
+@lru_cache(maxsize=256)
+def _is_event(kind: Any) -> bool:
+    bases = [base for base in kind.__mro__ if base.__module__.startswith(_RUNS) and base.__name__.endswith("Event")]
+    return bool(bases) and not any(base.__name__ in _ITEMS for base in bases)
+
+
+@lru_cache(maxsize=256)
+def _has_content(kind: Any) -> bool:
+    return any(base.__name__ in _CONTENT for base in kind.__mro__)

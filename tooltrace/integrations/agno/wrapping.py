@@ -1,0 +1,113 @@
+"""A tool's own function, recorded: of the kind that it was, so that Agno treats it alike."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from types import AsyncGeneratorType, GeneratorType
+from typing import Any
+
+from tooltrace import streams
+from tooltrace.attempt import Attempt
+from tooltrace.integrations.agno.events import EventTape
+from tooltrace.integrations.agno.execution import Execution
+from tooltrace.otel.internals import detach
+from tooltrace.recorder import enter
+from tooltrace.tape import Tape
+
+STREAMS = (GeneratorType, AsyncGeneratorType)
+
+
+def recorded(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
+    """``tool``, each of whose runs is an attempt of ``execution``."""
+    if inspect.iscoroutinefunction(tool):
+        return functools.update_wrapper(_coroutine(tool, execution), tool)
+    function = functools.update_wrapper(_function(tool, execution), tool)
+    if inspect.isgeneratorfunction(tool) or inspect.isasyncgenfunction(tool):
+        return _StreamFunction(function, tool)
+    return function
+
+
+def adopted(result: Any, execution: Execution) -> Any:
+    """What hooks made of a call. A stream of their own, in place of the tool's, is followed like the tool's."""
+    if execution.runs or not isinstance(result, STREAMS):
+        return result
+    attempt = execution.begin_instead()
+    return result if attempt is None else _follow(result, execution, attempt)
+
+
+class _StreamFunction:
+    """A generator function to whoever asks ``inspect``, which goes by the attributes of functions. A true one
+    would begin only when its first item is wanted, and so would the refusal of arguments that do not fit."""
+
+    def __init__(self, function: Callable[..., Any], tool: Any) -> None:
+        functools.update_wrapper(self, function)
+        while isinstance(tool, functools.partial):
+            tool = tool.func
+        self.__code__, self.__defaults__, self.__kwdefaults__ = tool.__code__, tool.__defaults__, tool.__kwdefaults__
+        self.__name__, self.__annotations__ = tool.__name__, tool.__annotations__
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+
+def _function(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        attempt = execution.begin()
+        if attempt is None:
+            with execution.watched():
+                return tool(*args, **kwargs)
+        token = enter(attempt)
+        try:
+            result = tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            execution.raised(attempt, error)
+            raise
+        detach(token)
+        if isinstance(result, STREAMS):
+            return _follow(result, execution, attempt)
+        execution.recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _coroutine(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        attempt = execution.begin()
+        if attempt is None:
+            with execution.watched():
+                return await tool(*args, **kwargs)
+        token = enter(attempt)
+        try:
+            result = await tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            execution.raised(attempt, error)
+            raise
+        detach(token)
+        execution.recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _follow(result: Any, execution: Execution, attempt: Attempt) -> Any:
+    """A stream that was handed out, followed to its end."""
+    hidden = streams.Hidden(result, execution.recorder, attempt)
+
+    def begin() -> tuple[Any, Tape]:
+        inner, recorder, begun = hidden.open()
+        return inner, EventTape(recorder, begun)
+
+    if inspect.isgenerator(result):
+        followed: Any = streams.generator_function(begin)()
+    else:
+        followed = streams.async_generator_function(begin)()
+    followed.__name__, followed.__qualname__ = result.__name__, result.__qualname__
+    weakref.finalize(followed, hidden.dropped).atexit = False
+    return followed
