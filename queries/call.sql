@@ -27,22 +27,27 @@
 --   error_message   text   the error's message
 --   retryable       flag   whether the same call may succeed later, as the tool said
 --   suggestion      text   what the tool suggests
+--   user_message    text   what a person may be told about the error
 --   confidence      share  how sure the tool is
 --   next_action     text   what the tool advises
 --   cached          flag   the answer came from a cache
 --   text            text   the answer in words
 --   explanation     text   how the tool came to it
+--   seen_text       text   what the model was given
+--   seen_error      flag   whether that told of an error
 --   arguments       json   what the tool was given
 --   result          json   what it gave
 --   sources         json   where the result came from
 --   signals         json   what made the confidence
 --   stats           json   figures about the work
+--   context         json   what else the tool's protocol carried
 --   attributes      json   what the tool or its surroundings said
 --   truncated       flag   a field was longer than the limit
 --   full_sizes      json   true size in bytes of each truncated field
 --   redacted        flag   a secret was taken out
 --   flags           json   what was wrong with what the tool gave
 --   rule            text   the rule that read the result
+--   rule_grade      text   certain or heuristic
 --   service         text   service of the process
 --   host            text   its host
 --   pid             count  its process id
@@ -88,22 +93,27 @@ SELECT
     c.error_message,
     c.retryable,
     c.suggestion,
+    c.user_message,
     c.confidence,
     c.next_action,
     c.cached,
     c.text,
     c.explanation,
+    c.seen_text,
+    c.seen_error,
     c.arguments,
     c.result,
     c.sources,
     c.signals,
     c.stats,
+    c.context,
     c.attributes,
     c.truncated,
     c.full_sizes,
     c.redacted,
     c.flags,
     c.rule,
+    c.rule_grade,
     c.service,
     c.host,
     c.pid,

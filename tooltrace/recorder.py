@@ -15,7 +15,7 @@ from tooltrace.assemble import to_call
 from tooltrace.attempt import Attempt
 from tooltrace.capture import snapshot
 from tooltrace.guard import fault, guarded
-from tooltrace.normalize import exceptions
+from tooltrace.normalize import Rule, exceptions
 from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
 from tooltrace.otel.span import start_attributes
@@ -129,6 +129,10 @@ class Recorder:
         with guarded("record", lost=1):
             attempt.duration_ns = perf_counter_ns() - attempt.started
             self._end(attempt)
+
+    def rules_of(self, spec: ToolSpec) -> tuple[Rule, ...]:
+        """What reads the results of the tool ``spec``."""
+        return self.settings.rules if spec.rules is None else spec.rules
 
     def after_fork(self) -> None:
         """In a forked child: begin with nothing of the parent's."""

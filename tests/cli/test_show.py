@@ -63,3 +63,24 @@ def test_an_unknown_call_is_said_with_the_nearest(run):
     assert (done.exit_code, done.stdout) == (1, "")
     assert "did you mean 'call_23'?" in done.stderr
     assert "query recent" in run("show", "zzzz").stderr
+
+
+def test_what_the_model_saw_and_what_a_person_decided(run, tmp_path, monkeypatch):
+    import tooltrace as tt
+    from tooltrace.registry import ToolRegistry
+
+    store = tmp_path / "reviewed.duckdb"
+    tt.configure(store=store)
+    registry = ToolRegistry()
+    registry.register(lambda path: f"{path} is gone", name="delete", requires_confirmation=True)
+    answer = registry.resume(
+        registry.execute("delete", {"path": "a"}, call_id="c1"), approve=True, by="ann", note="fine", inputs={"path": "b"}
+    )
+    answer.to_message("c1")
+    registry.execute("delete", {"path": "z"}, call_id="c2")
+    tt.shutdown()
+    text = shown(run("show", "c1", "--store", str(store)))
+    assert "approved by ann after" in text
+    assert '(confirmation): fine; changed {"path": "b"}' in text
+    assert "seen text: b is gone" in text
+    assert "waits for a person (confirmation)" in shown(run("show", "c2", "--store", str(store)))

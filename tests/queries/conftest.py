@@ -12,9 +12,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from tooltrace.record import Outcome, ToolCall
+from tooltrace.record import Record, ToolCall
+from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import encode
+from tooltrace.store.lines import KINDS, encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import create
 
@@ -45,7 +46,7 @@ def engine() -> Iterator[Engine]:
     """A connection whose tables are the store's own, with these records in them."""
     connections = []
 
-    def engine(*records: ToolCall | Outcome) -> duckdb.DuckDBPyConnection:
+    def engine(*records: Record) -> duckdb.DuckDBPyConnection:
         con = duckdb.connect(":memory:")
         connections.append(con)
         con.execute("SET TimeZone='UTC'")
@@ -65,7 +66,7 @@ def engine() -> Iterator[Engine]:
 def stored(tmp_path: Path) -> Callable[..., Path]:
     """A store whose journal holds these records; nothing is folded yet."""
 
-    def stored(*records: ToolCall | Outcome) -> Path:
+    def stored(*records: Record) -> Path:
         path = tmp_path / "store.duckdb"
         journal = Journal(StorePaths.of(path).journal)
         journal.write(b"".join(encode(record) for record in records))
@@ -75,8 +76,8 @@ def stored(tmp_path: Path) -> Callable[..., Path]:
     return stored
 
 
-def _insert(con: duckdb.DuckDBPyConnection, record: ToolCall | Outcome) -> None:
-    table = "tool_calls" if isinstance(record, ToolCall) else "outcomes"
+def _insert(con: duckdb.DuckDBPyConnection, record: Record) -> None:
+    table = next(RECORDS[kind].name for kind, known in KINDS.items() if isinstance(record, known))
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     values = {
         name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in values.items()

@@ -11,7 +11,7 @@ from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
 from tooltrace.queries import ask, catalogue, find, run
 
 FILES = sorted(Path(tooltrace.queries.__file__).parent.glob("*.sql"))
-GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}}
+GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}, "gates": {"call_id": "x"}}
 
 
 def test_every_file_is_in_the_catalogue_and_asks_a_question():

@@ -117,7 +117,8 @@ def test_a_tool_that_changes_its_arguments_does_not_change_the_key(store: Any) -
         return len(x)
 
     registry = cached(tool)
-    assert [registry.execute("tool", {"x": [5]}).data for _ in range(2)] == [2, 2]
+    found = [registry.execute("tool", {"x": [5]}) for _ in range(2)]
+    assert [(response.data, response.meta.cached) for response in found] == [(2, False), (2, True)]
     assert registry.execute("tool", {"x": [5, 1]}).data == 3
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextvars
 import enum
+import gc
 import json
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -208,17 +211,17 @@ def test_a_long_or_secret_value_is_not_said_again(calls: Calls) -> None:
     def login(password: int, name: int, pin: int) -> None: ...
 
     long = "y" * 50
-    given = {"password": "hunter2", "name": long, "pin": "abc"}
+    given = {"password": "hunter2", "name": long, "pin": "zebra"}
     response = ToolRegistry([login]).execute("login", given)
-    assert 'got string "abc"' in response.error.message
+    assert 'got string "zebra"' in response.error.message
     assert "hunter2" not in response.error.message
     assert long not in response.error.message
     registry = ToolRegistry()
     registry.register(login, capture="metadata")
-    assert "abc" not in registry.execute("login", given).error.message
+    assert "zebra" not in registry.execute("login", given).error.message
     first, second = calls()
     assert "hunter2" not in repr(first)
-    assert (second.arguments, "abc" in repr(second)) == (None, False)
+    assert (second.arguments, "zebra" in repr(second)) == (None, False)
 
 
 class Odd(BaseModel):
@@ -255,11 +258,47 @@ def test_an_unknown_tool(calls: Calls, how: str) -> None:
     assert len(calls()) == 3
 
 
+class Unreadable(collections.UserDict[str, Any]):
+    def items(self) -> Any:
+        raise RuntimeError("no")
+
+
+def test_a_mapping_that_cannot_be_read(calls: Calls) -> None:
+    response = ToolRegistry([forecast]).execute("forecast", Unreadable())
+    assert response.code == "INVALID_FORMAT"
+    assert "Unreadable" in response.error.message
+    assert len(calls()) == 1
+
+
+def test_a_fault_of_ours_is_an_answer_and_nothing_is_run(
+    calls: Calls, lenient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: Any) -> Any:
+        raise RuntimeError("a fault of ours")
+
+    ran: list[int] = []
+
+    def tool(n: int) -> None:
+        ran.append(n)
+
+    monkeypatch.setattr("tooltrace.registry.arguments.faults", fails)
+    assert ToolRegistry([tool]).execute("tool", {"n": "x"}).code == "INTERNAL_ERROR"
+    assert ran == []
+    assert [call.code for call in calls()] == ["INTERNAL_ERROR"]
+
+
 def test_a_long_list_of_tools_is_cut(store: Any) -> None:
     registry = ToolRegistry()
     for n in range(50):
         registry.register(lambda: None, name=f"tool_{n}")
     assert registry.execute("x").error.suggestion.endswith("and 30 more.")
+
+
+def test_names_that_a_model_made_up_at_length(calls: Calls) -> None:
+    registry = ToolRegistry([forecast])
+    assert len(registry.execute("x" * 100_000).error.message) < 200
+    assert len(registry.execute("forecast", {"place": {"city": "x"}, "y" * 100_000: 1}).error.message) < 200
+    assert len(calls()[0].tool) < 200
 
 
 # what the tool does
@@ -288,6 +327,32 @@ def test_what_a_tool_raises_is_an_answer(calls: Calls, how: str) -> None:
         ("raised", "EXECUTION_ERROR", "StopIteration"),
     ]
     assert first.meta.rule == "exception"
+
+
+@both
+def test_an_exception_is_not_held(store: Any, how: str) -> None:
+    class Held:
+        pass
+
+    held: list[weakref.ref[Held]] = []
+
+    def tool() -> None:
+        local = Held()
+        held.append(weakref.ref(local))
+        raise ValueError("no")
+
+    async def atool() -> None:
+        tool()
+
+    registry = ToolRegistry([tool, atool])
+    gc.disable()
+    try:
+        for name in registry.names:
+            assert run(registry, how, name).code == "INVALID_PARAM"
+        tt.flush()
+        assert [each() for each in held] == [None, None], "no circle keeps the tool's frames"
+    finally:
+        gc.enable()
 
 
 @both
@@ -377,6 +442,13 @@ def test_confidence_and_sources_as_the_tracer_was_told(calls: Calls, how: str) -
     assert (response.confidence, response.sources) == (0.25, (tt.Source(id="d1"),))
     assert run(registry, how, "tool", {"score": 7}).confidence is None
     first, second = calls()
+
+    @tt.trace_tool(confidence=0.1, sources=[tt.Source(id="tracer's")])
+    def sure() -> R:
+        return R.success("x", confidence=0.9, sources=[tt.Source(id="own")])
+
+    own = run(ToolRegistry([sure]), how, "sure")
+    assert (own.confidence, own.sources) == (0.9, (tt.Source(id="own"),)), "what the tool says itself goes first"
     assert (first.confidence, json.loads(first.sources)[0]["id"], first.flags) == (0.25, "d1", None)
     assert (second.confidence, json.loads(second.flags)) == (None, ["confidence_out_of_range"])
 
@@ -404,6 +476,44 @@ def test_the_span_is_current_and_context_variables_are_kept(calls: Calls, how: s
     assert child.parent_span_id == outer.span_id
     assert child.call_id != "c", "the model did not ask for the inner one"
     assert json.loads(outer.attributes) == json.loads(other.attributes) == {"seen": True}
+
+
+async def test_the_span_is_current_no_longer(store: Any) -> None:
+    def fails() -> None:
+        raise ValueError
+
+    def ends() -> None:
+        raise KeyboardInterrupt
+
+    registry = ToolRegistry([fails, ends, forecast])
+    before = get_current_span()
+    for name in (*registry.names, "unknown"):
+        for how in ("sync", "async"):
+            try:
+                registry.execute(name) if how == "sync" else await registry.aexecute(name)
+            except KeyboardInterrupt:
+                assert name == "ends"
+            assert get_current_span() is before
+
+
+async def test_calls_at_the_same_time_are_each_their_own(calls: Calls) -> None:
+    @tt.trace_tool
+    async def inner(n: int) -> int:
+        await asyncio.sleep(0)
+        return n
+
+    async def outer(n: int) -> int:
+        await asyncio.sleep(0)
+        return await inner(n)
+
+    registry = ToolRegistry([outer])
+    found = await asyncio.gather(*(registry.aexecute("outer", {"n": n}, call_id=f"c{n}") for n in range(20)))
+    assert [(response.data, response.meta.call_id) for response in found] == [(n, f"c{n}") for n in range(20)]
+    by_span = {call.span_id: call for call in calls()}
+    assert len(by_span) == 40
+    for call in by_span.values():
+        if call.tool == "inner":
+            assert by_span[call.parent_span_id].arguments == call.arguments
 
 
 async def test_a_blocking_tool_does_not_block_the_loop(store: Any) -> None:

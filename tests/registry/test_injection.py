@@ -45,10 +45,10 @@ def test_by_name() -> None:
 
 def test_a_plain_type_makes_a_real_parameter_of_a_frameworks_name() -> None:
     def tool(
-        team: str, agent: Optional[list[str]] = None, ctx: dict | None = None, session_state: str = ""
+        team: str, cls: str, agent: Optional[list[str]] = None, ctx: dict | None = None, session_state: str = ""
     ) -> None: ...
 
-    assert shown(ToolRegistry([tool])) == [["team", "agent"]]
+    assert shown(ToolRegistry([tool])) == [["team", "cls", "agent"]]
 
 
 def test_context_is_a_real_parameter_unless_its_class_says_otherwise() -> None:
@@ -114,6 +114,16 @@ def test_the_model_cannot_give_what_is_hidden(calls: Calls, extra: bool) -> None
     assert ran == []
     assert registry.execute("tool", {"q": "x"}).ok
     assert ran == ["own"], "its own default"
+
+
+def test_a_hidden_name_is_refused_where_any_other_is_taken(store: Path) -> None:
+    def opened(**more: Any) -> str:
+        return str(more)
+
+    registry = ToolRegistry()
+    registry.register(opened, hidden="admin")
+    assert registry.execute("opened", {"admin": True}).code == "INVALID_PARAM"
+    assert registry.execute("opened", {"other": True}).text == "{'other': True}"
 
 
 def test_nothing_to_inject_is_an_answer_that_says_so(calls: Calls) -> None:

@@ -367,6 +367,49 @@ def test_an_object_with_run_and_no_declared_parameters_takes_any(store: Any, how
     assert run(registry, how, "later", {"x": 1}).meta.tool_version == "3"
 
 
+def test_run_with_other_parameters_is_a_method_like_any_other(store: Any) -> None:
+    class Shell:
+        name = "shell"
+        description = "Runs."
+
+        def run(self, command: str, timeout: int) -> str:
+            return f"{command} {timeout}"
+
+    assert ToolRegistry([Shell()]).execute("run", {"command": "ls", "timeout": 5}).text == "ls 5"
+
+
+class Carrying:
+    """As Agno's ``Function``."""
+
+    def __init__(self, entrypoint: Any, **options: Any) -> None:
+        self.name, self.description, self.entrypoint = entrypoint.__name__, None, entrypoint
+        vars(self).update(options)
+
+    def to_dict(self) -> dict[str, Any]:
+        raise AssertionError("no tool")
+
+
+def test_an_object_that_carries_a_function(store: Any) -> None:
+    bound = Carrying(double, description="Carried.", stop_after_tool_call=True, requires_confirmation=None)
+    asking = Carrying(positional, requires_confirmation=True)
+    giving = Carrying(adouble, requires_user_input=True, user_input_fields=["n"])
+
+    class ToolkitWithFunctions:
+        functions = {"double": bound, "positional": asking}
+        async_functions = {"adouble": giving}
+
+        def register(self) -> None: ...
+
+    registry = ToolRegistry([ToolkitWithFunctions()])
+    assert set(registry.names) == {"double", "positional", "adouble"}
+    response = registry.execute("double", {"n": 2})
+    assert (response.data, response.next_action) == (4, "stop")
+    assert {each["name"]: each["description"] for each in registry.schemas("plain")}["double"] == "Carried."
+    assert registry.execute("positional", {"n": 2}).status == "partial", "a person is asked first"
+    assert registry.execute("adouble", {}).status == "partial"
+    assert ToolRegistry([bound]).names == ["double"]
+
+
 def test_a_class_with_run(store: Any) -> None:
     assert ToolRegistry([Running]).execute("calc", {"x": 1}).text == "got {'x': 1}"
 
@@ -389,6 +432,7 @@ def test_what_cannot_be_read_is_refused_at_registration() -> None:
 
     for wrong, words in [
         (5, "no tool"),
+        (None, "no tool"),
         (Broken(), "get_parameters"),
         (object(), "no tool"),
         (lambda x: x, "name="),

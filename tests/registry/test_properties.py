@@ -69,7 +69,7 @@ def tool_of(parameters: list[inspect.Parameter], received: list[dict[str, Any]])
 
 
 run_often = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import typing
+from collections.abc import Iterable
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Optional, TypedDict, Union
 
@@ -225,6 +227,21 @@ def test_annotated() -> None:
     assert found["required"] == ["a", "b", "f"]
 
 
+def test_field_as_a_default_gives_the_function_its_value(store: Any) -> None:
+    def tool(
+        q: Annotated[str, Field(alias="query")],
+        n: int = Field(default=3, ge=1),
+        made: list[int] = Field(default_factory=list),
+        agent: Any = Field(default="none"),
+    ) -> str:
+        return f"{q} {n} {made} {agent}"
+
+    registry = ToolRegistry([tool])
+    assert registry.execute("tool", {"q": "x"}).text == "x 3 [] none", "the name is the parameter's own"
+    assert registry.execute("tool", {"q": "x", "n": "5", "made": ["1"]}).text == "x 5 [1] none"
+    assert registry.execute("tool", {"q": "x", "n": 0}).code == "INVALID_PARAM"
+
+
 def test_names_that_pydantic_reserves() -> None:
     def tool(
         schema: int, copy: int, json: int, _x: int, model_config: int, p0: int, title: str, validate: int
@@ -242,6 +259,39 @@ def test_a_default_that_json_cannot_say_is_left_out() -> None:
         "x": {},
         "y": {"type": "array", "items": {"type": "integer"}, "default": [1]},
     }
+
+
+def test_an_iterable_is_a_list_that_can_be_read_twice(store: Any) -> None:
+    def tool(a: Iterable[int], b: typing.Iterable | None = None, c: dict[str, Iterable[Options]] = {}) -> str:
+        return f"{sum(a)} {len(list(a))} {type(b).__name__} {c}"
+
+    found = parameters(tool)["properties"]
+    assert found["a"] == {"type": "array", "items": {"type": "integer"}}
+    registry = ToolRegistry([tool])
+    given = {"a": ["1", 2], "b": [1], "c": {"x": [{"deep": True}]}}
+    assert registry.execute("tool", given).text == "3 2 list {'x': [{'deep': True}]}"
+    assert "'a.1'" in registry.execute("tool", {"a": [1, "x"]}).error.message
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+def test_a_choice_by_a_tag(store: Any) -> None:
+    def tool(pet: Annotated[Cat | Dog, Field(discriminator="kind")]) -> str:
+        return type(pet).__name__
+
+    registry = ToolRegistry([tool])
+    assert registry.execute("tool", {"pet": {"kind": "cat", "lives": 9}}).text == "Cat"
+    assert "missing parameter 'pet.lives'" in registry.execute("tool", {"pet": {"kind": "cat"}}).error.message
+    message = registry.execute("tool", {"pet": {"kind": "hamster"}}).error.message
+    assert "'pet': expected one of the kinds 'cat', 'dog'" in message
+    assert "hamster" not in message
 
 
 def test_variadic_parameters() -> None:

@@ -21,12 +21,14 @@ _LINES = 20
 _DEEPEST = 40
 _INDENT = "    "
 
-_TEXTS = ("error_message", "suggestion", "text", "explanation")
-_DATA = ("arguments", "result", "sources", "signals", "stats", "attributes", "flags")
+_TEXTS = ("error_message", "suggestion", "user_message", "text", "explanation", "seen_text")
+_DATA = ("arguments", "result", "sources", "signals", "stats", "context", "attributes", "flags")
 
 
-def card(attempts: list[Attempt], labels: list[dict[str, Any]], *, full: bool = False) -> Iterator[Text]:
-    """Lines about one call, from its ``attempts`` (rows of the query ``call``) and its ``labels``."""
+def card(
+    attempts: list[Attempt], labels: list[dict[str, Any]], gates: list[dict[str, Any]], *, full: bool = False
+) -> Iterator[Text]:
+    """Lines about one call, from its ``attempts`` (rows of the query ``call``), its ``labels`` and its ``gates``."""
     yield from _head(attempts)
     spans = {attempt["span_id"] for attempt in attempts}
     yield from (_label(label) for label in labels if label["span_id"] is None)
@@ -35,6 +37,7 @@ def card(attempts: list[Attempt], labels: list[dict[str, Any]], *, full: bool = 
         if before is not None:
             yield _gap(before, attempt)
         yield from _attempt(attempt, full=full)
+        yield from (_gate(gate) for gate in gates if gate["span_id"] == attempt["span_id"])
         yield from (_label(label) for label in labels if label["span_id"] in spans & {attempt["span_id"]})
         before = attempt
     yield Text()
@@ -58,7 +61,7 @@ def _head(attempts: list[Attempt]) -> Iterator[Text]:
 def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
     yield Text()
     yield _first_line(attempt)
-    for name in ("code", "error_type", "retryable", "next_action", "confidence", "cached", "rule"):
+    for name in ("code", "error_type", "retryable", "next_action", "confidence", "cached", "rule", "rule_grade", "seen_error"):
         if attempt[name] is not None:
             yield _line(name, person(attempt[name]))
     for name in (*_TEXTS, *_DATA):
@@ -95,6 +98,16 @@ def _end(attempt: Attempt) -> datetime:
     taken = min(max(0, (attempt["duration_ms"] or 0) + (attempt["consumer_ms"] or 0)), 1e12)
     started: datetime = attempt["started_at"]
     return started + timedelta(milliseconds=taken)
+
+
+def _gate(gate: dict[str, Any]) -> Text:
+    who = f" by {gate['answered_by']}" if gate["answered_by"] else ""
+    if gate["decision"] is None:
+        return Text(clean(f"  waits for a person ({gate['kind']})"), style="magenta")
+    words = f"{gate['decision']}{who} after {person(gate['waited_ms'], 'ms')} ms ({gate['kind']})"
+    note = f": {gate['note']}" if gate["note"] else ""
+    changed = f"; changed {laid_out(plain(gate['changed'], 'json'))}" if gate["changed"] else ""
+    return Text(clean(f"  {words}{note}{changed}"), style="magenta")
 
 
 def _label(label: dict[str, Any]) -> Text:

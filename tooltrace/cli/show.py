@@ -21,7 +21,8 @@ _CALLS = 5
 @format_option("table", "json")
 @store_option
 def show(*, call_id: str, full: bool, form: str, store: Path) -> None:
-    """Show every attempt of a call: timing, arguments, result, error, sources, signals, outcomes.
+    """Show every attempt of a call: timing, arguments, result, error, sources, signals, what the model saw, stops
+    for a person, outcomes.
 
     CALL_ID may also be a span id, or the beginning of either where it names one call only.
     """
@@ -58,16 +59,16 @@ def _print(rows: list[dict[str, Any]], store: Path, *, full: bool) -> None:
     from tooltrace.cli.table import console
 
     out = console()
-    labels = _labels(rows[0]["call_id"], store)
+    labels, gates = (_about(name, rows[0]["call_id"], store) for name in ("labels", "gates"))
     for _, attempts in groupby(rows, key=lambda row: row["place"]):
-        for line in card(list(attempts), labels, full=full):
+        for line in card(list(attempts), labels, gates, full=full):
             out.print(line, soft_wrap=True)
 
 
-def _labels(call_id: str, store: Path) -> list[dict[str, Any]]:
+def _about(name: str, call_id: str, store: Path) -> list[dict[str, Any]]:
     from tooltrace.queries import ask
 
-    answer = ask(store, "labels", call_id=call_id)
+    answer = ask(store, name, call_id=call_id)
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
 
 

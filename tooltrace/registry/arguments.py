@@ -41,7 +41,7 @@ def parse(sent: Any) -> tuple[dict[str, Any], ToolResponse | None]:
     if sent is None or (isinstance(sent, str) and not sent.strip()):
         return {}, None
     if isinstance(sent, Mapping):
-        return {str(key): value for key, value in sent.items()}, None
+        return _members(sent)
     if not isinstance(sent, str):
         return {"value": sent}, _format(f"got {kind_of(sent)}")
     try:
@@ -57,10 +57,17 @@ def parse(sent: Any) -> tuple[dict[str, Any], ToolResponse | None]:
     return found, None
 
 
+def _members(sent: Mapping[Any, Any]) -> tuple[dict[str, Any], ToolResponse | None]:
+    try:
+        return {str(key): value for key, value in sent.items()}, None
+    except Exception:  # a mapping of the caller's own
+        return {"value": sent}, _format(f"the {type(sent).__name__} that came cannot be read")
+
+
 def faults(error: ValidationError, given: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> list[str]:
     """Each parameter that is wrong, what was expected and what came, from pydantic's ``error``. ``may_quote``:
     whether a parameter's short value may stand there."""
-    found = error.errors(include_url=False, include_context=False)
+    found = error.errors(include_url=False)
     return list(dict.fromkeys(_fault(fault, given, parameters, may_quote) for fault in found))
 
 
@@ -99,6 +106,8 @@ def _fault(fault: ErrorDetails, given: dict[str, Any], parameters: Parameters, m
         return f"missing parameter {path!r}" + _described(path, parameters)
     if kind == "extra_forbidden":
         return f"parameter {path!r}: not expected here"
+    if kind == "union_tag_invalid":  # pydantic's own words hold the tag that came
+        message = f"Input should be one of the kinds {fault['ctx']['expected_tags']}"
     expected = message.removeprefix("Input should be ").removeprefix("Value error, ")
     said = f"expected {expected}" if message.startswith("Input should be ") else expected
     return f"parameter {path!r}: {said}, got {_came(fault['input'], quote=may_quote(path))}"

@@ -142,7 +142,7 @@ def _kinds(annotation: Any) -> Iterable[Any]:
     annotation = _bare(annotation)
     if get_origin(annotation) in (Union, types.UnionType):
         return [kind for part in get_args(annotation) for kind in _kinds(part)]
-    return [] if annotation is Any else [get_origin(annotation) or annotation]
+    return [get_origin(annotation) or annotation]
 
 
 def _bare(annotation: Any) -> Any:

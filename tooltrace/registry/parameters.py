@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ValidationError
 
-from tooltrace.registry.typeddicts import usable
+from tooltrace.registry.annotations import usable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

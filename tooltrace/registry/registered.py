@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tooltrace.registry.injection import Injected
 from tooltrace.paused import GateKind
+from tooltrace.registry.injection import Injected
 from tooltrace.registry.options import ToolOptions
 from tooltrace.registry.parameters import Parameters
 from tooltrace.spec import ToolSpec

@@ -8,7 +8,16 @@ from typing import Any, TypeVar, Unpack, overload
 
 from tooltrace.errors import ConfigError
 from tooltrace.paused import PausedCall
-from tooltrace.registry import execution, injection, options, review, running_tools, schemas, toolkits
+from tooltrace.registry import (
+    execution,
+    injection,
+    options,
+    review,
+    running_tools,
+    schemas,
+    toolkits,
+    wrapped_functions,
+)
 from tooltrace.registry.cache import Cache
 from tooltrace.registry.functions import from_function
 from tooltrace.registry.hooks import AnyHook
@@ -163,6 +172,9 @@ class ToolRegistry:
     def _registered(self, tool: Any, words: OptionWords) -> RegisteredTool:
         if running_tools.runs(tool):
             return running_tools.from_running(tool, options.settle(ToolOptions(), words))
+        if wrapped_functions.carries(tool):
+            its = wrapped_functions.options_of(tool)
+            return from_function(tool.entrypoint, options.settle(its, words), self._state.provided)
         beforehand = options.marked(tool) or ToolOptions()
         return from_function(tool, options.settle(beforehand, words), self._state.provided)
 

@@ -185,7 +185,7 @@ def end(prepared: Prepared, answer: Answer) -> ToolResponse:
     assert held is not None, "only a paused call is ended so"
     attempt = begin(recorder, prepared)
     if answer.decision == "approved":
-        response = normalize(answer.result, rules=prepared.spec.rules or recorder.settings.rules)
+        response = normalize(answer.result, rules=recorder.rules_of(prepared.spec))
         if attempt is not None:
             recorder.returned(attempt, response, duration_ns=UNKNOWN)
     else:

@@ -89,8 +89,7 @@ class Run:
         if isinstance(result, Raised):
             return self._failed(result.take())
         tool = ready.tool
-        rules = self._recorder.settings.rules if tool.spec.rules is None else tool.spec.rules
-        response = normalize(result, rules=rules)
+        response = normalize(result, rules=self._recorder.rules_of(tool.spec))
         if tool.claims is not None:
             response = claims.claimed(response, result, tool.claims)
         if ready.key is not None:
@@ -102,7 +101,7 @@ class Run:
         error = next((error for failure, error in self._failures if failure is response), None)
         self._failures.clear()  # an exception holds its frames, and they hold this
         tool = self.prepared.tool
-        if tool is not None and tool.options.stop_after_call and self.refusal is None and response.ok:
+        if tool is not None and tool.options.stop_after_call and response.ok:
             response = response.model_copy(update={"next_action": "stop"})
         elapsed = perf_counter_ns() - (self._started if self._attempt is None else self._attempt.started)
         response = response.model_copy(update={"meta": self._meta(response.meta, elapsed)})

@@ -10,6 +10,7 @@ from typing import Any
 from tooltrace.errors import ConfigError
 from tooltrace.registry.options import marked
 from tooltrace.registry.running_tools import runs
+from tooltrace.registry.wrapped_functions import carried, carries
 
 _FOREIGN = frozenset({"abc", "builtins", "enum", "pydantic", "typing"})
 """Packages whose base classes bring methods that are no tools."""
@@ -23,7 +24,7 @@ def tools_of(found: Any) -> Iterator[Any]:
     """
     if isinstance(found, staticmethod | classmethod):
         raise ConfigError(f"register {found!r} through its class: registry.register(TheClass)")
-    if inspect.isroutine(found) or isinstance(found, functools.partial) or runs(found):
+    if inspect.isroutine(found) or isinstance(found, functools.partial) or runs(found) or carries(found):
         yield found
         return
     if isinstance(found, type):
@@ -31,7 +32,7 @@ def tools_of(found: Any) -> Iterator[Any]:
         if runs(found):
             yield found
             return
-    listed = _listed(found)
+    listed = carried(found) or _listed(found)
     if listed is not None:
         for each in listed:
             yield from tools_of(getattr(found, each) if isinstance(each, str) else each)

@@ -1,7 +1,12 @@
-"""``typing.TypedDict`` below Python 3.12, which pydantic takes only as ``typing_extensions.TypedDict``."""
+"""Annotations as pydantic is to have them.
+
+An ``Iterable`` is a list, which a tool may read twice: pydantic would hand it an iterator that is checked on the way.
+A ``typing.TypedDict`` is, below Python 3.12, one of ``typing_extensions``: pydantic refuses the other.
+"""
 
 from __future__ import annotations
 
+import collections.abc
 import functools
 import operator
 import sys
@@ -11,26 +16,25 @@ from typing import Annotated, Any, NotRequired, Required, Union, get_args, get_o
 
 
 def usable(annotation: Any) -> Any:
-    """``annotation`` with each TypedDict in it as pydantic takes it."""
-    if sys.version_info >= (3, 12):
-        return annotation
-    return _usable(annotation)
-
-
-def _usable(annotation: Any) -> Any:
-    if typing.is_typeddict(annotation):
+    """``annotation``, and what is in it, as pydantic is to have it."""
+    if sys.version_info < (3, 12) and typing.is_typeddict(annotation):
         return _extended(annotation)
     args, origin = get_args(annotation), get_origin(annotation)
-    if not args or origin is typing.Literal:
+    if any(each is kind for each in (annotation, origin) for kind in _ITERABLES):
+        return list[usable(args[0])] if args else list  # type: ignore[misc]
+    if not args or origin in (typing.Literal, collections.abc.Callable):
         return annotation
     if origin is Annotated:
-        return Annotated[(_usable(args[0]), *args[1:])]
-    new = tuple(_usable(arg) for arg in args)
+        return Annotated[(usable(args[0]), *args[1:])]
+    new = tuple(map(usable, args))
     if new == args:
         return annotation
     if origin in (Union, types.UnionType):
         return functools.reduce(operator.or_, new)
     return annotation.copy_with(new) if hasattr(annotation, "copy_with") else origin[new]
+
+
+_ITERABLES = (collections.abc.Iterable, typing.Iterable)
 
 
 @functools.cache
@@ -49,5 +53,5 @@ def _extended(kind: Any) -> Any:
 
 def _field(kind: Any, name: str, hint: Any) -> Any:
     if get_origin(hint) in (Required, NotRequired):
-        return get_origin(hint)[_usable(get_args(hint)[0])]
-    return (Required if name in kind.__required_keys__ else NotRequired)[_usable(hint)]
+        return get_origin(hint)[usable(get_args(hint)[0])]
+    return (Required if name in kind.__required_keys__ else NotRequired)[usable(hint)]
