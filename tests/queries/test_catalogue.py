@@ -11,7 +11,7 @@ from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
 from tooltrace.queries import ask, catalogue, find, run
 
 FILES = sorted(Path(tooltrace.queries.__file__).parent.glob("*.sql"))
-GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}, "gates": {"call_id": "x"}}
+GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}, "call_gates": {"call_id": "x"}}
 
 
 def test_every_file_is_in_the_catalogue_and_asks_a_question():
@@ -54,7 +54,7 @@ def test_everything_in_one_group_is_one_row_even_where_there_is_nothing(engine):
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(UnknownQuery, match="no query 'failure_rat'; did you mean 'failure_rate'"):
         find("failure_rat")
-    with pytest.raises(UnknownQuery, match="there are call, errors"):
+    with pytest.raises(UnknownQuery, match="there are call, call_gates, errors"):
         find("zzzzzz")
 
 

@@ -12,6 +12,7 @@ import click
 from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
 from tooltrace.cli.group import Group, soften
+from tooltrace.cli.imports import imports
 from tooltrace.cli.query import query
 from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
@@ -30,7 +31,7 @@ def cli() -> None:
     """
 
 
-for _command in (demo, query, sql, tail, show, doctor):
+for _command in (demo, query, sql, tail, show, imports, doctor):
     cli.add_command(_command)
 
 

@@ -59,7 +59,7 @@ def _print(rows: list[dict[str, Any]], store: Path, *, full: bool) -> None:
     from tooltrace.cli.table import console
 
     out = console()
-    labels, gates = (_about(name, rows[0]["call_id"], store) for name in ("labels", "gates"))
+    labels, gates = (_about(name, rows[0]["call_id"], store) for name in ("labels", "call_gates"))
     for _, attempts in groupby(rows, key=lambda row: row["place"]):
         for line in card(list(attempts), labels, gates, full=full):
             out.print(line, soft_wrap=True)

@@ -160,5 +160,90 @@ FROM (
 """,
 )
 
-VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES)
+JUDGED: Final = View(
+    "judged",
+    "One row per attempt that somebody judged. Of several labels by one labeler the latest counts; labelers count alike. "
+    "A label of a call is one of its last attempt that reported a status; where several calls have that id, of the last "
+    "that began before the label, else of the first.",
+    {
+        "span_id": "The attempt.",
+        "correct": "Whether the result was right, by most labelers; where they balance, by the latest.",
+        "score": "How right it was, 0 to 1: the mean over labelers; right is 1 and wrong is 0 where no score was given.",
+        "labelers": "How many judged it.",
+        "labeled_at": "When the last of them did; UTC.",
+    },
+    """
+WITH latest AS (
+    SELECT *
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY span_id, call_id, labeler ORDER BY labeled_at DESC) AS place
+        FROM outcomes
+    )
+    WHERE place = 1
+),
+ends AS (
+    SELECT tool, call_id, arg_max(span_id, started_at) AS span_id, min(started_at) AS began
+    FROM tool_calls
+    WHERE status IS NOT NULL AND call_id IN (SELECT call_id FROM latest WHERE span_id IS NULL)
+    GROUP BY
+        tool,
+        call_id,
+        conversation_id,
+        CASE WHEN conversation_id IS NULL THEN host END,
+        CASE WHEN conversation_id IS NULL THEN pid END
+),
+named AS (
+    SELECT
+        e.span_id,
+        l.labeler,
+        l.correct,
+        l.score,
+        l.labeled_at,
+        row_number() OVER (
+            PARTITION BY l.call_id, l.labeler
+            ORDER BY
+                CASE WHEN e.began <= l.labeled_at THEN 0 ELSE 1 END,
+                CASE WHEN e.began <= l.labeled_at THEN e.began END DESC,
+                e.began,
+                e.span_id
+        ) AS place
+    FROM latest AS l
+    JOIN ends AS e ON e.call_id = l.call_id
+    WHERE l.span_id IS NULL
+),
+votes AS (
+    SELECT
+        span_id,
+        labeler,
+        labeled_at,
+        coalesce(score, CASE WHEN correct THEN 1.0 ELSE 0.0 END) AS score,
+        coalesce(correct, score >= 0.5) AS correct
+    FROM (
+        SELECT span_id, labeler, correct, score, labeled_at FROM named WHERE place = 1
+        UNION ALL
+        SELECT span_id, labeler, correct, score, labeled_at FROM latest WHERE span_id IS NOT NULL
+    )
+),
+ballot AS (
+    SELECT span_id, labeler, arg_max(correct, labeled_at) AS correct, arg_max(score, labeled_at) AS score,
+        max(labeled_at) AS labeled_at
+    FROM votes
+    GROUP BY span_id, labeler
+)
+SELECT
+    span_id,
+    CASE
+        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) > 0.5 THEN true
+        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) < 0.5 THEN false
+        ELSE arg_max(correct, labeled_at)
+    END AS correct,
+    avg(score) AS score,
+    count(*) AS labelers,
+    max(labeled_at) AS labeled_at
+FROM ballot
+GROUP BY span_id
+""",
+)
+
+VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED)
 """Each after those that it stands on."""

@@ -1,0 +1,179 @@
+"""The loops of the agents: what the model asked for, and what it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+from tooltrace.guard import guarded
+from tooltrace.integrations.hello_agents.caller import Caller, caller, name_of, session_of
+from tooltrace.integrations.hello_agents.given import Given, function_in, json_object, tool_in
+from tooltrace.integrations.hello_agents.patches import Patches
+from tooltrace.integrations.hello_agents.recording import Expected, Recording, Step, carried, tells_error
+from tooltrace.integrations.hello_agents.stand_in import StandIn, takes_stand_in
+from tooltrace.recorder import UNKNOWN
+from tooltrace.response import ToolResponse
+from tooltrace.runtime import active
+
+Function = Callable[..., Any]
+
+Call = tuple[str | None, str]
+"""A call by the model's id; where it gave none, by the tool's name."""
+
+_heard: ContextVar[set[Call] | None] = ContextVar("tooltrace_hello_agents_heard", default=None)
+"""The calls of the asynchronous loop at work that reached a tool."""
+
+
+def hook(patches: Patches, agent: type, react: type) -> None:
+    """Replace the functions of the agents through which calls go."""
+    patches.wrap(agent, "_execute_tool_call", execute_tool_call)
+    patches.wrap(agent, "arun", arun)
+    patches.wrap(react, "_handle_builtin_tool", lambda original: handle_builtin_tool(original, agent))
+    for name in ("_execute_tools_async", "_execute_tools_async_stream"):
+        patches.wrap(react, name, execute_tools)
+
+
+def hear(call_id: str | None, name: str) -> None:
+    """The call reached a tool."""
+    heard = _heard.get()
+    if heard is not None:
+        heard.add(_key(call_id, name))
+
+
+def execute_tool_call(original: Function) -> Function:
+    """``Agent._execute_tool_call``: what the model asked for goes in, what it is shown comes out."""
+
+    def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        step: Any = nullcontext()
+        with guarded("begin"):
+            step = _asked(agent, Given(args, kwargs))
+        with step as entered:
+            text = original(agent, *args, **kwargs)
+            if entered is not None:
+                with guarded("read"):
+                    _shown(entered.recording, agent, text)
+        return text
+
+    return wrapper
+
+
+def handle_builtin_tool(original: Function, agent_class: type) -> Function:
+    """``ReActAgent._handle_builtin_tool``: Thought and Finish, which cannot fail."""
+
+    def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        step: Any = nullcontext()
+        with guarded("begin"):
+            step = _builtin(agent, Given(args, kwargs), agent_class)
+        with step as entered:
+            result = original(agent, *args, **kwargs)
+            if entered is not None:
+                with guarded("read"):
+                    _said(entered.recording, result)
+        return result
+
+    return wrapper
+
+
+def execute_tools(original: Function) -> Function:
+    """The asynchronous loop of ReActAgent: calls that reached no tool are told from its answers."""
+
+    async def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        heard: set[Call] = set()
+        token = _heard.set(heard)
+        try:
+            results = await original(agent, *args, **kwargs)
+        finally:
+            _heard.reset(token)
+        with guarded("record"):
+            _tell(agent, Given(args, kwargs).value(0, "tool_calls"), results, heard)
+        return results
+
+    return wrapper
+
+
+def arun(original: Function) -> Function:
+    """``Agent.arun``, which runs the agent in a thread: what is current here is current there."""
+
+    async def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        held = agent
+        with guarded("carry"):
+            if takes_stand_in(original):
+                held = StandIn(agent, run=carried(agent.run))
+        return await original(held, *args, **kwargs)
+
+    return wrapper
+
+
+def _asked(agent: Any, passed: Given) -> Step:
+    name, arguments = passed.value(0, "tool_name"), passed.value(1, "arguments")
+    tool = tool_in(agent.tool_registry, name)
+    who = _or_agent(caller("_execute_tool_call", name, _agent_class(agent)), agent)
+    recording = Recording(name, arguments, target=tool, caller=who)
+    return Step(recording, Expected(recording, tool, name), opens=True)
+
+
+def _builtin(agent: Any, passed: Given, agent_class: type) -> Step:
+    name, arguments = passed.value(0, "tool_name"), passed.value(1, "arguments")
+    who = caller("_handle_builtin_tool", name, agent_class)
+    hear(who.call_id, name)
+    return Step(Recording(name, arguments, caller=_or_agent(who, agent)), None, opens=True)
+
+
+def _said(recording: Recording, result: Any) -> None:
+    recording.result = ToolResponse.success(result["content"], result)
+    if _heard.get() is None:  # else the loop's answers tell it
+        recording.seen_text = result["content"]
+
+
+def _shown(recording: Recording, agent: Any, text: Any) -> None:
+    """What the model is shown; it is also the result where no tool gave one."""
+    recording.seen_text = text if isinstance(text, str) else None
+    if not recording.answered:
+        registry = agent.tool_registry
+        there = tool_in(registry, recording.tool) is not None or function_in(registry, recording.tool) is not None
+        recording.result = text if there or registry is None else ToolResponse.error("NOT_FOUND", str(text))
+
+
+def _tell(agent: Any, tool_calls: Any, results: Any, heard: set[Call]) -> None:
+    """What the model is shown of each call; those that the loop answered itself are recorded here."""
+    asked = {call.id: getattr(call, "function", call) for call in tool_calls}
+    for name, call_id, answer in results:
+        text = answer["content"]
+        if _key(call_id, name) not in heard:
+            _record_unheard(agent, name, call_id or None, asked[call_id].arguments, text)
+        elif call_id:
+            active().told(call_id, text, style="openai", error=tells_error(text))
+
+
+def _key(call_id: str | None, name: str) -> Call:
+    return (call_id, "") if call_id else (None, name)
+
+
+def _record_unheard(agent: Any, name: str, call_id: str | None, given: Any, text: str) -> None:
+    arguments = json_object(given) if isinstance(given, str) else given
+    recording = Recording(name, arguments, caller=Caller(call_id, name_of(agent), session_of(agent)))
+    with Step(recording, None, opens=True):
+        recording.duration_ns = UNKNOWN
+        recording.seen_text = text
+        recording.result = _answered(agent, name, arguments, text)
+
+
+def _answered(agent: Any, name: str, arguments: Any, text: str) -> Any:
+    if not isinstance(arguments, dict):
+        return ToolResponse.error("INVALID_FORMAT", text)
+    if name in agent._builtin_tools:  # noqa: SLF001 - the package's own word for Thought and Finish
+        return ToolResponse.success(text)
+    there = tool_in(agent.tool_registry, name) is not None  # this loop does not look among the functions
+    return text if there else ToolResponse.error("NOT_FOUND", text)
+
+
+def _or_agent(who: Caller, agent: Any) -> Caller:
+    """``who``, or the agent itself where its caller is not known."""
+    return who._replace(agent=who.agent or name_of(agent), session=who.session or session_of(agent))
+
+
+def _agent_class(agent: Any) -> type:
+    """The package's class of all agents: the one that has the loop's helper."""
+    return next(kind for kind in reversed(type(agent).__mro__) if "_execute_tool_call" in vars(kind))

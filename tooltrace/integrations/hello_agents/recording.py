@@ -1,0 +1,261 @@
+"""One attempt, from the outermost function of the package that runs it to the innermost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, Token
+from functools import lru_cache
+from threading import Lock
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from tooltrace import surroundings
+from tooltrace.attempt import Attempt
+from tooltrace.guard import guarded
+from tooltrace.integrations.hello_agents.caller import NOBODY, Caller
+from tooltrace.normalize import normalize
+from tooltrace.normalize.exceptions import class_name
+from tooltrace.otel.internals import attach, current_context, detach
+from tooltrace.recorder import Recorder, enter
+from tooltrace.runtime import active
+from tooltrace.spec import ToolSpec, named_spec
+from tooltrace.surroundings import CallContext
+
+_NOTHING: Any = object()
+
+
+class Expected(NamedTuple):
+    """What goes on with an open attempt."""
+
+    recording: Recording
+    tool: Any = None
+    """``run_with_timing`` of this very object,"""
+    name: str | None = None
+    """or it, or ``execute_tool``, of this name."""
+
+
+class Recording:
+    """An attempt that is open, and what was seen of it."""
+
+    def __init__(self, tool: str, arguments: Any, *, target: Any = None, caller: Caller = NOBODY) -> None:
+        self.tool = tool
+        self.target = target
+        """The tool object that runs, if there is one."""
+        self._arguments = arguments
+        self._caller = caller
+        self._recorder: Recorder | None = None
+        self._attempt: Attempt | None = None
+        self._around: Token[CallContext] | None = None
+        self._span: Token[Any] | None = None
+        self.result: Any = _NOTHING
+        self.duration_ns: int | None = None
+        """Nanoseconds, where the clock around this recording would not tell them."""
+        self.seen_text: str | None = None
+        """What the model is given."""
+        self.failure: str | None = None
+        """Class of the exception that the package turned into a response."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether a result was seen."""
+        return self.result is not _NOTHING
+
+    def begin(self) -> None:
+        """The attempt begins, and its span is current."""
+        with guarded("begin", lost=1):
+            self._around = surroundings.current.set(self._surroundings())
+            self._recorder = active()
+            description = getattr(self.target, "description", None)
+            spec = _spec(str(self.tool), description if isinstance(description, str) else None)
+            self._attempt = self._recorder.begin(spec, _named(self._arguments), call_id=self._caller.call_id)
+            if self._attempt is not None:
+                self._span = enter(self._attempt)
+
+    def end(self, error: BaseException | None) -> None:
+        """The attempt is over: ``error`` left it, or it returned what was seen."""
+        if self._span is not None:
+            detach(self._span)
+        if self._around is not None:
+            with suppress(ValueError):  # a coroutine that the garbage collector closed elsewhere
+                surroundings.current.reset(self._around)
+        if self._recorder is None or self._attempt is None:
+            return
+        with guarded("record", lost=1):
+            if error is not None:
+                self._recorder.raised(self._attempt, error)
+            elif self.answered:
+                self._recorder.returned(self._attempt, self._answer(), duration_ns=self.duration_ns)
+                self._tell(self._recorder, self._attempt)
+            else:
+                self._recorder.unreported(self._attempt)
+
+    def let_go(self) -> None:
+        """Whoever still holds the recording does not hold the tool's result: a task that the tool began, perhaps."""
+        self.result = self._arguments = self.target = None
+
+    def watch(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """``function``, whose exceptions the package is going to swallow: their class is kept."""
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                self.saw(error)
+                raise
+
+        return watched
+
+    def watch_async(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As ``watch``, of a coroutine function."""
+
+        async def watched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return await function(*args, **kwargs)
+            except Exception as error:
+                self.saw(error)
+                raise
+
+        return watched
+
+    def saw(self, error: Exception) -> None:
+        """The exception left the tool."""
+        with guarded("read"):
+            self.failure = class_name(error)
+
+    def _surroundings(self) -> CallContext:
+        """The agent at work is the nearest one; the conversation is the application's, where it named one."""
+        around = surroundings.current.get()
+        return around._replace(
+            agent=self._caller.agent or around.agent,
+            conversation_id=around.conversation_id or self._caller.session,
+        )
+
+    def _tell(self, recorder: Recorder, attempt: Attempt) -> None:
+        if self.seen_text is not None:
+            span_id = f"{attempt.span_id:016x}"
+            error = tells_error(self.seen_text)
+            recorder.told(attempt.call_id or span_id, self.seen_text, style="openai", error=error, span_id=span_id)
+
+    def _answer(self) -> Any:
+        """The result; an error that was an exception with its class."""
+        if self.failure is None or self._attempt is None:
+            return self.result
+        response = normalize(self.result, rules=self._attempt.rules)
+        error = response.error_info
+        if error is None or error.type is not None:
+            return self.result
+        return response.model_copy(update={"error_info": error.model_copy(update={"type": self.failure})})
+
+
+_current: ContextVar[Recording | None] = ContextVar("tooltrace_hello_agents", default=None)
+_expected: ContextVar[Expected | None] = ContextVar("tooltrace_hello_agents_expected", default=None)
+_awaited_lock = Lock()
+_awaited: dict[tuple[int, int], list[Recording]] = {}
+"""What ``arun_with_timing`` runs, by the identity of tool and parameters: it may go on in a thread, which knows no
+context variables."""
+
+
+class Step:
+    """One function of the package on the way of an attempt; the first opens it and ends it."""
+
+    def __init__(
+        self, recording: Recording, inside: Expected | None, *, opens: bool, key: tuple[int, int] | None = None
+    ) -> None:
+        self.recording = recording
+        self._inside = inside
+        self._opens = opens
+        self._key = key
+
+    def __enter__(self) -> Self:
+        if self._opens:
+            self.recording.begin()
+        self._current_token = _current.set(self.recording)
+        self._expected_token = _expected.set(self._inside)
+        if self._key is not None:
+            with _awaited_lock:
+                _awaited.setdefault(self._key, []).append(self.recording)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._key is not None:
+            _forget(self._key, self.recording)
+        with suppress(ValueError):
+            _expected.reset(self._expected_token)
+            _current.reset(self._current_token)
+        if self._opens:
+            self.recording.end(error)
+            self.recording.let_go()
+        elif isinstance(error, Exception):  # the package may swallow it
+            self.recording.saw(error)
+
+
+def tells_error(text: str) -> bool:
+    """Whether the model can see that a call failed: the package marks it at the front."""
+    return text.startswith(("❌", "错误"))
+
+
+def current() -> Recording | None:
+    """The recording of the innermost tool at work."""
+    return _current.get()
+
+
+def expected_tool(tool: Any) -> Recording | None:
+    """The open attempt that goes on with ``tool``; None where it is a call of its own."""
+    expected = _expected.get()
+    if expected is None or not (expected.tool is tool or expected.name == tool.name):
+        return None
+    return expected.recording
+
+
+def awaited(tool: Any, parameters: Any) -> Recording | None:
+    """The attempt whose ``arun_with_timing`` goes on with this ``run_with_timing``, perhaps in another thread."""
+    recordings = _awaited.get((id(tool), id(parameters)))
+    return recordings[-1] if recordings else None
+
+
+def expected_name(name: str) -> Recording | None:
+    """The open attempt that goes on with an ``execute_tool`` of ``name``; None where it is a call of its own."""
+    expected = _expected.get()
+    return expected.recording if expected is not None and expected.name == name else None
+
+
+def carried(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` for another thread: what we know here is known there. The user's own context variables
+    are left as the package leaves them."""
+    otel, around, recording = current_context(), surroundings.current.get(), _current.get()
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _as_there(otel, around, recording):
+            return function(*args, **kwargs)
+
+    return run
+
+
+@contextmanager
+def _as_there(otel: Any, around: CallContext, recording: Recording | None) -> Iterator[None]:
+    span, outer, own = attach(otel), surroundings.current.set(around), _current.set(recording)
+    try:
+        yield
+    finally:
+        _current.reset(own)
+        surroundings.current.reset(outer)
+        detach(span)
+
+
+def _forget(key: tuple[int, int], recording: Recording) -> None:
+    with _awaited_lock:
+        left = [other for other in _awaited.pop(key, ()) if other is not recording]
+        if left:
+            _awaited[key] = left
+
+
+@lru_cache(maxsize=1024)
+def _spec(tool: str, description: str | None) -> ToolSpec:
+    return named_spec(tool, description=description)
+
+
+def _named(arguments: Any) -> dict[str, Any]:
+    return arguments if isinstance(arguments, dict) else {"input": arguments}
