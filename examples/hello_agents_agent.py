@@ -1,0 +1,101 @@
+"""A HelloAgents agent, traced without a change to it: a file that is not there, old error strings, an open circuit.
+
+A script stands in for the model, so nothing asks the network.
+Run: pip install 'tooltrace[hello-agents]' && python examples/hello_agents_agent.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hello_agents import Config, ReActAgent, ToolRegistry
+from hello_agents.tools import ToolParameter, ToolResponse
+from hello_agents.tools.base import Tool
+
+import tooltrace as tt
+from tooltrace.integrations import hello_agents
+
+NOTES = {"plan": "write the report"}
+
+
+class ReadNote(Tool):
+    """A tool by the package's protocol."""
+
+    def __init__(self) -> None:
+        super().__init__("read_note", "Read a note.")
+
+    def run(self, parameters: dict[str, Any]) -> ToolResponse:
+        """Find the note."""
+        text = NOTES.get(parameters["name"])
+        if text is None:
+            return ToolResponse.error("NOT_FOUND", f"no note {parameters['name']!r}")
+        return ToolResponse.success(text, {"length": len(text)})
+
+    def get_parameters(self) -> list[ToolParameter]:
+        """One name."""
+        return [ToolParameter(name="name", type="string", description="Name of the note.")]
+
+
+def weather(city: str) -> str:
+    """A function that answers as tools did before the protocol."""
+    return f"错误: 未找到城市 {city}"
+
+
+class Script:
+    """A model that calls these tools, one a turn, and then is done."""
+
+    model = "script"
+
+    def __init__(self, *calls: tuple[str, dict[str, Any]]) -> None:
+        self._calls = list(calls)
+
+    def invoke_with_tools(self, *_: Any, **__: Any) -> SimpleNamespace:
+        """The next turn."""
+        if not self._calls:
+            message = SimpleNamespace(content="Done.", tool_calls=None)
+            return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=None)
+        name, arguments = self._calls.pop(0)
+        function = SimpleNamespace(name=name, arguments=json.dumps(arguments))
+        call = SimpleNamespace(id=f"call_{len(self._calls)}", function=function)
+        message = SimpleNamespace(content=None, tool_calls=[call])
+        return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=None)
+
+
+def main() -> None:
+    """Run the agent, open a circuit, and ask the history."""
+    folder = Path(tempfile.mkdtemp())
+    tt.configure(store=folder / "hello.duckdb")
+    os.chdir(folder)  # the package writes beside the process
+    hello_agents.install()
+
+    registry = ToolRegistry()
+    registry.register_tool(ReadNote())
+    registry.register_function(weather)
+    script = Script(
+        ("read_note", {"name": "plan"}),
+        ("read_note", {"name": "diary"}),
+        ("weather", {"input": "Atlantis"}),
+        ("search", {"query": "Atlantis"}),
+    )
+    config = Config(trace_enabled=False, session_enabled=False)
+    print(ReActAgent("clerk", script, tool_registry=registry, config=config).run("tidy up"))
+    for _ in range(4):
+        registry.execute_tool("read_note", '{"name": "diary"}')
+    hello_agents.remove()
+
+    with tt.connect() as db:
+        db.sql(
+            """
+            SELECT tool, agent, call_id LIKE 'call_%' AS id_known, status, code, rule, rule_grade, seen_error
+            FROM tool_calls WHERE tool NOT IN ('Thought', 'Finish') ORDER BY started_at
+            """
+        ).show(max_width=160)
+
+
+if __name__ == "__main__":
+    main()
