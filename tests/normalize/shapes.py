@@ -7,33 +7,11 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from tooltrace.normalize import (
-    api_error, eino, envelope, error_member, error_status, error_text, exit_status, flags, graphql, hello_agents,
-    hidden, magic, normalize, problem_json, tool_response,
-)  # fmt: skip
+from tooltrace.normalize import CERTAIN_RULES, RULES, normalize
 from tooltrace.normalize.words import snake
 from tooltrace.response import ToolResponse
 
-CERTAIN = (
-    tool_response.RULE,
-    hello_agents.OBJECT,
-    envelope.RULE,
-    eino.RULE,
-    magic.RULE,
-    problem_json.RULE,
-    graphql.RULE,
-    api_error.RULE,
-    flags.RULE,
-)
-ALL = (
-    *CERTAIN,
-    hello_agents.TEXT,
-    error_member.RULE,
-    error_status.RULE,
-    exit_status.RULE,
-    hidden.RULE,
-    error_text.RULE,
-)
+ALL, CERTAIN = RULES, CERTAIN_RULES
 
 text = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
     ["timeout", "Not found", "Error: x", "错误：x", "success", "error", "404", "boom", "none", " padded "]
@@ -60,8 +38,8 @@ def objects(*names: str, sure: dict[str, st.SearchStrategy[Any]] | None = None) 
 
 
 def read(value: Any) -> ToolResponse:
-    """``value`` by the rules of these protocols."""
-    return normalize(value, rules=ALL)
+    """``value`` by all rules."""
+    return normalize(value)
 
 
 STATUSES = ("success", "partial", "error", "fail", "failed", "failure", "exception")

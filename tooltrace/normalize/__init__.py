@@ -11,7 +11,18 @@ from tooltrace.normalize.rule import Grade, Rule, rule
 from tooltrace.normalize.rules import CERTAIN_RULES, RULES
 from tooltrace.response import ResponseMeta, ToolResponse, is_response
 
-__all__ = ["CERTAIN_RULES", "EXCEPTION", "NONE", "PLAIN", "RULES", "TOOL_RESPONSE", "Grade", "Rule", "normalize", "rule"]
+__all__ = [
+    "CERTAIN_RULES",
+    "EXCEPTION",
+    "NONE",
+    "PLAIN",
+    "RULES",
+    "TOOL_RESPONSE",
+    "Grade",
+    "Rule",
+    "normalize",
+    "rule",
+]
 
 TOOL_RESPONSE = "tool_response"
 """The result is a ``ToolResponse`` already."""
@@ -21,6 +32,7 @@ NONE = "none"
 """The tool returned nothing: success without data."""
 EXCEPTION = "exception"
 """The tool raised: an error, by the class of the exception."""
+
 
 def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
     """``value`` as a ``ToolResponse``; ``meta.rule`` says by which rule it was read, and ``meta.rule_grade`` whether

@@ -6,10 +6,11 @@ from typing import Any
 
 from tooltrace.normalize.mcp import bare, kept, members_of, reply
 from tooltrace.normalize.parts import answer, members
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.taken import Taken
 from tooltrace.response import ToolResponse
 
+_EXECUTION = ("agno.models.response.ToolExecution",)
 _MEDIA = ("images", "videos", "audios")
 _WAITS = {
     "requires_confirmation": ("waits for a person's confirmation", "human_review"),
@@ -18,8 +19,10 @@ _WAITS = {
 }
 
 
-@builtin("agno_tool_result", "certain", opens=True)
-def TOOL_RESULT(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule is a constant
+@builtin(
+    "agno_tool_result", "certain", Reads(kinds=("agno.tools.function.ToolResult",), members=("videos",)), opens="all"
+)
+def TOOL_RESULT(seen: Seen) -> ToolResponse | None:
     """``ToolResult``: content, and media beside it. It cannot say that the tool failed, but its text can."""
     data = seen.data
     is_dump = members(data, "content", *_MEDIA) and "status" not in data and "role" not in data
@@ -37,8 +40,13 @@ def _tool_result(data: dict[str, Any], also: dict[str, Any]) -> ToolResponse:
     return reply(said, structured, also=kept(taken.rest(), also, metadata=more))
 
 
-@builtin("agno_function_execution", "certain", opens=True)
-def FUNCTION_EXECUTION(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin(
+    "agno_function_execution",
+    "certain",
+    Reads(kinds=("agno.tools.function.FunctionExecutionResult",), members=("updated_session_state",)),
+    opens="all",
+)
+def FUNCTION_EXECUTION(seen: Seen) -> ToolResponse | None:
     """``FunctionExecutionResult``: its status is ``success`` or ``failure``."""
     data = seen.data
     is_dump = members(data, "status", "result", "error", "updated_session_state")
@@ -56,8 +64,8 @@ def FUNCTION_EXECUTION(seen: Seen) -> ToolResponse | None:  # noqa: N802
     return reply(result, also=context)
 
 
-@builtin("agno_declined", "certain")
-def DECLINED(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin("agno_declined", "certain", Reads(kinds=_EXECUTION, members=("tool_call_error",)))
+def DECLINED(seen: Seen) -> ToolResponse | None:
     """A ``ToolExecution`` that a person did not allow. The tool never ran, so it did not fail, whatever Agno's flag says."""
     taken = _execution(seen)
     if taken is None or taken.first("confirmed") is not False:
@@ -68,8 +76,8 @@ def DECLINED(seen: Seen) -> ToolResponse | None:  # noqa: N802
     return reply(said if said is not None else note, code="DECLINED", **fields)
 
 
-@builtin("agno_tool_execution", "certain", opens=True)
-def TOOL_EXECUTION(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin("agno_tool_execution", "certain", Reads(kinds=_EXECUTION, members=("tool_call_error",)), opens="all")
+def TOOL_EXECUTION(seen: Seen) -> ToolResponse | None:
     """``ToolExecution``, which a run's output has for each call."""
     taken = _execution(seen)
     if taken is None:
@@ -84,7 +92,7 @@ def TOOL_EXECUTION(seen: Seen) -> ToolResponse | None:  # noqa: N802
 
 def _execution(seen: Seen) -> Taken | None:
     is_dump = members(seen.data, "tool_call_error", "tool_name", "result")
-    known = is_dump or seen.is_a("agno.models.response.ToolExecution")
+    known = is_dump or seen.is_a(*_EXECUTION)
     return members_of(seen.data) if known and isinstance(seen.data, dict) else None
 
 

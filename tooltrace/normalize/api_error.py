@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from tooltrace.codes import ToolErrorCode
 from tooltrace.normalize.parts import Taken, beside, failure, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
+from tooltrace.normalize.service_codes import AWS
 from tooltrace.normalize.words import http_status, known_code
 from tooltrace.response import ToolResponse
 
 _BESIDE = frozenset({"error", "type", "request_id", "status", "status_code", "trace_id"})
+_AWS_FAULT = re.compile(r"(?:Exception|Error|Fault|Failure)$")
 _JSON_API = frozenset({"id", "links", "status", "code", "title", "detail", "source", "meta"})
 
 
-@builtin("api_error", "certain")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("api_error", "certain", Reads(members=("error", "errors", "type")))
+def RULE(seen: Seen) -> ToolResponse | None:
     """The body of a failed request, and nothing else: as OpenAI, Anthropic, Google, Stripe, AWS and JSON:API say it."""
     if not isinstance(seen.data, dict):
         return None
@@ -35,18 +39,29 @@ def _one_error(data: dict[str, Any]) -> ToolResponse | None:
         about = {**said.get("context", {}).get("error", {}), "code": said["code"]}
         said |= {"code": status, "context": {"error": about}}
     taken = Taken(data)
-    taken.first("error", "type") if data.get("type") is None else (taken.first("error"), taken.first("type"))
+    taken.first("error"), taken.first("type")
     return failure(**beside(said, taken.rest()))
 
 
 def _aws(data: dict[str, Any]) -> ToolResponse | None:
-    """``{"__type": "com.amazonaws…#ResourceNotFoundException", "message": …}``."""
-    kind = data.get("__type")
+    """``{"__type": "com.amazonaws…#ResourceNotFoundException", "message": …}``, and what its clients make of it:
+    ``{"Error": {"Code": "NoSuchKey", "Message": …}, "ResponseMetadata": …}``."""
     taken = Taken({name: value for name, value in data.items() if name != "__type"})
-    if not isinstance(kind, str) or not kind:
+    kind, error = data.get("__type"), data.get("Error")
+    if isinstance(kind, str) and _AWS_FAULT.search(kind) and "message" in taken:
+        code = _aws_code(kind.rpartition("#")[2])
+        return failure(taken.first("message", only=str), code, type=kind, context=taken.rest())
+    if not isinstance(error, dict) or not taken.names() <= {"error", "response_metadata", "request_id", "host_id"}:
         return None
-    message = taken.first("message", only=str)
-    return failure(message, known_code(kind.rpartition("#")[2]), type=kind, context=taken.rest())
+    if isinstance(error.get("Code"), str) and isinstance(error.get("Message"), str):
+        said = {**read_error(error), "code": _aws_code(error["Code"]), "type": error["Code"]}
+        taken.first("error")
+        return failure(**beside(said, taken.rest()))
+    return None
+
+
+def _aws_code(name: str) -> str:
+    return next((code for pattern, code in AWS if re.search(pattern, name)), ToolErrorCode.API_ERROR)
 
 
 def _json_api(data: dict[str, Any]) -> ToolResponse | None:

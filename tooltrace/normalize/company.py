@@ -33,7 +33,7 @@ _ABOUT = frozenset(
         "is_retryable", "retry", "retry_after", "retry_after_ms", "retry_after_s", "request_id", "trace_id",
         "correlation_id", "timestamp", "traceback", "stack", "stack_trace", "stacktrace", "param", "params", "parameter",
         "parameters", "field", "fields", "argument", "arguments", "args", "kwargs", "tool", "tool_name", "tool_call_id",
-        "call_id", "function", "function_name", "method", "instance", "success", "ok", "is_error", "failed", "severity",
+        "call_id", "function", "function_name", "method", "instance", "success", "ok", "is_error", "failed",
         "expected", "received", "available", "available_tools", "valid_options", "allowed", "allowed_values",
         "did_you_mean", "user_message", "debug", "metadata", "meta", "version", "api_version",
         "response_metadata", "next_action", "attempts", "retries", "max_retries", "limit", "retry_count",

@@ -7,7 +7,7 @@ from typing import Any
 
 from tooltrace.codes import ToolErrorCode as C
 from tooltrace.normalize.parts import answer, failure
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.words import code_in
 from tooltrace.response import ToolResponse
 
@@ -45,8 +45,8 @@ def exit_code(returncode: int) -> C:
     return _EXITS.get(returncode, C.EXECUTION_ERROR)
 
 
-@builtin("completed_process", "certain")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, which the decorator makes of it
+@builtin("completed_process", "certain", Reads(kinds=KINDS))
+def RULE(seen: Seen) -> ToolResponse | None:
     """Exit status 0 is a success, and what it printed the text; any other an error, and the last that it said in
     ``stderr`` the message."""
     if not seen.is_a(*KINDS) or not isinstance(seen.data, dict) or type(seen.data.get("returncode")) is not int:

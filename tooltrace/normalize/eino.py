@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrace.normalize.parts import Taken, answer, beside, failure, flawed, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _ERROR = frozenset({"code", "message", "retryable", "suggestion"})
 
 
-@builtin("eino", "certain", opens=True)
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("eino", "certain", Reads(members=("success",)), opens="words")
+def RULE(seen: Seen) -> ToolResponse | None:
     """An object with exactly these members. A code that the table does not know is the tool's own, and kept."""
     if not isinstance(seen.data, dict) or not seen.data:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrace.normalize.parts import Taken, answer, beside, failure, flawed, keep, meta_of, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _OWN = frozenset({"confidence", "next_action", "source", "sources", "meta"})
@@ -16,8 +16,8 @@ _MEMBERS = _OWN | {
 }  # fmt: skip
 
 
-@builtin("envelope", "certain", opens=True)
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("envelope", "certain", Reads(members=("success",)), opens="words")
+def RULE(seen: Seen) -> ToolResponse | None:
     """An object with ``success`` and one of its own members, or an error with a type or a userMessage. The error's
     type names the code, and is kept."""
     if not isinstance(seen.data, dict):

@@ -6,8 +6,8 @@ from typing import Any
 
 from tooltrace.normalize.company import MESSAGES, answers, is_about_a_thing, strangers
 from tooltrace.normalize.failure_words import says_none
-from tooltrace.normalize.parts import Taken, beside, failure, flawed, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.parts import Taken, beside, explained, failure, flawed, read_error
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.words import http_status, known_code, snake
 from tooltrace.response import ToolResponse
 
@@ -16,11 +16,10 @@ _SAYS = ("message", "msg", "detail", "description", "reason", "error_message", "
 _OF_A_FINDING = frozenset({"line", "lineno", "column", "col", "severity", "rule", "rule_id", "file", "filename", "row"})
 """What a linter or a compiler says of each of its findings, which are its answer."""
 _WELL = frozenset({"ok", "success", "succeeded", "completed", "done", "running", "pending", "active", "partial"})
-_MOST_STRANGERS = 2
 
 
-@builtin("error_member", "heuristic")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("error_member", "heuristic", Reads(members=_NAMES))
+def RULE(seen: Seen) -> ToolResponse | None:
     """An object whose main content is its error: that says something, and nothing that is a result stands beside it.
     With data beside it, and no more, it is a partial answer."""
     data = seen.data
@@ -37,43 +36,57 @@ def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decora
     if name != "error" or len(held) > 1 or strangers(data) or error is True:
         return None
     result = taken.first(snake(held[0]))
+    if not isinstance(result, str | list | dict):  # a figure, and how far it may be off
+        return None
     return flawed(error, result if isinstance(result, str) else "", result, context=taken.rest())
 
 
 def _failed(error: Any, taken: Taken) -> ToolResponse:
     """The error, with what is said of it beside it."""
     said = read_error(None if isinstance(error, bool | int) else error)
+    if said.get("type"):
+        said = explained(said, taken.filled(*MESSAGES, only=str) if said["message"] == said["type"] else None)
     if said.get("message") in (None, ""):
         said["message"] = taken.filled(*MESSAGES, only=str)
-    said["code"] = said.get("code") or taken.filled("error_code", "errcode", "code", only=(str, int))
+    if said.get("code") is None:
+        said["code"] = taken.filled("error_code", "errcode", "code", only=(str, int))
     status = taken.peek("status_code", "http_status", "status") if not isinstance(error, int) else error
     if said["code"] is None and http_status(status):
         said["code"] = status
-    said["type"] = said.get("type") or taken.filled("error_type", "exception_type", "type", only=str)
+    if said.get("type") is None:
+        said["type"] = taken.filled("error_type", "exception_type", "type", only=str)
     for name, names in {"suggestion": ("suggestion", "hint"), "retryable": ("retryable", "is_retryable")}.items():
         said[name] = taken.first(*names) if said.get(name) is None else said[name]
     return failure(**beside(said, taken.rest()))
 
 
 def _is_main(name: str, data: dict[str, Any]) -> bool:
-    """Whether the rest is company for an error. An error that stands first may have some strangers with it, which
+    """Whether the rest is company for an error. An error that stands first may have a stranger with it, which
     is how tools repeat what they were asked; one further behind is likelier to be a column."""
     status = next((value for key, value in data.items() if snake(key) in ("status", "state", "type")), None)
     if isinstance(status, str) and status.casefold() in _WELL:
         return False
     others = strangers(data, (name,))
-    if not others:
-        return True
+    if not others or name != "error":
+        return not others
+    if len(others) > 1 or _is_bare_word(data):
+        return False
     first = snake(next(iter(data))) == name
     values = [value for key, value in data.items() if snake(key) in others]
     scalars = not any(isinstance(value, list | dict) for value in values)
-    return first and scalars and len(others) <= _MOST_STRANGERS and not any(map(is_about_a_thing, others))
+    return first and scalars and not any(map(is_about_a_thing, others))
+
+
+def _is_bare_word(data: dict[str, Any]) -> bool:
+    """Whether the error is one word, which the service may mean otherwise: low, typo, rounding."""
+    error = Taken(data).peek("error")
+    return isinstance(error, str) and len(error.split()) == 1 and not read_error(error).get("type")
 
 
 def _speaks(error: Any, data: dict[str, Any]) -> bool:
     """Whether ``error`` says that something went wrong; a number is a figure, unless it is a status with its words."""
     if isinstance(error, str):
-        return not says_none(error)
+        return not says_none(error) and data.get("fault") is not error
     if error is True or (isinstance(error, int) and http_status(error)):
         return any(isinstance(value, str) and snake(key) in MESSAGES for key, value in data.items())
     if isinstance(error, list):

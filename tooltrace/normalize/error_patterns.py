@@ -11,7 +11,7 @@ _DOING = (
 _TO_DO = (
     "execute|call|run|invoke|process|fetch|read|write|open|parse|load|connect|create|update|delete|send|retrieve|get"
     "|access|download|upload|save|perform|generate|decode|query|search|validate|initialize|evaluate|compute|import|list"
-    "|move|copy|find|resolve|authenticate|complete|start|launch|render|compile|install|locate|acquire|bind|establish"
+    "|move|copy|resolve|authenticate|complete|start|render|compile|install|acquire|bind|establish"
 )
 _CLASS = r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout))"
 
@@ -23,12 +23,12 @@ _FAILED = (
 PREFIXES = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        r"(?:(?i:(?:fatal |unexpected |tool |runtime |internal )?(?:error|exception))|fatal|FATAL)\s*[:：]\s*(?P<message>\S.*)",
+        r"(?:(?i:(?:fatal |unexpected |tool |runtime |internal )?error)|Exception|EXCEPTION|fatal|FATAL)\s*[:：]\s*(?P<message>\S.*)",
         r"(?i:error)\s*(?:\[(?P<code>[\w. -]{1,40})\]|\((?P<code2>[\w. -]{1,40})\))\s*[:：-]?\s*(?P<message>\S.*)",
         r"\[(?i:error)\]\s*[:：]?\s*(?P<message>\S.*)",
         r"(?P<message>(?i:error|exception|an error occurred) (?:while |when |in |during |from |occurred|trying to ).{0,160}?[:：].*)",
         rf"(?P<message>(?i:error) (?:{_DOING})ing\b.{{0,160}}?[:：].*)",
-        rf"(?P<message>{_FAILED}\s*[:：].*)",
+        rf"(?P<message>{_FAILED}\s*[:：]\s*(?P<tail>.*))",
     )
 )
 """What a message begins with; it may have several lines and sentences."""
@@ -39,7 +39,7 @@ ONE_LINERS = tuple(
         rf"{_CLASS}(?:\s*\[[^\]]{{0,60}}\]|\s*\([^)]{{0,60}}\))?: (?P<message>\S.*)",
         rf"{_CLASS}(?:\(\)|:)",
         (
-            r"(?:HTTP(?:/[\d.]+)?|HTTP ?Error|HTTP status|HTTPError|Status|Error(?: code)?)[ :]+(?P<status>[45]\d\d)\b"
+            r"(?:HTTP(?:/[\d.]+)?|HTTP ?Error|HTTP status|HTTPError|Error(?: code)?)[ :]+(?P<status>[45]\d\d)\b"
             r"(?:[ :,-]+(?!is\b|are\b|was\b|means?\b|indicates?\b|errors?\b|status|responses?\b|pages?\b|and\b|or\b|vs\b).*)?"
         ),
         r"(?P<status>[45]\d\d) (?:Client|Server) Error: .*",

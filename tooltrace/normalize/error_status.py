@@ -9,23 +9,26 @@ import orjson
 
 from tooltrace.codes import ToolErrorCode
 from tooltrace.normalize.company import MESSAGES, answers, strangers
-from tooltrace.normalize.failure_words import says_failure, says_none
+from tooltrace.normalize.failure_words import says_failure, says_none, says_well
 from tooltrace.normalize.parts import Taken, beside, failure, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.words import code_in, http_status
 from tooltrace.response import ToolResponse
 
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
+_FLAGS = ("failed", "is_error", "has_error")
+_OWN_NUMBERS = ("errcode", "err_code", "errno", "code")
+_TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_OWN_NUMBERS, "detail", "message")
 _BODY = ("body", "text", "content", "response")
 _OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
 _GOOD_CODES = (0, 1, 200, 10000, 20000)
 _SHORT = 200
 
 
-@builtin("error_status", "heuristic")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("error_status", "heuristic", Reads(members=_TELLING))
+def RULE(seen: Seen) -> ToolResponse | None:
     """A status that says failed, with nothing but its message beside it: a job whose status was asked has its id."""
     data = seen.data
     if not isinstance(data, dict) or not data:
@@ -36,9 +39,7 @@ def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decora
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
     """{"failed": true, "msg": …}."""
     taken = Taken(data)
-    if taken.first("failed", "is_error", "has_error", only=bool) is not True or strangers(
-        data, ("has_error", "changed")
-    ):
+    if taken.first(*_FLAGS, only=bool) is not True or strangers(data, ("has_error", "changed")):
         return None
     message = taken.filled(*MESSAGES, only=str)
     return None if message is None else _failed(read_error(message), taken)
@@ -50,7 +51,7 @@ def _by_word(data: dict[str, Any]) -> ToolResponse | None:
     if name is None or strangers(data):
         return None
     word = taken.first(name)
-    message = taken.filled(*MESSAGES)
+    message = taken.filled("error", *MESSAGES)
     held = answers({own: value for own, value in data.items() if value != word})
     if message is None and (name != "status" or (held and (held != ["data"] or word.casefold() != "fail"))):
         return None
@@ -63,8 +64,11 @@ def _is_failed(word: Any) -> bool:
 
 def _failed(said: dict[str, Any], taken: Taken, word: str | None = None) -> ToolResponse:
     """The failure, with what is said of it beside it; JSend's ``fail`` says in its data what was wrong."""
-    code = taken.filled("error_code", "code", "status_code", only=(str, int)) if not said.get("code") else said["code"]
-    kind = taken.filled("error_type", "type", only=str) if not said.get("type") else said["type"]
+    code, kind = said.get("code"), said.get("type")
+    if code is None:
+        code = taken.filled("error_code", "code", "status_code", only=(str, int))
+    if kind is None:
+        kind = taken.filled("error_type", "type", only=str)
     data = taken.first("data")
     if said.get("message") in (None, ""):
         said["message"] = "; ".join(_texts(data)) or word
@@ -95,7 +99,10 @@ def _by_number(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _rest(taken: Taken, status: Any) -> dict[str, Any]:
-    return {**(taken.rest() or {}), "status": taken.peek("status") or status}
+    kept = taken.rest() or {}
+    if "status" not in kept:
+        kept["status"] = status
+    return kept
 
 
 def _of_body(body: Any) -> dict[str, Any]:
@@ -114,7 +121,7 @@ def _of_body(body: Any) -> dict[str, Any]:
 def _by_own_number(data: dict[str, Any]) -> ToolResponse | None:
     """{"errcode": 40013, "errmsg": …}, {"code": 10021, "msg": …, "data": null}: 0 says that all is well."""
     taken = Taken(data)
-    code = taken.first("errcode", "err_code", "errno", "code", only=int)
+    code = taken.first(*_OWN_NUMBERS, only=int)
     message = taken.filled("errmsg", "err_msg", "msg", "message", only=str)
     if not code or code in _GOOD_CODES or message is None or says_none(message) or 200 <= code < 400:
         return None
@@ -136,7 +143,7 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
             return failure(message, ToolErrorCode.INVALID_PARAM, type="validation_error", context=data)
     taken = Taken(data)
     text = taken.first("detail", "message", only=str)
-    if text is None or len(text) > _SHORT:
+    if text is None or len(text) > _SHORT or says_well(text):
         return None
     alone = len(data) == 1
     linked = taken.names() <= {"message", "documentation_url", "status", "request_id"} and "documentation_url" in taken

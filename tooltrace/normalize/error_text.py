@@ -6,8 +6,9 @@ import re
 
 from tooltrace.normalize.completed_process import exit_code
 from tooltrace.normalize.error_patterns import OF_A_LIST, OF_A_MANUAL, OF_A_PAGE, ONE_LINERS, PREFIXES, SENTENCES
+from tooltrace.normalize.failure_words import says_none, says_well
 from tooltrace.normalize.parts import failure
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
@@ -20,8 +21,8 @@ _TRACEBACK = "Traceback (most recent call last):"
 _LAST_LINE = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
 
 
-@builtin("error_text", "heuristic")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("error_text", "heuristic", Reads(texts=True), words=True)
+def RULE(seen: Seen) -> ToolResponse | None:
     """Only where the text is the message and no more: what begins so and goes on is a log, a document, a finding."""
     return read_text(seen.text) if seen.text is not None and not isinstance(seen.data, dict | list) else None
 
@@ -43,7 +44,7 @@ def _is_one_message(words: str) -> bool:
     lines = words.splitlines()
     if len(lines) > _MOST_LINES or any(map(OF_A_LIST.match, lines[1:])):
         return False
-    return len(SENTENCES.findall(words)) <= _MOST_SENTENCES and not OF_A_PAGE.search(words)
+    return len(SENTENCES.findall(words)) <= _MOST_SENTENCES and not OF_A_PAGE.search(words) and not says_well(words)
 
 
 def _prefixed(words: str, text: str) -> ToolResponse | None:
@@ -51,6 +52,8 @@ def _prefixed(words: str, text: str) -> ToolResponse | None:
         found = pattern.fullmatch(words)
         if found:
             said = found.groupdict()
+            if says_none(said.get("tail") or said["message"]):
+                return None
             inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" is as good as "HTTP 404 …"
             if inner is not None and inner.error_info is not None:
                 return inner
@@ -72,7 +75,7 @@ def _one_line(words: str, text: str) -> ToolResponse | None:
 def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
     said = found.groupdict()
     message = said.get("message") or words
-    if OF_A_MANUAL.match(message):
+    if OF_A_MANUAL.match(message) or says_none(message):
         return None
     if said.get("status") and "\n" in words:  # the head of a response, which goes on
         return None

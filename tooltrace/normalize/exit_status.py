@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tooltrace.normalize.completed_process import exit_code
-from tooltrace.normalize.parts import Taken, failure
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.parts import Taken, failure, keep
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _STATUS = ("exit_code", "returncode", "return_code", "exit_status", "exitcode")
@@ -12,8 +12,8 @@ _OUTPUT = frozenset({"stdout", "stderr", "output"})
 _MOST = 2000
 
 
-@builtin("exit_status", "heuristic")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("exit_status", "heuristic", Reads(members=_STATUS))
+def RULE(seen: Seen) -> ToolResponse | None:
     """An exit status that is not 0, with what the command printed; a command may mean something else by 1."""
     if not isinstance(seen.data, dict):
         return None
@@ -24,6 +24,9 @@ def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decora
     err, out = taken.first("stderr", only=str) or "", taken.first("stdout", "output", only=str) or ""
     if status == 1 and not err.strip():  # how grep and diff say no
         return None
-    context = {**(taken.rest() or {}), "exit_code": status, "stderr": err}
+    context = taken.rest() or {}
+    keep(context, "exit_code", status)
+    if err:
+        keep(context, "stderr", err)
     message = (err.strip() or out.strip())[-_MOST:] or f"exit status {status}"
     return failure(message, exit_code(status), type=f"exit_{status}", text=out or None, context=context)

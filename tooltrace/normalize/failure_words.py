@@ -6,6 +6,10 @@ import re
 
 _TRIMMED = re.compile(r"^[\W_]+|[\W_]+$")
 _SPACES = re.compile(r"[\s_-]+")
+_FIGURE = re.compile(r"[\s±+~<>≤≥-]*[\d.,]+\s*\S{0,4}\s*|0 \w+")
+_WELL = re.compile(
+    r"(?i)\bno (?:errors?|issues?|problems?|failures?)\b|\b\d+ ?(?:of|/|out of) ?\d+\b|没有(?:错误|问题)"
+)
 _LONGEST = 60
 
 _FAILURES = (
@@ -38,7 +42,7 @@ FAILURES = frozenset("|".join(_FAILURES).split("|"))
 
 _NOTHING = (
     "none|null|nil|no|false|ok|okay|success|successful|succeeded|completed|done|n/a|na|no error|no errors|without error",
-    "without errors|undefined|无|没有|成功|无错误|没有错误",
+    "without errors|undefined|nan|inf|infinity|无|没有|成功|无错误|没有错误",
 )
 NO_FAILURES = frozenset("|".join(_NOTHING).split("|"))
 """What stands for no error, in the same form."""
@@ -51,7 +55,16 @@ def says_failure(text: str) -> bool:
 
 def says_none(text: str) -> bool:
     """Whether ``text``, where an error would stand, says that there is none: nothing, ``none``, ``ok``, a figure."""
-    return not any(map(str.isalpha, text[:_LONGEST])) or plain(text[:_LONGEST]) in NO_FAILURES
+    return (
+        not any(map(str.isalpha, text[:_LONGEST]))
+        or bool(_FIGURE.fullmatch(text))
+        or plain(text[:_LONGEST]) in NO_FAILURES
+    )
+
+
+def says_well(text: str) -> bool:
+    """Whether ``text`` says in passing that nothing is wrong, or how much was done."""
+    return _WELL.search(text) is not None
 
 
 def plain(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tooltrace.normalize.parts import Taken, answer, beside, failure, flawed, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.parts import Taken, answer, beside, explained, failure, flawed, read_error
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _FLAGS = ("success", "ok", "is_success", "succeeded")
@@ -31,8 +31,8 @@ _DETAILS = {
 }
 
 
-@builtin("flags", "certain", opens=True)
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("flags", "certain", Reads(members=_FLAGS), opens="words")
+def RULE(seen: Seen) -> ToolResponse | None:
     """An object with such a member that is true or false, beside whatever else."""
     if not isinstance(seen.data, dict):
         return None
@@ -45,6 +45,8 @@ def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decora
 
 def _failed(taken: Taken) -> ToolResponse:
     said = read_error(taken.filled(*_MESSAGES))
+    if said.get("type") and said["message"] == said["type"]:
+        said = explained(said, taken.filled("message", "error_description", "detail", only=str))
     for name, names in _DETAILS.items():
         if said.get(name) is None:
             said[name] = taken.first(*names, only=(str, int) if name == "code" else object)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrace.normalize.parts import Taken, failure, flawed
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _MEMBERS = frozenset({"data", "errors", "extensions"})
 _ERROR = frozenset({"message", "locations", "path", "extensions"})
 
 
-@builtin("graphql", "certain")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("graphql", "certain", Reads(members=("errors",)))
+def RULE(seen: Seen) -> ToolResponse | None:
     """Errors of messages, beside data that is null or absent (an error) or there in part (partial)."""
     data = seen.data
     if not isinstance(data, dict) or not set(data) <= _MEMBERS or not _are_errors(data):

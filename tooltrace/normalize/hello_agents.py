@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tooltrace.normalize.failure_words import says_none
 from tooltrace.normalize.parts import Taken, answer, beside, failure, flawed, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import Status, ToolResponse
 
 _STATUSES: dict[Any, Status] = {"success": "success", "partial": "partial", "error": "error"}
@@ -14,15 +15,15 @@ _MEMBERS = frozenset({"status", "text", "data", "error", "error_info", "stats", 
 _LONGEST, _MOST_LINES = 2000, 6
 """A failure that was put in words is short; what is longer talks of failures."""
 
-_MARK = r"(?:❌\s*|✗\s*)"
+_MARK = r"(?:❌\s*)"
 _WRONG = re.compile(rf"{_MARK}?错误\s*(?:\[(?P<code>[^\]\n]{{1,60}})\]\s*)?[:：]\s*(?P<message>.+)", re.DOTALL)
 _CROSS = re.compile(rf"{_MARK}(?P<message>\S.*)", re.DOTALL)
-_WARNING = re.compile(r"⚠\ufe0f?\s*(?P<said>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
+_WARNING = re.compile(r"⚠\ufe0f?+\s*(?P<said>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
 _LIST = re.compile(r"^\s*(?:[❌✗✅✓✔☑⚠]|[-*•]\s|\d{1,3}[.)、]\s|#|\|)", re.MULTILINE)
 
 
-@builtin("hello_agents", "certain", opens=True)
-def OBJECT(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("hello_agents", "certain", Reads(members=("text",)), opens="words")
+def OBJECT(seen: Seen) -> ToolResponse | None:
     """A class called ToolResponse with a status and a text, of whichever module; or an object that has these
     members and no others. Its registry puts what a function returned into a success."""
     data = seen.data
@@ -50,8 +51,8 @@ def _response(status: Status, taken: Taken) -> ToolResponse:
     return answer(status, text, data, reason=reason, **fields)
 
 
-@builtin("hello_agents_text", "heuristic")
-def TEXT(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("hello_agents_text", "heuristic", Reads(texts=True), words=True)
+def TEXT(seen: Seen) -> ToolResponse | None:
     """``❌ 错误 [CODE]: …``, ``错误：…``, ``❌ …`` are errors, ``⚠️ …`` is partial; a list of such lines is neither."""
     return read_text(seen.text) if seen.text is not None else None
 
@@ -59,7 +60,7 @@ def TEXT(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decora
 def read_text(text: str) -> ToolResponse | None:
     """What the rule reads in a text."""
     words = text.strip()
-    if words[:1] not in ("❌", "✗", "错", "⚠"):
+    if words[:1] not in ("❌", "错", "⚠"):
         return None
     warning = _WARNING.fullmatch(words)
     if warning:
@@ -69,6 +70,8 @@ def read_text(text: str) -> ToolResponse | None:
         return None
     code = found.groupdict().get("code")
     message = found["message"].strip()
+    if says_none(message):
+        return None
     again = _WRONG.fullmatch(message)  # an error put into an error
     return failure(message, code or (again and again["code"]), text=text)
 

@@ -8,7 +8,7 @@ from tooltrace.normalize import api_error, error_member, error_status, error_tex
 from tooltrace.normalize.company import empty
 from tooltrace.normalize.failure_words import says_failure
 from tooltrace.normalize.parts import Taken, failure
-from tooltrace.normalize.rule import Rule, Seen, builtin
+from tooltrace.normalize.rule import Reads, Rule, Seen, builtin
 from tooltrace.normalize.see import seen as look_at
 from tooltrace.normalize.words import snake
 from tooltrace.response import ToolResponse
@@ -26,8 +26,8 @@ _RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-@builtin("hidden", "heuristic")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("hidden", "heuristic", Reads(members=tuple(_HOLDERS), texts=True), words=True)
+def RULE(seen: Seen) -> ToolResponse | None:
     """A text that is nothing but one of the phrases for a failure; or an object whose one member with something in it
     is such a text, the message of an error, or an error of any shape that the other rules know."""
     if isinstance(seen.data, dict):

@@ -14,7 +14,7 @@ import orjson
 from tooltrace.normalize.attributes import attribute, whole
 from tooltrace.normalize.http_status import lower_headers, of_status
 from tooltrace.normalize.parts import answer, failure, read_error, text_of
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.verdict import wait_words
 from tooltrace.response import ToolResponse
 
@@ -58,8 +58,8 @@ def form(value: Any) -> dict[str, Any]:
     }
 
 
-@builtin("http_response", "certain", opens=True)
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, which the decorator makes of it
+@builtin("http_response", "certain", Reads(kinds=KINDS), opens="all")
+def RULE(seen: Seen) -> ToolResponse | None:
     """By the status. 304 is a success, as the answer is what the caller has already. Another redirect that nobody
     followed is partial: the server did as it should, and the content is elsewhere."""
     said = seen.data

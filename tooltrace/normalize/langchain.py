@@ -6,7 +6,7 @@ from typing import Any
 
 from tooltrace.normalize.mcp import flag, kept, members_of, reply
 from tooltrace.normalize.parts import members
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 KINDS = ("langchain_core.messages.tool.ToolMessage", "langchain.schema.messages.ToolMessage")
@@ -15,8 +15,8 @@ _EMPTY = ("additional_kwargs", "response_metadata")
 """Members that every message has, and few fill."""
 
 
-@builtin("langchain", "certain", opens=True)
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule is a constant
+@builtin("langchain", "certain", Reads(kinds=KINDS, members=("tool_call_id", "lc", "data"), arrays=True), opens="all")
+def RULE(seen: Seen) -> ToolResponse | None:
     """A ``ToolMessage``; as data it has ``type`` "tool" and a ``tool_call_id``."""
     data = seen.data[0] if isinstance(seen.data, list) and len(seen.data) == 1 else seen.data
     if seen.is_a(*KINDS) and isinstance(data, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrace.normalize.parts import Taken, answer, beside, failure, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _MEMBERS = frozenset(
@@ -16,8 +16,8 @@ _OWN = frozenset({"system", "tool_call_id", "execution_time", "explanation"})
 """Members that a result of another kind seldom has."""
 
 
-@builtin("magic", "certain", opens=True)
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("magic", "certain", Reads(members=("output", "error", "content")), opens="all")
+def RULE(seen: Seen) -> ToolResponse | None:
     """A class called ToolResult with these fields, or an object that has three of these members and no others."""
     if not isinstance(seen.data, dict):
         return None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tooltrace.codes import ToolErrorCode as C
 from tooltrace.normalize.http_status import of_status
 from tooltrace.normalize.parts import answer, failure, members, only
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.see import seen as seen_of
 from tooltrace.normalize.taken import Taken
 from tooltrace.normalize.words import code_in, known_code, snake
@@ -21,6 +21,7 @@ KINDS = ("mcp.types.CallToolResult", "mcp_types._types.CallToolResult", "mcp.typ
 """mcp 1 and 2, fastmcp 2 to 4. Others are known by their members."""
 
 _ROOTS = ("mcp.types.JSONRPCMessage", "mcp.types.ServerResult")
+_ERRORS = ("mcp.types.ErrorData", "mcp_types.jsonrpc.ErrorData")
 _MEMBERS = ("content", "_meta", "meta", "resultType", "result_type")
 _TEXTS = ("text", "input_text", "output_text")
 _RPC_CODES = {
@@ -46,8 +47,13 @@ class Content(NamedTuple):
     """The blocks that the text does not say in full."""
 
 
-@builtin("mcp", "certain", opens=True)
-def MCP(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule is a constant
+@builtin(
+    "mcp",
+    "certain",
+    Reads(kinds=(*KINDS, *_ROOTS), members=("jsonrpc", "content", "structured_content", "result_type")),
+    opens="all",
+)
+def MCP(seen: Seen) -> ToolResponse | None:
     """``CallToolResult``, alone or as the result in a JSON-RPC message."""
     data, also = _unrooted(seen), {}
     if members(data, "jsonrpc", "result") and data.get("error") is None:
@@ -102,10 +108,10 @@ def _call_tool_result(taken: Taken, also: dict[str, Any]) -> ToolResponse:
     return reply(said, structured, failed=failed, kind="tool_error", also=context)
 
 
-@builtin("json_rpc", "certain", opens=True)
-def JSON_RPC(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin("json_rpc", "certain", Reads(kinds=(*_ERRORS, *_ROOTS), members=("jsonrpc",)), opens="all")
+def JSON_RPC(seen: Seen) -> ToolResponse | None:
     """A JSON-RPC 2.0 answer, or the error object of one as MCP's classes have it."""
-    if seen.is_a("mcp.types.ErrorData", "mcp_types.jsonrpc.ErrorData") and isinstance(seen.data, dict):
+    if seen.is_a(*_ERRORS) and isinstance(seen.data, dict):
         return _rpc_error(seen.data, None)
     data = _unrooted(seen)
     if not members(data, "jsonrpc") or "method" in data or not ("error" in data or "result" in data):

@@ -19,6 +19,7 @@ __all__ = [
     "answer",
     "beside",
     "error_of",
+    "explained",
     "failure",
     "flawed",
     "keep",
@@ -135,6 +136,11 @@ def _unsaid(error: ToolError, said: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def explained(read: dict[str, Any], words: Any) -> dict[str, Any]:
+    """What :func:`read_error` gave, in the ``words`` that stand beside it, where its message is but a type's name."""
+    return {**read, "message": words} if words and read.get("message") == read.get("type") else read
+
+
 def beside(read: dict[str, Any], context: Mapping[str, Any] | None) -> dict[str, Any]:
     """What :func:`read_error` gave, with a protocol's other members in its context."""
     own = dict(read.get("context") or {})
@@ -214,7 +220,9 @@ def read_error(error: Any) -> dict[str, Any]:
     """The arguments of :func:`failure`, of an ``error`` member: a text, or an object by its usual names. What it
     says besides is in ``context``."""
     if isinstance(error, list):
-        first = read_error(error[0]) if error and isinstance(error[0], str | dict) else {"message": error or None}
+        first: dict[str, Any] = {"message": error or None}
+        if error and isinstance(error[0], str | dict):
+            first = read_error(error[0])
         return {**first, "context": {**(first.get("context") or {}), "errors": error}} if len(error) > 1 else first
     if not isinstance(error, dict):
         return {"message": error, "type": error} if _is_type(error) else {"message": error}

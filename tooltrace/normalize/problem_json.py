@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tooltrace.normalize.parts import Taken, failure
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.words import http_status
 from tooltrace.response import ToolResponse
 
 
-@builtin("problem_json", "certain")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("problem_json", "certain", Reads(members=("title",)))
+def RULE(seen: Seen) -> ToolResponse | None:
     """A title, a status of HTTP from 400 on, and a ``type`` that is a URI; what stands besides is an extension."""
     data = seen.data
     if not isinstance(data, dict) or type(data.get("status")) is not int or not http_status(data["status"]):

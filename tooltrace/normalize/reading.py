@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tooltrace import guard
+from tooltrace.normalize.index import index_of
 from tooltrace.normalize.rule import Rule, Seen
 from tooltrace.normalize.see import seen, sight
 from tooltrace.response import ToolResponse, is_response
@@ -16,10 +17,8 @@ _DEEPEST = 2
 
 def read(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
     """A live result by the first of ``rules`` that knows it; None where none does."""
-    look: Seen | None = None
-    for rule in rules:
-        if not rule.live and look is None:
-            look = seen(*sight(value))
+    look = seen(*sight(value))
+    for rule in index_of(rules).asked(look):
         found = _ask(rule, value if rule.live else look)
         if found is not None:
             return _opened(_stamped(found, rule), rule, rules, 1)
@@ -28,7 +27,7 @@ def read(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
 
 def read_seen(look: Seen, rules: Sequence[Rule], depth: int = 0) -> ToolResponse | None:
     """As :func:`read`, of what is left of a result; live rules have had their turn."""
-    for rule in rules:
+    for rule in index_of(rules).asked(look):
         if not rule.live:
             found = _ask(rule, look)
             if found is not None:
@@ -42,7 +41,9 @@ def _ask(rule: Rule, value: Any) -> ToolResponse | None:
     except Exception:
         if guard.strict and not rule.live:  # a fault of ours is raised under test
             raise
-        guard.faults.say_once(f"rule_{rule.name}", f"the rule {rule.name!r} failed; the next ones read the result", trace=True)
+        guard.faults.say_once(
+            f"rule_{rule.name}", f"the rule {rule.name!r} failed; the next ones read the result", trace=True
+        )
         return None
     return found if found is not None and is_response(found) else None
 
@@ -54,8 +55,9 @@ def _stamped(found: ToolResponse, rule: Rule) -> ToolResponse:
 
 def _opened(found: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
     """A success in an envelope is as good as what the envelope holds."""
-    if not rule.opens or found.status != "success" or depth > _DEEPEST:
+    if rule.opens is None or found.status != "success" or depth > _DEEPEST:
         return found
+    rules = rules if rule.opens == "all" else index_of(rules).of_words
     for said in (found.data, found.text or None):
         inner = None if said is None else read_seen(seen(said) if type(said) is str else Seen(said), rules, depth)
         if inner is not None and inner.status != "success":

@@ -6,13 +6,13 @@ from typing import Any
 
 from tooltrace.normalize.exceptions import SeenException
 from tooltrace.normalize.parts import failure
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.see import EXCEPTION
 from tooltrace.response import ToolResponse
 
 
-@builtin("exception", "certain")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, which the decorator makes of it
+@builtin("exception", "certain", Reads(kinds=(EXCEPTION,)))
+def RULE(seen: Seen) -> ToolResponse | None:
     """Read as if it had been raised."""
     return of_exception(seen.data) if seen.is_a(EXCEPTION) else None
 
@@ -21,5 +21,11 @@ def of_exception(error: dict[str, Any], **fields: Any) -> ToolResponse:
     """The failure that a ``SeenException``, as an object, tells of."""
     said = SeenException(**error)
     return failure(
-        said.message, said.code, type=said.type, retryable=said.retryable, suggestion=said.suggestion, stats=said.stats, **fields
+        said.message,
+        said.code,
+        type=said.type,
+        retryable=said.retryable,
+        suggestion=said.suggestion,
+        stats=said.stats,
+        **fields,
     )

@@ -11,6 +11,10 @@ from tooltrace.response import ToolResponse
 Grade = Literal["certain", "heuristic"]
 """``certain``: the protocol's own fields say so. ``heuristic``: words or shapes suggest it."""
 
+Opens = Literal["all", "words"] | None
+"""What may find a failure in a success of a protocol: any rule, where the protocol only carries a tool's answer; those
+that go by words, where it is the tool that says success."""
+
 Read = Callable[[Any], ToolResponse | None]
 
 
@@ -31,6 +35,19 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Reads:
+    """What a rule may know; it is not asked about anything else."""
+
+    kinds: tuple[str, ...] = ()
+    """Objects of these classes."""
+    members: tuple[str, ...] = ()
+    """Objects with at least one of these members, in snake case, whichever way they spell it."""
+    texts: bool = False
+    """Texts that are no JSON."""
+    arrays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """Reads what it knows as a ``ToolResponse``, and answers None to everything else."""
 
@@ -40,9 +57,12 @@ class Rule:
     read: Read
     live: bool = True
     """Reads the tool's own object, in the tool's thread. The built-in rules read a :class:`Seen`, anywhere."""
-    opens: bool = False
-    """The protocol is an envelope: a success may still hold a failure, which the other rules look for in its data
-    and in its text."""
+    reads: Reads | None = None
+    """None: anything."""
+    opens: Opens = None
+    """The protocol is an envelope: a success may still hold a failure, in its data or in its text."""
+    words: bool = False
+    """Goes by the words of a text that is nothing but the message of an error."""
 
 
 def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
@@ -59,6 +79,8 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
     return lambda read: Rule(str(name), grade, read)
 
 
-def builtin(name: str, grade: Grade, *, opens: bool = False) -> Callable[[Callable[[Seen], ToolResponse | None]], Rule]:
+def builtin(
+    name: str, grade: Grade, reads: Reads, *, opens: Opens = None, words: bool = False
+) -> Callable[[Callable[[Seen], ToolResponse | None]], Rule]:
     """Make a rule of a function that takes a :class:`Seen`."""
-    return lambda read: Rule(name, grade, read, live=False, opens=opens)
+    return lambda read: Rule(name, grade, read, live=False, reads=reads, opens=opens, words=words)

@@ -8,7 +8,7 @@ from tooltrace.codes import ToolErrorCode as C
 from tooltrace.normalize.completed_process import exit_code
 from tooltrace.normalize.mcp import bare, content, fault, flag, is_blocks, is_text, kept, members_of, reply
 from tooltrace.normalize.parts import answer, failure, members, only
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.taken import Taken
 from tooltrace.normalize.words import code_in, known_code
 from tooltrace.response import ToolResponse
@@ -42,8 +42,8 @@ _BEDROCK = ("toolUseId", "content", "status")
 _MEDIA = ("image", "audio", "resource", "resource_link", "document", "image_url", "input_image", "input_file")
 
 
-@builtin("anthropic_tool_result", "certain", opens=True)
-def ANTHROPIC(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule is a constant
+@builtin("anthropic_tool_result", "certain", Reads(members=("type", "role"), arrays=True), opens="all")
+def ANTHROPIC(seen: Seen) -> ToolResponse | None:
     """A ``tool_result`` block; MCP's content of that name too."""
     block = _one(seen.data)
     if not _typed(block, *_RESULTS) or not ("content" in block or "tool_use_id" in members_of(block)):
@@ -51,8 +51,10 @@ def ANTHROPIC(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule is a co
     return _result_block(block)
 
 
-@builtin("bedrock_tool_result", "certain", opens=True)
-def BEDROCK(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin(
+    "bedrock_tool_result", "certain", Reads(members=("tool_result", "tool_use_id", "role"), arrays=True), opens="all"
+)
+def BEDROCK(seen: Seen) -> ToolResponse | None:
     """A ``toolResult`` of Bedrock's Converse API, in its block or bare."""
     block = _one(seen.data)
     if members(block, "toolResult") and isinstance(block["toolResult"], dict):
@@ -74,8 +76,8 @@ def _result_block(block: dict[str, Any], **outer: Any) -> ToolResponse:
     return reply(said, structured, failed=failed or status == "error", kind="tool_error", also=context, meta=meta)
 
 
-@builtin("anthropic_server_tool", "certain")
-def ANTHROPIC_SERVER(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin("anthropic_server_tool", "certain", Reads(members=("type", "role"), arrays=True))
+def ANTHROPIC_SERVER(seen: Seen) -> ToolResponse | None:
     """What Anthropic's own tools (code execution, editor, search, fetch) answer: the block, or its content."""
     block = _one(seen.data)
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
@@ -135,8 +137,8 @@ def _exited(status: int, errors: str, text: str, **fields: Any) -> ToolResponse:
     return failure(message, exit_code(status) if code == C.EXECUTION_ERROR else code, text=text, **fields)
 
 
-@builtin("openai_tool_output", "certain", opens=True)
-def OPENAI(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin("openai_tool_output", "certain", Reads(members=("type", "role"), arrays=True), opens="all")
+def OPENAI(seen: Seen) -> ToolResponse | None:
     """A message of role ``tool``, or an output item of the Responses API."""
     item = _one(seen.data)
     if _typed(item, *_CALL_OUTPUTS) and "output" in item:
@@ -185,8 +187,13 @@ def _shell(runs: list[Any], context: dict[str, Any], meta: dict[str, Any]) -> To
     return answer("success", text, runs, context=context, meta=meta)
 
 
-@builtin("gemini_function_response", "certain", opens=True)
-def GEMINI(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin(
+    "gemini_function_response",
+    "certain",
+    Reads(members=("function_response", "response", "role"), arrays=True),
+    opens="all",
+)
+def GEMINI(seen: Seen) -> ToolResponse | None:
     """A ``functionResponse``, in its part or bare. Google: ``error`` in it is a failure, ``output`` its output; where
     it has neither, all of it is the output."""
     part = bare(_one(seen.data))
@@ -215,8 +222,8 @@ def _function_response(block: dict[str, Any], outer: dict[str, Any]) -> ToolResp
     )
 
 
-@builtin("content_blocks", "certain", opens=True)
-def CONTENT_BLOCKS(seen: Seen) -> ToolResponse | None:  # noqa: N802
+@builtin("content_blocks", "certain", Reads(members=("type",), arrays=True), opens="all")
+def CONTENT_BLOCKS(seen: Seen) -> ToolResponse | None:
     """The content of a message without the message: blocks, with a text among them."""
     data = [seen.data] if isinstance(seen.data, dict) else seen.data
     known = is_blocks(data) and all(is_text(item) or item["type"] in _MEDIA for item in data)

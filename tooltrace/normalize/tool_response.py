@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tooltrace.normalize.parts import error_of, keep, read_error
-from tooltrace.normalize.rule import Seen, builtin
+from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import ResponseMeta, ToolResponse
 
 _STATUSES = ("success", "partial", "error")
@@ -17,16 +17,38 @@ _DISTINCT = frozenset({"meta", "sources", "signals", "next_action", "reason", "c
 _META = frozenset(ResponseMeta.model_fields)
 
 
-@builtin("tool_response", "certain")
-def RULE(seen: Seen) -> ToolResponse | None:  # noqa: N802 - a rule, once decorated
+@builtin("tool_response", "certain", Reads(members=("status",)))
+def RULE(seen: Seen) -> ToolResponse | None:
     """What ``model_dump`` or ``model_dump_json`` makes; a field that is not as it should be goes to ``context``."""
     data = seen.data
     if not isinstance(data, dict) or not _is_ours(data):
         return None
+    if _converts(data):
+        return _repaired(data)
     try:
         return ToolResponse.model_validate(data)
     except ValidationError:
         return _repaired(data)
+
+
+def _converts(data: dict[str, Any]) -> bool:
+    """Whether pydantic would make something else of a value: of "0.9", or true, a confidence."""
+    error, meta = data.get("error") or data.get("error_info"), data.get("meta")
+    return (
+        not _is_number(data.get("confidence"))
+        or (isinstance(error, dict) and not isinstance(error.get("retryable"), bool | None))
+        or (isinstance(meta, dict) and bool(_odd(meta)))
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _odd(meta: dict[str, Any]) -> set[str]:
+    """The figures and flags of ``meta`` that are none."""
+    odd = {name for name in ("attempt", "duration_ms") if not _is_number(meta.get(name))}
+    return odd | {name for name in ("cached",) if not isinstance(meta.get(name), bool | None)}
 
 
 def _is_ours(data: dict[str, Any]) -> bool:
@@ -48,6 +70,8 @@ def _repaired(data: dict[str, Any]) -> ToolResponse:
             moved[name] = fields.pop(name)
     _move_meta(fields, moved)
     _move_error(fields, moved)
+    if not _is_number(fields.get("confidence")):
+        moved["confidence"] = fields.pop("confidence")
     try:
         ToolResponse.model_validate(fields)
     except ValidationError as error:
@@ -65,11 +89,14 @@ def _move_meta(fields: dict[str, Any], moved: dict[str, Any]) -> None:
     meta = fields.pop("meta", None)
     if meta is None:
         return
+    faulty = _odd(meta) | (set(meta) - _META)
+    sound = {name: value for name, value in meta.items() if name not in faulty}
     try:
-        fields["meta"] = ResponseMeta.model_validate(meta)
+        fields["meta"] = ResponseMeta.model_validate(sound)
     except ValidationError as error:
-        faulty = _at_fault(error)
-        fields["meta"] = ResponseMeta.model_validate({name: meta[name] for name in set(meta) & _META - faulty})
+        faulty |= _at_fault(error)
+        fields["meta"] = ResponseMeta.model_validate({name: meta[name] for name in set(meta) - faulty})
+    if faulty:
         moved["meta"] = {name: value for name, value in meta.items() if name in faulty}
 
 
@@ -98,7 +125,10 @@ def _flagged(response: ToolResponse, moved: dict[str, Any]) -> ToolResponse:
     for name, value in moved.items():
         keep(context, name, value)
     return response.model_copy(
-        update={"context": context or None, "meta": response.meta.model_copy(update={"flags": tuple(dict.fromkeys(flags))})}
+        update={
+            "context": context or None,
+            "meta": response.meta.model_copy(update={"flags": tuple(dict.fromkeys(flags))}),
+        }
     )
 
 

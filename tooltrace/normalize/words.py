@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, get_args
 
 from tooltrace.codes import ADVICE, NextAction, ToolErrorCode
@@ -87,6 +88,7 @@ _NEXT: dict[str, NextAction] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=8192)
 def snake(word: str) -> str:
     """``word`` in lower case with underscores: ``nextAction``, ``next-action`` and ``NextAction`` are one."""
     return _OTHER.sub("_", _CAMEL.sub("_", word).upper()).strip("_").lower()

@@ -1,0 +1,135 @@
+"""Texts that are messages of errors; and texts that begin like one and go on."""
+
+from __future__ import annotations
+
+import time
+import traceback
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.normalize.shapes import CERTAIN, read
+from tooltrace.normalize import normalize
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "type_"),
+    [
+        ("Error: disk full", "EXECUTION_ERROR", None),
+        ("ERROR: no such table: users", "NOT_FOUND", None),
+        ("Exception: bad gateway", "SERVICE_UNAVAILABLE", None),
+        ("Error [E_BUSY]: try again", "E_BUSY", None),
+        ("fatal: not a git repository (or any parent up to mount point /)", "EXECUTION_ERROR", None),
+        ("ValueError: invalid literal for int() with base 10: 'x'", "INVALID_PARAM", "ValueError"),
+        ("requests.exceptions.ReadTimeout: HTTPSConnectionPool", "TIMEOUT", "ReadTimeout"),
+        ("Error: KeyError: 'city'", "NOT_FOUND", "KeyError"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'x'", "NOT_FOUND", "FileNotFoundError"),
+        ("Failed to fetch https://x/y: connection refused", "NETWORK_ERROR", None),
+        ("Failed to load the page. Please try again.", "EXECUTION_ERROR", None),
+        ("Unable to connect to the server", "NETWORK_ERROR", None),
+        ("Tool execution failed: boom", "EXECUTION_ERROR", None),
+        ("Error executing tool search: rate limit", "RATE_LIMIT", None),
+        ("An error occurred while reading: permission denied", "PERMISSION_DENIED", None),
+        ("The request timed out after 30 s", "TIMEOUT", None),
+        ("HTTP 404 Not Found", "NOT_FOUND", "404"),
+        ("HTTPError 500", "API_ERROR", "500"),
+        ("HTTP Error 403: Forbidden", "PERMISSION_DENIED", "403"),
+        ("404 Client Error: Not Found for url: https://x", "NOT_FOUND", "404"),
+        ("Error code: 429 - {'error': {'message': 'slow'}}", "RATE_LIMIT", "429"),
+        ("Request failed with status code 401", "ACCESS_DENIED", "401"),
+        ("Command failed with exit code 1", "EXECUTION_ERROR", "exit_1"),
+        ("Command '['x']' returned non-zero exit status 127.", "NOT_FOUND", "exit_127"),
+        ("bash: foo: command not found", "NOT_FOUND", None),
+        ("bash: line 1: foo: command not found", "NOT_FOUND", None),
+        ("zsh: command not found: foo", "NOT_FOUND", None),
+        ("cat: x: No such file or directory", "NOT_FOUND", None),
+        ("curl: (6) Could not resolve host: x", "NETWORK_ERROR", None),
+        ("异步操作失败: 超时", "TIMEOUT", None),
+        ("函数执行失败: 参数缺失", "INVALID_PARAM", None),
+    ],
+)
+def test_a_text_that_is_the_message_of_an_error(said: str, code: str, type_: str | None) -> None:
+    found = read(said)
+    assert (found.status, found.text, found.code, found.error.type) == ("error", said, code, type_ or found.error.type)
+    assert (found.meta.rule, found.meta.rule_grade) == ("error_text", "heuristic")
+    assert normalize(said, rules=CERTAIN).status == "success"
+
+
+def boom() -> None:
+    try:
+        {}["city"]
+    except KeyError as error:
+        raise ConnectionError("the server\nhung up") from error
+
+
+@pytest.mark.parametrize("before", ["", "Error:\n"])
+def test_a_traceback_says_its_last_exception(before: str) -> None:
+    try:
+        boom()
+    except ConnectionError:
+        said = before + traceback.format_exc()
+    found = read(said)
+    assert (found.status, found.code, found.error.type) == ("error", "NETWORK_ERROR", "ConnectionError")
+    assert (found.error.message, found.text) == ("the server\nhung up", said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Error handling in Python is done with try and except.",
+        "Error: none",
+        "Error: 0.03",
+        "Errors: 3",
+        "Error rates fell to 0.3 %",
+        "Error: timeout - Stack Overflow",
+        "How to fix 'connection timed out'",
+        "Error: disk full\n1. Free some space\n2. Try again",
+        "ERROR: disk full\nINFO: retrying\nERROR: disk full\nINFO: ok",
+        "ERROR: x\n2026-01-01 12:00 INFO fine",
+        "Error: a\nb\nc\nd\ne\nf\ng\nh",
+        "Error: " + "word " * 1000,
+        "KeyError: Raised when a mapping key is not found in the set of existing keys.",
+        "TimeoutError: Raised when a system function timed out at the system level.",
+        "ValueError",
+        "HTTP 404 is the status of a page that is not there.",
+        "HTTP 404 errors and how they come about",
+        "404 Not Found - what it means",
+        "HTTP/1.1 404 Not Found\nContent-Type: text/html",
+        "HTTP 200 OK",
+        "Failed to Launch is a film of 2006.",
+        "Failed to win. He left. She stayed. They met again.",
+        "Failed login attempts: 3",
+        "The operation failed in 1943. The army withdrew. Peace came.",
+        "bash: the Bourne-again shell",
+        "Exit code: 0",
+        "3 failed, 10 passed",
+        "error.log\nerrors.txt",
+        "Traceback",
+        "Exception handling\nTraceback (most recent call last): begins what Python prints. It has many lines.",
+        "为什么请求失败：三个原因",
+        "如何解决连接超时：先看网络",
+        "错误码说明：404 表示未找到",
+    ],
+)
+def test_a_text_that_begins_so_and_is_something_else(said: str) -> None:
+    assert read(said).status == "success"
+
+
+def test_a_log_with_a_traceback_in_it_goes_on() -> None:
+    said = "Traceback (most recent call last):\n  File 'x', line 1\nKeyError: 1\n" + "INFO served\n" * 20
+    assert read(said).status == "success"
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_letters_and_signs_are_no_error(said: str) -> None:
+    assert read("Results: " + said).status == "success"
+
+
+@pytest.mark.parametrize("piece", ["a.", "Error ", "Command x", "A", "错误", "HTTP ", "失败", ". A", "\n", "x: "])
+def test_long_texts_are_read_quickly(piece: str) -> None:
+    began = time.process_time()
+    for size in (390, 1990, 59_000):
+        for start in ("", "Error: ", "Traceback (most recent call last):\n  x\n"):
+            read((start + piece * (size // len(piece)))[:size])
+    assert time.process_time() - began < 1.0

@@ -1,0 +1,38 @@
+"""A finished command as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.normalize.shapes import CERTAIN, read
+from tooltrace.normalize import normalize
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ({"stdout": "", "stderr": "ls: no x", "exit_code": 2}, "EXECUTION_ERROR"),
+        ({"stdout": "a", "stderr": "sh: foo: not found", "returncode": 127}, "NOT_FOUND"),
+        ({"output": "working…", "exitCode": 124}, "TIMEOUT"),
+        ({"stdout": "", "stderr": "boom", "return_code": 1}, "EXECUTION_ERROR"),
+    ],
+)
+def test_a_status_other_than_0(value: dict, code: str) -> None:
+    found = read(value)
+    assert (found.status, found.code, found.meta.rule) == ("error", code, "exit_status")
+    assert found.error.message == (value.get("stderr") or value.get("output"))
+    assert normalize(value, rules=CERTAIN).status == "success"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"stdout": "Error: x", "stderr": "warning", "exit_code": 0},
+        {"stdout": "", "stderr": "", "exit_code": 1},  # grep found nothing
+        {"exit_code": 2, "meaning": "misuse of a builtin"},
+        {"stdout": "x", "exit_code": "2"},
+        {"stdout": "x", "exit_code": True},
+    ],
+)
+def test_what_is_no_failure(value: dict) -> None:
+    assert read(value).status == "success"

@@ -1,0 +1,76 @@
+"""What others call their errors, in the words of the table of codes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tooltrace.codes import ADVICE
+from tooltrace.normalize.failure_words import says_failure, says_none
+from tooltrace.normalize.words import code_in, code_named, http_status, known_code, next_action_named, snake
+
+
+@pytest.mark.parametrize("code", list(ADVICE))
+def test_every_code_of_the_table_names_itself_in_any_spelling(code: str) -> None:
+    camel = "".join(part.capitalize() for part in code.split("_"))
+    assert {known_code(spelt) for spelt in (code, code.lower(), code.replace("_", "-"), camel)} == {code}
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [("RateLimitError", "RATE_LIMIT"), ("not_found_error", "NOT_FOUND"), ("MyOwn", "MyOwn"), (404, "NOT_FOUND"), ("503", "SERVICE_UNAVAILABLE")],
+)  # fmt: skip
+def test_a_code_by_whichever_name(word: object, code: str) -> None:
+    assert code_named(word) == code
+
+
+@pytest.mark.parametrize("word", [None, "", True, 4.5, [], {}])
+def test_what_is_no_word_names_no_code(word: object) -> None:
+    assert code_named(word) is None
+
+
+@pytest.mark.parametrize("word", [399, 600, "40", "4040", True, None, "x", 200, "４０４"])
+def test_what_is_no_failure_of_http(word: object) -> None:
+    assert http_status(word) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("An unexpected error occurred", "EXECUTION_ERROR"),
+        ("got an unexpected keyword argument 'x'", "INVALID_PARAM"),
+        ("Expecting value: line 1 column 1 (char 0)", "INVALID_FORMAT"),
+        ("sparse matrix", "EXECUTION_ERROR"),
+        ("connection timed out", "TIMEOUT"),
+        ("getaddrinfo ENOTFOUND api.x", "NETWORK_ERROR"),
+        ("Could not resolve host: x", "NETWORK_ERROR"),
+        ("No matching distribution found for x", "NOT_FOUND"),
+        ("You exceeded your current quota", "RATE_LIMIT"),
+        ("Invalid API key provided", "ACCESS_DENIED"),
+        ("不是目录: x", "EXECUTION_ERROR"),
+        ("x 是一个目录", "IS_DIRECTORY"),
+        ("请求过于频繁", "RATE_LIMIT"),
+        ("", "EXECUTION_ERROR"),
+    ],
+)
+def test_the_code_that_a_message_suggests(message: str, code: str) -> None:
+    assert code_in(message) == code
+
+
+@given(st.text())
+def test_any_word_can_be_asked(word: str) -> None:
+    assert snake(snake(word)) == snake(word)
+    assert code_in(word) in ADVICE
+    assert next_action_named(word) in (None, "continue", "retry", "ask_user", "human_review", "stop")
+    assert not (says_failure(word) and says_none(word))
+
+
+@pytest.mark.parametrize("said", ["none", "No errors.", "0.5%", "5 mm", "NaN", "-Infinity", "", "—", "404", "无"])
+def test_what_says_that_there_is_no_error(said: str) -> None:
+    assert says_none(said)
+
+
+@pytest.mark.parametrize("said", ["timeout", "5 shards failed", "404 Not Found", "null pointer", "no such file"])
+def test_what_says_that_there_is_one(said: str) -> None:
+    assert not says_none(said)
