@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tooltrace as tt
+from tests.normalize.test_corpus import samples
+from tests.normalize.test_losses import SHAPES
 from tooltrace.normalize.index import index_of
 from tooltrace.normalize.reading import read_seen
 from tooltrace.normalize.rule import Seen
 from tooltrace.normalize.see import seen, sight
-
-from tests.normalize.test_corpus import samples
-from tests.normalize.test_losses import SHAPES
 
 ASKED_ALL = tuple(replace(rule, reads=None) for rule in tt.RULES)
 

@@ -11,7 +11,7 @@ from tooltrace.response import ToolResponse
 _ERROR = frozenset({"code", "message", "retryable", "suggestion"})
 
 
-@builtin("eino", "certain", Reads(members=("success",)), opens="words")
+@builtin("eino", "certain", Reads(members=("success",)), opens="all")
 def RULE(seen: Seen) -> ToolResponse | None:
     """An object with exactly these members. A code that the table does not know is the tool's own, and kept."""
     if not isinstance(seen.data, dict) or not seen.data:

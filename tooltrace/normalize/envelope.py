@@ -16,7 +16,7 @@ _MEMBERS = _OWN | {
 }  # fmt: skip
 
 
-@builtin("envelope", "certain", Reads(members=("success",)), opens="words")
+@builtin("envelope", "certain", Reads(members=("success",)), opens="all")
 def RULE(seen: Seen) -> ToolResponse | None:
     """An object with ``success`` and one of its own members, or an error with a type or a userMessage. The error's
     type names the code, and is kept."""

@@ -31,7 +31,7 @@ _DETAILS = {
 }
 
 
-@builtin("flags", "certain", Reads(members=_FLAGS), opens="words")
+@builtin("flags", "certain", Reads(members=_FLAGS), opens="all")
 def RULE(seen: Seen) -> ToolResponse | None:
     """An object with such a member that is true or false, beside whatever else."""
     if not isinstance(seen.data, dict):
