@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from tooltrace.errors import BadParameter
 
-Bound = str | int | datetime | None
+Bound = str | int | float | datetime | None
 """What is handed to the engine. Times are naive UTC, as the column ``started_at`` is."""
 
 _SPAN = re.compile(r"(\d+)\s*([smhdw])")
@@ -23,7 +24,7 @@ class Parameter:
 
     name: str
     type: str
-    """``timestamp``, ``text`` or ``integer``."""
+    """``timestamp``, ``text``, ``integer`` or ``number``."""
     meaning: str
     default: Bound = None
     required: bool = False
@@ -75,10 +76,20 @@ def _integer(value: object, _now: datetime) -> int:
     return number
 
 
+def _number(value: object, _now: datetime) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError(value)
+    number = float(value)
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(value)
+    return number
+
+
 TAKES = {
     "timestamp": "a span back from now (30m, 24h, 7d, 2w), a date or a time in ISO form (UTC unless it says)",
     "text": "text",
     "integer": "a whole number, 0 or more",
+    "number": "a number, 0 or more",
 }
 """What each type of parameter takes, in words."""
 
@@ -86,4 +97,5 @@ _READERS: dict[str, Callable[[object, datetime], Bound]] = {
     "timestamp": _timestamp,
     "text": _text,
     "integer": _integer,
+    "number": _number,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, Self
 
 from tooltrace.errors import ConfigError
 
@@ -25,7 +25,7 @@ class Score(float):
     signals: dict[str, float]
     """The signals that fired, and what each added."""
 
-    def __new__(cls, value: float, signals: Mapping[str, float]) -> Score:
+    def __new__(cls, value: float, signals: Mapping[str, float]) -> Self:
         score = super().__new__(cls, min(max(value, 0.0), 1.0))
         score.signals = dict(signals)
         return score
