@@ -23,6 +23,8 @@ BODIES = [
     ("api_error", {"__type": "com.amazonaws.x#ResourceNotFoundException", "message": "none"}, "NOT_FOUND", "none"),
     ("api_error", {"__type": "ThrottlingException", "message": "Rate exceeded"}, "RATE_LIMIT", "Rate exceeded"),
     ("api_error", {"Error": {"Code": "NoSuchKey", "Message": "no key"}, "ResponseMetadata": {"HTTPStatusCode": 404}}, "NOT_FOUND", "no key"),
+    ("api_error", [{"message": "Session expired", "errorCode": "INVALID_SESSION_ID"}], "ACCESS_DENIED", "Session expired"),
+    ("api_error", [{"message": "bad Foo__c", "errorCode": "INVALID_FIELD_FOR_X", "fields": ["Foo__c"]}], "INVALID_FIELD_FOR_X", "bad Foo__c"),
     ("api_error", {"errors": [{"status": "422", "title": "Invalid", "detail": "too short"}]}, "INVALID_PARAM", "too short"),
 ]  # fmt: skip
 
@@ -61,6 +63,9 @@ def test_a_server_that_failed_may_be_asked_again() -> None:
         {"__type": {"name": "Query"}},
         {"error": {"mean": 0.1, "std": 0.2}},
         {"error": {"message": 5, "type": 4}},
+        [],
+        [{"message": "late", "errorCode": "E1", "createdAt": "2026"}],
+        [{"message": "late", "errorCode": "E1"}, {"id": 3}],
     ],
 )
 def test_data_that_resembles_a_body(value: dict) -> None:

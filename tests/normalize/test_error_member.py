@@ -31,6 +31,7 @@ from tooltrace.normalize import normalize
         ({"error_message": "The API key is invalid.", "results": [], "status": "REQUEST_DENIED"}, "INVALID_PARAM", "The API key is invalid."),
         ({"errorMessage": "boom", "errorType": "TimeoutError", "stackTrace": ["a"]}, "TIMEOUT", "boom"),
         ({"timestamp": "2026", "status": 404, "error": "Not Found", "path": "/x"}, "NOT_FOUND", "Not Found"),
+        ({"Message": "An error has occurred.", "ExceptionMessage": "Timeout expired.", "ExceptionType": "System.X", "StackTrace": "at Y"}, "TIMEOUT", "Timeout expired."),
         ({"status": "failed", "error": "out of memory"}, "EXECUTION_ERROR", "out of memory"),
         ({"fault": {"faultstring": "Invalid ApiKey", "detail": {"errorcode": "k"}}}, "ACCESS_DENIED", "Invalid ApiKey"),
     ],

@@ -31,6 +31,11 @@ LOC = {"loc": ["query", "n"], "msg": "field required", "type": "missing"}
         ({"detail": [LOC]}, "INVALID_PARAM", "query.n: field required"),
         ({"message": "Not Found", "documentation_url": "https://x", "status": "404"}, "NOT_FOUND", "Not Found"),
         ({"message": "Forbidden"}, "PERMISSION_DENIED", "Forbidden"),
+        ({"message": "You have exceeded a secondary rate limit.", "documentation_url": "https://x"}, "RATE_LIMIT", "You have exceeded a secondary rate limit."),
+        ({"success": "no", "message": "the table is locked"}, "CONFLICT", "the table is locked"),
+        ({"ok": "False", "reason": "timed out", "code": "E7"}, "E7", "timed out"),
+        ({"status": "timed_out"}, "TIMEOUT", "timed_out"),
+        ({"status": "Rate limited"}, "RATE_LIMIT", "Rate limited"),
     ],
 )  # fmt: skip
 def test_an_answer_that_is_an_error(value: dict, code: str, message: str) -> None:
@@ -74,6 +79,14 @@ def test_a_response_of_http_keeps_its_body() -> None:
         {"message": "The word timeout means a pause"},
         {"failed": 0, "passed": 3},
         {"failed": True},
+        {"success": "false"},
+        {"success": "yes", "message": "timed out once, then done"},
+        {"success": "no", "launch": 3, "message": "it blew up"},
+        {"success": "no", "data": [1], "message": "x"},
+        {"status": "timeout", "job_id": "j1"},
+        {"status": "not_found"},
+        {"status": "unavailable"},
+        {"message": "How a page is laid out", "documentation_url": "https://x"},
     ],
 )
 def test_the_status_of_something_else(value: dict) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 import traceback
+from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +49,44 @@ from tooltrace.normalize import normalize
         ("curl: (6) Could not resolve host: x", "NETWORK_ERROR", None),
         ("异步操作失败: 超时", "TIMEOUT", None),
         ("函数执行失败: 参数缺失", "INVALID_PARAM", None),
+        ("翻译失败: 网络异常", "NETWORK_ERROR", None),
+        ("Error converting a.docx: unsupported format", "INVALID_FORMAT", None),
+        ("Lookup failed: the directory is unavailable", "SERVICE_UNAVAILABLE", None),
+        ("Error: EISDIR: illegal operation on a directory, open 'x'", "IS_DIRECTORY", None),
+        ("TimeoutError('5 s')", "TIMEOUT", "TimeoutError"),
+        ("FileNotFoundError(2, 'No such file or directory')", "NOT_FOUND", "FileNotFoundError"),
+        ("[GraphError] step fetch: deadline exceeded", "TIMEOUT", "GraphError"),
+        ("Unknown tool 'serch'", "NOT_FOUND", None),
+        ("Tool `serch` is not registered. Known: search", "NOT_FOUND", None),
+        ("No tool named serch", "NOT_FOUND", None),
+        ("Error: serch is not a valid tool, try one of [search].", "NOT_FOUND", None),
+        ("Permission denied: the agent may not read /etc", "PERMISSION_DENIED", None),
+        ("Rate limit exceeded: try again in 20 s", "RATE_LIMIT", None),
+        ("Sorry, we were unable to process your request: the bank timed out.", "TIMEOUT", None),
+        (
+            "It seems we encountered an unexpected error while trying to use the tool. This was the error: bad gateway",
+            "SERVICE_UNAVAILABLE",
+            None,
+        ),
+        (
+            'Binder Error: Referenced column "x" not found in FROM clause!\nLINE 1: SELECT x\n               ^',
+            "NOT_FOUND",
+            "Binder Error",
+        ),
+        ("ERROR 1045 (28000): Access denied for user 'a'@'b'", "ACCESS_DENIED", "1045 (28000)"),
+        ("SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry '1'", "ALREADY_EXISTS", "23000"),
+        ("MCP error -32602: Unknown argument x", "INVALID_PARAM", "-32602"),
+        ("Error response from daemon: No such container: x", "NOT_FOUND", None),
+        ("Error from server (Forbidden): pods is forbidden", "PERMISSION_DENIED", "Forbidden"),
+        ('psql: error: connection to server at "db" failed: Connection refused', "NETWORK_ERROR", None),
+        ("usage: a.py [-h] name\na.py: error: the following arguments are required: name", "INVALID_PARAM", None),
+        ("ssh: connect to host x port 22: Connection refused", "NETWORK_ERROR", None),
+        (
+            "'foo' is not recognized as an internal or external command,\noperable program or batch file.",
+            "EXECUTION_ERROR",
+            None,
+        ),
+        ("<tool_use_error>File does not exist.</tool_use_error>", "NOT_FOUND", None),
     ],
 )
 def test_a_text_that_is_the_message_of_an_error(said: str, code: str, type_: str | None) -> None:
@@ -109,6 +149,22 @@ def test_a_traceback_says_its_last_exception(before: str) -> None:
         "Exception handling\nTraceback (most recent call last): begins what Python prints. It has many lines.",
         "为什么请求失败：三个原因",
         "如何解决连接超时：先看网络",
+        "Error handling in Go: a guide",
+        "Error reporting for teams: what to know",
+        "Error using GPS: how it is measured",
+        "Search failed: 3 files",
+        "Permission denied: 3 occurrences in auth.log",
+        "Access Denied: The Practice of Internet Filtering",
+        "Permission denied (publickey) explained",
+        "raise ValueError('x')",
+        "ValueError('x') is what int() raises",
+        "Tool use in primates",
+        "Unknown Tool",
+        "Sorry, I could not find a better title",
+        "Sorry, I could not complete the marathon: my memoir",
+        "<error>none</error>",
+        "main.py: error: Incompatible types in assignment",
+        "Catalog Error",
         "错误码说明：404 表示未找到",
     ],
 )
@@ -133,3 +189,39 @@ def test_long_texts_are_read_quickly(piece: str) -> None:
         for start in ("", "Error: ", "Traceback (most recent call last):\n  x\n"):
             read((start + piece * (size // len(piece)))[:size])
     assert time.process_time() - began < 1.0
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT * FROM nosuch", "NOT_FOUND"),
+        ("SELEC 1", "INVALID_FORMAT"),
+        ("SELECT CAST('x' AS INTEGER)", "INVALID_PARAM"),
+        ("SELECT nosuch FROM range(1)", "NOT_FOUND"),
+    ],
+)
+def test_what_duckdb_says(sql: str, code: str) -> None:
+    try:
+        duckdb.sql(sql).fetchall()
+    except duckdb.Error as error:
+        found = read(str(error))
+    assert (found.status, found.code, found.text) == ("error", code, str(found.text))
+    assert found.error.type.endswith(" Error")
+
+
+@given(st.sampled_from([ValueError, KeyError, TimeoutError, ConnectionResetError]), st.text(min_size=3))
+def test_the_repr_of_an_exception(kind: type[Exception], words: str) -> None:
+    said = repr(kind(f"city {words}"))
+    if len(said) <= 400 and "'" not in words and "\\" not in said and len(said.splitlines()) == 1:
+        found = read(said)
+        assert (found.error is None) == (found.status == "success")
+        assert found.status == "success" or found.error.type == kind.__name__
+
+
+def test_the_repr_of_the_systems_own() -> None:
+    with pytest.raises(OSError, match="No such file") as caught:
+        Path("/nosuch/file").read_text()
+    assert (read(repr(caught.value)).code, read(repr(caught.value)).error.message) == (
+        "NOT_FOUND",
+        "No such file or directory",
+    )

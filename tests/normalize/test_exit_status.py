@@ -24,6 +24,12 @@ def test_a_status_other_than_0(value: dict, code: str) -> None:
     assert normalize(value, rules=CERTAIN).status == "success"
 
 
+@pytest.mark.parametrize("more", [{}, {"exit_code": None}, {"exit_code": -1}, {"returncode": 1}])
+def test_a_command_that_ran_out_of_time(more: dict) -> None:
+    found = read({"stdout": "half", "stderr": "", "timed_out": True, **more})
+    assert (found.status, found.code, found.text, found.context["timed_out"]) == ("error", "TIMEOUT", "half", True)
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -32,6 +38,8 @@ def test_a_status_other_than_0(value: dict, code: str) -> None:
         {"exit_code": 2, "meaning": "misuse of a builtin"},
         {"stdout": "x", "exit_code": "2"},
         {"stdout": "x", "exit_code": True},
+        {"stdout": "x", "exit_code": 0, "timed_out": False},
+        {"job": "j1", "timed_out": True},
     ],
 )
 def test_what_is_no_failure(value: dict) -> None:

@@ -14,7 +14,7 @@ from tooltrace.normalize import normalize
         ({"ok": False, "error": "invalid_auth"}, "ACCESS_DENIED", "invalid_auth"),
         ({"ok": False, "error": "channel_not_found", "needed": "x"}, "NOT_FOUND", "channel_not_found"),
         ({"ok": False, "error": "ratelimited"}, "RATE_LIMIT", "ratelimited"),
-        ({"ok": False, "error": "not_in_channel", "message": "join it"}, "EXECUTION_ERROR", "join it"),
+        ({"ok": False, "error": "not_in_channel", "message": "join it"}, "not_in_channel", "join it"),
         ({"success": False, "message": "Rate limit exceeded"}, "RATE_LIMIT", "Rate limit exceeded"),
         ({"success": False, "reason": "the page timed out"}, "TIMEOUT", "the page timed out"),
         ({"success": False, "detail": "no permission: forbidden"}, "PERMISSION_DENIED", "no permission: forbidden"),
@@ -23,6 +23,11 @@ from tooltrace.normalize import normalize
         ({"ok": False, "status": 404, "message": "gone"}, "NOT_FOUND", "gone"),
         ({"ok": False, "errorCode": "E7", "errorMessage": "m"}, "E7", "m"),
         ({"isSuccess": False, "error": "m"}, "EXECUTION_ERROR", "m"),
+        ({"ok": False, "error": "is_archived"}, "is_archived", "is_archived"),
+        ({"ok": False, "error": "cant_dm_bot", "message": "the call timed out"}, "TIMEOUT", "the call timed out"),
+        ({"success": False, "error": "card_declined", "code": "E7"}, "E7", "card_declined"),
+        ({"success": False, "error": "broken"}, "EXECUTION_ERROR", "broken"),
+        ({"successful": False, "data": {}, "error": "no such app", "logId": "l1"}, "NOT_FOUND", "no such app"),
         ({"success": False, "errors": ["name is required", "age is required"]}, "INVALID_PARAM", "name is required"),
         ({"success": False}, "EXECUTION_ERROR", "EXECUTION_ERROR"),
     ],
@@ -71,7 +76,16 @@ def test_true_with_an_error_is_partial() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{"success": "false"}, {"success": 0}, {"ok": None}, {"failed": False}, {"success_rate": 0}]
+    "value",
+    [
+        {"success": "false"},
+        {"success": 0},
+        {"ok": None},
+        {"failed": False},
+        {"success_rate": 0},
+        {"launch": 1, "successful": False},
+        {"successful": False, "error": "engine"},
+    ],
 )
 def test_only_true_and_false_are_flags(value: dict) -> None:
     assert read(value).meta.rule == "plain"

@@ -115,6 +115,7 @@ def test_its_old_error_strings(said: str, code: str, message: str) -> None:
         ("⚠️ 部分成功: 找到 2 条\n1. a\n2. b", "找到 2 条"),
         ("⚠ 未找到要更新的记忆", "未找到要更新的记忆"),
         ("⚠️未能从文本生成有效分块", "未能从文本生成有效分块"),
+        ("⚠️ 2 of 5 pages could not be read", "2 of 5 pages could not be read"),
     ],
 )
 def test_a_warning_is_partial(said: str, reason: str) -> None:
@@ -132,6 +133,8 @@ def test_a_warning_is_partial(said: str, reason: str) -> None:
         "❌ 不支持 IE\n✅ 支持 Firefox\n✅ 支持 Chrome",
         "❌ 任务一\n❌ 任务二",
         "⚠️ 一\n⚠️ 二",
+        "⚠️ 高温橙色预警：今天最高 38 度",
+        "⚠️ Slow down: school ahead",
         "❌",
         "⚠️",
         "错误：",

@@ -391,3 +391,10 @@ CONSTANTS = {
 def test_whatever_the_fields_hold_nothing_raises_and_nothing_is_lost(value, listed):
     found = read([value] if listed else value)
     assert set(lost(value, found)) <= CONSTANTS
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_lettas_tool_return(failed: bool) -> None:
+    found = read({"type": "tool_return", "tool_call_id": "c7", "content": "no such memory", "is_error": failed})
+    assert (found.status, found.text, found.meta.call_id) == ("error" if failed else "success", "no such memory", "c7")
+    assert found.code == ("NOT_FOUND" if failed else None)

@@ -19,7 +19,9 @@ def test_every_code_of_the_table_names_itself_in_any_spelling(code: str) -> None
 
 @pytest.mark.parametrize(
     ("word", "code"),
-    [("RateLimitError", "RATE_LIMIT"), ("not_found_error", "NOT_FOUND"), ("MyOwn", "MyOwn"), (404, "NOT_FOUND"), ("503", "SERVICE_UNAVAILABLE")],
+    [("RateLimitError", "RATE_LIMIT"), ("not_found_error", "NOT_FOUND"), ("MyOwn", "MyOwn"), (404, "NOT_FOUND"), ("503", "SERVICE_UNAVAILABLE"),
+     ("invalid_grant", "ACCESS_DENIED"), ("insufficient_scope", "PERMISSION_DENIED"), ("temporarily_unavailable", "SERVICE_UNAVAILABLE"),
+     ("EISDIR", "IS_DIRECTORY"), ("INVALID_SESSION_ID", "ACCESS_DENIED"), ("REQUEST_LIMIT_EXCEEDED", "RATE_LIMIT")],
 )  # fmt: skip
 def test_a_code_by_whichever_name(word: object, code: str) -> None:
     assert code_named(word) == code
@@ -51,6 +53,16 @@ def test_what_is_no_failure_of_http(word: object) -> None:
         ("不是目录: x", "EXECUTION_ERROR"),
         ("x 是一个目录", "IS_DIRECTORY"),
         ("请求过于频繁", "RATE_LIMIT"),
+        ("EISDIR: illegal operation on a directory", "IS_DIRECTORY"),
+        ("'/a' is outside the allowed directories", "PERMISSION_DENIED"),
+        ("the path escapes the workspace", "PERMISSION_DENIED"),
+        ("the record is protected", "PERMISSION_DENIED"),
+        ("a place outside of town", "EXECUTION_ERROR"),
+        ("x is not a valid tool", "NOT_FOUND"),
+        ("no tool named x", "NOT_FOUND"),
+        ("Please specify a city", "INVALID_PARAM"),
+        ("签名无效", "ACCESS_DENIED"),
+        ("the signature does not match", "ACCESS_DENIED"),
         ("", "EXECUTION_ERROR"),
     ],
 )

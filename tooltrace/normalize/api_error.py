@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tooltrace.codes import ToolErrorCode
 from tooltrace.normalize.parts import Taken, beside, failure, read_error
 from tooltrace.normalize.rule import Reads, Seen, builtin
-from tooltrace.normalize.service_codes import AWS
+from tooltrace.normalize.service_codes import aws_code
 from tooltrace.normalize.words import http_status, known_code
 from tooltrace.response import ToolResponse
 
 _BESIDE = frozenset({"error", "type", "request_id", "status", "status_code", "trace_id"})
 _AWS_FAULT = re.compile(r"(?:Exception|Error|Fault|Failure)$")
+_SALESFORCE = frozenset({"message", "errorCode", "fields", "extendedErrorDetails"})
 _JSON_API = frozenset({"id", "links", "status", "code", "title", "detail", "source", "meta"})
 
 
-@builtin("api_error", "certain", Reads(members=("error", "errors", "type")))
+@builtin("api_error", "certain", Reads(members=("error", "errors", "type"), arrays=True))
 def RULE(seen: Seen) -> ToolResponse | None:
     """The body of a failed request, and nothing else: as OpenAI, Anthropic, Google, Stripe, AWS and JSON:API say it."""
+    if isinstance(seen.data, list):
+        return _listed(seen.data)
     if not isinstance(seen.data, dict):
         return None
     return _one_error(seen.data) or _aws(seen.data) or _json_api(seen.data)
@@ -43,25 +45,35 @@ def _one_error(data: dict[str, Any]) -> ToolResponse | None:
     return failure(**beside(said, taken.rest()))
 
 
+def _listed(errors: list[Any]) -> ToolResponse | None:
+    """``[{"message": …, "errorCode": "NOT_FOUND"}]``, as Salesforce refuses."""
+    if not errors or not all(isinstance(error, dict) and _is_listed(error) for error in errors):
+        return None
+    first = errors[0]
+    code = known_code(first["errorCode"]) or first["errorCode"]
+    return failure(first["message"], code, type=first["errorCode"], context={"errors": errors})
+
+
+def _is_listed(error: dict[str, Any]) -> bool:
+    texts = isinstance(error.get("message"), str) and isinstance(error.get("errorCode"), str)
+    return texts and set(error) <= _SALESFORCE
+
+
 def _aws(data: dict[str, Any]) -> ToolResponse | None:
     """``{"__type": "com.amazonaws…#ResourceNotFoundException", "message": …}``, and what its clients make of it:
     ``{"Error": {"Code": "NoSuchKey", "Message": …}, "ResponseMetadata": …}``."""
     taken = Taken({name: value for name, value in data.items() if name != "__type"})
     kind, error = data.get("__type"), data.get("Error")
     if isinstance(kind, str) and _AWS_FAULT.search(kind) and "message" in taken:
-        code = _aws_code(kind.rpartition("#")[2])
+        code = aws_code(kind.rpartition("#")[2])
         return failure(taken.first("message", only=str), code, type=kind, context=taken.rest())
     if not isinstance(error, dict) or not taken.names() <= {"error", "response_metadata", "request_id", "host_id"}:
         return None
     if isinstance(error.get("Code"), str) and isinstance(error.get("Message"), str):
-        said = {**read_error(error), "code": _aws_code(error["Code"]), "type": error["Code"]}
+        said = {**read_error(error), "code": aws_code(error["Code"]), "type": error["Code"]}
         taken.first("error")
         return failure(**beside(said, taken.rest()))
     return None
-
-
-def _aws_code(name: str) -> str:
-    return next((code for pattern, code in AWS if re.search(pattern, name)), ToolErrorCode.API_ERROR)
 
 
 def _json_api(data: dict[str, Any]) -> ToolResponse | None:

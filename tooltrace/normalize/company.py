@@ -28,7 +28,7 @@ _ABOUT = frozenset(
     {
         *MESSAGES, "error", "errors", "err", "error_code", "error_type", "error_uri", "error_id", "error_msg", "errcode",
         "code", "status", "status_code", "http_status", "status_text", "type", "kind", "category", "cause", "causes",
-        "root_cause", "exception", "exception_type", "exception_class", "hint", "hints", "suggestion", "suggestions",
+        "root_cause", "exception", "exception_message", "inner_exception", "exception_type", "exception_class", "hint", "hints", "suggestion", "suggestions",
         "help", "help_url", "docs", "doc_url", "documentation", "documentation_url", "more_info", "info", "retryable",
         "is_retryable", "retry", "retry_after", "retry_after_ms", "retry_after_s", "request_id", "trace_id",
         "correlation_id", "timestamp", "traceback", "stack", "stack_trace", "stacktrace", "param", "params", "parameter",

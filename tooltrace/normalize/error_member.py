@@ -11,7 +11,7 @@ from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.words import http_status, known_code, snake
 from tooltrace.response import ToolResponse
 
-_NAMES = ("error", "errors", "err", "error_message", "error_msg", "errmsg", "exception", "fault")
+_NAMES = ("error", "errors", "err", "error_message", "error_msg", "errmsg", "exception", "exception_message", "fault")
 _SAYS = ("message", "msg", "detail", "description", "reason", "error_message", "title", "text", "faultstring", "error")
 _OF_A_FINDING = frozenset({"line", "lineno", "column", "col", "severity", "rule", "rule_id", "file", "filename", "row"})
 """What a linter or a compiler says of each of its findings, which are its answer."""

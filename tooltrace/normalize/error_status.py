@@ -19,8 +19,14 @@ _FAILED = frozenset({"error", "fail", "failed", "failure", "exception"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
 _FLAGS = ("failed", "is_error", "has_error")
+_DONE = ("success", "ok", "succeeded", "is_success")
+_NO = frozenset({"false", "no"})
+_WHY = frozenset(
+    {ToolErrorCode.TIMEOUT, ToolErrorCode.RATE_LIMIT, ToolErrorCode.ACCESS_DENIED, ToolErrorCode.PERMISSION_DENIED}
+)
+"""What a status that is the whole answer may say went wrong; of other words it may be the state of a thing."""
 _OWN_NUMBERS = ("errcode", "err_code", "errno", "code")
-_TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_OWN_NUMBERS, "detail", "message")
+_TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_OWN_NUMBERS, "detail", "message")
 _BODY = ("body", "text", "content", "response")
 _OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
 _GOOD_CODES = (0, 1, 200, 10000, 20000)
@@ -33,7 +39,15 @@ def RULE(seen: Seen) -> ToolResponse | None:
     data = seen.data
     if not isinstance(data, dict) or not data:
         return None
-    return _by_flag(data) or _by_word(data) or _by_number(data) or _by_own_number(data) or _by_detail(data)
+    return (
+        _by_flag(data)
+        or _by_no(data)
+        or _by_word(data)
+        or _by_reason(data)
+        or _by_number(data)
+        or _by_own_number(data)
+        or _by_detail(data)
+    )
 
 
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
@@ -56,6 +70,25 @@ def _by_word(data: dict[str, Any]) -> ToolResponse | None:
     if message is None and (name != "status" or (held and (held != ["data"] or word.casefold() != "fail"))):
         return None
     return _failed(read_error(message), taken, word)
+
+
+def _by_no(data: dict[str, Any]) -> ToolResponse | None:
+    """{"success": "false", "message": …}: a flag that is a text."""
+    taken = Taken(data)
+    word = taken.peek(*_DONE)
+    if not isinstance(word, str) or word.strip().casefold() not in _NO or strangers(data, _DONE) or answers(data):
+        return None
+    message = taken.filled("error", *MESSAGES)
+    return None if message is None else _failed(read_error(message), taken)
+
+
+def _by_reason(data: dict[str, Any]) -> ToolResponse | None:
+    """{"status": "timeout"}, and no more."""
+    taken = Taken(data)
+    word = taken.first("status", only=str)
+    if word is None or len(data) != 1 or not says_failure(word) or code_in(word) not in _WHY:
+        return None
+    return _failed({"message": word}, taken)
 
 
 def _is_failed(word: Any) -> bool:
@@ -147,5 +180,6 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
         return None
     alone = len(data) == 1
     linked = taken.names() <= {"message", "documentation_url", "status", "request_id"} and "documentation_url" in taken
-    known = says_failure(text) or ("detail" in taken and code_in(text) != ToolErrorCode.EXECUTION_ERROR)
+    coded = code_in(text) != ToolErrorCode.EXECUTION_ERROR
+    known = says_failure(text) or (coded and ("detail" in taken or linked))
     return failure(**beside(read_error(text), taken.rest())) if known and (alone or linked) else None

@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 
 from tooltrace.normalize.completed_process import exit_code
-from tooltrace.normalize.error_patterns import OF_A_LIST, OF_A_MANUAL, OF_A_PAGE, ONE_LINERS, PREFIXES, SENTENCES
+from tooltrace.normalize.crashes import EXIT, read_crash
+from tooltrace.normalize.error_patterns import (
+    BEFORE_A_TRACE,
+    OF_A_LIST,
+    OF_A_LOG,
+    OF_A_MANUAL,
+    OF_A_PAGE,
+    OF_AN_INTRODUCTION,
+    ONE_LINERS,
+    PREFIXES,
+    SENTENCES,
+)
 from tooltrace.normalize.failure_words import says_none, says_well
 from tooltrace.normalize.parts import failure
 from tooltrace.normalize.rule import Reads, Seen, builtin
+from tooltrace.normalize.service_codes import JSON_RPC
 from tooltrace.response import ToolResponse
 
 _LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
@@ -17,7 +29,14 @@ _LONGEST_TRACE = 60_000
 _MOST_AFTER_TRACE = 12
 """Lines that the message of an exception may have."""
 
+_LONGEST_LEAD = 240
+"""Characters that may stand before a traceback."""
+
+_GROUP = "+ Exception Group Traceback"
+_OF_A_GROUP = re.compile(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
+_COUNT = re.compile(r"\d+ \w+")
+"""How many failed."""
 _LAST_LINE = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
 
 
@@ -32,8 +51,13 @@ def read_text(text: str) -> ToolResponse | None:
     words = text.strip()
     if not words:
         return None
-    if _TRACEBACK in words[:200]:
+    if words.startswith(_GROUP):
+        return _group(words, text)
+    if _TRACEBACK in words[:_LONGEST_LEAD]:
         return _traceback(words, text)
+    crash = read_crash(words, text)
+    if crash is not None:
+        return crash
     if len(words) > _LONGEST or not _is_one_message(words):
         return None
     return _prefixed(words, text) or _one_line(words, text)
@@ -52,12 +76,12 @@ def _prefixed(words: str, text: str) -> ToolResponse | None:
         found = pattern.fullmatch(words)
         if found:
             said = found.groupdict()
-            if says_none(said.get("tail") or said["message"]):
+            if says_none(said.get("tail") or said["message"]) or _COUNT.fullmatch(said.get("tail") or ""):
                 return None
             inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" is as good as "HTTP 404 …"
             if inner is not None and inner.error_info is not None:
                 return inner
-            return failure(said["message"], said.get("code") or said.get("code2"), text=text)
+            return failure(said["message"], said.get("code") or said.get("code2"), type=said.get("type"), text=text)
     return None
 
 
@@ -75,12 +99,14 @@ def _one_line(words: str, text: str) -> ToolResponse | None:
 def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
     said = found.groupdict()
     message = said.get("message") or words
-    if OF_A_MANUAL.match(message) or says_none(message):
+    if OF_A_MANUAL.match(message) or (says_none(message) and not said.get("quote")):
         return None
     if said.get("status") and "\n" in words:  # the head of a response, which goes on
         return None
     if said.get("status"):
         return failure(words, int(said["status"]), text=text)
+    if said.get("rpc"):
+        return failure(message, JSON_RPC.get(int(said["rpc"])), type=said["rpc"], text=text)
     if said.get("exit"):
         return failure(words, exit_code(int(said["exit"])), type=f"exit_{said['exit']}", text=text)
     kind = said.get("type")
@@ -88,19 +114,42 @@ def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
 
 
 def _traceback(words: str, text: str) -> ToolResponse | None:
-    """The exception of the last traceback, where the text ends with it."""
-    before, _, last = words.rpartition(_TRACEBACK)
-    if len(words) > _LONGEST_TRACE or len(before.partition(_TRACEBACK)[0]) > 200:
+    """The exception of the last traceback, where the text is that and no more: not a page with one in a fence, nor a log
+    with one in it."""
+    lead, _, _ = words.partition(_TRACEBACK)
+    lead = lead.strip()
+    if len(words) > _LONGEST_TRACE or "```" in words or not _may_lead(lead):
         return None
-    lines = last.strip("\n").splitlines()
+    lines = words.rpartition(_TRACEBACK)[2].strip("\n").splitlines()
     frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
     end = lines[_first_flush(lines, frames[0]) :] if frames else []
-    if not end or len(end) > _MOST_AFTER_TRACE:
+    if len(end) > 1 and (exited := EXIT.fullmatch(end[-1].strip())):
+        if exited["exit"] == "0":  # it was caught, and told of
+            return None
+        end.pop()
+    if not end or len(end) > _MOST_AFTER_TRACE or any(map(OF_A_LOG.match, end[1:])):
         return None
     found = _LAST_LINE.fullmatch("\n".join(end).strip())
     if found is None or not found["type"]:
         return None
     return failure(found["message"] or found["type"], type=found["type"].rpartition(".")[2], text=text)
+
+
+def _may_lead(lead: str) -> bool:
+    """Whether a failed program may have left ``lead`` before its traceback: an announcement, or its last output."""
+    if not lead or BEFORE_A_TRACE.fullmatch(lead):
+        return True
+    lines = lead.splitlines()
+    quoted = any(OF_A_LOG.match(line) or OF_A_LIST.match(line) for line in lines)
+    return (
+        len(lines) <= _MOST_LINES and not quoted and not OF_AN_INTRODUCTION.search(lead) and not OF_A_PAGE.search(lead)
+    )
+
+
+def _group(words: str, text: str) -> ToolResponse | None:
+    """Several exceptions in one, as Python prints them: the first line of what it is."""
+    found = _OF_A_GROUP.search(words)
+    return failure(found["message"], type=found["type"], text=text) if found else None
 
 
 def _first_flush(lines: list[str], start: int) -> int:

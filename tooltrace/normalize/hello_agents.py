@@ -19,6 +19,12 @@ _MARK = r"(?:❌\s*)"
 _WRONG = re.compile(rf"{_MARK}?错误\s*(?:\[(?P<code>[^\]\n]{{1,60}})\]\s*)?[:：]\s*(?P<message>.+)", re.DOTALL)
 _CROSS = re.compile(rf"{_MARK}(?P<message>\S.*)", re.DOTALL)
 _WARNING = re.compile(r"⚠\ufe0f?+\s*(?P<said>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
+_LACKS = re.compile(
+    r"(?i)未|没有|没能|无法|不能|不可用|不存在|失败|跳过|忽略|超时|缺少|缺失|不足|不完整|截断|仅|只|部分|降级|出错|错误|异常|警告"
+    r"|\b(?:no|not|only|some|part(?:ial|ly)?|skipped|ignored|missing|failed|could|cannot|unable|timed|truncated|incomplete"
+    r"|fallback|warning|error|without|limited|unavailable)\b|n't\b"
+)
+"""What a warning says of an answer that is not whole."""
 _LIST = re.compile(r"^\s*(?:[❌✗✅✓✔☑⚠]|[-*•]\s|\d{1,3}[.)、]\s|#|\|)", re.MULTILINE)
 
 
@@ -78,7 +84,7 @@ def read_text(text: str) -> ToolResponse | None:
 
 def _partial(text: str, warning: re.Match[str]) -> ToolResponse | None:
     """``部分成功`` is what the package says before the text of a partial response, however long."""
-    if not warning["said"] and not _is_message(text.strip()):
+    if not warning["said"] and not (_is_message(text.strip()) and _LACKS.search(warning["text"])):
         return None
     reason = warning["text"].strip().partition("\n")[0]
     return answer("partial", text, reason=reason)

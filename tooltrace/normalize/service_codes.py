@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tooltrace.codes import ToolErrorCode as C
 
 JSON_RPC = {
@@ -29,3 +31,8 @@ GRPC = {
     "UNAVAILABLE": C.SERVICE_UNAVAILABLE, "DATA_LOSS": C.INTERNAL_ERROR,
 }  # fmt: skip
 GRPC_FINAL = frozenset({"FAILED_PRECONDITION", "UNIMPLEMENTED"})
+
+
+def aws_code(name: str) -> str:
+    """The code that the ``name`` of one of AWS's errors is made of."""
+    return next((code for pattern, code in AWS if re.search(pattern, name)), C.API_ERROR)

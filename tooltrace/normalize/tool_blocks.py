@@ -46,6 +46,8 @@ _MEDIA = ("image", "audio", "resource", "resource_link", "document", "image_url"
 def ANTHROPIC(seen: Seen) -> ToolResponse | None:
     """A ``tool_result`` block; MCP's content of that name too."""
     block = _one(seen.data)
+    if _typed(block, "tool_return") and members(block, "tool_call_id", "content", "is_error"):  # as Letta has it
+        return _result_block(block)
     if not _typed(block, *_RESULTS) or not ("content" in block or "tool_use_id" in members_of(block)):
         return None
     return _result_block(block)
@@ -68,7 +70,7 @@ def BEDROCK(seen: Seen) -> ToolResponse | None:
 def _result_block(block: dict[str, Any], **outer: Any) -> ToolResponse:
     taken = members_of(block)
     taken.first("type", only=str)
-    meta = _ids(taken, "tool_use_id")
+    meta = _ids(taken, "tool_use_id" if "tool_use_id" in taken else "tool_call_id")
     said, structured = taken.first("content"), taken.first("structured_content")
     failed, odd = flag(taken, "is_error")
     status = taken.first("status", only=str)
