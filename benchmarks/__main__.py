@@ -28,12 +28,20 @@ def main() -> None:
     """Run every measurement, each in a process of its own."""
     parser = argparse.ArgumentParser(description="What tracing costs.")
     parser.add_argument("--quick", action="store_true", help="a rough table in a minute")
-    quick = parser.parse_args().quick
+    parser.add_argument("--analyses", action="store_true", help="the named queries over a long history, instead")
+    options = parser.parse_args()
+    quick = options.quick
     rounds, calls_made, rows = (20, 20_000, 50_000) if quick else (150, 100_000, 1_000_000)
     machine = (
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}, OpenTelemetry SDK {sdk_version}, DuckDB {duckdb.__version__}"
     )
+    if options.analyses:
+        from benchmarks import analyses
+
+        lines = [f"{machine}, {analyses.SQLITE}", "", *analyses.table(quick=quick)]
+        sys.stdout.write("\n".join(lines) + "\n")
+        return
     lines = [
         machine,
         "",

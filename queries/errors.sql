@@ -1,6 +1,7 @@
 -- Which errors happen most, since when, and are they worth a retry?
 --
--- One row for each code and type of error in a group, the most frequent first.
+-- One row for each code, type and kind of message in a group, the most frequent first. Messages that differ only in what is
+-- quoted, in addresses, paths, ids and numbers are one kind; the first 500 characters count.
 --
 -- by: tool (default), version, agent, conversation, day, hour, attributes
 -- parameters:
@@ -9,17 +10,41 @@
 --   tool   text = NULL       this tool only
 --   min_n  integer = 1       errors seen fewer times are left out
 -- columns:
---   code             text   the tool's error code
---   type             text   class of the exception, or the type that the response names
---   n                count  failed attempts
---   share            share  n / all failed attempts in the window, those left out included
---   first_seen       time   start of the first
---   last_seen        time   start of the last
---   retryable_share  share  said to be retryable / said to be retryable or not; NULL where nobody said
---   unsaid           aside  failed attempts that do not say whether they are retryable
---   example_call_id  text   call of the last: tooltrace show has it whole
+--   code             text                   the tool's error code
+--   type             text                   class of the exception, or the type that the response names
+--   n                count                  failed attempts
+--   share            share                  n / all failed attempts in the window, those left out included
+--   share_low        low(share)             95 % interval of share
+--   share_high       high(share)            95 % interval of share
+--   first_seen       time                   start of the first
+--   last_seen        time                   start of the last
+--   retryable_share  share                  said to be retryable / said to be retryable or not; NULL where nobody said
+--   retryable_low    low(retryable_share)   95 % interval of retryable_share
+--   retryable_high   high(retryable_share)  95 % interval of retryable_share
+--   unsaid           aside                  failed attempts that do not say whether they are retryable
+--   example_call_id  text                   call of the last: tooltrace show has it whole
+--   message          text                   the error's message; what differs is <text>, <url>, <path>, <id> and <n>
+-- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH failed AS (
-    SELECT *
+    SELECT *,
+        left(error_message, 500) AS said,
+        regexp_replace(said, '(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」', '<text>', 'g') AS said_1,
+        regexp_replace(said_1, '\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+', '<url>', 'g') AS said_2,
+        regexp_replace(
+            said_2,
+            '(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?'  -- from the root, or from here
+                || '|\b[\w.@+-]+([/\\][\w.@+-]+){2,}'  -- a/b/c; a/b may be "and/or"
+                || '|\b[\w@+-]+[/\\][\w@+-]+\.\w+',  -- a/b.txt
+            '<path>', 'g'
+        ) AS said_3,
+        regexp_replace(
+            said_3,
+            '\b[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b'  -- UUID
+                || '|\b0x[0-9A-Fa-f]+\b|\b\d*[A-Fa-f][0-9A-Fa-f]{7,}\b|\b\d{4,}[A-Fa-f]+\b'  -- hex, with a letter in it
+                || '|\b\w*\d[A-Za-z_]+\d\w*\b',  -- letters between digits
+            '<id>', 'g'
+        ) AS said_4,
+        regexp_replace(said_4, '\d+([.,]\d+)*([eE][-+]\d+)?', '<n>', 'g') AS message
     FROM tool_calls
     WHERE status = 'error'
       AND ending IN ('returned', 'raised')
@@ -32,30 +57,45 @@ counted AS (
         /* by */ tool, /* end by */
         code,
         error_type AS type,
+        message,
         count(*) AS n,
         min(started_at) AS first_seen,
         max(started_at) AS last_seen,
         count(*) FILTER (WHERE retryable) AS retryable_n,
-        count(retryable) AS said,
+        count(retryable) AS told,
         arg_max(call_id, started_at) AS example_call_id
     FROM failed
     GROUP BY ALL
 ),
-shared AS (
-    SELECT *, n / sum(n) OVER () AS share
+totals AS (
+    SELECT *, CAST(sum(n) OVER () AS BIGINT) AS total
     FROM counted
+),
+spread AS (
+    SELECT *,
+        1.959963984540054 * sqrt(n * (total - n) / total + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(retryable_n * (told - retryable_n) / nullif(told, 0) + 0.960364705173531) AS told_half
+    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
     code,
     type,
     n,
-    share,
+    n / total AS share,
+    (n + 1.920729410347062 - half) / (total + 3.841458820694124) AS share_low,
+    CASE WHEN n = total THEN 1.0
+         ELSE (n + 1.920729410347062 + half) / (total + 3.841458820694124) END AS share_high,
     first_seen,
     last_seen,
-    retryable_n / nullif(said, 0) AS retryable_share,
-    n - said AS unsaid,
-    example_call_id
-FROM shared
+    retryable_n / nullif(told, 0) AS retryable_share,
+    CASE WHEN retryable_n = 0 AND told > 0 THEN 0.0
+         ELSE (retryable_n + 1.920729410347062 - told_half) / (nullif(told, 0) + 3.841458820694124) END AS retryable_low,
+    CASE WHEN retryable_n = told AND told > 0 THEN 1.0
+         ELSE (retryable_n + 1.920729410347062 + told_half) / (nullif(told, 0) + 3.841458820694124) END AS retryable_high,
+    n - told AS unsaid,
+    example_call_id,
+    message
+FROM spread
 WHERE n >= $min_n
-ORDER BY n DESC, last_seen DESC, /* by names */ tool, /* end by */ code, type
+ORDER BY n DESC, last_seen DESC, /* by names */ tool, /* end by */ code, type, message

@@ -3,7 +3,8 @@
 -- A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that was
 -- cancelled, abandoned, paused, declined or expired, or that reported nothing, says nothing about the tool:
 -- it is in neither numerator nor denominator, and is shown. A call failed where its last finished attempt did;
--- it is counted in the group of that attempt. Only attempts inside the window are seen.
+-- it is counted in the group of that attempt. Only attempts inside the window are seen. Attempts of one call are not
+-- independent: where many are retries, the true interval of rate is wider, and call_rate is the one to go by.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -12,30 +13,32 @@
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer attempts is marked too_few
 -- columns:
---   attempts      count           attempts that ended with a status
---   failures      count           attempts with status 'error'
---   rate          share           failures / attempts
---   low           low(rate)       95 % interval of rate
---   high          high(rate)      95 % interval of rate
---   calls         count           calls with at least one such attempt
---   failed_calls  count           calls whose last such attempt failed
---   call_rate     share           failed_calls / calls
---   call_low      low(call_rate)   95 % interval of call_rate
---   call_high     high(call_rate)  95 % interval of call_rate
---   partial_rate  share           attempts with status 'partial' / attempts
---   cancelled     aside           attempts left out: cancelled from outside
---   abandoned     aside           attempts left out: a stream that nobody finished
---   paused        aside           attempts left out: waiting for a person
---   declined      aside           attempts left out: a person said no
---   expired       aside           attempts left out: nobody answered in time
---   unreported    aside           attempts left out: ended without a status
---   too_few       mark            attempts < min_n: read the interval, not the rate
+--   attempts      count               attempts that ended with a status
+--   failures      count               attempts with status 'error'
+--   rate          share               failures / attempts
+--   low           low(rate)           95 % interval of rate
+--   high          high(rate)          95 % interval of rate
+--   calls         count               calls with at least one such attempt
+--   failed_calls  count               calls whose last such attempt failed
+--   call_rate     share               failed_calls / calls
+--   call_low      low(call_rate)      95 % interval of call_rate
+--   call_high     high(call_rate)     95 % interval of call_rate
+--   partial_rate  share               attempts with status 'partial' / attempts
+--   partial_low   low(partial_rate)   95 % interval of partial_rate
+--   partial_high  high(partial_rate)  95 % interval of partial_rate
+--   cancelled     aside               attempts left out: cancelled from outside
+--   abandoned     aside               attempts left out: a stream that nobody finished
+--   paused        aside               attempts left out: waiting for a person
+--   declined      aside               attempts left out: a person said no
+--   expired       aside               attempts left out: nobody answered in time
+--   unreported    aside               attempts left out: ended without a status
+--   too_few       mark                attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
     SELECT *,
         status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
-        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
+        coalesce(conversation_id, host) AS place,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -43,8 +46,7 @@ WITH seen AS (
 ),
 ranked AS (
     SELECT *, row_number() OVER (
-        PARTITION BY call_id, tool, conversation_id, of_host, of_pid, finished
-        ORDER BY started_at DESC, attempt DESC
+        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at DESC, attempt DESC
     ) AS from_last
     FROM seen
 ),
@@ -68,7 +70,8 @@ counted AS (
 spread AS (
     SELECT *,
         1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half
+        1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half,
+        1.959963984540054 * sqrt(partials * (attempts - partials) / nullif(attempts, 0) + 0.960364705173531) AS partial_half
     FROM counted
 )
 SELECT
@@ -88,6 +91,10 @@ SELECT
     CASE WHEN failed_calls = calls AND calls > 0 THEN 1.0
          ELSE (failed_calls + 1.920729410347062 + call_half) / (nullif(calls, 0) + 3.841458820694124) END AS call_high,
     partials / nullif(attempts, 0) AS partial_rate,
+    CASE WHEN partials = 0 AND attempts > 0 THEN 0.0
+         ELSE (partials + 1.920729410347062 - partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_low,
+    CASE WHEN partials = attempts AND attempts > 0 THEN 1.0
+         ELSE (partials + 1.920729410347062 + partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_high,
     cancelled,
     abandoned,
     paused,

@@ -163,7 +163,7 @@ def _parameter(name: str, kind: str, meaning: str, place: _Place) -> Parameter:
     default: Bound = None
     if equals and written != "NULL":
         quoted = re.fullmatch(r"'([^']*)'", written)
-        if kind == "text" and quoted:
+        if kind in ("text", "shares") and quoted:
             default = quoted[1]
         elif kind == "integer" and written.isdecimal():
             default = int(written)

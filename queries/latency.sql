@@ -10,19 +10,27 @@
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer attempts is marked too_few
 -- columns:
---   n                   count  finished attempts with a duration
---   p50                 ms     median
---   p90                 ms     nine of ten took no longer
---   p95                 ms     95th percentile
---   p99                 ms     99th percentile: the maximum in all but name below n = 100
---   max                 ms     the longest
---   streams             aside  of n, those that gave a first item
---   time_to_first_item  ms     median over those
---   left_out            aside  attempts that did not finish, or have no duration
---   too_few             mark   n < min_n
+--   n                       count  finished attempts with a duration
+--   p50                     ms     median
+--   p90                     ms     nine of ten took no longer
+--   p95                     ms     95th percentile
+--   p99                     ms     99th percentile: the maximum in all but name below n = 100
+--   max                     ms     the longest
+--   streams                 aside  of n, those that gave a first item
+--   time_to_first_item      ms     median over those
+--   time_to_first_item_p95  ms     95th percentile over those
+--   left_out                aside  attempts that did not finish, or have no duration
+--   untimed                 aside  of left_out, those that finished
+--   untimed_share           share  untimed / finished attempts: what the percentiles cannot see
+--   too_few                 mark   n < min_n
 -- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7)
 WITH seen AS (
-    SELECT *, status IS NOT NULL AND ending IN ('returned', 'raised') AND duration_ms IS NOT NULL AS timed
+    SELECT *,
+        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
+        status IS NOT NULL AND ending IN ('returned', 'raised')
+            AND coalesce(duration_ms BETWEEN 0 AND 1e12, false) AS timed,
+        CASE WHEN first_item_ms BETWEEN 0 AND 1e12 THEN first_item_ms END AS first_ms
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -36,9 +44,12 @@ SELECT
     quantile_cont(duration_ms, 0.95) FILTER (WHERE timed) AS p95,
     quantile_cont(duration_ms, 0.99) FILTER (WHERE timed) AS p99,
     max(duration_ms) FILTER (WHERE timed) AS max,
-    count(first_item_ms) FILTER (WHERE timed) AS streams,
-    quantile_cont(first_item_ms, 0.5) FILTER (WHERE timed) AS time_to_first_item,
+    count(first_ms) FILTER (WHERE timed) AS streams,
+    quantile_cont(first_ms, 0.5) FILTER (WHERE timed) AS time_to_first_item,
+    quantile_cont(first_ms, 0.95) FILTER (WHERE timed) AS time_to_first_item_p95,
     count(*) FILTER (WHERE NOT timed) AS left_out,
+    count(*) FILTER (WHERE finished AND NOT timed) AS untimed,
+    count(*) FILTER (WHERE finished AND NOT timed) / nullif(count(*) FILTER (WHERE finished), 0) AS untimed_share,
     count(*) FILTER (WHERE timed) < $min_n AS too_few
 FROM seen
 GROUP BY ALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -24,7 +24,7 @@ class Parameter:
 
     name: str
     type: str
-    """``timestamp``, ``text``, ``integer`` or ``number``."""
+    """``timestamp``, ``text``, ``integer``, ``number`` or ``shares``."""
     meaning: str
     default: Bound = None
     required: bool = False
@@ -85,11 +85,31 @@ def _number(value: object, _now: datetime) -> float:
     return number
 
 
+def _shares(value: object, _now: datetime) -> str:
+    parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, float) else value
+    if not isinstance(parts, Iterable):
+        raise TypeError(value)
+    shares = [_share(part) for part in parts]
+    if not shares:
+        raise ValueError(value)
+    return ",".join(map(repr, shares))
+
+
+def _share(part: object) -> float:
+    if not isinstance(part, str | float):
+        raise TypeError(part)
+    share = float(part)
+    if not 0 < share < 1:
+        raise ValueError(part)
+    return share
+
+
 TAKES = {
     "timestamp": "a span back from now (30m, 24h, 7d, 2w), a date or a time in ISO form (UTC unless it says)",
     "text": "text",
     "integer": "a whole number, 0 or more",
     "number": "a number, 0 or more",
+    "shares": "one or more numbers between 0 and 1, with commas between them",
 }
 """What each type of parameter takes, in words."""
 
@@ -98,4 +118,5 @@ _READERS: dict[str, Callable[[object, datetime], Bound]] = {
     "text": _text,
     "integer": _integer,
     "number": _number,
+    "shares": _shares,
 }

@@ -1,62 +1,202 @@
--- What do retries cost, and do they help?
+-- What do retries cost, do they help, and did "retryable" tell the truth?
 --
--- Plain counts over calls. Only finished attempts are attempts here: one that was cancelled, abandoned, paused,
--- declined or expired is no retry, and is shown. A call is counted in the group of its last finished attempt.
+-- Only finished attempts are attempts here: one that was cancelled, abandoned, paused, declined or expired is no
+-- retry, and is shown. A call is counted, with all that is in it, in the group of its last finished attempt. Only
+-- attempts inside the window are seen. Success is any status but 'error'.
+--
+-- flag_precision: of the failed attempts that said retryable and were tried again, those whose call succeeded in a
+-- later attempt. flag_recall: of the failed attempts that said yes or no, were tried again and whose call then
+-- succeeded, those that had said yes. What nobody tries again cannot show that it would have succeeded: where no
+-- attempt that said no was tried again there is no recall, and flag_recall_reason says so. Attempts of one call
+-- are not independent: with many retries a call, the true intervals are wider.
+--
+-- A gap is the time from the end of a failed attempt to the start of the call's next; the first has k = 0. It should lie
+-- within 0 and min(cap_s, base_s * 2^k) seconds, and on top of that what the tool was asked to wait (retry_after_s in its
+-- stats). Forgiven are 10 ms at each end and a tenth above, for two clocks and a sleep that lasts longer than asked.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
---   since  timestamp = NULL  attempts that started at this time or later
---   until  timestamp = NULL  attempts that started before this time
---   tool   text = NULL       this tool only
---   min_n  integer = 20      a group of fewer calls is marked too_few
+--   since   timestamp = NULL  attempts that started at this time or later
+--   until   timestamp = NULL  attempts that started before this time
+--   tool    text = NULL       this tool only
+--   min_n   integer = 20      a group of fewer calls is marked too_few
+--   base_s  number = 1        longest gap before the first retry, in seconds; it doubles with each
+--   cap_s   number = 60       longest gap before any retry, in seconds
 -- columns:
---   calls          count  calls with at least one finished attempt
---   attempts       count  their finished attempts
---   amplification  ratio  attempts / calls: 1 is no retry at all
---   retried        count  calls with more than one attempt
---   recovered      count  calls that failed first and succeeded in the end
---   gave_up        count  calls whose last attempt failed
---   wasted_ms      ms     time in attempts that did not end their call
---   wasted_share   share  wasted_ms / time in all attempts
---   left_out       aside  attempts that did not finish
---   too_few        mark   calls < min_n
+--   calls                count                 calls with at least one finished attempt
+--   attempts             count                 their finished attempts
+--   amplification        ratio                 attempts / calls: 1 is no retry at all
+--   retried              count                 calls with more than one attempt
+--   recovered            count                 calls that failed first and succeeded in the end
+--   gave_up              count                 calls whose last attempt failed
+--   wasted_ms            ms                    time in attempts that did not end their call
+--   wasted_share         share                 wasted_ms / time in all attempts
+--   flag_precision       share                 of flagged_retried, those whose call succeeded later
+--   flag_low             low(flag_precision)   95 % interval of flag_precision
+--   flag_high            high(flag_precision)  95 % interval of flag_precision
+--   flagged_retried      aside                 failed attempts that said retryable and were tried again
+--   flagged_not_retried  aside                 failed attempts that said retryable and were not: unseen by flag_precision
+--   flag_recall          share                 of recall_n, those that had said retryable
+--   recall_low           low(flag_recall)      95 % interval of flag_recall
+--   recall_high          high(flag_recall)     95 % interval of flag_recall
+--   recall_n             aside                 failed attempts that said yes or no, and whose call succeeded later
+--   flag_recall_reason   text                  why there is no flag_recall
+--   gaps                 aside                 gaps between a failed attempt and the next
+--   backoff_violations   count                 gaps outside their limits
+--   zero_gaps            aside                 gaps within 10 ms of nothing: no wait at all
+--   shrinking_gaps       aside                 gaps shorter than the one before; random jitter makes some
+--   waits_asked          aside                 gaps where the tool was asked to wait
+--   ignored_retry_after  count                 of those, gaps shorter than asked
+--   untimed              aside                 attempts without a duration: in no wasted_ms, and no gap begins at their end
+--   left_out             aside                 attempts that did not finish
+--   too_few              mark                  calls < min_n
+-- source: backoff limits: Brooker 2015, Exponential Backoff and Jitter ("full jitter"); intervals: Wilson score
+--   (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
     SELECT *,
         status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
-        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
+        coalesce(status = 'error' AND ending IN ('returned', 'raised'), false) AS failed,
+        -- at most 1e12 ms (31 years): what was imported may say anything
+        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS tool_ms,
+        CASE WHEN consumer_ms BETWEEN 0 AND 1e12 THEN consumer_ms ELSE 0 END AS held_ms,
+        coalesce(conversation_id, host) AS place,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-ranked AS (
-    SELECT *,
-        row_number() OVER (
-            PARTITION BY call_id, tool, conversation_id, of_host, of_pid, finished
-            ORDER BY started_at DESC, attempt DESC
-        ) AS from_last,
-        count(*) OVER whole AS tries,
-        count(*) FILTER (WHERE status = 'error') OVER whole AS failures,
-        sum(duration_ms) OVER whole AS spent_ms
+-- the attempt end_span ended the call: its last finished one, or the last where none finished
+ended AS (
+    SELECT *, first_value(span_id) OVER (
+        PARTITION BY call_id, tool, place, of_pid
+        ORDER BY finished DESC, started_at DESC, attempt DESC
+    ) AS end_span
     FROM seen
-    WINDOW whole AS (PARTITION BY call_id, tool, conversation_id, of_host, of_pid, finished)
+),
+-- only calls of several attempts, in the order of time
+chained AS (
+    SELECT *,
+        max(CASE WHEN finished THEN 1 ELSE 0 END) OVER later AS again,
+        max(CASE WHEN finished AND NOT failed THEN 1 ELSE 0 END) OVER later AS helped,
+        lead(finished) OVER in_turn AS next_finished,
+        epoch_us(lead(started_at) OVER in_turn) - epoch_us(started_at) - 1e3 * (tool_ms + held_ms) AS gap_us,
+        lag(failed) OVER in_turn AS after_failure,
+        epoch_us(started_at) - lag(epoch_us(started_at) + 1e3 * (tool_ms + held_ms)) OVER in_turn AS before_us,
+        1e6 * least($cap_s, $base_s * power(2, least(row_number() OVER in_turn, 61) - 1)) AS limit_us,
+        CASE WHEN failed THEN 1e6 * try_cast(json_extract_string(stats, '$.retry_after_s') AS DOUBLE) END AS asked_us
+    FROM ended
+    WHERE end_span IN (SELECT end_span FROM ended WHERE span_id <> end_span)
+    WINDOW
+        in_turn AS (PARTITION BY end_span ORDER BY started_at, attempt),
+        later AS (PARTITION BY end_span ORDER BY started_at, attempt ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+),
+several AS (
+    SELECT
+        end_span,
+        count(*) FILTER (WHERE finished) AS tries,
+        count(*) FILTER (WHERE NOT finished) AS unfinished,
+        count(*) FILTER (WHERE failed) AS failures,
+        count(*) FILTER (WHERE finished AND tool_ms IS NULL) AS untimed,
+        sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
+        count(*) FILTER (WHERE failed AND again = 1 AND retryable) AS yes_again,
+        count(*) FILTER (WHERE failed AND helped = 1 AND retryable) AS yes_helped,
+        count(*) FILTER (WHERE failed AND again = 1 AND NOT retryable) AS no_again,
+        count(*) FILTER (WHERE failed AND helped = 1 AND NOT retryable) AS no_helped,
+        count(*) FILTER (WHERE failed AND retryable) AS yes_said,
+        count(*) FILTER (WHERE failed AND next_finished AND gap_us IS NOT NULL) AS gaps,
+        count(*) FILTER (WHERE failed AND next_finished AND (
+            gap_us < -1e4 OR gap_us > 1e4 + 1.1 * (limit_us + CASE WHEN asked_us BETWEEN 0 AND 1e15 THEN asked_us ELSE 0 END)
+        )) AS violations,
+        count(*) FILTER (WHERE failed AND next_finished AND gap_us BETWEEN -1e4 AND 1e4) AS zero_gaps,
+        count(*) FILTER (WHERE failed AND next_finished AND after_failure AND gap_us < before_us - 1e4) AS shrinking_gaps,
+        count(*) FILTER (WHERE failed AND next_finished AND gap_us IS NOT NULL AND asked_us BETWEEN 0 AND 1e15) AS waits_asked,
+        count(*) FILTER (WHERE failed AND next_finished AND asked_us BETWEEN 0 AND 1e15 AND gap_us < asked_us - 1e4) AS ignored
+    FROM chained
+    GROUP BY end_span
+),
+-- one row for each call: the attempt that ended it, and what is known of all
+ends AS (
+    SELECT
+        e.*,
+        coalesce(s.tries, CASE WHEN e.finished THEN 1 ELSE 0 END) AS tries,
+        coalesce(s.unfinished, CASE WHEN e.finished THEN 0 ELSE 1 END) AS unfinished,
+        coalesce(s.untimed, CASE WHEN e.finished AND e.tool_ms IS NULL THEN 1 ELSE 0 END) AS untimed,
+        CASE WHEN s.end_span IS NULL AND e.finished THEN e.tool_ms ELSE s.spent_ms END AS spent_ms,
+        coalesce(s.yes_said, CASE WHEN e.failed AND e.retryable THEN 1 ELSE 0 END) AS yes_said,
+        s.failures, s.yes_again, s.yes_helped, s.no_again, s.no_helped,
+        s.gaps, s.violations, s.zero_gaps, s.shrinking_gaps, s.waits_asked, s.ignored
+    FROM ended AS e
+    LEFT JOIN several AS s ON s.end_span = e.span_id
+    WHERE e.span_id = e.end_span
+),
+counted AS (
+    SELECT
+        /* by */ tool, /* end by */
+        count(*) FILTER (WHERE finished) AS calls,
+        sum(tries) AS attempts,
+        count(*) FILTER (WHERE tries > 1) AS retried,
+        count(*) FILTER (WHERE failures > 0 AND finished AND NOT failed) AS recovered,
+        count(*) FILTER (WHERE failed) AS gave_up,
+        sum(spent_ms - coalesce(tool_ms, 0)) FILTER (WHERE finished) AS wasted_ms,
+        sum(spent_ms) FILTER (WHERE finished) AS spent_ms,
+        coalesce(sum(yes_again), 0) AS yes_again,
+        coalesce(sum(yes_helped), 0) AS yes_helped,
+        coalesce(sum(yes_said), 0) AS yes_said,
+        coalesce(sum(no_again), 0) AS no_again,
+        coalesce(sum(yes_helped + no_helped), 0) AS told_helped,
+        coalesce(sum(gaps), 0) AS gaps,
+        coalesce(sum(violations), 0) AS violations,
+        coalesce(sum(zero_gaps), 0) AS zero_gaps,
+        coalesce(sum(shrinking_gaps), 0) AS shrinking_gaps,
+        coalesce(sum(waits_asked), 0) AS waits_asked,
+        coalesce(sum(ignored), 0) AS ignored,
+        sum(untimed) AS untimed,
+        sum(unfinished) AS unfinished
+    FROM ends
+    GROUP BY ALL
+),
+spread AS (
+    SELECT *,
+        CASE WHEN no_again > 0 AND told_helped > 0 THEN told_helped END AS recall_n,
+        1.959963984540054 * sqrt(yes_helped * (yes_again - yes_helped) / nullif(yes_again, 0) + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(yes_helped * (told_helped - yes_helped) / nullif(told_helped, 0) + 0.960364705173531)
+            AS recall_half
+    FROM counted
 )
--- one row for each call: its last finished attempt; and one for what it left unfinished
 SELECT
-    /* by */ tool, /* end by */
-    count(*) FILTER (WHERE finished) AS calls,
-    coalesce(CAST(sum(tries) FILTER (WHERE finished) AS BIGINT), 0) AS attempts,
-    sum(tries) FILTER (WHERE finished) / nullif(count(*) FILTER (WHERE finished), 0) AS amplification,
-    count(*) FILTER (WHERE finished AND tries > 1) AS retried,
-    count(*) FILTER (WHERE finished AND failures > 0 AND status <> 'error') AS recovered,
-    count(*) FILTER (WHERE finished AND status = 'error') AS gave_up,
-    sum(spent_ms - coalesce(duration_ms, 0)) FILTER (WHERE finished) AS wasted_ms,
-    sum(spent_ms - coalesce(duration_ms, 0)) FILTER (WHERE finished)
-        / nullif(sum(spent_ms) FILTER (WHERE finished), 0) AS wasted_share,
-    coalesce(CAST(sum(tries) FILTER (WHERE NOT finished) AS BIGINT), 0) AS left_out,
-    count(*) FILTER (WHERE finished) < $min_n AS too_few
-FROM ranked
-WHERE from_last = 1
-GROUP BY ALL
+    /* by names */ tool, /* end by */
+    calls,
+    CAST(coalesce(attempts, 0) AS BIGINT) AS attempts,
+    attempts / nullif(calls, 0) AS amplification,
+    retried,
+    recovered,
+    gave_up,
+    wasted_ms,
+    wasted_ms / nullif(spent_ms, 0) AS wasted_share,
+    yes_helped / nullif(yes_again, 0) AS flag_precision,
+    CASE WHEN yes_helped = 0 AND yes_again > 0 THEN 0.0
+         ELSE (yes_helped + 1.920729410347062 - half) / (nullif(yes_again, 0) + 3.841458820694124) END AS flag_low,
+    CASE WHEN yes_helped = yes_again AND yes_again > 0 THEN 1.0
+         ELSE (yes_helped + 1.920729410347062 + half) / (nullif(yes_again, 0) + 3.841458820694124) END AS flag_high,
+    CAST(yes_again AS BIGINT) AS flagged_retried,
+    CAST(yes_said - yes_again AS BIGINT) AS flagged_not_retried,
+    yes_helped / recall_n AS flag_recall,
+    CASE WHEN recall_n IS NULL THEN NULL WHEN yes_helped = 0 THEN 0.0
+         ELSE (yes_helped + 1.920729410347062 - recall_half) / (recall_n + 3.841458820694124) END AS recall_low,
+    CASE WHEN recall_n IS NULL THEN NULL WHEN yes_helped = recall_n THEN 1.0
+         ELSE (yes_helped + 1.920729410347062 + recall_half) / (recall_n + 3.841458820694124) END AS recall_high,
+    CAST(told_helped AS BIGINT) AS recall_n,
+    CASE WHEN no_again = 0 THEN '"not retryable" was never retried'
+         WHEN told_helped = 0 THEN 'no retry succeeded' END AS flag_recall_reason,
+    CAST(gaps AS BIGINT) AS gaps,
+    CAST(violations AS BIGINT) AS backoff_violations,
+    CAST(zero_gaps AS BIGINT) AS zero_gaps,
+    CAST(shrinking_gaps AS BIGINT) AS shrinking_gaps,
+    CAST(waits_asked AS BIGINT) AS waits_asked,
+    CAST(ignored AS BIGINT) AS ignored_retry_after,
+    CAST(coalesce(untimed, 0) AS BIGINT) AS untimed,
+    CAST(coalesce(unfinished, 0) AS BIGINT) AS left_out,
+    calls < $min_n AS too_few
+FROM spread
 ORDER BY wasted_ms DESC NULLS LAST, /* by names */ tool, /* end by */ calls

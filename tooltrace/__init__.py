@@ -18,7 +18,7 @@ from tooltrace.errors import TooltraceError
 from tooltrace.logger import TraceLogger
 from tooltrace.next_step import resolve_next_step
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
-from tooltrace.outcomes import label
+from tooltrace.outcomes import label, outcome_from
 from tooltrace.paused import PausedCall
 from tooltrace.record import ToolCall
 from tooltrace.redaction import Redaction
@@ -52,6 +52,7 @@ __all__ = [
     "flush",
     "label",
     "normalize",
+    "outcome_from",
     "query",
     "resolve_next_step",
     "rule",

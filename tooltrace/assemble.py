@@ -10,7 +10,8 @@ import orjson
 
 from tooltrace.attempt import UNSET, Attempt, usable_confidence
 from tooltrace.capture import Snapshot, snapshot
-from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
+from tooltrace.confidence import Score
+from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE, returned_exception
 from tooltrace.normalize.reading import read_seen
 from tooltrace.normalize.see import seen
 from tooltrace.otel import attributes as names
@@ -31,7 +32,7 @@ def to_call(attempt: Attempt) -> ToolCall:
         **spec.identity,
         **settings.origin,
         **outcome,
-        "call_id": attempt.call_id or (attempt.response and attempt.response.meta.call_id) or span_id,
+        "call_id": attempt.call_id or _own_call_id(attempt, span_id) or span_id,
         "attempt": attempt.number,
         "trace_id": f"{attempt.trace_id:032x}",
         "span_id": span_id,
@@ -56,6 +57,12 @@ def to_call(attempt: Attempt) -> ToolCall:
     return ToolCall.of(fields)
 
 
+def _own_call_id(attempt: Attempt, span_id: str) -> str | None:
+    """The id that the response says; one that another attempt gave, and this tool hands on, is that attempt's."""
+    meta = None if attempt.response is None else attempt.response.meta
+    return meta.call_id if meta is not None and meta.span_id in (None, span_id) else None
+
+
 def _outcome(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
     """What the tool reported, as fields of the record."""
     if attempt.error is not None:
@@ -69,7 +76,8 @@ def _normalize(attempt: Attempt) -> None:
     """Let the rules read a result that is no ``ToolResponse``; of a stream, its text."""
     value = attempt.value if attempt.items is None else attempt.text
     if value is not UNSET and value is not None:
-        found = read_seen(seen(value, attempt.kinds), attempt.rules)
+        look = seen(value, attempt.kinds)
+        found = read_seen(look, attempt.rules) or returned_exception.RULE.read(look)
         if found is not None:
             attempt.hold(found)
 
@@ -151,7 +159,7 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sieve]:
         "cached": response.meta.cached,
         "rule": response.meta.rule or TOOL_RESPONSE,
         "rule_grade": response.meta.rule_grade or "certain",
-        "error_message": sieve.text("error_message", error.message if error else response.reason),
+        "error_message": sieve.text("error_message", error.message if error else response.reason if full else None),
     }
     if error is not None:
         fields |= {"error_type": error.type, "retryable": error.retryable}
@@ -180,6 +188,8 @@ def _claims(attempt: Attempt, sieve: Sieve, fields: dict[str, Any]) -> None:
     claimed = attempt.confidence if fields.get("confidence") is None else fields["confidence"]
     if claimed is not None:
         fields["confidence"] = usable_confidence(claimed)
+        if isinstance(claimed, Score) and claimed.signals and attempt.full and not fields.get("signals"):
+            fields["signals"] = sieve.json("signals", snapshot(claimed.signals))
         if fields["confidence"] is None:
             flags.append("confidence_out_of_range")
     if flags:

@@ -53,6 +53,8 @@ class ConfidenceRules:
         ``signals``: names of those that fired; or names with True, False, or how strongly each fired, from 0 to 1.
         Raises ConfigError for a signal without a weight: a typo would go unseen.
         """
+        if isinstance(signals, str):
+            raise ConfigError(f"score() takes a list of signals, got the text {signals!r}")
         strengths = signals if isinstance(signals, Mapping) else dict.fromkeys(signals, True)
         unknown = sorted(set(strengths) - set(self.weights))
         if unknown:

@@ -63,7 +63,7 @@ class TraceLogger:
             return None
         duration_ns = _nanoseconds(duration_ms)
         begun.backdate(max(duration_ns, 0))
-        if isinstance(result, BaseException):
+        if issubclass(type(result), BaseException):
             recorder.raised(begun, result, duration_ns=duration_ns)
         else:
             recorder.returned(begun, result, duration_ns=duration_ns)
@@ -120,7 +120,7 @@ class LoggedCall:
             recorder.raised(attempt, error)
         elif self._result is _UNFINISHED:
             recorder.unreported(attempt)
-        elif isinstance(self._result, BaseException):
+        elif issubclass(type(self._result), BaseException):
             recorder.raised(attempt, self._result)
         else:
             recorder.returned(attempt, self._result)

@@ -17,6 +17,8 @@ Style = Literal["openai", "anthropic", "plain"]
 NOTHING = "(The tool finished and returned nothing.)"
 """Stands where a message would be empty: some models' services refuse that, and the model may not notice it."""
 
+_PREFIX = 12
+
 logger = logging.getLogger("tooltrace")
 
 Listener = Callable[["ToolResponse", str, str, str], None]
@@ -47,9 +49,14 @@ def words(response: ToolResponse) -> str:
     body = response.text.strip() and response.text
     if not body and response.data is not None:
         body = response.data if isinstance(response.data, str) else to_json(response.data).decode()
-    if response.error is not None and body == response.error.message:
+    if response.error is not None and _says_again(body, response.error.message):
         body = ""
     return "\n".join(filter(None, (*_head(response), body)))
+
+
+def _says_again(body: str, message: str) -> bool:
+    """Whether a text is the message of the error, with at most a word like "Error:" before it."""
+    return body.endswith(message) and len(body) - len(message) <= _PREFIX
 
 
 def _head(response: ToolResponse) -> list[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 GateKind = Literal["confirmation", "input", "external"]
 """A person says yes or no; a person fills in arguments; somebody else does the work and brings the result."""
@@ -18,7 +17,7 @@ class PausedCall(BaseModel):
     to another machine that has the same tools. It has the true arguments; the store has them redacted.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, defer_build=True, ser_json_inf_nan="constants")
 
     tool: str
     tool_version: str | None = None
@@ -29,12 +28,12 @@ class PausedCall(BaseModel):
     """For ``input``: the JSON schema of each argument that the person is to give, by name."""
     call_id: str
     """The model's; the span id where it gave none."""
-    attempt: int = 1
-    span_id: str
+    attempt: int = Field(default=1, ge=1)
+    span_id: str = Field(pattern="^[0-9a-f]{16}$")
     """The attempt that stopped. A gate is known by it."""
-    trace_id: str
+    trace_id: str = Field(pattern="^[0-9a-f]{32}$")
     conversation_id: str | None = None
     agent: str | None = None
-    asked_at: datetime
-    expires_at: datetime | None = None
+    asked_at: AwareDatetime
+    expires_at: AwareDatetime | None = None
     """When an answer comes too late; None: never."""

@@ -16,12 +16,13 @@ from tooltrace.attempt import Attempt
 from tooltrace.capture import snapshot
 from tooltrace.guard import fault, guarded
 from tooltrace.normalize import Rule, exceptions
+from tooltrace.normalize.reading import read
 from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
 from tooltrace.otel.span import start_attributes
 from tooltrace.record import Record
 from tooltrace.settings import Settings
-from tooltrace.sinks import log, metric
+from tooltrace.sinks import evaluation, log, metric
 from tooltrace.spec import ToolSpec
 from tooltrace.surroundings import AttemptCounter, CallContext, Recent
 from tooltrace.told import Told
@@ -81,8 +82,7 @@ class Recorder:
                 call_id = context.call.value
             if call_id is not None:
                 attempt.call_id = call_id = str(call_id)
-                attempt.number = self._attempts.next(spec.name, call_id) if number is None else number
-                self._last.put(call_id, Last(attempt.span_id, spec))
+                self._number(attempt, spec, call_id, number)
             if arguments is not None and attempt.full:
                 attempt.arguments = snapshot(arguments)
             attempt.started = perf_counter_ns()
@@ -90,6 +90,15 @@ class Recorder:
             fault("begin")
             return None
         return attempt
+
+    def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
+        """Which attempt of its call this is. Some models number their calls anew in each conversation."""
+        conversation = attempt.around.conversation_id
+        attempt.number = self._attempts.next((conversation, spec.name, call_id)) if number is None else number
+        last = Last(attempt.span_id, spec)
+        self._last.put((None, call_id), last)
+        if conversation is not None:
+            self._last.put((conversation, call_id), last)
 
     def returned(self, attempt: Attempt, result: Any, *, duration_ns: int | None = None) -> None:
         """The tool returned ``result``."""
@@ -116,6 +125,10 @@ class Recorder:
         """A stream came to its end; what it gave is in the attempt."""
         with guarded("record", lost=1):
             attempt.claim(None)
+            if attempt.reads_live and attempt.response is None and attempt.text is not None:
+                found = read(attempt.text, attempt.rules)
+                if found is not None:
+                    attempt.hold(found)
             self._end(attempt)
 
     def stopped(self, attempt: Attempt, ending: str) -> None:
@@ -148,7 +161,8 @@ class Recorder:
         """The model was given ``text`` as the answer to a call; ``error``: whether it tells of one. ``span_id``: of
         the attempt, where it is not the call's last."""
         with guarded("record", lost=1):
-            last = self._last.get(call_id)
+            conversation = surroundings.current.get().conversation_id
+            last = self._last.get((conversation, call_id)) or self._last.get((None, call_id))
             if span_id is None and last is not None:
                 span_id = f"{last.span_id:016x}"
             spec = None if last is None else last.spec
@@ -182,7 +196,7 @@ class Recorder:
             fault("export", lost=0)
         if self._at_once:
             self.worker.write_now(attempt)
-            if attempt.written and not (log.wanted() or metric.wanted()):
+            if attempt.written and not (log.wanted() or metric.wanted() or evaluation.wanted()):
                 return
         self.worker.put(attempt)
 

@@ -193,7 +193,12 @@ class ToolResponse(_Part):
 
 def is_response(value: Any) -> bool:
     """Whether ``value`` is a ToolResponse. ``isinstance`` would ask the value itself for its ``__class__``."""
-    return ToolResponse in type(value).__mro__
+    return ToolResponse in bases(type(value))
+
+
+def bases(kind: type) -> tuple[type, ...]:
+    """The class and its bases, without asking a metaclass, which may do anything."""
+    return type.__getattribute__(kind, "__mro__")  # type: ignore[no-any-return]
 
 
 def _error(

@@ -13,12 +13,12 @@ from opentelemetry.trace import TracerProvider
 from tooltrace import message
 from tooltrace.errors import ConfigError
 from tooltrace.guard import fault, faults
-from tooltrace.normalize import RULES, Rule
+from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.recorder import Recorder
 from tooltrace.redaction import Redact, Redaction, as_redaction
 from tooltrace.response import ToolResponse
 from tooltrace.settings import Durability, Overflow, Settings, default_store
-from tooltrace.spec import Capture, checked_rules
+from tooltrace.spec import Capture
 from tooltrace.worker import EXIT_SECONDS
 
 _DEFAULT: Any = object()

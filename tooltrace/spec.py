@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tooltrace.errors import ConfigError
-from tooltrace.normalize import Rule
+from tooltrace.normalize import Rule, checked_rules
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span import start_attributes
 from tooltrace.redaction import Redaction, as_redaction
@@ -103,15 +103,6 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options:
         retryable=tuple(kinds),
         **options,
     )
-
-
-def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
-    """``rules`` as they are kept. Raises ConfigError."""
-    kept = tuple(rules) if isinstance(rules, Iterable) else (rules,)
-    for each in kept:
-        if not isinstance(each, Rule):
-            raise ConfigError(f"rules takes rules, made with @tt.rule(name), got {each!r}; {place}")
-    return kept
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

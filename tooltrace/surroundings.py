@@ -91,9 +91,9 @@ class Recent(Generic[T]):
 class AttemptCounter(Recent[int]):
     """Numbers the attempts of each call. A call that is retried after very many others begins at 1 again."""
 
-    def next(self, tool: str, call_id: str) -> int:
+    def next(self, call: Hashable) -> int:
         """The number of the attempt that begins now: 1, 2, …"""
         with self._lock:
-            number = (self._held.get((tool, call_id)) or 0) + 1
-            self.put((tool, call_id), number)
+            number = (self._held.get(call) or 0) + 1
+            self.put(call, number)
         return number

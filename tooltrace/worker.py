@@ -12,9 +12,9 @@ from typing import Any
 from tooltrace import exits
 from tooltrace.attempt import Attempt
 from tooltrace.guard import fault, faults, guarded
-from tooltrace.record import Record
+from tooltrace.record import Outcome, Record
 from tooltrace.settings import Settings
-from tooltrace.sinks import log, metric
+from tooltrace.sinks import evaluation, log, metric
 from tooltrace.told import Told
 from tooltrace.writer import Writer
 
@@ -171,7 +171,7 @@ class Worker:
             self._writer.settle()
 
     def _give(self, batch: list[Item]) -> None:
-        logger = _logger()
+        logger, events = _logger(), _events()
         for item in batch:
             try:
                 if not isinstance(item, Attempt):
@@ -181,8 +181,7 @@ class Worker:
             except Exception:
                 fault("record")
                 continue
-            if isinstance(item, Attempt):
-                _tell_sinks(item, logger)
+            _tell_sinks(item, logger, events=events)
         self._writer.write()
 
 
@@ -197,11 +196,25 @@ def _logger() -> Any:
         return None
 
 
-def _tell_sinks(attempt: Attempt, logger: Any) -> None:
+def _events() -> bool:
+    """Whether the application wants to know of labels."""
     try:
-        call = attempt.record()
-        metric.emit(call)
-        if logger is not None:
-            log.emit(call, attempt.surroundings, logger)
+        return evaluation.wanted() and not sys.is_finalizing()
+    except Exception:
+        fault("log", lost=0)
+        return False
+
+
+def _tell_sinks(item: Item, logger: Any, *, events: bool) -> None:
+    try:
+        if isinstance(item, Attempt):
+            call = item.record()
+            metric.emit(call)
+            if events:
+                evaluation.remember(call)
+            if logger is not None:
+                log.emit(call, item.surroundings, logger)
+        elif events and isinstance(item, Outcome):
+            evaluation.emit(item)
     except Exception:
         fault("log", lost=0)

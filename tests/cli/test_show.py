@@ -74,7 +74,11 @@ def test_what_the_model_saw_and_what_a_person_decided(run, tmp_path, monkeypatch
     registry = ToolRegistry()
     registry.register(lambda path: f"{path} is gone", name="delete", requires_confirmation=True)
     answer = registry.resume(
-        registry.execute("delete", {"path": "a"}, call_id="c1"), approve=True, by="ann", note="fine", inputs={"path": "b"}
+        registry.execute("delete", {"path": "a"}, call_id="c1"),
+        approve=True,
+        by="ann",
+        note="fine",
+        inputs={"path": "b"},
     )
     answer.to_message("c1")
     registry.execute("delete", {"path": "z"}, call_id="c2")

@@ -192,6 +192,47 @@ def test_the_report_answers_and_names_the_store(runs: list[tuple[int, str, str]]
     assert "\x1b" not in out
 
 
+def test_the_last_answer_is_what_confidence_is_worth_in_words(runs: list[tuple[int, str, str]], ask: Ask) -> None:
+    _, out, _ = runs[0]
+    said = re.findall(r"^(\w+) says (\d\.\d\d), is right (\d\.\d\d) of the time, n = (\d+): (.+)$", out, re.MULTILINE)
+    known = ask(
+        """SELECT tool, avg(confidence), avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END), count(*), avg(confidence) - avg(CAST(correct AS INT))
+           FROM judged JOIN tool_calls USING (span_id) WHERE confidence IS NOT NULL GROUP BY tool"""
+    )
+    assert {tool for tool, *_ in said} == {tool for tool, *_ in known} == {"search_docs", "evaluate"}
+    for tool, confidence, accuracy, n, gap in known:
+        (words,) = [each for each in said if each[0] == tool]
+        assert words[1:4] == (f"{confidence:.2f}", f"{accuracy:.2f}", str(n))
+        assert words[4] == "too few to tell" if n < 20 else f"by {abs(gap):.2f} [" in words[4]
+    table, commands = out.index("Can a tool's confidence be believed?"), out.index("Three commands to go on with")
+    assert out.index("What do retries cost") < table < out.index(" says ") < commands
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "overconfident by 0.25 [0.19, 0.31]"),
+        ({"gap": -0.2, "gap_low": -0.31, "gap_high": -0.09}, "underconfident by 0.20 [0.09, 0.31]"),
+        (
+            {"gap": 0.01, "gap_low": -0.02, "gap_high": 0.04},
+            "neither over- nor underconfident, as far as can be told, by 0.01 [-0.02, 0.04]",
+        ),
+        (
+            {"gap": 0.01, "gap_low": -0.02, "gap_high": 0.04, "miscalibrated": True, "ece": 0.12},
+            "neither over- nor underconfident on the whole, yet not at each confidence (ece 0.12)",
+        ),
+        ({"too_few": True}, "too few to tell"),
+        ({"gap_low": None, "gap_high": None}, "too few to tell"),
+    ],
+)
+def test_the_verdict_in_words(given: dict[str, Any], words: str) -> None:
+    from tooltrace.cli.demo_report import verdict
+
+    row = {"tool": "search", "mean_confidence": 0.86, "accuracy": 0.61, "n": 214, "gap": 0.25, "gap_low": 0.19}
+    row |= {"gap_high": 0.31, "too_few": False, "miscalibrated": False, "ece": 0.25, **given}
+    assert verdict(row) == f"search says 0.86, is right 0.61 of the time, n = 214: {words}"
+
+
 def test_the_three_commands_can_be_typed(runs: list[tuple[int, str, str]]) -> None:
     commands = [shlex.split(line) for line in runs[0][1].splitlines() if line.startswith("  tooltrace ")]
     assert [command[1] for command in commands] == ["show", "query", "sql"]

@@ -91,6 +91,15 @@ def test_search_is_often_right_and_too_sure(library: Library) -> None:
     assert 0.05 < mean - accuracy < 0.3
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 7])
+def test_a_thousand_calls_have_enough_known_truths_of_each_tool_that_states_a_confidence(
+    library: Library, seed: int
+) -> None:
+    known = Counter(errand.tool for errand in errands(library, 1000, seed) if errand.wish.truth is not None)
+    assert known.keys() == {"search_docs", "evaluate"}
+    assert min(known.values()) >= 100
+
+
 def test_a_seed_decides_the_plan(library: Library) -> None:
     assert wishes(library, 300, 1) == wishes(library, 300, 1)
     assert wishes(library, 300, 1) != wishes(library, 300, 2)

@@ -20,5 +20,12 @@ def test_a_stop_is_one_row_with_its_wait_and_another_calls_is_not_there(engine, 
         Gate(call_id="a", span_id="s3", kind="input", asked_at=ASKED + timedelta(seconds=9)),
         Gate(call_id="b", span_id="s4", kind="input", asked_at=ASKED),
     )
-    rows = run(con, "call_gates", call_id="a").project("span_id, kind, decision, waited_ms, answered_by, changed").fetchall()
-    assert rows == [("s1", "confirmation", "approved", 1500.0, "ann", '{"n":1}'), ("s3", "input", None, None, None, None)]
+    rows = (
+        run(con, "call_gates", call_id="a")
+        .project("span_id, kind, decision, waited_ms, answered_by, changed")
+        .fetchall()
+    )
+    assert rows == [
+        ("s1", "confirmation", "approved", 1500.0, "ann", '{"n":1}'),
+        ("s3", "input", None, None, None, None),
+    ]

@@ -1,10 +1,25 @@
-"""Errors by code and type, the most frequent first."""
+"""Errors by code, type and kind of message, the most frequent first."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from tooltrace.queries import run
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from tooltrace.queries import find, run
+
+
+def answer(con, **given):
+    relation = run(con, "errors", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+def column(rows, *names):
+    return [tuple(row[name] for name in names) if len(names) > 1 else row[names[0]] for row in rows]
 
 
 def test_errors_are_counted_shared_and_dated(engine, make):
@@ -18,25 +33,95 @@ def test_errors_are_counted_shared_and_dated(engine, make):
         error(2, **timeout, retryable=False),
         error(4, code="NOT_FOUND"),
         make(), make(status=None, ending="cancelled", error_type="CancelledError"), make(status="partial", code="NO_MATCH"),
+        make(status="error", ending="declined", code="TIMEOUT"),
     )  # fmt: skip
-    assert run(con, "errors").fetchall() == [
-        (
-            "search",
-            "TIMEOUT",
-            "TimeoutError",
-            3,
-            0.75,
-            datetime(2026, 3, 1),
-            datetime(2026, 3, 3),
-            2 / 3,
-            0,
-            "last",
-        ),
-        ("search", "NOT_FOUND", None, 1, 0.25, datetime(2026, 3, 4), datetime(2026, 3, 4), None, 1, "call_4"),
-    ]
+    rows = answer(con)
+    assert column(rows, "tool", "code", "type", "n", "share", "message") == [
+        ("search", "TIMEOUT", "TimeoutError", 3, 0.75, None), ("search", "NOT_FOUND", None, 1, 0.25, None),
+    ]  # fmt: skip
+    assert column(rows, "first_seen", "last_seen", "example_call_id") == [
+        (datetime(2026, 3, 1), datetime(2026, 3, 3), "last"), (datetime(2026, 3, 4), datetime(2026, 3, 4), "call_4"),
+    ]  # fmt: skip
+    assert column(rows, "retryable_share", "unsaid") == [(2 / 3, 0), (None, 1)]
+    assert column(rows, "retryable_low", "retryable_high")[1] == (None, None)
+    for row, n in zip(rows, (3, 1), strict=True):
+        expected = proportion_confint(n, 4, method="wilson")
+        assert (row["share_low"], row["share_high"]) == pytest.approx(expected, abs=1e-12)
+    expected = proportion_confint(2, 3, method="wilson")
+    assert (rows[0]["retryable_low"], rows[0]["retryable_high"]) == pytest.approx(expected, abs=1e-12)
 
 
 def test_rare_errors_are_left_out_and_the_shares_stay(engine, make):
     con = engine(*(make(status="error", code=code) for code in "AAAB"))
-    assert [row[1:5:2] for row in run(con, "errors", min_n=2).fetchall()] == [("A", 3)]
-    assert [row[4] for row in run(con, "errors", min_n=2).fetchall()] == [0.75]
+    assert column(answer(con, min_n=2), "code", "n", "share") == [("A", 3, 0.75)]
+
+
+@pytest.mark.parametrize(
+    ("said", "alike"),
+    [
+        (["no answer from host 7", "no answer from host 12345678", "no answer from host 1,234.5"], "no answer from host <n>"),
+        (["took 3.1e-05 s", "took 12 s"], "took <n> s"),
+        (["can't open 'a.txt'", "can't open 'b c.txt'", "can't open 'it's'"], "can't open <text>"),
+        (['KeyError: "x"', 'KeyError: "two words, 3"', "KeyError: `z`"], "KeyError: <text>"),
+        (["bad byte b'\\xff'", "bad byte b'\\x00 '"], "bad byte <text>"),
+        (["文件「甲」打不开", "文件「乙」打不开"], "文件<text>打不开"),
+        (["文件“甲”, 第3行", "文件“乙”, 第12行"], "文件<text>, 第<n>行"),
+        (["no file /tmp/a-1/b.txt", "no file C:\\Users\\bob\\x.txt", "no file ./x", "no file ~/y/", "no file src/a.py"],
+         "no file <path>"),
+        (["GET https://api.example.com/v1/x?q=1#y failed", "GET http://localhost:80 failed"], "GET <url> failed"),
+        (["order 550e8400-e29b-41d4-a716-446655440000", "order 0x7f3a", "order deadbeefcafe", "order 1234567a",
+          "order req_8f3k2j1", "order 01HXYZ9ABC3"], "order <id>"),
+    ],
+)  # fmt: skip
+def test_messages_that_differ_in_names_and_numbers_are_one_kind(engine, make, said, alike):
+    con = engine(*(make(status="error", error_message=message) for message in said))
+    assert column(answer(con), "n", "message") == [(len(said), alike)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["don't know what it's about", "and/or", "I/O error", "application/json is not supported", "rate limit", "", "<n>",
+     "not found: bob@example.com", "'unbalanced", "错误: 超时"],
+)  # fmt: skip
+def test_plain_words_stay_as_they_are(engine, make, message):
+    assert column(answer(engine(make(status="error", error_message=message))), "message") == [message]
+
+
+def test_other_words_other_codes_and_other_tools_are_other_errors(engine, make):
+    con = engine(
+        *(make(status="error", error_message=f"host {i} is down") for i in range(3)),
+        *(make(status="error", error_message=f"host {i} is up") for i in range(2)),
+        make(status="error", code="TIMEOUT", error_message="host 1 is down"),
+        make(status="error", tool="fetch", error_message="host 1 is down"),
+    )
+    rows = answer(con)
+    assert column(rows, "tool", "code", "n", "message")[:2] == [
+        ("search", None, 3, "host <n> is down"), ("search", None, 2, "host <n> is up"),
+    ]  # fmt: skip
+    assert sorted(column(rows, "tool", "n")[2:]) == [("fetch", 1), ("search", 1)]
+    assert sum(column(rows, "share")) == pytest.approx(1.0)
+
+
+def test_a_long_message_counts_by_its_beginning(engine, make):
+    con = engine(*(make(status="error", error_message="x " * 250 + tail) for tail in ("end", "another end")))
+    assert column(answer(con), "n", "message") == [(2, "x " * 250)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60),
+    st.integers(0),
+    st.integers(0),
+)
+def test_any_message_is_one_kind_whatever_the_number_in_it(text, first, second):
+    con = duckdb.connect(":memory:")
+    con.execute(
+        "CREATE TABLE tool_calls AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, "
+        "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, TIMESTAMP '2026-03-01' AS started_at, "
+        "unnest([?, ?]) AS error_message",
+        [f"{text} {first} ", f"{text} {second} "],
+    )
+    query = find("errors")
+    rows = con.sql(query.render(), params=query.bind()).project("n, message").fetchall()
+    con.close()
+    assert [n for n, _ in rows] == [2]

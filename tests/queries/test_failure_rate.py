@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.queries import run
 
@@ -82,3 +85,30 @@ def test_as_many_calls_as_the_view_calls_has(engine, make):
 def test_too_few_to_tell_is_marked(engine, make):
     con = engine(*(make() for _ in range(20)))
     assert [row["too_few"] for n in (20, 21) for row in answer(con, min_n=n)] == [False, True]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_interval_is_wilsons(engine, make, seed):
+    draw = random.Random(seed)
+    n = draw.choice([1, 2, 3, 40])
+    statuses = draw.choices(["error", "partial", "success"], [draw.random(), draw.random(), draw.random()], k=n)
+    (row,) = answer(engine(*(make(status=status) for status in statuses)))
+    for part, low, high in (
+        ("error", "low", "high"),
+        ("error", "call_low", "call_high"),
+        ("partial", "partial_low", "partial_high"),
+    ):
+        expected = proportion_confint(statuses.count(part), n, method="wilson")
+        assert (row[low], row[high]) == pytest.approx(expected, abs=1e-9)
+        assert 0 <= row[low] <= statuses.count(part) / n <= row[high] <= 1
+
+
+def test_a_call_with_neither_conversation_nor_process_is_told_apart_from_one_with(engine, make):
+    same = {"call_id": "call_1", "status": "error"}
+    con = engine(
+        make(**same, conversation_id="h"), make(**same, conversation_id=None, host="h"),
+        make(**same, conversation_id=None, host="h", pid=0), make(**same, conversation_id=None),
+        make(**same, conversation_id=None, attempt=2),
+    )  # fmt: skip
+    (row,) = answer(con)
+    assert (row["attempts"], row["calls"], row["failed_calls"]) == (5, 4, 4)

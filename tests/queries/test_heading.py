@@ -59,6 +59,7 @@ def test_a_right_file_is_read_whole(tmp_path):
         ("tool (default)", "tool", "no dimension as", 5),
         ("min_n  integer = 20 ", "min_n  whole = 20 ", "no type 'whole'", 9),
         ("integer = 20", "integer = 'x'", "'x' is no default for 'min_n'", 9),
+        ("integer = 20", "number = -2.5", "-2.5 is no default for 'min_n'", 9),
         ("--   n    count   attempts", "--   n count", "is no row of 'columns:'", 11),
         ("n    count", "n    apples", "no unit 'apples'", 11),
         ("low(n)", "low(m)", "no column 'm'", 12),

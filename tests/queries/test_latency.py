@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import random
+from math import inf, nan
+
+import numpy as np
 import pytest
 
 from tooltrace.queries import run
 
 
+def answer(con, **given):
+    relation = run(con, "latency", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
 def test_percentiles_of_one_to_a_hundred(engine, make):
     con = engine(*(make(duration_ms=float(ms)) for ms in range(1, 101)))
-    (row,) = run(con, "latency").fetchall()
-    assert row[:2] == ("search", 100)
-    assert row[2:7] == pytest.approx((50.5, 90.1, 95.05, 99.01, 100.0))
-    assert row[7:] == (0, None, 0, False)
+    (row,) = answer(con)
+    assert (row["tool"], row["n"], row["max"]) == ("search", 100, 100.0)
+    assert [row[f"p{p}"] for p in (50, 90, 95, 99)] == pytest.approx([50.5, 90.1, 95.05, 99.01])
+    assert (row["streams"], row["time_to_first_item"], row["time_to_first_item_p95"]) == (0, None, None)
+    assert (row["left_out"], row["untimed"], row["untimed_share"], row["too_few"]) == (0, 0, 0.0, False)
 
 
 def test_only_finished_attempts_with_a_duration_and_only_the_tools_own_time(engine, make):
@@ -21,4 +31,39 @@ def test_only_finished_attempts_with_a_duration_and_only_the_tools_own_time(engi
         make(duration_ms=None), make(duration_ms=9000.0, status=None, ending="paused", first_item_ms=900.0),
         make(duration_ms=1.0, status=None, ending="cancelled"),
     )  # fmt: skip
-    assert run(con, "latency").fetchall() == [("search", 2, 20.0, 28.0, 29.0, 29.8, 30.0, 1, 2.0, 3, True)]
+    (row,) = answer(con)
+    assert [row[name] for name in ("n", "p50", "p90", "p95", "p99", "max")] == [2, 20.0, 28.0, 29.0, 29.8, 30.0]
+    assert (row["streams"], row["time_to_first_item"], row["time_to_first_item_p95"]) == (1, 2.0, 2.0)
+    assert (row["left_out"], row["untimed"], row["untimed_share"], row["too_few"]) == (3, 1, 1 / 3, True)
+
+
+def test_the_first_item_of_streams(engine, make):
+    con = engine(*(make(duration_ms=1000.0, first_item_ms=float(ms)) for ms in range(1, 22)), make(duration_ms=3.0))
+    (row,) = answer(con)
+    assert (row["n"], row["streams"]) == (22, 21)
+    assert (row["time_to_first_item"], row["time_to_first_item_p95"]) == (11.0, 20.0)
+
+
+def test_what_is_no_duration_is_none(engine, make):
+    wrong = [nan, inf, -inf, -1.0, 1e13, None]
+    con = engine(*(make(duration_ms=ms) for ms in (*wrong, 5.0)), *(make(first_item_ms=ms) for ms in wrong))
+    (row,) = answer(con)
+    assert (row["n"], row["p50"], row["max"], row["untimed"], row["untimed_share"]) == (7, 10.0, 10.0, 6, 6 / 13)
+    assert (row["streams"], row["time_to_first_item"]) == (0, None)
+    (row,) = answer(engine(make(duration_ms=nan)))
+    assert (row["n"], row["p50"], row["p99"], row["max"], row["untimed_share"]) == (0, None, None, None, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_as_numpy_has_it(engine, make, seed):
+    draw = random.Random(seed)
+    times = [round(draw.lognormvariate(3, 2), draw.choice([0, 6])) for _ in range(draw.choice([1, 2, 3, 20, 61]))]
+    (row,) = answer(engine(*(make(duration_ms=ms) for ms in times)))
+    expected = np.percentile(times, [50, 90, 95, 99])
+    assert [row[name] for name in ("p50", "p90", "p95", "p99")] == pytest.approx(expected, rel=1e-12)
+    assert (row["n"], row["max"], row["too_few"]) == (len(times), max(times), len(times) < 20)
+
+
+def test_the_slowest_tool_is_first_and_the_untimed_last(engine, make):
+    con = engine(make(tool="a", duration_ms=1.0), make(tool="b", duration_ms=9.0), make(tool="c", duration_ms=None))
+    assert [row["tool"] for row in answer(con)] == ["b", "a", "c"]

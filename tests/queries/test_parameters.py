@@ -63,6 +63,18 @@ def test_a_wrong_text_names_the_parameter(wrong):
         bound(tool=wrong)
 
 
+@pytest.mark.parametrize(("written", "meant"), [("0.5", 0.5), (0, 0.0), (2.5, 2.5), (" 1e-3 ", 0.001)])
+def test_a_number_may_be_a_fraction(written, meant):
+    assert find("retries").bind(base_s=written)["base_s"] == meant
+    assert find("retries").bind()["base_s"] == 1.0
+
+
+@pytest.mark.parametrize("wrong", [-0.5, "-1", True, "many", "nan", float("inf"), 10**400, [1]])
+def test_what_is_no_number_names_the_parameter(wrong):
+    with pytest.raises(BadParameter, match="^base_s takes a number, 0 or more, got "):
+        find("retries").bind(base_s=wrong)
+
+
 @given(
     st.text() | st.integers() | st.floats() | st.none() | st.binary() | st.dates() | st.datetimes() | st.timedeltas()
 )

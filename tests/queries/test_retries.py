@@ -1,10 +1,14 @@
-"""What retries cost: the known case of facts, and a small one worked by hand."""
+"""What retries cost, whether "retryable" told the truth, and how long was waited: cases worked by hand, and a plain
+program over random calls that must come to the same."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import random
+from datetime import datetime, timedelta
+from math import inf, nan
 
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.queries import run
 
@@ -22,6 +26,28 @@ def call(make):
         ]  # fmt: skip
 
     return call
+
+
+@pytest.fixture
+def tries(make):
+    """The attempts of one call: ``(status, retryable, gap in seconds before it, retry_after_s)``, 10 ms each."""
+
+    def tries(name, *parts, **given):
+        at, records = datetime(2026, 3, 1, 12), []
+        for i, (status, retryable, gap, asked) in enumerate(parts, 1):
+            at += timedelta(seconds=gap)
+            stats = None if asked is None else f'{{"retry_after_s": {asked}}}'
+            records.append(make(**{"call_id": name, "attempt": i, "status": status, "retryable": retryable, "stats": stats,
+                                   "started_at": at, "ending": "returned" if status else "cancelled", **given}))  # fmt: skip
+            at += timedelta(milliseconds=10)
+        return records
+
+    return tries
+
+
+def gaps(*lengths):
+    """Attempts that fail, with these gaps between them, in seconds."""
+    return [("error", None, gap, None) for gap in (0, *lengths)]
 
 
 def answer(con, **given):
@@ -63,3 +89,192 @@ def test_a_call_is_counted_where_it_ended(engine, call):
 def test_success_after_success_is_no_recovery(engine, call):
     (row,) = answer(engine(*call("a", "success", "success")))
     assert (row["retried"], row["recovered"], row["gave_up"]) == (1, 0, 0)
+
+
+def flagged(name, tries, *flags, then):
+    """A call whose failed attempts said ``flags``, a second apart, and whose last attempt has status ``then``."""
+    return tries(name, *(("error", flag, 1, None) for flag in flags), (then, None, 1, None))
+
+
+def test_precision_of_the_flag_worked_by_hand(engine, tries):
+    con = engine(
+        *flagged("a", tries, True, then="success"), *flagged("b", tries, True, True, then="partial"),
+        *flagged("c", tries, True, then="error"), *tries("d", ("error", True, 0, None)),
+    )  # fmt: skip
+    (row,) = answer(con)
+    assert (row["flag_precision"], row["flagged_retried"], row["flagged_not_retried"]) == (3 / 4, 4, 1)
+    expected = proportion_confint(3, 4, method="wilson")
+    assert (row["flag_low"], row["flag_high"]) == pytest.approx(expected, abs=1e-12)
+    assert (row["flag_recall"], row["recall_low"], row["recall_high"]) == (None, None, None)
+    assert row["flag_recall_reason"] == '"not retryable" was never retried'
+
+
+def test_recall_is_seen_where_the_others_are_tried_again_too(engine, tries):
+    con = engine(
+        *flagged("a", tries, True, then="success"), *flagged("b", tries, True, then="success"),
+        *flagged("c", tries, False, then="success"), *flagged("d", tries, False, then="error"),
+        *flagged("e", tries, None, then="success"),
+    )  # fmt: skip
+    (row,) = answer(con)
+    assert (row["flag_precision"], row["flag_recall"], row["recall_n"], row["flag_recall_reason"]) == (
+        1.0,
+        2 / 3,
+        3,
+        None,
+    )
+    assert (row["flag_low"], row["flag_high"]) == pytest.approx(proportion_confint(2, 2, method="wilson"), abs=1e-12)
+    assert (row["recall_low"], row["recall_high"]) == pytest.approx(
+        proportion_confint(2, 3, method="wilson"), abs=1e-12
+    )
+
+
+def test_recall_of_nothing_is_unknown_with_its_reason(engine, tries):
+    (row,) = answer(engine(*flagged("a", tries, False, then="error"), *flagged("b", tries, True, then="error")))
+    assert (row["flag_precision"], row["flag_low"], row["flag_recall"]) == (0.0, 0.0, None)
+    assert row["flag_recall_reason"] == "no retry succeeded"
+    (row,) = answer(engine(*flagged("a", tries, False, then="success")))
+    assert (row["flag_precision"], row["flag_low"], row["flag_high"]) == (None, None, None)
+    assert (row["flag_recall"], row["recall_low"]) == (0.0, 0.0)
+
+
+def test_an_attempt_that_was_cut_short_is_not_tried_again(engine, tries):
+    (row,) = answer(engine(*tries("a", ("error", True, 0, None), (None, None, 1, None))))
+    assert (row["flagged_retried"], row["flagged_not_retried"], row["gaps"], row["left_out"]) == (0, 1, 0, 1)
+
+
+def test_gaps_worked_by_hand(engine, tries):
+    con = engine(
+        *tries("within", *gaps(1, 2, 4)),
+        *tries("too long", *gaps(1.5, 2)),
+        *tries("overlapping", *gaps(1), duration_ms=2000.0),
+        *tries("none", *gaps(0, 0.005)),
+        *tries("jitter", *gaps(0.9, 0.2)),
+        *tries("capped", *gaps(1, 2, 4, 8, 16, 32, 60, 60, 70)),
+    )
+    (row,) = answer(con)
+    assert (row["gaps"], row["backoff_violations"], row["zero_gaps"], row["shrinking_gaps"]) == (19, 3, 2, 1)
+    (row,) = answer(con, base_s=2, cap_s="2.5")
+    assert row["backoff_violations"] == 1 + 1 + 7
+    assert answer(con, base_s=100, cap_s=100)[0]["backoff_violations"] == 1
+
+
+def test_what_the_server_asked_for_is_no_violation_and_less_is_ignoring_it(engine, tries):
+    asked = [("error", True, 0, 30.0), ("error", True, 30.0, 5), ("success", None, 2.0, None)]
+    (row,) = answer(engine(*tries("a", *asked), *tries("b", ("error", True, 0, 7))))
+    assert (row["gaps"], row["waits_asked"], row["ignored_retry_after"], row["backoff_violations"]) == (2, 2, 1, 0)
+
+
+@pytest.mark.parametrize("asked", ['"soon"', "null", "-3", "1e99", "[]", "{}", '""'])
+def test_a_wait_that_is_no_number_was_not_asked_for(engine, tries, asked):
+    (row,) = answer(engine(*tries("a", ("error", True, 0, asked), ("success", None, 0, None))))
+    assert (row["gaps"], row["waits_asked"], row["ignored_retry_after"]) == (1, 0, 0)
+
+
+def test_a_gap_counts_only_after_a_failure_and_between_finished_attempts(engine, tries):
+    con = engine(
+        *tries("a", ("success", None, 0, None), ("error", None, 0, None)),
+        *tries("b", ("error", None, 0, None), (None, None, 0, None), ("error", None, 0, None)),
+        *tries("c", ("error", None, 0, 9), ("error", None, 0, None), duration_ms=None),
+    )
+    (row,) = answer(con)
+    assert (row["gaps"], row["zero_gaps"], row["waits_asked"], row["untimed"]) == (0, 0, 0, 2)
+
+
+@pytest.mark.parametrize("odd", [nan, inf, -inf, -5.0, None])
+def test_a_duration_that_is_none_wastes_nothing_and_is_said(engine, call, odd):
+    con = engine(
+        *call("a", "error", "success"), *call("b", "error", duration_ms=odd), *call("c", None, duration_ms=odd)
+    )
+    (row,) = answer(con)
+    assert (row["wasted_ms"], row["wasted_share"], row["untimed"]) == (10.0, 0.5, 1)
+    (row,) = answer(engine(*call("a", "error", "success", duration_ms=odd)))
+    assert (row["wasted_ms"], row["wasted_share"], row["untimed"]) == (None, None, 2)
+
+
+def test_time_that_a_consumer_held_a_stream_is_no_gap(engine, make):
+    first = make(call_id="a", status="error", duration_ms=1000.0, consumer_ms=2000.0)
+    second = make(call_id="a", attempt=2, started_at=first.started_at + timedelta(seconds=3.5))
+    (row,) = answer(engine(first, second), base_s=0.5)
+    assert (row["gaps"], row["zero_gaps"], row["backoff_violations"]) == (1, 0, 0)
+
+
+def test_the_same_call_id_elsewhere_is_no_retry(engine, make):
+    same = {"call_id": "call_1", "status": "error"}
+    con = engine(
+        make(**same), make(**same, conversation_id="other"), make(**same, conversation_id=None, host="session", pid=0),
+        make(**same, conversation_id=None, host="session"), make(**same, conversation_id=None, host="session", attempt=2),
+    )  # fmt: skip
+    (row,) = answer(con)
+    assert (row["calls"], row["attempts"], row["retried"], row["gave_up"]) == (4, 5, 1, 4)
+
+
+def plain(calls):
+    """What the query should say of ``calls``, each the parts that ``tries`` takes, gap by gap in a loop."""
+    names = ("calls", "attempts", "retried", "recovered", "gave_up", "flagged_retried", "flagged_not_retried", "recall_n",
+             "gaps", "zero_gaps", "shrinking_gaps", "backoff_violations", "waits_asked", "ignored_retry_after", "left_out")  # fmt: skip
+    said = dict.fromkeys((*names, "yes_helped", "no_again"), 0)
+    for parts in calls:
+        done = [part[0] for part in parts if part[0]]
+        said["left_out"] += len(parts) - len(done)
+        said["attempts"] += len(done)
+        said["calls"] += bool(done)
+        said["retried"] += len(done) > 1
+        said["recovered"] += bool(done) and "error" in done and done[-1] != "error"
+        said["gave_up"] += bool(done) and done[-1] == "error"
+        for i, (status, flag, _, asked) in enumerate(parts):
+            later = [part[0] for part in parts[i + 1 :] if part[0]]
+            if status == "error":
+                helped = bool({"success", "partial"} & set(later))
+                said["flagged_retried"] += flag is True and bool(later)
+                said["flagged_not_retried"] += flag is True and not later
+                said["yes_helped"] += flag is True and helped
+                said["no_again"] += flag is False and bool(later)
+                said["recall_n"] += flag is not None and helped
+            if status == "error" and i + 1 < len(parts) and parts[i + 1][0]:
+                gap, before = parts[i + 1][2], parts[i][2]
+                said["gaps"] += 1
+                said["zero_gaps"] += gap == 0
+                said["shrinking_gaps"] += i > 0 and parts[i - 1][0] == "error" and gap < before
+                said["backoff_violations"] += gap > 1.1 * (min(60, 2**i) + (asked or 0)) + 0.01
+                said["waits_asked"] += asked is not None
+                said["ignored_retry_after"] += asked is not None and gap < asked
+    yes, again, no, told = (said.pop(name) for name in ("yes_helped", "flagged_retried", "no_again", "recall_n"))
+    flags = {"flag_precision": yes / again if again else None, "flag_recall": yes / told if told and no else None}
+    return {**said, "flagged_retried": again, "recall_n": told, **flags}
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_a_plain_program_comes_to_the_same(engine, tries, seed):
+    draw = random.Random(seed)
+    calls = [
+        [
+            (status, draw.choice([True, False, None]), draw.choice([0, 0.5, 1.5, 3, 9]), draw.choice([None, 0.8]))
+            for status in draw.choices(
+                ["error", "success", "partial", None], [6, 3, 1, 1], k=draw.choice([1, 1, 2, 3, 5])
+            )
+        ]
+        for _ in range(draw.choice([1, 2, 40]))
+    ]
+    (row,) = answer(engine(*(record for i, parts in enumerate(calls) for record in tries(f"c{i}", *parts))), by=[])
+    expected = plain(calls)
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert (row["flag_recall"] is None) == (row["flag_recall_reason"] is not None)
+
+
+def test_retries_of_many_groups_stay_with_their_call(engine, tries):
+    con = engine(
+        *tries("a", ("error", True, 0, None), ("success", None, 1, None), tool_version="1"),
+        *tries("b", ("error", False, 0, None), ("success", None, 1, None), tool_version="2"),
+        *tries("c", ("success", None, 0, None), tool_version="3"),
+    )
+    rows = {row["version"]: row for row in answer(con, by="version")}
+    assert [(rows[v]["flagged_retried"], rows[v]["flag_recall"], rows[v]["gaps"]) for v in "123"] == [
+        (1, None, 1), (0, 0.0, 1), (0, None, 0),
+    ]  # fmt: skip
+
+
+def test_nothing_in_the_window_is_an_empty_answer(engine, call):
+    con = engine(*call("a", "error", "success"))
+    assert answer(con, since="2027-01-01") == answer(con, tool="none") == []
+    (row,) = answer(con, since="2027-01-01", by=[])
+    assert (row["calls"], row["attempts"], row["amplification"], row["flag_precision"]) == (0, 0, None, None)

@@ -228,3 +228,19 @@ def test_from_many_threads_no_call_is_lost_or_let_through(calls: Calls) -> None:
     recorded = calls()
     assert {call.span_id for call in recorded} == {response.meta.span_id for response in found}
     assert len(recorded) == 200
+
+
+def test_what_is_injected_is_part_of_the_question(calls: Calls) -> None:
+    user = ["alice"]
+    registry = ToolRegistry(inject={"me": lambda: user[0]})
+
+    @registry.register(cache=True)
+    def inbox(q: str, me: str) -> str:
+        """Read mail."""
+        return f"mail of {me}"
+
+    first = registry.execute("inbox", {"q": "x"})
+    user[0] = "bob"
+    second = registry.execute("inbox", {"q": "x"})
+    again = registry.execute("inbox", {"q": "x"})
+    assert (first.data, second.data, again.meta.cached) == ("mail of alice", "mail of bob", True)

@@ -233,7 +233,7 @@ def test_too_late_is_no_yes(store: Path, calls: Calls, done: list[str]) -> None:
         ("delete", {"result": 1}, "waits for approve="),
         ("delete", {"approve": True, "inputs": {"force": "perhaps"}}, "'force'"),
         ("delete", {"approve": True, "inputs": {"pth": "b"}}, "'pth'"),
-        ("mail", {"approve": True}, "waits for to"),
+        ("mail", {"approve": True}, "missing parameter 'to'"),
         ("mail", {"inputs": {"to": 7}}, "'to'"),
         ("deploy", {"approve": True}, "waits for result="),
     ],
@@ -284,3 +284,58 @@ def test_a_response_says_whether_it_waits(registry: ToolRegistry) -> None:
     paused = registry.execute("delete", {"path": "a"})
     again = tt.ToolResponse.model_validate_json(paused.model_dump_json())
     assert again.paused == paused.paused
+
+
+@pytest.mark.parametrize("yes", ["false", "no", 0, 1, "true"])
+def test_only_true_is_a_yes(registry: ToolRegistry, done: list[str], yes: Any) -> None:
+    paused = registry.execute("delete", {"path": "a"})
+    with pytest.raises(ReviewError, match="True or False"):
+        registry.resume(paused, approve=yes)
+    assert done == []
+
+
+def test_who_and_what_they_said_may_be_no_text(registry: ToolRegistry) -> None:
+    registry.resume(registry.execute("delete", {"path": "a"}), approve=True, by=5, note=7)  # type: ignore[arg-type]
+    assert rows("SELECT decision, answered_by, note FROM gates") == [("approved", "5", "7")]
+
+
+async def test_a_decision_is_kept_where_the_run_that_it_led_to_is_cut_off(store: Path) -> None:
+    import asyncio
+
+    registry = ToolRegistry()
+
+    @registry.register(requires_confirmation=True)
+    async def slow() -> None:
+        """Wait."""
+        await asyncio.Event().wait()
+
+    paused = await registry.aexecute("slow", call_id="c1")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(registry.aresume(paused, approve=True, by="ann"), 0.05)
+    assert rows("SELECT decision, answered_by FROM gates") == [("approved", "ann")]
+    assert rows("SELECT ending FROM tool_calls ORDER BY started_at") == [("paused",), ("cancelled",)]
+
+
+def test_the_answer_fits_the_tool_as_it_is_here(registry: ToolRegistry, done: list[str]) -> None:
+    held = registry.execute("delete", {"path": "a"}).paused
+    assert held is not None
+    forged = held.model_copy(update={"kind": "external"})
+    with pytest.raises(ReviewError, match="does not wait for external"):
+        registry.resume(forged, result="forged")
+    with pytest.raises(ReviewError, match="inputs= takes"):
+        registry.resume(held, approve=True, inputs="x")  # type: ignore[arg-type]
+    broken = {**json.loads(held.model_dump_json()), "span_id": held.span_id.upper() + "!"}
+    with pytest.raises(ReviewError, match="no paused call"):
+        registry.resume(broken, approve=True)
+
+
+def test_a_person_may_leave_what_has_a_default(store: Path) -> None:
+    registry = ToolRegistry()
+    registry.register(lambda to="all": f"to {to}", name="mail", requires_user_input=("to",))
+    assert registry.resume(registry.execute("mail"), approve=True).text == "to all"
+
+
+def test_an_unknown_tools_name_holds_no_secret(registry: ToolRegistry, store: Path) -> None:
+    registry.execute(f"find {SECRET}")
+    tt.flush()
+    assert SECRET.encode() not in b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())

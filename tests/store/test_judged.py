@@ -17,14 +17,20 @@ def label(at: Any, **fields: Any) -> Outcome:
 
 
 def test_a_calls_label_is_one_of_its_last_attempt_that_reported(write: Any, call: Any, rows: Rows) -> None:
-    first, second, third = call(1, call_id="a"), call(2, call_id="a"), call(3, call_id="a", status=None, ending="cancelled")
+    first, second, third = (
+        call(1, call_id="a"),
+        call(2, call_id="a"),
+        call(3, call_id="a", status=None, ending="cancelled"),
+    )
     write(first, second, third, label(third.started_at, call_id="a", correct=True))
     assert rows(JUDGED) == [(second.span_id, True, 1.0, 1)]
 
 
 def test_a_label_of_an_attempt_is_its_own_and_may_come_first(write: Any, call: Any, rows: Rows) -> None:
     first, second = call(1, call_id="a"), call(2, call_id="a")
-    write(label(first.started_at, span_id=first.span_id, correct=False), label(first.started_at, call_id="a", score=0.9))
+    write(
+        label(first.started_at, span_id=first.span_id, correct=False), label(first.started_at, call_id="a", score=0.9)
+    )
     write(first, second)
     assert rows(JUDGED) == [(first.span_id, False, 0.0, 1), (second.span_id, True, 0.9, 1)]
 

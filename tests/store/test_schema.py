@@ -300,3 +300,9 @@ def test_the_last_message_of_an_attempt_is_what_the_model_saw(
         ("c2", "known at once", None, None, None),
     ]
     assert rows("SELECT count(*) FROM messages") == [(2,)]
+
+
+@pytest.mark.parametrize("odd", [float("inf"), float("nan"), -1.0, 1e300])
+def test_a_duration_that_is_none_breaks_no_question(write: Any, call: Any, rows: Rows, odd: float) -> None:
+    write(call(1, duration_ms=odd))
+    assert rows("SELECT ended_at >= started_at FROM calls") == [(True,)]

@@ -13,6 +13,7 @@ from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
 from tooltrace.cli.group import Group, soften
 from tooltrace.cli.imports import imports
+from tooltrace.cli.label import label
 from tooltrace.cli.query import query
 from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
@@ -31,7 +32,7 @@ def cli() -> None:
     """
 
 
-for _command in (demo, query, sql, tail, show, imports, doctor):
+for _command in (demo, query, sql, tail, show, label, imports, doctor):
     cli.add_command(_command)
 
 

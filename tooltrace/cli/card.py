@@ -61,7 +61,17 @@ def _head(attempts: list[Attempt]) -> Iterator[Text]:
 def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
     yield Text()
     yield _first_line(attempt)
-    for name in ("code", "error_type", "retryable", "next_action", "confidence", "cached", "rule", "rule_grade", "seen_error"):
+    for name in (
+        "code",
+        "error_type",
+        "retryable",
+        "next_action",
+        "confidence",
+        "cached",
+        "rule",
+        "rule_grade",
+        "seen_error",
+    ):
         if attempt[name] is not None:
             yield _line(name, person(attempt[name]))
     for name in (*_TEXTS, *_DATA):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tooltrace as tt
@@ -17,26 +17,54 @@ TOP = 8
 _RATES = ("attempts", "failures", "rate", "low", "high", "cancelled", "abandoned")
 _ERRORS = ("code", "type", "n", "share")
 _RETRIES = ("calls", "attempts", "amplification", "recovered", "gave_up", "wasted_ms")
+_BELIEF = (
+    *("n", "labelled_share", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high"),
+    *("ece", "ece_low", "ece_high", "miscalibrated", "auroc"),
+)
 
 
 def report(run: Run) -> None:
-    """Print the answers to the first three questions that one has, and the commands that go on from there."""
-    rates, errors, retries = (_ask(run, name) for name in ("failure_rate", "errors", "retries"))
+    """Print the answers to the first questions that one has, and the commands that go on from there."""
+    names = ("failure_rate", "errors", "retries", "calibration")
+    rates, errors, retries, belief = (_ask(run, name) for name in names)
     attempts = sum(sum(_column(retries, name)) for name in ("attempts", "left_out"))
     screen = console()
     screen.print(f"{run.calls:,} calls in {attempts:,} attempts, {run.seconds:.1f} s.", style="bold")
     retried = [row for row, times in zip(retries.rows, _column(retries, "retried"), strict=True) if times]
-    for title, answer, names, rows in (
+    sure = [row for row, n in zip(belief.rows, _column(belief, "n"), strict=True) if n]
+    for title, answer, columns, rows in (
         ("How often does a tool fail? (share of attempts, 95 % interval)", rates, _RATES, rates.rows),
         (f"Why? (the {TOP} most frequent errors of {len(errors.rows)})", errors, _ERRORS, errors.rows[:TOP]),
         ("What do retries cost, and do they help?", retries, _RETRIES, retried),
+        ("Can a tool's confidence be believed? (held against what was labelled right)", belief, _BELIEF, sure),
     ):
         screen.print(f"\n{title}", style="bold")
-        write_table(_part(answer, names, rows))
-    screen.print("Three commands to go on with:", style="bold")
+        write_table(_part(answer, columns, rows))
+    for row in sure:
+        screen.print(verdict(dict(zip((column.name for column in belief.columns), row, strict=True))), soft_wrap=True)
+    screen.print("\nThree commands to go on with:", style="bold")
     for command in _commands(run, errors):
         screen.print(f"  {command}", soft_wrap=True)
     screen.print(f"\nThe store: {run.store}", soft_wrap=True)
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """What a row of the query ``calibration`` says of its tool, in words."""
+    said = (
+        f"{row['tool']} says {row['mean_confidence']:.2f}, is right {row['accuracy']:.2f} of the time, n = {row['n']}"
+    )
+    gap, low, high = row["gap"], row["gap_low"], row["gap_high"]
+    if row["too_few"] or low is None or high is None:
+        return f"{said}: too few to tell"
+    if low > 0:
+        return f"{said}: overconfident by {gap:.2f} [{low:.2f}, {high:.2f}]"
+    if high < 0:
+        return f"{said}: underconfident by {-gap:.2f} [{-high:.2f}, {-low:.2f}]"
+    if row["miscalibrated"]:
+        return (
+            f"{said}: neither over- nor underconfident on the whole, yet not at each confidence (ece {row['ece']:.2f})"
+        )
+    return f"{said}: neither over- nor underconfident, as far as can be told, by {gap:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _ask(run: Run, name: str) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tooltrace.normalize import exceptions, returned_exception
 from tooltrace.normalize.reading import read
-from tooltrace.normalize.rule import Grade, Rule, rule
+from tooltrace.normalize.rule import Grade, Rule, checked_rules, rule
 from tooltrace.normalize.rules import CERTAIN_RULES, RULES
 from tooltrace.response import ResponseMeta, ToolResponse, is_response
 
@@ -20,6 +20,7 @@ __all__ = [
     "TOOL_RESPONSE",
     "Grade",
     "Rule",
+    "checked_rules",
     "normalize",
     "rule",
 ]
@@ -36,11 +37,13 @@ EXCEPTION = "exception"
 
 def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
     """``value`` as a ``ToolResponse``; ``meta.rule`` says by which rule it was read, and ``meta.rule_grade`` whether
-    that is certain. Never raises.
+    that is certain. Nothing that the value does raises.
 
     ``rules``: what may read it, in their order: your own before :data:`RULES`, or :data:`CERTAIN_RULES` for those
-    that do not go by words. What no rule knows is a success, and its data.
+    that do not go by words. What no rule knows is a success, and its data. Raises ConfigError for what is no rule.
     """
+    if rules is not RULES and rules is not CERTAIN_RULES:
+        rules = checked_rules(rules, "nothing was read")
     if is_response(value):
         return value  # type: ignore[no-any-return]
     return read(value, rules) or _plain(value)
@@ -51,7 +54,8 @@ def _plain(value: Any) -> ToolResponse:
         return returned_exception.of_exception(exceptions.read(value)._asdict(), meta=_meta(EXCEPTION).model_dump())
     if value is None:
         return ToolResponse.success(meta=_meta(NONE))
-    return ToolResponse.success(value if type(value) is str else "", value, meta=_meta(PLAIN))
+    text = str.__str__(value) if issubclass(type(value), str) else ""
+    return ToolResponse.success(text, value, meta=_meta(PLAIN))
 
 
 def _meta(name: str) -> ResponseMeta:

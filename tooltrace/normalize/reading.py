@@ -26,12 +26,14 @@ def read(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
 
 
 def read_seen(look: Seen, rules: Sequence[Rule], depth: int = 0) -> ToolResponse | None:
-    """As :func:`read`, of what is left of a result; live rules have had their turn."""
+    """As :func:`read`, of what is left of a result: live rules have had their turn. Inside an envelope, ``depth`` of
+    them down, they get the data, or the text."""
     for rule in index_of(rules).asked(look):
-        if not rule.live:
-            found = _ask(rule, look)
-            if found is not None:
-                return _opened(_stamped(found, rule), rule, rules, depth + 1)
+        if rule.live and not depth:
+            continue
+        found = _ask(rule, (look.data if look.text is None else look.text) if rule.live else look)
+        if found is not None:
+            return _opened(_stamped(found, rule), rule, rules, depth + 1)
     return None
 
 
@@ -42,7 +44,10 @@ def _ask(rule: Rule, value: Any) -> ToolResponse | None:
         if guard.strict and not rule.live:  # a fault of ours is raised under test
             raise
         guard.faults.say_once(
-            f"rule_{rule.name}", f"the rule {rule.name!r} failed; the next ones read the result", trace=True
+            f"rule_{rule.name}",
+            f"the rule {rule.name!r} failed; the next ones read the result",
+            counted=False,
+            trace=True,
         )
         return None
     return found if found is not None and is_response(found) else None

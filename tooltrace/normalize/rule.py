@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from tooltrace.errors import ConfigError
 from tooltrace.response import ToolResponse
 
 Grade = Literal["certain", "heuristic"]
@@ -76,7 +77,18 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
 
         tt.configure(rules=[acme, *tt.RULES])
     """
+    if grade not in get_args(Grade):
+        raise ConfigError(f"the grade of a rule is certain or heuristic, got {grade!r} for the rule {name!r}")
     return lambda read: Rule(str(name), grade, read)
+
+
+def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
+    """``rules`` as they are kept. Raises ConfigError."""
+    kept = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+    for each in kept:
+        if not isinstance(each, Rule):
+            raise ConfigError(f"rules takes rules, made with @tt.rule(name), got {each!r}; {place}")
+    return kept
 
 
 def builtin(

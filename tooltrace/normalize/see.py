@@ -35,6 +35,8 @@ def sight(value: Any) -> Sight:
     """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises."""
     kind = type(value)
     kinds, form = _known(kind)  # type: ignore[arg-type]  # a class is hashable; mypy thinks of its metaclass
+    if issubclass(kind, str):
+        return snapshot(str.__str__(value)), kinds
     if kind is tuple and len(value) == 2:
         pair = _pair(*value)
         if pair is not None:

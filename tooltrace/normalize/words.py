@@ -93,9 +93,21 @@ _NEXT: dict[str, NextAction] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=8192)
+_NAME = 100
+"""Characters of a name; what is longer is none that a rule knows."""
+
+
 def snake(word: str) -> str:
     """``word`` in lower case with underscores: ``nextAction``, ``next-action`` and ``NextAction`` are one."""
+    return _known_snake(word) if len(word) <= _NAME else _spelled(word[:_NAME])
+
+
+@lru_cache(maxsize=8192)
+def _known_snake(word: str) -> str:
+    return _spelled(word)
+
+
+def _spelled(word: str) -> str:
     return _OTHER.sub("_", _CAMEL.sub("_", word).upper()).strip("_").lower()
 
 

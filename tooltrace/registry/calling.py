@@ -10,7 +10,7 @@ from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
 from tooltrace.registry.registered import RegisteredTool
-from tooltrace.response import is_response
+from tooltrace.response import bases, is_response
 
 
 class Raised:
@@ -59,7 +59,9 @@ async def _settled(found: Any) -> Any:
 
 
 def _has_to_be_awaited(found: Any) -> bool:
-    return type(found) is AsyncGeneratorType or hasattr(type(found), "__await__")
+    return type(found) is AsyncGeneratorType or any(
+        "__await__" in type.__getattribute__(base, "__dict__") for base in bases(type(found))
+    )
 
 
 def _drained(stream: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrace.attempt import usable_confidence
+from tooltrace.confidence import Score
 from tooltrace.response import Source, ToolResponse
 from tooltrace.spec import ToolSpec
 
@@ -30,6 +31,8 @@ def _confidence(result: Any, spec: ToolSpec, said: dict[str, Any], flags: list[s
         flags.append("confidence_failed")
         return
     said["confidence"] = usable_confidence(found)
+    if isinstance(found, Score) and found.signals:
+        said["signals"] = found.signals
     if found is not None and said["confidence"] is None:
         flags.append("confidence_out_of_range")
 

@@ -37,7 +37,12 @@ def resume(state: State, held: PausedCall, answer: Answer) -> ToolResponse:
         prepared = review.going_on(state, held, answer)
         if not review.is_run(answer):
             return review.end(prepared, answer)
-        return review.done(prepared, answer, run(state, prepared))
+        try:
+            response = run(state, prepared)
+        except BaseException:
+            review.answered(held, answer, prepared.spec, None)
+            raise
+        return review.done(prepared, answer, response)
 
 
 async def aresume(state: State, held: PausedCall, answer: Answer) -> ToolResponse:
@@ -46,7 +51,12 @@ async def aresume(state: State, held: PausedCall, answer: Answer) -> ToolRespons
         prepared = review.going_on(state, held, answer)
         if not review.is_run(answer):
             return review.end(prepared, answer)
-        return review.done(prepared, answer, await arun(state, prepared))
+        try:
+            response = await arun(state, prepared)
+        except BaseException:
+            review.answered(held, answer, prepared.spec, None)
+            raise
+        return review.done(prepared, answer, response)
 
 
 def run(state: State, prepared: Prepared) -> ToolResponse:

@@ -50,7 +50,8 @@ def prepare(state: State, name: str, sent: Any, call_id: str | None) -> Prepared
     tool = state.tools.get(name) if isinstance(name, str) else None
     if tool is None:
         refusal = answers.not_found(str(name), list(state.tools))
-        return Prepared(spec=named_spec(answers.short(str(name))), call_id=call_id, given=given, refusal=refusal)
+        safe = active().settings.redaction.text(answers.short(str(name)))  # it is the model's own text
+        return Prepared(spec=named_spec(safe), call_id=call_id, given=given, refusal=refusal)
     prepared = Prepared(spec=tool.spec, call_id=call_id, given=given, tool=tool)
     prepared.refusal = state.limits.take(tool) or broken
     for step in (check, ask_person):

@@ -128,8 +128,9 @@ class ToolRegistry:
         for; ``result``: what an execution elsewhere gave. ``by``: who decided. ``note``: what they said.
 
         The gate is on record with who, when and what was changed; the wait is not the tool's time, a decline is no
-        failure. Raises ReviewError where the answer does not fit the call, or the call was answered already: nothing
-        is done then, and the call waits on.
+        failure. Raises ReviewError where the answer does not fit the call, or this registry took an answer to it already:
+        nothing is done then, and the call waits on. Two processes that hold the same call can both run it: whoever
+        hands it out sees to it that one does.
         """
         answer = review.answer_of(approve=approve, decline=decline, inputs=inputs, result=result, by=by, note=note)
         return execution.resume(self._state, *review.met(paused, answer))

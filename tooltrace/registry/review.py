@@ -94,6 +94,10 @@ def answer_of(
     note: str | None,
 ) -> Answer:  # fmt: skip
     """What was said, once. Raises ReviewError where that is nothing, or two things."""
+    if not isinstance(approve, bool | None):
+        raise ReviewError(f"approve= takes True or False, got {approve!r}; the call waits on")
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise ReviewError(f"inputs= takes arguments by name, got {type(inputs).__name__}; the call waits on")
     refused = approve is False or decline not in (None, False)
     allowed = bool(approve) or inputs is not None or result is not UNGIVEN
     if refused == allowed:
@@ -102,8 +106,12 @@ def answer_of(
             f"resume() was told {said}: give one of approve=, decline=, inputs=, result=; the call waits on"
         )
     if refused:
-        return Answer(decision="declined", by=by, note=decline if isinstance(decline, str) else note)
-    return Answer(decision="approved", by=by, note=note, inputs=dict(inputs or {}), result=result)
+        return Answer(decision="declined", by=_said(by), note=_said(decline if isinstance(decline, str) else note))
+    return Answer(decision="approved", by=_said(by), note=_said(note), inputs=dict(inputs or {}), result=result)
+
+
+def _said(word: Any) -> str | None:
+    return None if word is None else str(word)
 
 
 def met(paused: Any, answer: Answer) -> tuple[PausedCall, Answer]:
@@ -135,6 +143,8 @@ def going_on(state: State, held: PausedCall, answer: Answer) -> Prepared:
     tool = state.tools.get(held.tool)
     if tool is None:
         raise ReviewError(f"this registry has no tool {held.tool!r} to go on with; the call waits on")
+    if tool.gate(held.arguments) != held.kind:
+        raise ReviewError(f"the tool {held.tool!r} does not wait for {held.kind} here; the call waits on")
     _fits(held, answer)
     prepared = Prepared(spec=tool.spec, call_id=held.call_id, given={**held.arguments, **answer.inputs}, tool=tool)
     prepared.resumed = held
@@ -153,8 +163,6 @@ def _fits(held: PausedCall, answer: Answer) -> None:
     if (held.kind == "external") != (answer.result is not UNGIVEN):
         wants = "result=" if held.kind == "external" else "approve= or inputs="
         raise ReviewError(f"the call {held.call_id} waits for {wants}; it waits on")
-    if held.kind == "input" and not answer.inputs and held.wanted:
-        raise ReviewError(f"the call {held.call_id} waits for {', '.join(held.wanted)}: give inputs=; it waits on")
 
 
 def _validate(prepared: Prepared, tool: RegisteredTool) -> None:

@@ -72,21 +72,20 @@ class Run:
         """What to call the tool with; or the answer that makes that needless, or impossible."""
         tool = self.prepared.tool
         assert tool is not None, "a call of no tool has its answer"
-        key = key_of(tool, call.arguments)
-        kept = None if key is None else self._state.cache.get(key)
-        if kept is not None:
-            return kept
         try:
             injected = injection.values(tool.injected, self._state.provided)
         except injection.MissingInjection as missing:
             return answers.not_injected(f"the tool {tool.name!r} cannot be run: {missing}")
         except Exception as error:  # a factory of the user's
             return answers.not_injected(f"what is to be injected for {tool.name!r} could not be made: {error}")
-        return Ready(tool, key, call.arguments | injected)
+        values = call.arguments | injected
+        key = key_of(tool, values)
+        kept = None if key is None else self._state.cache.get(key)
+        return Ready(tool, key, values) if kept is None else kept
 
     def answer(self, ready: Ready, result: Any) -> ToolResponse:
         """What the tool returned, or raised, as its answer; kept, where it is to be given again."""
-        if isinstance(result, Raised):
+        if type(result) is Raised:
             return self._failed(result.take())
         tool = ready.tool
         response = normalize(result, rules=self._recorder.rules_of(tool.spec))

@@ -48,7 +48,7 @@ LEFT JOIN (
 ) AS m ON m.span_id = a.span_id
 """,
 )
-"""The join costs nothing where a question does not ask for what the model saw: DuckDB leaves it out."""
+"""DuckDB leaves the join out of most questions that do not ask for what the model saw."""
 
 GATES: Final = View(
     "gates",
@@ -103,8 +103,9 @@ SELECT
     arg_max(tool_version, started_at) AS tool_version,
     count(*) FILTER (WHERE ending NOT IN ('paused', 'declined', 'expired')) AS attempts,
     min(started_at) AS started_at,
-    max(started_at + to_microseconds(CAST(1000 * (coalesce(duration_ms, 0) + coalesce(consumer_ms, 0)) AS BIGINT)))
-        AS ended_at,
+    max(started_at + to_microseconds(CAST(
+        1000 * least(greatest(coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT
+    ))) AS ended_at,
     arg_max(status, started_at) AS status,
     arg_max(ending, started_at) AS ending,
     arg_max_null(code, started_at) FILTER (WHERE status IS NOT NULL) AS code,

@@ -1,0 +1,257 @@
+-- Does a tool keep to the ten points of a result that can be trusted, going by its history?
+--
+-- Ten rows for each group, over its finished attempts; a result is what reports no error. A point about a habit
+-- is passed where good_share of those that it is about show the habit, or more:
+--    1  results have a confidence: success is not read as right
+--    2  at least min_n results with a confidence are labelled, and the gap between mean confidence and the share that
+--       was right is max_gap at most, or may be: its interval reaches so far
+--    3  a confidence comes with the named signals that made it
+--    4  each source has a type (other is none) and an id
+--    5  attempts advise what to do next
+--    6  errors have a code of their own: not EXECUTION_ERROR, not UNKNOWN
+--    7  errors say whether they are retryable, and of at least min_n that said yes and were tried again, retry_share
+--       succeeded in a later attempt of the call, or may do so: the interval reaches so far (flag_precision of retries)
+--    8  errors have a suggestion or words for the user
+--    9  attempts have the tool's version, a call id of the model's and a duration
+--   10  no failure had to be found in a result's data or words by a heuristic rule
+-- passed is NULL where nothing was there to judge by. A group of few attempts proves little: see too_few.
+--
+-- by: tool (default), version, agent, conversation, day, hour, attributes
+-- parameters:
+--   since        timestamp = NULL  attempts that started at this time or later
+--   until        timestamp = NULL  attempts that started before this time
+--   tool         text = NULL       this tool only
+--   min_n        integer = 20      labels and retries that points 2 and 7 need; a group of fewer attempts is too_few
+--   good_share   number = 0.9      what share makes a habit
+--   max_gap      number = 0.1      the widest gap of point 2
+--   retry_share  number = 0.5      what share of retries has to succeed for point 7
+-- columns:
+--   point     count  1 to 10
+--   name      text   the point
+--   passed    flag   whether the history keeps to it; NULL where it cannot be told
+--   n         count  what it was judged on: results, errors or attempts
+--   evidence  text   the figures behind it
+--   fix       text   what to do where it is not passed
+--   attempts  count  finished attempts of the group
+--   too_few   mark   attempts < min_n
+-- source: the checklist of the ToolResult-with-confidence protocol; Wilson score interval (Wilson 1927), 95 %,
+--   z = 1.959963984540054; z^2 = 3.841458820694124
+WITH later AS (
+    SELECT span_id AS of_span, max(CASE WHEN status <> 'error' THEN 1 ELSE 0 END) OVER (
+        PARTITION BY call_id, tool, conversation_id,
+            CASE WHEN conversation_id IS NULL THEN host END, CASE WHEN conversation_id IS NULL THEN pid END
+        ORDER BY started_at, attempt, span_id
+        ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+    ) AS came_good
+    FROM tool_calls
+    WHERE status IS NOT NULL
+      AND ending IN ('returned', 'raised')
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($tool IS NULL OR tool = $tool)
+      AND call_id IN (SELECT call_id FROM tool_calls WHERE retryable AND status = 'error')
+),
+cited AS (
+    SELECT
+        span_id AS of_span,
+        count(*) AS cited_n,
+        sum(CASE WHEN nullif(id, '') IS NOT NULL AND coalesce(type, 'other') <> 'other' THEN 1 ELSE 0 END) AS whole_n,
+        sum(CASE WHEN nullif(id, '') IS NULL THEN 1 ELSE 0 END) AS no_id_n,
+        sum(CASE WHEN coalesce(type, 'other') = 'other' THEN 1 ELSE 0 END) AS no_type_n
+    FROM sources
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    GROUP BY span_id
+),
+seen AS (
+    SELECT
+        /* by */ tool, /* end by */
+        span_id AS of_span,
+        status = 'error' AS failed,
+        status <> 'error' AS answered,
+        CASE WHEN status <> 'error' AND confidence BETWEEN 0 AND 1 THEN confidence END AS sure,
+        coalesce(CAST(signals AS VARCHAR), '{}') NOT IN ('{}', 'null') AS has_signals,
+        next_action IS NOT NULL AS has_advice,
+        coalesce(code, 'UNKNOWN') NOT IN ('EXECUTION_ERROR', 'UNKNOWN') AS has_code,
+        retryable,
+        user_message IS NOT NULL AS has_user_message,
+        suggestion IS NOT NULL AS has_suggestion,
+        tool_version IS NOT NULL AS has_version,
+        call_id <> span_id AS has_call_id,
+        duration_ms IS NOT NULL AS has_duration,
+        rule IS NOT NULL AS has_rule,
+        coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AS had_hidden,
+        call_id AS of_call
+    FROM tool_calls
+    WHERE status IS NOT NULL
+      AND ending IN ('returned', 'raised')
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+known AS (
+    SELECT s.*, j.correct, l.came_good, c.cited_n, c.whole_n, c.no_id_n, c.no_type_n
+    FROM seen AS s
+    LEFT JOIN judged AS j ON j.span_id = s.of_span
+    LEFT JOIN later AS l ON l.of_span = s.of_span
+    LEFT JOIN cited AS c ON c.of_span = s.of_span
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        count(*) AS attempts,
+        count(*) FILTER (WHERE answered) AS results,
+        count(*) FILTER (WHERE failed) AS errors,
+        count(sure) AS confident,
+        count(correct) FILTER (WHERE sure IS NOT NULL) AS labelled,
+        count(*) FILTER (WHERE sure IS NOT NULL AND correct) AS rights,
+        avg(sure) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
+        count(*) FILTER (WHERE sure IS NOT NULL AND has_signals) AS signalled,
+        count(cited_n) AS sourced,
+        coalesce(sum(cited_n), 0) AS citations,
+        coalesce(sum(whole_n), 0) AS whole,
+        coalesce(sum(no_id_n), 0) AS without_id,
+        coalesce(sum(no_type_n), 0) AS without_type,
+        count(*) FILTER (WHERE has_advice) AS advised,
+        count(*) FILTER (WHERE failed AND has_code) AS coded,
+        count(retryable) FILTER (WHERE failed) AS said,
+        count(came_good) FILTER (WHERE failed AND retryable) AS retried,
+        count(*) FILTER (WHERE failed AND retryable AND came_good = 1) AS recovered,
+        count(*) FILTER (WHERE failed AND (has_user_message OR has_suggestion)) AS helped,
+        count(*) FILTER (WHERE failed AND has_user_message) AS told_user,
+        count(*) FILTER (WHERE failed AND has_suggestion) AS suggested,
+        count(*) FILTER (WHERE has_version AND has_call_id AND has_duration) AS traceable,
+        count(*) FILTER (WHERE has_version) AS versioned,
+        count(*) FILTER (WHERE has_call_id) AS identified,
+        count(*) FILTER (WHERE has_duration) AS timed,
+        count(*) FILTER (WHERE has_rule) AS ruled,
+        count(*) FILTER (WHERE had_hidden) AS hidden,
+        min(CASE WHEN had_hidden THEN of_call END) AS hidden_call
+    FROM known
+    GROUP BY ALL
+),
+halves AS (
+    SELECT *,
+        1.959963984540054 * sqrt(rights * (labelled - rights) / nullif(labelled, 0) + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(recovered * (retried - recovered) / nullif(retried, 0) + 0.960364705173531)
+            AS retry_half
+    FROM counted
+    WHERE attempts > 0
+),
+spread AS (
+    SELECT *,
+        mean_confidence - rights / nullif(labelled, 0) AS gap,
+        mean_confidence - CASE WHEN rights = labelled THEN 1.0
+            ELSE (rights + 1.920729410347062 + half) / (labelled + 3.841458820694124) END AS gap_low,
+        mean_confidence - CASE WHEN rights = 0 THEN 0.0
+            ELSE (rights + 1.920729410347062 - half) / (labelled + 3.841458820694124) END AS gap_high,
+        CASE WHEN recovered = 0 THEN 0.0
+            ELSE (recovered + 1.920729410347062 - retry_half) / (retried + 3.841458820694124) END AS retry_low,
+        CASE WHEN recovered = retried THEN 1.0
+            ELSE (recovered + 1.920729410347062 + retry_half) / (retried + 3.841458820694124) END AS retry_high
+    FROM halves
+),
+points AS (
+    SELECT 1 AS point, 'confidence on results' AS name,
+        'return ToolResponse.success(…, confidence=…): success alone does not say that the answer is right' AS fix
+    UNION ALL SELECT 2, 'confidence calibrated',
+        'label results (tooltrace label, tt.label), and bring the confidence down or up to what the labels say'
+    UNION ALL SELECT 3, 'confidence has signals',
+        'make the confidence from named signals: tt.ConfidenceRules, or ToolResponse(…, signals={…})'
+    UNION ALL SELECT 4, 'sources typed, with ids',
+        'give each source its type and a stable id: Source(type="database", id=…)'
+    UNION ALL SELECT 5, 'next action given',
+        'say what comes next: ToolResponse.success(…, next_action="continue"); return errors rather than raise them'
+    UNION ALL SELECT 6, 'errors have their own code',
+        'give each kind of error a code: ToolResponse.error("RATE_LIMIT", …)'
+    UNION ALL SELECT 7, 'retryable said, and true',
+        'say retryable=True where a later attempt can succeed, and retryable=False where the same call fails again'
+    UNION ALL SELECT 8, 'errors say what to do',
+        'give errors a suggestion= for the model or a user_message= for the person'
+    UNION ALL SELECT 9, 'version, call id, duration',
+        'name the version in trace_tool(version=…), and pass the model''s id with tt.context(call_id=…)'
+    UNION ALL SELECT 10, 'no failure hidden in data',
+        'report a failure as one: return ToolResponse.error(…) or raise, never a text or a member that only says so'
+)
+SELECT
+    /* by names */ tool, /* end by */
+    point,
+    name,
+    CASE point
+        WHEN 1 THEN CASE WHEN results > 0 THEN confident / results >= $good_share END
+        WHEN 2 THEN CASE WHEN confident = 0 THEN NULL
+            WHEN labelled < greatest($min_n, 1) THEN false
+            ELSE gap_low <= $max_gap AND gap_high >= -1 * $max_gap END
+        WHEN 3 THEN CASE WHEN confident > 0 THEN signalled / confident >= $good_share END
+        WHEN 4 THEN CASE WHEN citations > 0 THEN whole / citations >= $good_share END
+        WHEN 5 THEN advised / attempts >= $good_share
+        WHEN 6 THEN CASE WHEN errors > 0 THEN coded / errors >= $good_share END
+        WHEN 7 THEN CASE WHEN errors = 0 THEN NULL
+            WHEN said / errors < $good_share THEN false
+            WHEN retried < greatest($min_n, 1) THEN NULL
+            ELSE retry_high >= $retry_share END
+        WHEN 8 THEN CASE WHEN errors > 0 THEN helped / errors >= $good_share END
+        WHEN 9 THEN traceable / attempts >= $good_share
+        WHEN 10 THEN CASE WHEN hidden > 0 THEN false WHEN ruled > 0 THEN true END
+    END AS passed,
+    CAST(CASE
+        WHEN point = 1 THEN results
+        WHEN point = 2 THEN labelled
+        WHEN point = 3 THEN confident
+        WHEN point = 4 THEN citations
+        WHEN point IN (6, 7, 8) THEN errors
+        WHEN point = 10 THEN ruled
+        ELSE attempts
+    END AS BIGINT) AS n,
+    CASE point
+        WHEN 1 THEN CASE WHEN results = 0 THEN 'no results'
+            ELSE concat(confident, ' of ', results, ' results have a confidence') END
+        WHEN 2 THEN CASE WHEN confident = 0 THEN 'no result has a confidence'
+            WHEN labelled = 0 THEN concat('none of ', confident, ' results with a confidence is labelled')
+            ELSE concat(
+                labelled, ' of ', confident, ' results with a confidence are labelled: says ',
+                round(mean_confidence, 2), ', is right ', round(rights / labelled, 2), ' of the time, ',
+                CASE WHEN gap >= 0 THEN 'over' ELSE 'under' END, 'confident by ', round(abs(gap), 2), ' [',
+                round(CASE WHEN gap >= 0 THEN gap_low ELSE -gap_high END, 2) + 0, ', ',
+                round(CASE WHEN gap >= 0 THEN gap_high ELSE -gap_low END, 2) + 0, ']'
+            ) END
+        WHEN 3 THEN CASE WHEN confident = 0 THEN 'no result has a confidence'
+            ELSE concat(signalled, ' of ', confident, ' results with a confidence have signals') END
+        WHEN 4 THEN CASE WHEN citations = 0 THEN concat('none of ', attempts, ' attempts names a source')
+            ELSE concat(
+                sourced, ' of ', attempts, ' attempts name sources: ', citations, ' in all, ', without_id,
+                ' without an id, ', without_type, ' without a type'
+            ) END
+        WHEN 5 THEN concat(advised, ' of ', attempts, ' attempts advise a next action')
+        WHEN 6 THEN CASE WHEN errors = 0 THEN 'no errors'
+            ELSE concat(coded, ' of ', errors, ' errors have a code of their own') END
+        WHEN 7 THEN CASE WHEN errors = 0 THEN 'no errors'
+            WHEN retried = 0 THEN concat(
+                said, ' of ', errors, ' errors say whether they are retryable; none that said yes was tried again'
+            )
+            ELSE concat(
+                said, ' of ', errors, ' errors say whether they are retryable; ', recovered, ' of ', retried,
+                ' that said yes and were tried again succeeded, ', round(recovered / retried, 2), ' [',
+                round(retry_low, 2), ', ', round(retry_high, 2), ']'
+            ) END
+        WHEN 8 THEN CASE WHEN errors = 0 THEN 'no errors'
+            ELSE concat(
+                helped, ' of ', errors, ' errors say what to do: ', suggested, ' with a suggestion, ', told_user,
+                ' with words for the user'
+            ) END
+        WHEN 9 THEN concat(
+            'of ', attempts, ' attempts ', versioned, ' have a tool version, ', identified,
+            ' a call id of the model''s, ', timed, ' a duration'
+        )
+        WHEN 10 THEN CASE WHEN hidden > 0 THEN concat(
+                hidden, ' of ', ruled, ' attempts hid a failure that a heuristic rule found, such as call ', hidden_call
+            )
+            WHEN ruled = 0 THEN 'it is not recorded how results were read'
+            ELSE concat('none of ', ruled, ' attempts hid a failure that a rule knows') END
+    END AS evidence,
+    fix,
+    attempts,
+    attempts < $min_n AS too_few
+FROM spread
+CROSS JOIN points
+ORDER BY /* by names */ tool, /* end by */ point

@@ -1,0 +1,151 @@
+-- What would a circuit breaker have prevented, and what good calls would it have blocked?
+--
+-- A breaker is replayed over the history, one for each group. It opens when so many finished attempts in a row have
+-- failed (status 'error'), at the end of the last of them, and stays open for `recovery_s` seconds: what begins in
+-- that time is blocked, and counts for nothing, as it would not have happened. The first attempt after it begins afresh.
+-- Attempts are taken in the order in which they began; one that was running when the breaker opened is let through and
+-- not counted for its state. One that did not finish passes, and changes nothing. What the agent would have done
+-- with a refusal is not known: a blocked call may have been made later, or been replaced by another tool's.
+--
+-- by: tool (default), version, agent, conversation, attributes
+-- parameters:
+--   since       timestamp = NULL  attempts that started at this time or later
+--   until       timestamp = NULL  attempts that started before this time
+--   tool        text = NULL       this tool only
+--   threshold   integer = 3       so many failures in a row open it
+--   recovery_s  integer = 300     seconds that it stays open
+--   min_n       integer = 20      a group of fewer attempts is marked too_few
+-- columns:
+--   attempts         count           finished attempts
+--   failures         count           those with status 'error'
+--   trips            count           how often it would have opened
+--   would_block      count           finished attempts that it would have blocked
+--   prevented        count           of those, failures
+--   blocked_good     count           of those, attempts that did not fail
+--   precision        share           prevented / would_block
+--   low              low(precision)   95 % interval of precision
+--   high             high(precision)  95 % interval of precision
+--   prevented_share  share           prevented / failures
+--   time_open_ms     ms              how long it would have been open, up to the last attempt in the window
+--   saved_ms         ms              time that the prevented failures took
+--   left_out         aside           attempts that did not finish
+--   too_few          mark            attempts < min_n
+-- source: a breaker that counts failures in a row and closes by itself after a time, as HelloAgents has; Wilson score
+--   interval (Wilson 1927), z^2 = 3.841458820694124
+WITH RECURSIVE seen AS (
+    SELECT
+        /* by */ tool, /* end by */
+        span_id,
+        attempt,
+        started_at,
+        epoch_us(started_at) AS began,
+        -- what was imported may say any duration: one below 0 or beyond 1e12 ms (31 years) is none
+        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms ELSE 0 END AS duration_ms,
+        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        coalesce(status = 'error', false) AS failed
+    FROM tool_calls
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+placed AS (
+    SELECT *,
+        row_number() OVER history AS place,
+        first_value(span_id) OVER history AS breaker,
+        max(began) OVER (PARTITION BY /* by names */ tool, /* end by */ finished) AS last_began,
+        count(CASE WHEN failed THEN 1 END) OVER in_a_row AS failed_in_a_row,
+        first_value(began) OVER in_a_row AS row_began,
+        began + CAST(1000 * duration_ms AS BIGINT) AS ended
+    FROM seen
+    WINDOW history AS (
+        PARTITION BY /* by names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
+    ),
+    in_a_row AS (
+        PARTITION BY /* by names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
+        ROWS BETWEEN greatest($threshold, 1) - 1 PRECEDING AND CURRENT ROW
+    )
+),
+-- attempts at which a closed breaker would open, if it had closed before the failures in a row began
+ripe AS (
+    SELECT
+        breaker,
+        span_id,
+        row_began,
+        ended AS opened,
+        ended + 1000000 * $recovery_s AS closed,
+        row_number() OVER (PARTITION BY breaker ORDER BY place) AS number
+    FROM placed
+    WHERE finished AND failed_in_a_row = greatest($threshold, 1)
+),
+-- after each of them, the next: the first whose failures in a row all began after the breaker had closed again
+steps AS (
+    SELECT *, 1 + count(CASE WHEN begins THEN 1 END) OVER (
+        PARTITION BY breaker ORDER BY moment, begins DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    ) AS next_number
+    FROM (
+        SELECT *, row_began AS moment, true AS begins FROM ripe
+        UNION ALL
+        SELECT *, closed AS moment, false AS begins FROM ripe
+    ) AS moments
+),
+trips AS (
+    SELECT breaker, number, next_number, span_id, opened, closed
+    FROM steps
+    WHERE number = 1 AND NOT begins
+    UNION ALL
+    SELECT s.breaker, s.number, s.next_number, s.span_id, s.opened, s.closed
+    FROM trips AS t
+    JOIN steps AS s ON s.breaker = t.breaker AND s.number = t.next_number AND NOT s.begins
+),
+replayed AS (
+    SELECT
+        p.*,
+        t.opened,
+        t.closed,
+        max(t.opened) OVER earlier AS last_opened,
+        max(t.closed) OVER earlier AS last_closed
+    FROM placed AS p
+    LEFT JOIN trips AS t ON t.span_id = p.span_id
+    WINDOW earlier AS (
+        PARTITION BY p.breaker ORDER BY p.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        count(*) FILTER (WHERE finished) AS attempts,
+        count(*) FILTER (WHERE finished AND failed) AS failures,
+        count(opened) AS trips,
+        count(*) FILTER (WHERE began BETWEEN last_opened AND last_closed) AS would_block,
+        count(*) FILTER (WHERE began BETWEEN last_opened AND last_closed AND failed) AS prevented,
+        coalesce(sum(greatest(least(closed, last_began) - opened, 0)), 0) / 1000.0 AS time_open_ms,
+        coalesce(sum(duration_ms) FILTER (WHERE began BETWEEN last_opened AND last_closed AND failed), 0) AS saved_ms,
+        count(*) FILTER (WHERE NOT finished) AS left_out
+    FROM replayed
+    GROUP BY ALL
+),
+spread AS (
+    SELECT *,
+        1.959963984540054 * sqrt(prevented * (would_block - prevented) / nullif(would_block, 0) + 0.960364705173531) AS half
+    FROM counted
+)
+SELECT
+    /* by names */ tool, /* end by */
+    attempts,
+    failures,
+    trips,
+    would_block,
+    prevented,
+    would_block - prevented AS blocked_good,
+    prevented / nullif(would_block, 0) AS precision,
+    CASE WHEN prevented = 0 AND would_block > 0 THEN 0.0
+         ELSE (prevented + 1.920729410347062 - half) / (nullif(would_block, 0) + 3.841458820694124) END AS low,
+    CASE WHEN prevented = would_block AND would_block > 0 THEN 1.0
+         ELSE (prevented + 1.920729410347062 + half) / (nullif(would_block, 0) + 3.841458820694124) END AS high,
+    prevented / nullif(failures, 0) AS prevented_share,
+    time_open_ms,
+    saved_ms,
+    left_out,
+    attempts < $min_n AS too_few
+FROM spread
+ORDER BY prevented DESC, /* by names */ tool, /* end by */ attempts DESC

@@ -1,0 +1,66 @@
+-- How often is a tool right when it is sure, and when it is not?
+--
+-- Bands of confidence: low below 0.5, middle below 0.8, high from 0.8. An attempt is right where those who judged it
+-- said so (judged.correct). Seen are finished attempts that state a confidence from 0 to 1; n of them were judged.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+--   min_n  integer = 20      a band of fewer judged attempts is marked too_few
+-- columns:
+--   band             text            low, middle or high
+--   n                count           attempts of the band that were judged
+--   accuracy         share           share of them that was right
+--   low              low(accuracy)   95 % interval of accuracy
+--   high             high(accuracy)  95 % interval of accuracy
+--   mean_confidence  share           their mean confidence
+--   attempts         count           finished attempts with a confidence in the band
+--   labelled_share   share           n / attempts
+--   too_few          mark            n < min_n: read the interval, not the accuracy
+-- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+WITH seen AS (
+    SELECT
+        /* by */ tool, /* end by */
+        confidence,
+        correct,
+        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
+    FROM tool_calls
+    LEFT JOIN judged ON judged.span_id = tool_calls.span_id
+    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+      AND confidence BETWEEN 0 AND 1
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        rank,
+        count(correct) AS n,
+        count(*) FILTER (WHERE correct) AS s,
+        avg(confidence) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
+        count(*) AS attempts
+    FROM seen
+    GROUP BY ALL
+),
+spread AS (
+    SELECT *, 1.959963984540054 * sqrt(s * (n - s) / nullif(n, 0) + 0.960364705173531) AS half
+    FROM counted
+)
+SELECT
+    /* by names */ tool, /* end by */
+    CASE rank WHEN 1 THEN 'low' WHEN 2 THEN 'middle' ELSE 'high' END AS band,
+    n,
+    s / nullif(n, 0) AS accuracy,
+    CASE WHEN s = 0 AND n > 0 THEN 0.0
+         ELSE (s + 1.920729410347062 - half) / (nullif(n, 0) + 3.841458820694124) END AS low,
+    CASE WHEN s = n AND n > 0 THEN 1.0
+         ELSE (s + 1.920729410347062 + half) / (nullif(n, 0) + 3.841458820694124) END AS high,
+    mean_confidence,
+    attempts,
+    n / attempts AS labelled_share,
+    n < $min_n AS too_few
+FROM spread
+ORDER BY /* by names */ tool, /* end by */ rank

@@ -1,0 +1,113 @@
+-- Which tools wait for a person, for how long, and does what was approved then work?
+--
+-- One row for each group of stops for a person. A stop belongs to the attempt that was stopped; where that is not
+-- known, its group is NULL. The wait is the person's, and no part of the tool's latency: of stops that a person
+-- answered, whether yes or no. Failure after approval is that of the attempt that went on with the answer.
+--
+-- by: tool (default), version, agent, conversation, day, hour, attributes
+-- parameters:
+--   since  timestamp = NULL  stops that were asked for at this time or later
+--   until  timestamp = NULL  stops that were asked for before this time
+--   tool   text = NULL       this tool only
+--   min_n  integer = 20      a group of fewer stops is marked too_few
+-- columns:
+--   n               count  stops
+--   approved        count  a person said yes, gave what was missing, or did the work
+--   declined        count  a person said no
+--   expired         count  nobody answered in time
+--   waiting         count  nobody has answered so far
+--   changed         count  a person changed or gave arguments
+--   approved_share  share  approved / (approved + declined)
+--   approved_low    low(approved_share)   95 % interval
+--   approved_high   high(approved_share)  95 % interval
+--   wait_p50        ms     median wait for an answer
+--   wait_p95        ms     95th percentile
+--   resumed         count  of approved, those whose attempt afterwards is known and finished
+--   failures        count  of resumed, those that report an error
+--   failure_rate    share  failures / resumed
+--   failure_low     low(failure_rate)     95 % interval
+--   failure_high    high(failure_rate)    95 % interval
+--   unresumed       aside  of approved, those of whose attempt afterwards nothing is known, or that did not finish
+--   too_few         mark   n < min_n: read the intervals, not the rates
+-- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; percentiles by linear
+--   interpolation between order statistics (Hyndman and Fan 1996, type 7)
+WITH asked AS (
+    SELECT
+        span_id AS of_span,
+        resumed_span_id AS next_span,
+        decision,
+        CASE WHEN coalesce(CAST(changed AS VARCHAR), '{}') NOT IN ('{}', 'null') THEN 1 ELSE 0 END AS altered,
+        CASE WHEN decision IN ('approved', 'declined')
+             THEN (epoch_us(answered_at) - epoch_us(asked_at)) / 1000.0 END AS waited_ms
+    FROM gates
+    WHERE ($since IS NULL OR asked_at >= $since)
+      AND ($until IS NULL OR asked_at < $until)
+),
+stopped AS (
+    SELECT /* by */ tool, /* end by */ span_id AS stopped_span
+    FROM tool_calls
+    WHERE span_id IN (SELECT of_span FROM asked)
+      AND ($tool IS NULL OR tool = $tool)
+),
+afterwards AS (
+    SELECT span_id AS later_span, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed
+    FROM tool_calls
+    WHERE span_id IN (SELECT next_span FROM asked WHERE decision = 'approved')
+      AND status IS NOT NULL
+      AND ending IN ('returned', 'raised')
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        count(*) AS n,
+        count(*) FILTER (WHERE decision = 'approved') AS approved,
+        count(*) FILTER (WHERE decision = 'declined') AS declined,
+        count(*) FILTER (WHERE decision = 'expired') AS expired,
+        count(*) FILTER (WHERE decision IS NULL) AS waiting,
+        sum(altered) AS changed,
+        quantile_cont(waited_ms, 0.5) AS wait_p50,
+        quantile_cont(waited_ms, 0.95) AS wait_p95,
+        count(failed) FILTER (WHERE decision = 'approved') AS resumed,
+        count(*) FILTER (WHERE decision = 'approved' AND failed = 1) AS failures
+    FROM asked
+    LEFT JOIN stopped ON stopped_span = of_span
+    LEFT JOIN afterwards ON later_span = next_span
+    WHERE $tool IS NULL OR stopped_span IS NOT NULL
+    GROUP BY ALL
+),
+spread AS (
+    SELECT *,
+        approved + declined AS decided,
+        1.959963984540054 * sqrt(approved * declined / nullif(approved + declined, 0) + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(failures * (resumed - failures) / nullif(resumed, 0) + 0.960364705173531)
+            AS failure_half
+    FROM counted
+)
+SELECT
+    /* by names */ tool, /* end by */
+    n,
+    approved,
+    declined,
+    expired,
+    waiting,
+    CAST(coalesce(changed, 0) AS BIGINT) AS changed,
+    approved / nullif(decided, 0) AS approved_share,
+    CASE WHEN approved = 0 AND decided > 0 THEN 0.0
+         ELSE (approved + 1.920729410347062 - half) / (nullif(decided, 0) + 3.841458820694124) END AS approved_low,
+    CASE WHEN approved = decided AND decided > 0 THEN 1.0
+         ELSE (approved + 1.920729410347062 + half) / (nullif(decided, 0) + 3.841458820694124) END AS approved_high,
+    wait_p50,
+    wait_p95,
+    resumed,
+    failures,
+    failures / nullif(resumed, 0) AS failure_rate,
+    CASE WHEN failures = 0 AND resumed > 0 THEN 0.0
+         ELSE (failures + 1.920729410347062 - failure_half) / (nullif(resumed, 0) + 3.841458820694124) END
+         AS failure_low,
+    CASE WHEN failures = resumed AND resumed > 0 THEN 1.0
+         ELSE (failures + 1.920729410347062 + failure_half) / (nullif(resumed, 0) + 3.841458820694124) END
+         AS failure_high,
+    approved - resumed AS unresumed,
+    n < $min_n AS too_few
+FROM spread
+ORDER BY n DESC, /* by names */ tool, /* end by */ approved

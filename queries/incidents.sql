@@ -1,0 +1,116 @@
+-- When was a tool down, and how long until it worked again?
+--
+-- An incident begins with so many finished attempts in a row that failed (status 'error'), at the start of the first
+-- of them, and ends where the first attempt in a row of `recovering` ones began that did not fail. Fewer failures
+-- in a row are no incident. Attempts are taken in the order in which they began. One that did not finish says nothing
+-- and interrupts no row. An incident that has not ended is open: its end and its time to recovery are NULL, not 0, and
+-- a mean over the others alone is too short. One row for each incident, the open ones first, then the latest.
+--
+-- by: tool (default), version, agent, conversation, attributes
+-- parameters:
+--   since       timestamp = NULL  attempts that started at this time or later
+--   until       timestamp = NULL  attempts that started before this time
+--   tool        text = NULL       this tool only
+--   failing     integer = 3       so many failures in a row begin an incident
+--   recovering  integer = 1       so many attempts in a row that did not fail end it
+-- columns:
+--   started              time   start of its first failure
+--   ended                time   start of the first attempt that worked again; NULL: open
+--   failures             count  attempts in it that failed
+--   attempts             count  attempts in it that finished
+--   time_to_recovery_ms  ms     from started to ended; NULL: open
+--   lasted_ms            ms     the same; where it is open, up to the last attempt seen: at least so long
+--   code                 text   code of its first failure that has one
+--   unfinished           aside  attempts in it that did not finish
+--   may_be_older         mark   the first attempt in the window is in it: it may have begun before
+-- source: an open incident is a censored time to recovery (Kaplan and Meier 1958)
+WITH seen AS (
+    SELECT
+        /* by */ tool, /* end by */
+        started_at,
+        attempt,
+        span_id,
+        code,
+        CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised')
+             THEN CASE WHEN status = 'error' THEN 1 ELSE 0 END END AS failed
+    FROM tool_calls
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+turned AS (
+    SELECT *,
+        row_number() OVER history AS place,
+        lag(failed IGNORE NULLS) OVER history AS before
+    FROM seen
+    WINDOW history AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
+),
+placed AS (
+    SELECT *,
+        sum(CASE WHEN failed <> before OR (before IS NULL AND failed IS NOT NULL) THEN 1 ELSE 0 END) OVER (
+            PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY place
+        ) AS run
+    FROM turned
+),
+-- a run: attempts one after another that all failed, or all did not
+runs AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        run,
+        max(failed) AS failed,
+        count(failed) AS attempts,
+        count(*) - count(failed) AS unfinished,
+        min(started_at) AS started,
+        max(started_at) AS last_seen,
+        arg_min(code, place) FILTER (WHERE failed = 1) AS code
+    FROM placed
+    WHERE run > 0
+    GROUP BY ALL
+),
+judged_runs AS (
+    SELECT *,
+        CASE WHEN failed = 1 AND attempts >= $failing THEN 'down'
+             WHEN failed = 0 AND attempts >= $recovering THEN 'up' END AS turn
+    FROM runs
+),
+stated AS (
+    SELECT *,
+        last_value(turn IGNORE NULLS) OVER history AS state,
+        count(CASE WHEN turn = 'up' THEN 1 END) OVER history AS recoveries,
+        min(CASE WHEN turn = 'up' THEN started END) OVER (
+            PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+        ) AS up_at
+    FROM judged_runs
+    WINDOW history AS (
+        PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
+),
+incidents AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        recoveries,
+        min(started) AS started,
+        min(up_at) AS ended,
+        CAST(sum(CASE WHEN failed = 1 THEN attempts ELSE 0 END) AS BIGINT) AS failures,
+        CAST(sum(attempts) AS BIGINT) AS attempts,
+        max(last_seen) AS last_seen,
+        arg_min(code, run) AS code,
+        CAST(sum(unfinished) AS BIGINT) AS unfinished,
+        min(run) = 1 AS may_be_older
+    FROM stated
+    WHERE state = 'down'
+    GROUP BY ALL
+)
+SELECT
+    /* by names */ tool, /* end by */
+    started,
+    ended,
+    failures,
+    attempts,
+    (epoch_us(ended) - epoch_us(started)) / 1000.0 AS time_to_recovery_ms,
+    (epoch_us(coalesce(ended, last_seen)) - epoch_us(started)) / 1000.0 AS lasted_ms,
+    code,
+    unfinished,
+    may_be_older
+FROM incidents
+ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, started DESC, /* by names */ tool, /* end by */ failures

@@ -1,0 +1,155 @@
+-- Which errors did the model never see?
+--
+-- One row for each attempt that reported an error while the model was given nothing, or something cheerful: the agent
+-- goes on as if all were well. Where it is recorded what the model was given, that is the evidence ('seen'): it was
+-- recorded as not telling of an error and does not repeat the error's message, or it is empty, or cheerful. Where it
+-- is not, the response's own text is the evidence ('text', weaker): it is empty with no data beside it, or cheerful.
+-- Only the last finished attempt of a call counts there, for a retry inside a framework hides those before it; and
+-- only what was returned, for frameworks tell the model of an exception. Cheerful is what has a word of success and
+-- none of failure, in English or Chinese.
+--
+-- by: tool (default), version, agent, conversation, day, hour, attributes
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+--   limit  integer = 100     at most so many rows, the newest
+-- columns:
+--   n              count  errors of the group that the model never saw, listed or not
+--   errors         count  errors of the group for which there is evidence
+--   share          share  n / errors
+--   low            low(share)   95 % interval of share
+--   high           high(share)  95 % interval of share
+--   unknown        aside  errors of the group for which there is no evidence
+--   evidence       text   seen: what the model was given; text: the response's own text
+--   reads          text   empty, cheerful, or other
+--   call_id        text   the call
+--   span_id        text   the attempt
+--   started_at     time   when it started
+--   code           text   the tool's error code
+--   error_message  text   what went wrong
+--   seen_text      text   what the model was given; NULL where that is not recorded
+--   text           text   the response's own text
+-- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+WITH failed AS (
+    SELECT *,
+        seen_text IS NOT NULL OR seen_error IS NOT NULL AS seen,
+        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
+        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
+    FROM tool_calls
+    WHERE status = 'error'
+      AND ending IN ('returned', 'raised')
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+ranked AS (
+    SELECT span_id AS of_span, row_number() OVER (
+        PARTITION BY call_id, tool, conversation_id,
+            CASE WHEN conversation_id IS NULL THEN host END, CASE WHEN conversation_id IS NULL THEN pid END
+        ORDER BY started_at DESC, attempt DESC
+    ) AS from_last
+    FROM tool_calls
+    WHERE status IS NOT NULL AND ending IN ('returned', 'raised') AND call_id IN (SELECT call_id FROM failed)
+),
+worded AS (
+    SELECT *,
+        CASE
+            WHEN seen THEN 'seen'
+            -- no text at all is an empty one only where the recorder kept what it was given
+            WHEN ending = 'returned' AND (text IS NOT NULL OR arguments IS NOT NULL OR result IS NOT NULL)
+                AND span_id IN (SELECT of_span FROM ranked WHERE from_last = 1) THEN 'text'
+        END AS evidence,
+        -- without what negates a word of failure: 'no errors'
+        regexp_replace(
+            lower(CASE WHEN seen THEN seen_text ELSE text END),
+            '\b(no|0|zero|without( any)?) (errors?|failures?|problems?|issues?|warnings?)\b|'
+                || '(无|没有|未发生)(任何)?(错误|异常|失败)',
+            ' ok ',
+            'g'
+        ) AS words
+    FROM failed
+),
+read AS (
+    SELECT *,
+        CASE
+            WHEN seen AND (seen_length = 0 OR NOT regexp_matches(seen_text, '\S')) THEN 'empty'
+            WHEN NOT seen AND NOT regexp_matches(coalesce(text, ''), '\S')
+                AND coalesce(CAST(result AS VARCHAR), 'null') IN ('null', '""', '{}', '[]') THEN 'empty'
+            WHEN regexp_matches(
+                    words,
+                    '\b(success(es|ful|fully)?|succeed(s|ed)?|done|ok|okay|completed?|finished|saved|sent|created|updated|'
+                        || 'deleted|stored|written|all good|fine)\b|'
+                        || '成功|完成|正常|已(保存|发送|创建|更新|删除|写入|处理|提交)'
+                ) AND NOT regexp_matches(
+                    words,
+                    'error|fail|exception|traceback|timed?[ -]?out|denied|refused|reject|unable|cannot|n[''’]t\b|\bnot\b|'
+                        || '\bno\b|\bnone\b|nothing|missing|invalid|illegal|unavailable|forbidden|unauthori|exceed|abort|'
+                        || 'cancel|crash|wrong|problem|warning|unsuccess|incomplete|partial|retry|again|'
+                        || '错误|失败|异常|超时|无法|不能|不可|不存在|不成功|未|没有|拒绝|无效|非法|缺少|超出|超过|中断|取消|'
+                        || '重试|❌|✗|⚠'
+                )
+            THEN 'cheerful'
+            WHEN seen THEN 'other'
+        END AS reads
+    FROM worded
+),
+found AS (
+    SELECT *,
+        CASE
+            WHEN evidence = 'seen' AND seen_error THEN false
+            WHEN reads IN ('empty', 'cheerful') THEN evidence IS NOT NULL
+            WHEN evidence = 'seen' AND NOT seen_error
+            THEN coalesce(strpos(seen_text, nullif(error_message, '')), 0) = 0
+            ELSE false
+        END AS unseen
+    FROM read
+),
+grouped AS (
+    SELECT
+        /* by */ tool, /* end by */
+        evidence,
+        reads,
+        unseen,
+        call_id,
+        span_id,
+        started_at,
+        code,
+        error_message,
+        seen_text,
+        text
+    FROM found
+),
+counted AS (
+    SELECT *,
+        sum(CASE WHEN unseen THEN 1 ELSE 0 END) OVER of_group AS n,
+        count(evidence) OVER of_group AS errors,
+        count(*) OVER of_group AS failures
+    FROM grouped
+    WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
+),
+spread AS (
+    SELECT *, 1.959963984540054 * sqrt(n * (errors - n) / nullif(errors, 0) + 0.960364705173531) AS half
+    FROM counted
+    WHERE unseen
+)
+SELECT
+    /* by names */ tool, /* end by */
+    CAST(n AS BIGINT) AS n,
+    errors,
+    n / errors AS share,
+    (n + 1.920729410347062 - half) / (errors + 3.841458820694124) AS low,
+    CASE WHEN n = errors THEN 1.0 ELSE (n + 1.920729410347062 + half) / (errors + 3.841458820694124) END AS high,
+    failures - errors AS unknown,
+    evidence,
+    reads,
+    call_id,
+    span_id,
+    started_at,
+    code,
+    error_message,
+    seen_text,
+    text
+FROM spread
+ORDER BY started_at DESC, span_id
+LIMIT $limit

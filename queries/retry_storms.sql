@@ -1,0 +1,90 @@
+-- When did retries pile up while failures rose?
+--
+-- One row for each window of time in which attempts finished, in order. A retry is a finished attempt that is not the
+-- first of its call. One that was cancelled, abandoned, paused, declined or expired is no attempt here, and is shown. Only
+-- attempts inside the time asked for are seen: the retry of one that came before it counts as a first.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, attributes
+-- parameters:
+--   since     timestamp = NULL  attempts that started at this time or later
+--   until     timestamp = NULL  attempts that started before this time
+--   tool      text = NULL       this tool only
+--   min_n     integer = 20      a window of fewer attempts is marked too_few
+--   window_s  integer = 300     seconds that a window lasts; windows are counted from 1970 on
+-- columns:
+--   window        time                start of the window
+--   attempts      count               finished attempts that started in it
+--   retries       count               of those, not the first of their call
+--   retry_share   share               retries / attempts
+--   retry_low     low(retry_share)    95 % interval of retry_share
+--   retry_high    high(retry_share)   95 % interval of retry_share
+--   failures      count               attempts with status 'error'
+--   failure_rate  share               failures / attempts
+--   failure_low   low(failure_rate)   95 % interval of failure_rate
+--   failure_high  high(failure_rate)  95 % interval of failure_rate
+--   rising        flag                retry_share > 10 %, and failure_rate above that of the last window with attempts; NULL if none
+--   left_out      aside               attempts that did not finish
+--   too_few       mark                attempts < min_n: a rise may be chance
+-- source: a tenth: the retry budget of Site Reliability Engineering (Beyer and others 2016), chapter 21; intervals: Wilson
+--   score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+WITH seen AS (
+    SELECT *,
+        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        coalesce(conversation_id, host) AS place,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
+    FROM tool_calls
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+numbered AS (
+    SELECT *,
+        -- at least a second
+        floor(epoch_us(started_at) / (1e6 * greatest($window_s, 1))) * greatest($window_s, 1) AS window_began_s,
+        row_number() OVER (
+            PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
+        ) AS turn
+    FROM seen
+),
+counted AS (
+    SELECT
+        /* by */ tool, /* end by */
+        window_began_s,
+        count(*) FILTER (WHERE finished) AS attempts,
+        count(*) FILTER (WHERE finished AND turn > 1) AS retries,
+        count(*) FILTER (WHERE finished AND status = 'error') AS failures,
+        count(*) FILTER (WHERE NOT finished) AS left_out
+    FROM numbered
+    GROUP BY ALL
+),
+spread AS (
+    SELECT *,
+        failures / attempts AS failure_rate,
+        1.959963984540054 * sqrt(retries * (attempts - retries) / attempts + 0.960364705173531) AS retry_half,
+        1.959963984540054 * sqrt(failures * (attempts - failures) / attempts + 0.960364705173531) AS failure_half
+    FROM counted
+    WHERE attempts > 0
+)
+SELECT
+    /* by names */ tool, /* end by */
+    TIMESTAMP '1970-01-01 00:00:00' + to_seconds(CAST(window_began_s AS BIGINT)) AS "window",
+    attempts,
+    retries,
+    retries / attempts AS retry_share,
+    CASE WHEN retries = 0 THEN 0.0
+         ELSE (retries + 1.920729410347062 - retry_half) / (attempts + 3.841458820694124) END AS retry_low,
+    CASE WHEN retries = attempts THEN 1.0
+         ELSE (retries + 1.920729410347062 + retry_half) / (attempts + 3.841458820694124) END AS retry_high,
+    failures,
+    failure_rate,
+    CASE WHEN failures = 0 THEN 0.0
+         ELSE (failures + 1.920729410347062 - failure_half) / (attempts + 3.841458820694124) END AS failure_low,
+    CASE WHEN failures = attempts THEN 1.0
+         ELSE (failures + 1.920729410347062 + failure_half) / (attempts + 3.841458820694124) END AS failure_high,
+    retries / attempts > 0.1 AND failure_rate > lag(failure_rate) OVER (
+        PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY window_began_s
+    ) AS rising,
+    left_out,
+    attempts < $min_n AS too_few
+FROM spread
+ORDER BY /* by names */ tool, /* end by */ "window"

@@ -1,0 +1,139 @@
+-- How many attempts does success take?
+--
+-- km is the share of calls that succeed within k attempts if nobody gives up before (Kaplan-Meier: giving up is
+-- censoring). It supposes that the calls that were given up were no worse off than those that went on. naive is the
+-- share that did succeed within k attempts.
+--
+-- Only finished attempts are attempts here: one that was cancelled, abandoned, paused, declined or expired is none, and
+-- is shown. Success is any status but 'error'; what comes after the first success is not looked at. A call is counted in
+-- the group of its first finished attempt: by code, that is the error that came first. Only attempts inside the
+-- window are seen.
+--
+-- The interval of km is Greenwood's on the log-log scale. That has none where nothing has succeeded yet (here: Wilson's of
+-- none in at_risk) and where all that were left succeeded (here: the low end before, and Wilson's of all in at_risk).
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+--   min_n  integer = 20      a row with fewer calls at risk is marked too_few
+-- columns:
+--   k           count        which attempt of its call: 1 the first
+--   calls       count        calls of the group
+--   at_risk     count        calls that made a k-th attempt, and had not succeeded before
+--   succeeded   count        of those, the k-th attempt succeeded
+--   gave_up     count        of those, the k-th attempt failed and was the last
+--   km          share        calls that succeed within k attempts if nobody gives up
+--   km_low      low(km)      95 % interval of km
+--   km_high     high(km)     95 % interval of km
+--   naive       share        calls that did succeed within k attempts / calls
+--   naive_low   low(naive)   95 % interval of naive
+--   naive_high  high(naive)  95 % interval of naive
+--   censored    share        calls given up before the k-th attempt / calls: those that km has to suppose something about
+--   left_out    aside        attempts that did not finish, of the calls that ended with the k-th
+--   too_few     mark         at_risk < min_n
+-- source: Kaplan and Meier 1958; variance by Greenwood 1926, log-log interval by Kalbfleisch and Prentice 1980; Wilson
+--   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
+WITH seen AS (
+    SELECT *,
+        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        coalesce(conversation_id, host) AS place,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
+    FROM tool_calls
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+numbered AS (
+    SELECT *, row_number() OVER (
+        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
+    ) AS turn
+    FROM seen
+),
+lived AS (
+    SELECT *,
+        count(*) FILTER (WHERE finished) OVER whole AS tries,
+        count(*) FILTER (WHERE NOT finished) OVER whole AS unfinished,
+        min(turn) FILTER (WHERE finished AND status <> 'error') OVER whole AS success_turn
+    FROM numbered
+    WINDOW whole AS (PARTITION BY call_id, tool, place, of_pid)
+),
+-- one row for each call, its first attempt; then how many calls ended with the k-th, and how
+ended AS (
+    SELECT
+        /* by */ tool, /* end by */
+        greatest(coalesce(success_turn, tries), 1) AS k,
+        count(success_turn) AS succeeded,
+        count(*) FILTER (WHERE finished AND success_turn IS NULL) AS gave_up,
+        sum(unfinished) AS left_out
+    FROM lived
+    WHERE turn = 1
+    GROUP BY ALL
+),
+-- an attempt that ended no call has a row all the same
+filled AS (
+    SELECT /* by names */ tool, /* end by */ k, succeeded, gave_up, left_out FROM ended
+    UNION ALL
+    SELECT /* by names */ tool, /* end by */ turns.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out
+    FROM (SELECT /* by names */ tool, /* end by */ max(k) AS last_k FROM ended GROUP BY ALL) AS groups
+    JOIN (SELECT DISTINCT turn AS k FROM numbered) AS turns ON turns.k <= groups.last_k
+),
+steps AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        k,
+        CAST(sum(succeeded) AS BIGINT) AS succeeded,
+        CAST(sum(gave_up) AS BIGINT) AS gave_up,
+        CAST(sum(left_out) AS BIGINT) AS left_out
+    FROM filled
+    GROUP BY ALL
+),
+followed AS (
+    SELECT *,
+        CAST(sum(succeeded + gave_up) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS calls,
+        CAST(sum(succeeded + gave_up) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k DESC) AS BIGINT)
+            AS at_risk,
+        CAST(sum(succeeded) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k) AS BIGINT) AS done
+    FROM steps
+),
+curve AS (
+    SELECT *,
+        CASE WHEN succeeded = at_risk THEN 0.0
+             ELSE exp(sum(ln(nullif(at_risk - succeeded, 0) / at_risk)) OVER so_far) END AS pending,
+        sqrt(sum(succeeded / (at_risk * nullif(at_risk - succeeded, 0))) OVER so_far) AS greenwood,
+        1.959963984540054 * sqrt(done * (calls - done) / calls + 0.960364705173531) AS half
+    FROM followed
+    WHERE at_risk > 0
+    WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
+),
+spread AS (
+    SELECT *,
+        CASE WHEN pending = 1 THEN 0.0
+             WHEN pending > 0 THEN 1 - power(pending, exp(-1.959963984540054 * greenwood / abs(ln(pending)))) END AS low,
+        CASE WHEN pending = 1 THEN 3.841458820694124 / (at_risk + 3.841458820694124)
+             WHEN pending > 0 THEN 1 - power(pending, exp(1.959963984540054 * greenwood / abs(ln(pending))))
+             ELSE 1.0 END AS high
+    FROM curve
+)
+SELECT
+    /* by names */ tool, /* end by */
+    k,
+    calls,
+    at_risk,
+    succeeded,
+    gave_up,
+    1 - pending AS km,
+    coalesce(low, 1 - (1 - coalesce(lag(low) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k), 0))
+        * 3.841458820694124 / (at_risk + 3.841458820694124)) AS km_low,
+    high AS km_high,
+    done / calls AS naive,
+    CASE WHEN done = 0 THEN 0.0
+         ELSE (done + 1.920729410347062 - half) / (calls + 3.841458820694124) END AS naive_low,
+    CASE WHEN done = calls THEN 1.0
+         ELSE (done + 1.920729410347062 + half) / (calls + 3.841458820694124) END AS naive_high,
+    (calls - at_risk - (done - succeeded)) / calls AS censored,
+    left_out,
+    at_risk < $min_n AS too_few
+FROM spread
+ORDER BY /* by names */ tool, /* end by */ k

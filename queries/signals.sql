@@ -1,0 +1,120 @@
+-- Which signals behind a confidence are worth anything?
+--
+-- One row for each signal: how often results are right with it and without it. A signal is with an attempt that names it,
+-- unless its value is false, 0, null or empty; one whose value is text is a signal for each text, as in match=exact. Without
+-- it is every other judged attempt of the group. An attempt is right where those who judged it said so (judged.correct).
+-- Seen are finished attempts. A difference is no proof that the signal is the cause.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+--   min_n  integer = 20      a signal with, or without which fewer attempts were judged is marked too_few
+-- columns:
+--   signal            text              name of the signal
+--   n_with            count             judged attempts with it
+--   n_without         count             judged attempts without it
+--   accuracy_with     share             share right with it
+--   with_low          low(accuracy_with)      95 % interval of accuracy_with
+--   with_high         high(accuracy_with)     95 % interval of accuracy_with
+--   accuracy_without  share             share right without it
+--   without_low       low(accuracy_without)   95 % interval of accuracy_without
+--   without_high      high(accuracy_without)  95 % interval of accuracy_without
+--   difference        number            accuracy_with - accuracy_without
+--   low               low(difference)   95 % interval of difference
+--   high              high(difference)  95 % interval of difference
+--   labelled_share    share             n_with / finished attempts with the signal
+--   too_few           mark              n_with or n_without < min_n: read the interval, not the difference
+-- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; of the difference Newcombe 1998, method 10
+WITH seen AS (
+    SELECT
+        /* by */ tool, /* end by */
+        correct,
+        signals
+    FROM tool_calls
+    LEFT JOIN judged ON judged.span_id = tool_calls.span_id
+    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+-- the same signals with the same judgement are many; each such set is read once
+alike AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        CAST(signals AS TEXT) AS signals,
+        count(*) AS attempts,
+        count(correct) AS n,
+        count(*) FILTER (WHERE correct) AS s
+    FROM seen
+    GROUP BY ALL
+),
+named AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        CASE WHEN e.type = 'VARCHAR' THEN concat(e.key, '=', json_extract_string(e.value, '$')) ELSE e.key END AS signal,
+        attempts,
+        n,
+        s
+    FROM alike, json_each(CASE WHEN json_type(signals) = 'OBJECT' THEN signals END) AS e
+    WHERE CAST(e.value AS TEXT) NOT IN ('null', 'false', '""', '[]', '{}')
+      AND coalesce(TRY_CAST(CAST(e.value AS TEXT) AS DOUBLE) <> 0, true)
+),
+-- rows without a signal hold the group's totals
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        signal,
+        CAST(sum(attempts) AS DOUBLE) AS attempts,
+        CAST(sum(n) AS DOUBLE) AS n,
+        CAST(sum(s) AS DOUBLE) AS s
+    FROM (
+        SELECT * FROM named
+        UNION ALL
+        SELECT /* by names */ tool, /* end by */ NULL AS signal, attempts, n, s FROM alike
+    )
+    GROUP BY ALL
+),
+compared AS (
+    SELECT *,
+        max(CASE WHEN signal IS NULL THEN n END) OVER whole - n AS m,
+        max(CASE WHEN signal IS NULL THEN s END) OVER whole - s AS r
+    FROM counted
+    WINDOW whole AS (PARTITION BY /* by names */ tool, /* end by */ 1)
+),
+spread AS (
+    SELECT *,
+        s / nullif(n, 0) AS p,
+        r / nullif(m, 0) AS q,
+        1.959963984540054 * sqrt(s * (n - s) / nullif(n, 0) + 0.960364705173531) AS n_half,
+        1.959963984540054 * sqrt(r * (m - r) / nullif(m, 0) + 0.960364705173531) AS m_half
+    FROM compared
+    WHERE signal IS NOT NULL
+),
+wilson AS (
+    SELECT *,
+        CASE WHEN p = 0 THEN 0.0 ELSE (s + 1.920729410347062 - n_half) / (n + 3.841458820694124) END AS p_low,
+        CASE WHEN p = 1 THEN 1.0 ELSE (s + 1.920729410347062 + n_half) / (n + 3.841458820694124) END AS p_high,
+        CASE WHEN q = 0 THEN 0.0 ELSE (r + 1.920729410347062 - m_half) / (m + 3.841458820694124) END AS q_low,
+        CASE WHEN q = 1 THEN 1.0 ELSE (r + 1.920729410347062 + m_half) / (m + 3.841458820694124) END AS q_high
+    FROM spread
+)
+SELECT
+    /* by names */ tool, /* end by */
+    signal,
+    CAST(n AS BIGINT) AS n_with,
+    CAST(m AS BIGINT) AS n_without,
+    p AS accuracy_with,
+    p_low AS with_low,
+    p_high AS with_high,
+    q AS accuracy_without,
+    q_low AS without_low,
+    q_high AS without_high,
+    p - q AS difference,
+    p - q - sqrt(power(p - p_low, 2) + power(q_high - q, 2)) AS low,
+    p - q + sqrt(power(p_high - p, 2) + power(q - q_low, 2)) AS high,
+    n / attempts AS labelled_share,
+    n < $min_n OR m < $min_n AS too_few
+FROM wilson
+ORDER BY /* by names */ tool, /* end by */ difference DESC NULLS LAST, signal

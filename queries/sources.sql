@@ -1,0 +1,139 @@
+-- Which sources can be believed?
+--
+-- One row for each source and type in a group, over the finished attempts whose result names it, each counted once
+-- however many places in the source it names. A source is known by its id; without one by its url, else its label.
+-- Right is what somebody judged to be right. Confidence is compared with that where both are known, so that
+-- overconfident_by is mean_confidence less the share of those attempts that were right.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+--   min_n  integer = 20      a source that was judged fewer times is marked too_few
+-- columns:
+--   source                    text   id of the source, else its url, else its label; NULL where it has none
+--   type                      text   document, file, api, database, user_input or other
+--   n                         count  attempts that name it
+--   missing_id_share          share  of n, those that name it without an id
+--   labelled                  count  of n, those that somebody judged
+--   labelled_share            share  labelled / n
+--   accuracy                  share  right / labelled
+--   low                       low(accuracy)             95 % interval of accuracy
+--   high                      high(accuracy)            95 % interval of accuracy
+--   missing_confidence_share  share  of n, those without a confidence
+--   compared                  count  of labelled, those with a confidence
+--   mean_confidence           share  their mean confidence
+--   overconfident_by          number  mean_confidence - share of compared that was right; below 0: too modest
+--   overconfident_low         low(overconfident_by)     95 % interval, of the share, the confidences being given
+--   overconfident_high        high(overconfident_by)    95 % interval, of the share, the confidences being given
+--   group_missing_id_share    share  of all attempts and sources of the group, those without an id
+--   unsourced_share           share  of all finished attempts of the group that report no error, those without a source
+--   too_few                   mark   labelled < min_n: read the interval, not the rate
+-- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+WITH finished AS (
+    SELECT
+        /* by */ tool, /* end by */
+        span_id AS of_span,
+        CASE WHEN confidence BETWEEN 0 AND 1 THEN confidence END AS sure,
+        CASE WHEN status <> 'error' THEN 1 ELSE 0 END AS answered,
+        CASE WHEN status <> 'error' AND coalesce(CAST(sources AS VARCHAR), '[]') = '[]' THEN 1 ELSE 0 END AS unsourced
+    FROM tool_calls
+    WHERE status IS NOT NULL
+      AND ending IN ('returned', 'raised')
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+cited AS (
+    SELECT
+        span_id AS of_span,
+        coalesce(nullif(id, ''), nullif(url, ''), nullif(label, '')) AS source,
+        type,
+        max(CASE WHEN nullif(id, '') IS NULL THEN 1 ELSE 0 END) AS nameless
+    FROM sources
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    GROUP BY ALL
+),
+-- each attempt once with each of its sources, and once by itself
+rows_of AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        true AS sourced,
+        source,
+        type,
+        nameless,
+        0 AS answered,
+        0 AS unsourced,
+        sure,
+        j.correct,
+        CASE WHEN j.correct IS NOT NULL THEN sure END AS claimed
+    FROM finished AS f
+    JOIN cited AS c ON c.of_span = f.of_span
+    LEFT JOIN judged AS j ON j.span_id = f.of_span
+    UNION ALL
+    SELECT /* by names */ tool, /* end by */ false, NULL, NULL, 0, answered, unsourced, NULL, NULL, NULL
+    FROM finished
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        sourced,
+        source,
+        type,
+        count(*) AS n,
+        sum(nameless) AS missing,
+        sum(answered) AS answers,
+        sum(unsourced) AS sourceless,
+        count(correct) AS labelled,
+        count(*) FILTER (WHERE correct) AS rights,
+        count(sure) AS confident,
+        count(claimed) AS compared,
+        count(claimed) FILTER (WHERE correct) AS compared_rights,
+        avg(claimed) AS mean_confidence
+    FROM rows_of
+    GROUP BY ALL
+),
+spread AS (
+    SELECT *,
+        sum(CASE WHEN sourced THEN n END) OVER of_group AS group_n,
+        sum(missing) OVER of_group AS group_missing,
+        sum(answers) OVER of_group AS group_answers,
+        sum(sourceless) OVER of_group AS group_unsourced,
+        1.959963984540054 * sqrt(rights * (labelled - rights) / nullif(labelled, 0) + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(compared_rights * (compared - compared_rights) / nullif(compared, 0)
+            + 0.960364705173531) AS compared_half
+    FROM counted
+    WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
+)
+SELECT
+    /* by names */ tool, /* end by */
+    source,
+    type,
+    n,
+    missing / n AS missing_id_share,
+    labelled,
+    labelled / n AS labelled_share,
+    rights / nullif(labelled, 0) AS accuracy,
+    CASE WHEN rights = 0 AND labelled > 0 THEN 0.0
+         ELSE (rights + 1.920729410347062 - half) / (nullif(labelled, 0) + 3.841458820694124) END AS low,
+    CASE WHEN rights = labelled AND labelled > 0 THEN 1.0
+         ELSE (rights + 1.920729410347062 + half) / (nullif(labelled, 0) + 3.841458820694124) END AS high,
+    1 - confident / n AS missing_confidence_share,
+    compared,
+    mean_confidence,
+    mean_confidence - compared_rights / nullif(compared, 0) AS overconfident_by,
+    mean_confidence - CASE WHEN compared_rights = compared AND compared > 0 THEN 1.0
+         ELSE (compared_rights + 1.920729410347062 + compared_half) / (nullif(compared, 0) + 3.841458820694124) END
+         AS overconfident_low,
+    mean_confidence - CASE WHEN compared_rights = 0 AND compared > 0 THEN 0.0
+         ELSE (compared_rights + 1.920729410347062 - compared_half) / (nullif(compared, 0) + 3.841458820694124) END
+         AS overconfident_high,
+    group_missing / group_n AS group_missing_id_share,
+    group_unsourced / nullif(group_answers, 0) AS unsourced_share,
+    labelled < $min_n AS too_few
+FROM spread
+WHERE sourced
+ORDER BY n DESC, /* by names */ tool, /* end by */ source NULLS LAST, type

@@ -1,0 +1,166 @@
+-- From which confidence on is a tool right often enough?
+--
+-- For each precision that is asked: the lowest confidence t so that of the calls with confidence t or more, that share
+-- is right, and is shown to be so. From high t to low, the lower 95 % bound of their precision is looked at; the walk
+-- ends at the first t where it falls below what is asked. Because the order is fixed beforehand, no look has to be paid
+-- for. Passed over, whatever their outcomes, are t with fewer than min_n calls above them, with fewer than a twentieth of
+-- all, and with so few that even a perfect record would not do (59 for 0.95, 299 for 0.99): a walk that began with a
+-- handful would mostly end there. An attempt is right where those who judged it said so (judged.correct).
+-- Judged attempts stand for all: where results below a confidence are never acted on, and so never judged, this says
+-- nothing of them. Thresholds are rounded down to four decimals where a group has more than 10000 different confidences.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- parameters:
+--   since  timestamp = NULL                attempts that started at this time or later
+--   until  timestamp = NULL                attempts that started before this time
+--   tool   text = NULL                     this tool only
+--   min_n  integer = 20                    a threshold takes at least so many judged attempts above it
+--   asked  shares = '0.8,0.9,0.95,0.99'    the precisions asked for
+-- columns:
+--   precision_asked           share   the share that is to be right
+--   threshold                 share   act on this confidence and more; NULL where none holds
+--   n                         count   judged attempts at or above it
+--   precision                 share   share of them that was right
+--   lower_bound               share   one-sided 95 % bound: the precision is at least this
+--   coverage                  share   n / judged: share of results that would be acted on
+--   judged                    count   finished attempts that were judged and state a confidence
+--   labelled_share            share   finished attempts that were judged / finished attempts
+--   missing_confidence_share  share   finished attempts without a confidence / finished attempts
+--   too_few                   mark    judged < min_n
+-- source: Clopper and Pearson 1934, one-sided; fixed-sequence testing. With one call more, the chance of k or more
+--   right of n grows by pi * chance(k - 1 of n) for a wrong call, and falls by (1 - pi) * chance(k of n) for a right one
+WITH RECURSIVE seen AS (
+    SELECT
+        /* by */ tool, /* end by */
+        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
+        correct
+    FROM tool_calls
+    LEFT JOIN judged ON judged.span_id = tool_calls.span_id
+    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+-- one row for each confidence, and one for what cannot be used (p NULL)
+cells AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        CASE WHEN correct IS NOT NULL THEN p END AS p,
+        count(*) AS attempts,
+        count(correct) AS labelled,
+        count(*) FILTER (WHERE p IS NULL) AS unsure,
+        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
+    FROM seen
+    GROUP BY ALL
+),
+numbered AS (
+    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
+    FROM cells
+),
+totals AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        grp,
+        sum(attempts) AS attempts,
+        sum(labelled) AS labelled,
+        sum(unsure) AS unsure,
+        sum(n) AS judged,
+        count(p) AS places
+    FROM numbered
+    GROUP BY ALL
+),
+-- n_to calls with this confidence or more, s_to of them right
+points AS (
+    SELECT *, sum(n) OVER down AS n_to, sum(s) OVER down AS s_to
+    FROM (
+        SELECT c.grp, CASE WHEN t.places > 10000 THEN floor(c.p * 10000) / 10000 ELSE c.p END AS p,
+            sum(c.n) AS n, sum(c.s) AS s
+        FROM numbered AS c
+        JOIN totals AS t ON t.grp = c.grp
+        WHERE c.p IS NOT NULL
+        GROUP BY ALL
+    )
+    WINDOW down AS (PARTITION BY grp ORDER BY p DESC)
+),
+-- call by call, of each confidence the right ones first: k of m were right before it; log_choose is of m over k, or k - 1
+steps AS (
+    SELECT grp, p, m, k, hit,
+        lgamma(m + 1) - lgamma(CASE WHEN hit THEN k ELSE k - 1 END + 1)
+            - lgamma(m - CASE WHEN hit THEN k ELSE k - 1 END + 1) AS log_choose
+    FROM (
+        SELECT grp, p, n_to - n + i AS m, s_to - s + least(i, s) AS k, i < s AS hit
+        FROM (SELECT *, unnest(range(CAST(n AS BIGINT))) AS i FROM points)
+    )
+    WHERE hit OR k > 0
+),
+wanted AS (
+    SELECT DISTINCT CAST(trim(word) AS DOUBLE) AS pi FROM (SELECT unnest(string_split($asked, ',')) AS word)
+),
+moves AS (
+    SELECT c.grp, w.pi, c.p,
+        sum(CASE WHEN hit THEN -(1 - pi) * exp(log_choose + k * ln(pi) + (m - k) * ln(1 - pi))
+                 ELSE pi * exp(log_choose + (k - 1) * ln(pi) + (m - k + 1) * ln(1 - pi)) END) AS move
+    FROM steps AS c
+    CROSS JOIN wanted AS w
+    GROUP BY c.grp, w.pi, c.p
+),
+-- tail is the chance of s_to or more right of n_to at the precision asked: up to 0.05 the bound is not below it
+walk AS (
+    SELECT q.grp, q.p, q.n_to, q.s_to, w.pi, sum(q.n) OVER (PARTITION BY q.grp, w.pi) AS judged,
+        1 + sum(coalesce(v.move, 0)) OVER (PARTITION BY q.grp, w.pi ORDER BY q.p DESC) AS tail
+    FROM points AS q
+    CROSS JOIN wanted AS w
+    LEFT JOIN moves AS v ON v.grp = q.grp AND v.p = q.p AND v.pi = w.pi
+),
+looks AS (
+    SELECT *, sum(CASE WHEN tail > 0.05 THEN 1 ELSE 0 END) OVER (PARTITION BY grp, pi ORDER BY p DESC) AS failed
+    FROM walk
+    WHERE n_to >= $min_n AND n_to >= 0.05 * judged AND n_to * ln(pi) <= ln(0.05)
+),
+found AS (
+    SELECT grp, pi, p, n_to AS n, s_to AS s
+    FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY p) AS lowest FROM looks WHERE failed = 0)
+    WHERE lowest = 1
+),
+-- the bound is the x for which s or more right of n have the chance 0.05: Newton's steps from where the slope is greatest
+bounds AS (
+    SELECT grp, pi, n, s, 0 AS step, CAST(1 AS DOUBLE) AS moved,
+        CASE WHEN s = n THEN power(0.05, 1 / n) ELSE (s - 1) / (n - 1) END AS x
+    FROM found
+    UNION ALL
+    SELECT grp, pi, n, s, step + 1 AS step, abs((0.05 - sum(chance)) / max(slope)) AS moved,
+        x + (0.05 - sum(chance)) / max(slope) AS x
+    FROM (
+        SELECT *,
+            exp(lgamma(n + 1) - lgamma(s + i + 1) - lgamma(n - s - i + 1)
+                + (s + i) * ln(greatest(x, 1e-300)) + (n - s - i) * ln(1 - x)) AS chance,
+            exp(lgamma(n + 1) - lgamma(s) - lgamma(n - s + 1)
+                + (s - 1) * ln(greatest(x, 1e-300)) + (n - s) * ln(1 - x)) AS slope
+        -- beyond 12 standard deviations nothing is left
+        FROM (SELECT *, unnest(range(CAST(least(n - s, 6 * sqrt(n) + 60) AS BIGINT) + 1)) AS i FROM bounds)
+        WHERE step < 40 AND moved > 1e-14
+    )
+    GROUP BY grp, pi, n, s, step, x
+),
+bounded AS (
+    SELECT grp, pi, x FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY step DESC) AS newest FROM bounds)
+    WHERE newest = 1
+)
+SELECT
+    /* by names */ tool, /* end by */
+    w.pi AS precision_asked,
+    f.p AS threshold,
+    CAST(f.n AS BIGINT) AS n,
+    f.s / f.n AS precision,
+    b.x AS lower_bound,
+    f.n / t.judged AS coverage,
+    CAST(t.judged AS BIGINT) AS judged,
+    t.labelled / t.attempts AS labelled_share,
+    t.unsure / t.attempts AS missing_confidence_share,
+    t.judged < $min_n AS too_few
+FROM totals AS t
+CROSS JOIN wanted AS w
+LEFT JOIN found AS f ON f.grp = t.grp AND f.pi = w.pi
+LEFT JOIN bounded AS b ON b.grp = t.grp AND b.pi = w.pi
+ORDER BY /* by names */ tool, /* end by */ w.pi

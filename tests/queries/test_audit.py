@@ -1,0 +1,275 @@
+"""The ten points, each with what passes, what does not, and what cannot be told."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+import tooltrace as tt
+from tests.queries.conftest import START
+from tooltrace.queries import run
+from tooltrace.record import Outcome
+
+NAMES = [
+    "confidence on results", "confidence calibrated", "confidence has signals", "sources typed, with ids", "next action given",
+    "errors have their own code", "retryable said, and true", "errors say what to do", "version, call id, duration",
+    "no failure hidden in data",
+]  # fmt: skip
+GOOD_RESULT = {
+    "confidence": 0.75, "signals": '{"coverage":0.2}', "next_action": "continue", "tool_version": "1", "rule": "tool_response",
+    "rule_grade": "certain", "sources": '[{"type":"file","id":"a"}]',
+}  # fmt: skip
+GOOD_ERROR = {
+    "status": "error", "code": "TIMEOUT", "retryable": True, "suggestion": "ask for less", "next_action": "retry",
+    "tool_version": "1", "rule": "tool_response", "rule_grade": "certain",
+}  # fmt: skip
+
+
+def answer(con, **given):
+    relation = run(con, "audit", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+def at_point(number, con, **given):
+    (row,) = [row for row in answer(con, **given) if row["point"] == number]
+    return row
+
+
+def verdicts(con, **given):
+    return [row["passed"] for row in answer(con, **given)]
+
+
+def labels(attempts, rights):
+    return [Outcome(span_id=a.span_id, correct=i < rights, labeled_at=START) for i, a in enumerate(attempts)]
+
+
+@pytest.fixture
+def retried(make):
+    """A call that failed and was tried again, with this result."""
+
+    def retried(status, **given):
+        first = make(**{**GOOD_ERROR, **given})
+        later = START + timedelta(seconds=1)
+        return [
+            first,
+            make(**{**GOOD_RESULT, "status": status, "call_id": first.call_id, "attempt": 2, "started_at": later}),
+        ]
+
+    return retried
+
+
+def test_a_tool_that_keeps_to_all_ten(engine, make, retried):
+    calls = [record for _ in range(20) for record in retried("success")]
+    con = engine(*calls, *labels([call for call in calls if call.status == "success"], 15))
+    rows = answer(con)
+    assert [(row["tool"], row["point"], row["name"]) for row in rows] == [
+        ("search", i, name) for i, name in enumerate(NAMES, 1)
+    ]
+    assert [row["passed"] for row in rows] == [True] * 10
+    assert [row["n"] for row in rows] == [20, 20, 20, 20, 40, 20, 20, 20, 40, 40]
+    assert {(row["attempts"], row["too_few"]) for row in rows} == {(40, False)}
+    assert [row["evidence"] for row in rows[:4]] == [
+        "20 of 20 results have a confidence",
+        "20 of 20 results with a confidence are labelled: says 0.75, is right 0.75 of the time, overconfident by 0.0 [-0.14, 0.22]",
+        "20 of 20 results with a confidence have signals",
+        "20 of 40 attempts name sources: 20 in all, 0 without an id, 0 without a type",
+    ]
+    assert rows[6]["evidence"] == (
+        "20 of 20 errors say whether they are retryable; 20 of 20 that said yes and were tried again succeeded, 1.0 [0.84, 1.0]"
+    )
+
+
+def test_a_plain_function_shows_how_little_it_says(engine, make):
+    con = engine(
+        *(make(rule="plain", rule_grade="certain", call_id=f"{i:016x}", span_id=f"{i:016x}") for i in range(3))
+    )
+    assert verdicts(con) == [False, None, None, None, False, None, None, None, False, True]
+    rows = answer(con)
+    assert rows[8]["evidence"] == "of 3 attempts 0 have a tool version, 0 a call id of the model's, 3 a duration"
+    assert all(row["fix"] for row in rows)
+    assert all(row["too_few"] for row in rows)
+
+
+@pytest.mark.parametrize(("said", "passed"), [(9, True), (8, False)])
+def test_nine_of_ten_are_a_habit(engine, make, said, passed):
+    con = engine(*(make(confidence=0.5 if i < said else None) for i in range(10)))
+    assert at_point(1, con)["passed"] is passed
+    assert at_point(1, con, good_share=said / 10)["passed"] is True
+    assert at_point(1, con, good_share=1e300)["passed"] is False
+
+
+@pytest.mark.parametrize("confidence", [float("nan"), float("inf"), -0.5, None])
+def test_what_is_no_confidence_is_none(engine, make, confidence):
+    con = engine(make(confidence=confidence))
+    assert (at_point(1, con)["passed"], at_point(2, con)["passed"], at_point(3, con)["passed"]) == (False, None, None)
+
+
+def test_a_confidence_on_an_error_is_not_one_on_a_result(engine, make):
+    con = engine(make(status="error", confidence=0.9))
+    assert (at_point(1, con)["passed"], at_point(1, con)["evidence"]) == (None, "no results")
+
+
+def test_a_confidence_without_labels_is_not_calibrated(engine, make):
+    attempts = [make(confidence=0.9) for _ in range(20)]
+    assert at_point(2, engine(*attempts))["evidence"] == "none of 20 results with a confidence is labelled"
+    assert at_point(2, engine(*attempts, *labels(attempts[:19], 17)))["passed"] is False
+    assert at_point(2, engine(*attempts, *labels(attempts[:19], 17)), min_n=19)["passed"] is True
+    assert at_point(2, engine(*attempts), min_n=0)["passed"] is False
+
+
+@pytest.mark.parametrize(("rights", "passed"), [(100, False), (90, True), (70, True), (40, False)])
+def test_a_gap_counts_where_it_is_beyond_doubt(engine, make, rights, passed):
+    attempts = [make(confidence=0.85) for _ in range(100)]
+    row = at_point(2, engine(*attempts, *labels(attempts, rights)))
+    low, high = proportion_confint(rights, 100, method="wilson")
+    assert row["passed"] is passed
+    assert passed == (0.85 - high <= 0.1 and 0.85 - low >= -0.1)
+    gap = 0.85 - rights / 100
+    ends = (0.85 - high, 0.85 - low) if gap >= 0 else (low - 0.85, high - 0.85)
+    words = (
+        f"{'over' if gap >= 0 else 'under'}confident by {round(abs(gap), 2)} [{round(ends[0], 2)}, {round(ends[1], 2)}]"
+    )
+    assert row["evidence"].endswith(words)
+
+
+def test_too_modest_is_a_gap_too(engine, make):
+    attempts = [make(confidence=0.3) for _ in range(40)]
+    row = at_point(2, engine(*attempts, *labels(attempts, 40)))
+    assert row["passed"] is False
+    assert "underconfident by 0.7 [0.61, 0.7]" in row["evidence"]
+    assert at_point(2, engine(*attempts, *labels(attempts, 40)), max_gap=0.7)["passed"] is True
+
+
+@pytest.mark.parametrize(("signals", "passed"), [(None, False), ("{}", False), ("null", False), ('{"a":1}', True)])
+def test_signals(engine, make, signals, passed):
+    assert at_point(3, engine(make(confidence=0.5, signals=signals)))["passed"] is passed
+
+
+@pytest.mark.parametrize(
+    ("source", "passed"),
+    [
+        ({"type": "file", "id": "a"}, True), ({"type": "other", "id": "a"}, False), ({"id": "a"}, False),
+        ({"type": "file"}, False), ({"type": "file", "id": ""}, False),
+    ],
+)  # fmt: skip
+def test_sources(engine, make, source, passed):
+    assert at_point(4, engine(make(sources=json.dumps([source]))))["passed"] is passed
+
+
+def test_no_source_named_is_not_a_source_without_an_id(engine, make):
+    row = at_point(4, engine(make(), make(sources="[]")))
+    assert (row["passed"], row["evidence"]) == (None, "none of 2 attempts names a source")
+
+
+@pytest.mark.parametrize(
+    ("code", "passed"), [("QUOTA", True), ("EXECUTION_ERROR", False), ("UNKNOWN", False), (None, False)]
+)
+def test_codes(engine, make, code, passed):
+    assert at_point(6, engine(make(status="error", code=code)))["passed"] is passed
+    assert at_point(6, engine(make(code=code)))["passed"] is None
+
+
+def test_retryable_has_to_be_said(engine, make):
+    row = at_point(7, engine(make(status="error"), make(status="error", retryable=False)))
+    assert (row["passed"], row["n"]) == (False, 2)
+    assert row["evidence"] == "1 of 2 errors say whether they are retryable; none that said yes was tried again"
+
+
+def test_whether_retryable_is_true_takes_retries_to_tell(engine, make, retried):
+    untried = [make(**GOOD_ERROR) for _ in range(30)]
+    assert at_point(7, engine(*untried))["passed"] is None
+    for good, passed in ((20, True), (7, True), (1, False), (0, False)):
+        calls = [record for i in range(20) for record in retried("success" if i < good else "error", retryable=True)]
+        said = [call if call.attempt == 1 or call.status == "success" else make(**{**GOOD_ERROR, "call_id": call.call_id,
+                "attempt": 2, "started_at": call.started_at}) for call in calls]  # fmt: skip
+        row = at_point(7, engine(*said))
+        assert row["passed"] is passed
+        assert f"{good} of 20 that said yes" in row["evidence"]
+        assert (proportion_confint(good, 20, method="wilson")[1] >= 0.5) is passed
+        assert at_point(7, engine(*said), min_n=21)["passed"] is None
+
+
+def test_a_success_in_another_conversation_is_no_retry(engine, make):
+    first = make(**GOOD_ERROR, call_id="a")
+    other = make(call_id="a", conversation_id="other", started_at=START + timedelta(seconds=1))
+    assert "none that said yes was tried again" in at_point(7, engine(first, other))["evidence"]
+
+
+@pytest.mark.parametrize(("given", "passed"), [({}, False), ({"suggestion": "x"}, True), ({"user_message": "x"}, True)])
+def test_what_to_do_after_an_error(engine, make, given, passed):
+    assert at_point(8, engine(make(status="error", **given)))["passed"] is passed
+
+
+@pytest.mark.parametrize(
+    "missing", [{"tool_version": None}, {"call_id": "f" * 16, "span_id": "f" * 16}, {"duration_ms": None}]
+)
+def test_meta_is_all_of_it(engine, make, missing):
+    assert at_point(9, engine(make(tool_version="1")))["passed"] is True
+    assert at_point(9, engine(make(**{"tool_version": "1", **missing})))["passed"] is False
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        ({"status": "error", "rule": "mcp/hidden", "rule_grade": "heuristic"}, False),
+        ({"status": "partial", "rule": "error_member", "rule_grade": "heuristic"}, False),
+        ({"status": "success", "rule": "exit_status", "rule_grade": "heuristic"}, True),
+        ({"status": "error", "rule": "exception", "rule_grade": "certain"}, True),
+        ({"status": "error"}, None),
+    ],
+)
+def test_hidden_failures(engine, make, given, passed):
+    row = at_point(10, engine(make(call_id="here", **given)))
+    assert row["passed"] is passed
+    assert ("call here" in row["evidence"]) is (passed is False)
+
+
+def test_what_did_not_finish_is_not_audited(engine, make):
+    con = engine(
+        *(make(status=None, ending=ending) for ending in ("cancelled", "abandoned", "paused", "declined", "expired"))
+    )
+    assert answer(con) == []
+    assert answer(con, by=[]) == []
+    assert {row["attempts"] for row in answer(engine(make(), make(status=None, ending="paused")))} == {1}
+
+
+def test_groups_and_the_window(engine, make):
+    con = engine(make(), make(tool="fetch", tool_version="1"), make(tool="fetch", tool_version="2"))
+    assert [(row["tool"], row["point"]) for row in answer(con)] == [
+        (tool, i) for tool in ("fetch", "search") for i in range(1, 11)
+    ]
+    assert [row["version"] for row in answer(con, by="version", tool="fetch")] == ["1"] * 10 + ["2"] * 10
+    assert {row["attempts"] for row in answer(con, by=[])} == {3}
+    assert answer(con, until="2026-03-01T12:00:00") == []
+    assert len(answer(con, since="2026-03-01T12:00:00")) == 20
+
+
+def test_as_recorded(store):
+    @tt.trace_tool(version="1")
+    def good(ok):
+        if ok:
+            return tt.ToolResponse.success(
+                "42",
+                confidence=0.9,
+                signals={"exact": 1.0},
+                next_action="continue",
+                sources=[tt.Source(type="api", id="a")],
+            )
+        return tt.ToolResponse.error("RATE_LIMIT", "slow down", suggestion="wait a minute")
+
+    @tt.trace_tool
+    def bad():
+        return {"data": "timeout"}
+
+    for i in range(4):
+        with tt.context(call_id=f"call_{i}"):
+            good(i > 0)
+            bad()
+    tt.flush()
+    rows = tt.query("audit", store=store).fetchall()
+    passed = {tool: [row[3] for row in rows if row[0] == tool] for tool in ("good", "bad")}
+    assert passed["good"] == [True, False, True, True, True, True, None, True, True, True]
+    assert passed["bad"] == [None, None, None, None, True, True, None, False, False, False]

@@ -1,0 +1,150 @@
+"""The breaker replayed in SQL does what a breaker stepped through one attempt at a time does."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tooltrace.queries import find, run
+
+START = datetime(2026, 3, 1, 12)
+
+
+def answer(con, **given):
+    relation = run(con, "breaker", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+@pytest.fixture
+def history(make):
+    """Attempts of one tool: when each began, in seconds, and whether it failed; each takes a second."""
+
+    def history(*steps, **given):
+        return [
+            make(started_at=START + timedelta(seconds=second), **{"duration_ms": 1000.0, "status": status, **given})
+            for second, status in steps
+        ]
+
+    return history
+
+
+def test_a_case_to_follow_by_hand(engine, history):
+    con = engine(
+        *history(
+            (0, "error"), (10, "error"), (20, "error"),  # the third is over at 21: open until 21 + 60
+            (30, "error"), (40, "success"), (81, "error"),  # blocked: two that failed and one good
+            (82, "error"), (83, "error"), (84, "success"),  # closed again, and counting from 0
+            (90, "error"),
+        )
+    )  # fmt: skip
+    (row,) = answer(con, recovery_s=60)
+    assert (row["attempts"], row["failures"], row["trips"]) == (10, 8, 1)
+    assert (row["would_block"], row["prevented"], row["blocked_good"]) == (3, 2, 1)
+    assert (row["precision"], row["prevented_share"]) == (2 / 3, 2 / 8)
+    assert 0 < row["low"] < row["precision"] < row["high"] < 1
+    assert (row["time_open_ms"], row["saved_ms"]) == (60_000.0, 2000.0)
+    assert row["too_few"] is True
+
+
+def test_by_default_three_failures_open_it_for_five_minutes(engine, history):
+    failures = [(second, "error") for second in (0, 1, 2)]
+    con = engine(*history(*failures, (303, "success"), (304, "success")))
+    (row,) = answer(con)
+    assert (row["would_block"], row["blocked_good"], row["time_open_ms"]) == (1, 1, 300_000.0)
+    assert answer(con, threshold=4)[0]["trips"] == 0
+
+
+def test_what_was_running_when_it_opened_is_let_through(engine, history):
+    con = engine(*history((0, "error"), (0.1, "error"), (0.2, "error"), (0.3, "error"), (1.1, "error"), (1.3, "error")))
+    (row,) = answer(con)
+    assert (row["trips"], row["would_block"]) == (1, 1)  # the third is over at 1.2 s
+
+
+def test_an_unfinished_attempt_changes_nothing_and_is_shown(engine, history):
+    cut = history((1.5, None), (2.5, None), ending="cancelled")
+    (row,) = answer(engine(*history((0, "error"), (2, "error"), (4, "error"), (6, "error")), *cut))
+    assert (row["attempts"], row["trips"], row["would_block"], row["left_out"]) == (4, 1, 1, 2)
+    (row,) = answer(engine(*cut))
+    assert (row["attempts"], row["trips"], row["precision"], row["low"], row["left_out"]) == (0, 0, None, None, 2)
+
+
+def test_a_partial_answer_is_no_failure(engine, history):
+    (row,) = answer(engine(*history((0, "error"), (2, "error"), (4, "partial"), (6, "error"), (8, "error"))))
+    assert row["trips"] == 0
+
+
+def test_each_group_has_a_breaker_of_its_own(engine, history):
+    failing = [(second, "error") for second in range(0, 10, 2)]
+    con = engine(*history(*failing, tool="a"), *history(*failing, tool="b", agent="x"))
+    assert [(row["tool"], row["prevented"]) for row in answer(con)] == [("a", 2), ("b", 2)]
+    assert [row["prevented"] for row in answer(con, by=[])] == [6]
+    assert [(row["agent"], row["prevented"]) for row in answer(con, by="agent")] == [("x", 2), (None, 2)]
+    assert [row["attempts"] for row in answer(con, tool="a", until=START + timedelta(seconds=4))] == [2]
+
+
+@pytest.mark.parametrize("odd", [None, float("nan"), float("inf"), -1e300, 1e300])
+def test_a_duration_beyond_all_reason_is_none(engine, history, odd):
+    steps = [*((second, "error") for second in range(4)), (302, "success"), (303, "success")]
+    (row,) = answer(engine(*history(*steps, duration_ms=odd)))
+    assert (row["trips"], row["would_block"], row["saved_ms"]) == (1, 2, 0.0)
+
+
+def stepped(attempts, threshold, recovery_s):
+    """One attempt after another, as a breaker in a program would see them: (trips, blocked, prevented, open ms)."""
+    in_a_row, opened, closed = 0, None, -1.0
+    trips, blocked, prevented, open_ms = 0, 0, 0, 0.0
+    last = attempts[-1][0]
+    for began, took, failed in attempts:
+        if opened is not None and began <= closed:
+            if began >= opened:
+                blocked, prevented = blocked + 1, prevented + failed
+            continue
+        if opened is not None:
+            opened, in_a_row = None, 0
+        in_a_row = in_a_row + 1 if failed else 0
+        if in_a_row == threshold:
+            opened, closed = began + took, began + took + recovery_s
+            trips, open_ms = trips + 1, open_ms + 1000.0 * max(0, min(closed, last) - opened)
+    return trips, blocked, prevented, open_ms
+
+
+CON = duckdb.connect(":memory:")
+STEP = st.tuples(st.integers(0, 5), st.integers(0, 4), st.booleans() | st.just(True))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(STEP, min_size=1, max_size=60), st.integers(1, 4), st.integers(0, 15))
+def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recovery_s):
+    attempts, now = [], 0
+    for gap, took, failed in steps:
+        now += gap
+        attempts.append((now, took, failed))
+    rows = ", ".join(
+        f"('t', '{i:04}', 1, TIMESTAMP '2026-03-01' + to_seconds({began}), {1000.0 * took}, "
+        f"'{'error' if failed else 'success'}', 'returned')"
+        for i, (began, took, failed) in enumerate(attempts)
+    )
+    CON.execute(f"CREATE OR REPLACE TABLE tool_calls AS SELECT * FROM (VALUES {rows}) AS t{COLUMNS}")
+    (row,) = answer(CON, threshold=threshold, recovery_s=recovery_s)
+    replayed = (row["trips"], row["would_block"], row["prevented"], row["time_open_ms"])
+    assert replayed == stepped(attempts, threshold, recovery_s)
+    assert row["blocked_good"] == row["would_block"] - row["prevented"]
+    assert row["failures"] == sum(failed for _, _, failed in attempts)
+
+
+COLUMNS = "(tool, span_id, attempt, started_at, duration_ms, status, ending)"
+
+
+def test_a_threshold_of_nothing_is_one(engine, history):
+    con = engine(*history((0, "error"), (2, "success")))
+    assert answer(con, threshold=0) == answer(con, threshold=1)
+    assert answer(con, threshold=0)[0]["blocked_good"] == 1
+
+
+def test_the_defaults_are_in_the_heading():
+    stated = {parameter.name: parameter.default for parameter in find("breaker").heading.parameters}
+    assert (stated["threshold"], stated["recovery_s"]) == (3, 300)

@@ -1,0 +1,247 @@
+"""A change is found where it is, and none where there is none: by hand, against the formula, and by simulation."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from scipy.special import betaln, logsumexp
+from statsmodels.stats.proportion import proportion_confint
+
+from tooltrace.queries import run
+
+START = datetime(2026, 3, 1)
+
+
+def answer(con, **given):
+    relation = run(con, "drift", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+def one(con, statistic, **given):
+    (row,) = [row for row in answer(con, **given) if row["statistic"] == statistic]
+    return row
+
+
+def place(moment):
+    """Which attempt began then, from 0; attempts begin a minute apart."""
+    return None if moment is None else round((moment - START) / timedelta(minutes=1))
+
+
+@pytest.fixture
+def history(engine):
+    """A store with these histories: conversation by conversation, whether each attempt failed, or how long it took, or whether it was right."""
+
+    def history(failed=None, took=None, right=None):
+        con = engine()
+        given = next(rows for rows in (failed, took, right) if rows is not None)
+        con.execute("CREATE TEMP TABLE given (c INTEGER, i INTEGER, failed DOUBLE, took DOUBLE, known BOOLEAN)")
+        for number, row in enumerate(given):
+            con.execute(
+                "INSERT INTO given SELECT ?, unnest(range(?)), unnest(?), unnest(?), unnest(?)",
+                [number, len(row), _floats(failed, number, len(row)), _floats(took, number, len(row)),
+                 None if right is None else [None if x is None else bool(x) for x in right[number]]],
+            )  # fmt: skip
+        con.execute(
+            f"""
+            INSERT INTO attempts (tool, call_id, attempt, trace_id, span_id, conversation_id, started_at, duration_ms, status, ending)
+            SELECT 'search', c || '-' || i, 1, 'x', printf('%08x%08x', c, i), printf('%05d', c),
+                TIMESTAMP '{START}' + to_minutes(i), took, CASE WHEN failed = 1 THEN 'error' ELSE 'success' END, 'returned'
+            FROM given
+            """
+        )
+        con.execute(
+            """
+            INSERT INTO outcomes (call_id, span_id, correct, labeler, labeled_at)
+            SELECT c || '-' || i, printf('%08x%08x', c, i), known, 'human', TIMESTAMP '2026-06-01' FROM given WHERE known IS NOT NULL
+            """
+        )
+        return con
+
+    return history
+
+
+def _floats(rows, number, n):
+    return None if rows is None else [float(x) for x in rows[number]]
+
+
+def test_a_case_to_follow_by_hand(history):
+    con = history(failed=[[0] * 20 + [1] * 20])
+    row = one(con, "failure_rate", reference=10)
+    assert (place(row["change_point"]), row["before"], row["after"], row["worse"]) == (20, 0.0, 1.0, True)
+    assert (row["n"], row["n_before"], row["n_after"], row["overall"], row["unseen_share"]) == (40, 20, 20, 0.5, 0.0)
+    # 0 of 10: at most 0.141 (80 %); each failure adds ln 3 - ln(1 + 2 * 0.141) = 0.85; ln(5 * 30) = 5.01 is passed by the sixth
+    assert place(row["alarm_at"]) == 25
+    assert (row["before_low"], row["before_high"]) == pytest.approx((0, 0.161125), abs=5e-7)
+    assert (row["after_low"], row["after_high"]) == pytest.approx((0.838875, 1), abs=5e-7)
+
+
+def test_a_better_tool_has_changed_and_gives_no_alarm(history):
+    row = one(history(failed=[[1] * 30 + [0] * 30]), "failure_rate", reference=20)
+    assert (place(row["change_point"]), row["worse"], row["alarm_at"]) == (30, False, None)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.02, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("n", [2, 3, 19, 150])
+def test_the_bayes_factor_is_the_formulas(history, rate, n):
+    y = (np.random.default_rng(n).random(n) < rate).astype(int)
+    row = one(history(failed=[y]), "failure_rate", evidence=1)
+    s, t, total = y.cumsum()[:-1], np.arange(1, n), y.sum()
+    here = betaln(s + 1, t - s + 1) + betaln(total - s + 1, n - t - total + s + 1)
+    expected = logsumexp(here) - math.log(n - 1) - betaln(total + 1, n - total + 1)
+    assert row["log_bayes_factor"] == pytest.approx(expected, abs=1e-9)
+    assert (row["overall_low"], row["overall_high"]) == pytest.approx(
+        proportion_confint(total, n, method="wilson"), abs=1e-9
+    )
+    if expected < 0:
+        assert (row["change_point"], row["before"], row["after_low"], row["n_after"], row["worse"]) == (None,) * 5
+    else:
+        at = int(here.argmax()) + 1
+        assert place(row["change_point"]) == at
+        assert (row["before"], row["after"]) == pytest.approx((y[:at].mean(), y[at:].mean()))
+        assert (row["after_low"], row["after_high"]) == pytest.approx(
+            proportion_confint(y[at:].sum(), n - at, method="wilson"), abs=1e-9
+        )
+
+
+def cusum(bad, reference=100, odds=3):
+    """The alarm stepped through one attempt at a time: its place, or None."""
+    n = len(bad)
+    r = min(reference, n // 2)
+    if r == 0:
+        return None
+    expected = proportion_confint(bad[:r].sum(), r, alpha=0.2, method="wilson")[1]
+    worse = odds * expected / (1 - expected + odds * expected)
+    level = 0.0
+    for i in range(r, n):
+        step = math.log(worse / expected) if bad[i] else math.log((1 - worse) / (1 - expected)) if expected < 1 else 0.0
+        level = max(0.0, level + step)
+        if level > math.log(5 * (n - r)):
+            return i
+    return None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_alarm_is_the_cusums(history, seed):
+    rng = np.random.default_rng(seed)
+    rows = [(rng.random(rng.integers(2, 300)) < rng.choice([0.02, 0.2, 0.6])).astype(int) for _ in range(25)]
+    rows = [np.where(np.arange(len(y)) > len(y) * rng.random(), y | (rng.random(len(y)) < 0.5), y) for y in rows]
+    rows += [np.ones(80, int), np.zeros(80, int)]
+    given = {"reference": int(rng.integers(5, 120)), "odds": int(rng.integers(2, 6))}
+    found = [
+        row for row in answer(history(failed=rows), by="conversation", **given) if row["statistic"] == "failure_rate"
+    ]
+    by = {int(row["conversation"]): place(row["alarm_at"]) for row in found}
+    assert [by[number] for number in range(len(rows))] == [cusum(y, **given) for y in rows]
+
+
+def shares(con, statistic, change=None):
+    """Of many histories: those with a change named, with one named within 40 attempts, with an alarm, with one within 40."""
+    found = [row for row in answer(con, by="conversation") if row["statistic"] == statistic]
+    points, alarms = ([place(row[name]) for row in found] for name in ("change_point", "alarm_at"))
+    near = sum(p is not None and abs(p - change) <= 40 for p in points) if change else 0
+    soon = sum(p is not None and 0 <= p - change <= 40 for p in alarms) if change else 0
+    return [
+        x / len(found) for x in (sum(p is not None for p in points), near, sum(p is not None for p in alarms), soon)
+    ]
+
+
+def flips(seed, before, after, n=300, change=150, histories=400):
+    rates = np.where(np.arange(n) < change, before, after)
+    return (np.random.default_rng(seed).random((histories, n)) < rates).astype(int)
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.5])
+def test_where_nothing_changed_hardly_anything_is_found(history, rate):
+    named, _, alarmed, _ = shares(history(failed=flips(1, rate, rate)), "failure_rate")
+    assert named <= 0.01
+    assert alarmed <= 0.015
+
+
+@pytest.mark.parametrize(("before", "after", "soon"), [(0.05, 0.4, 0.85), (0.1, 0.5, 0.8), (0.3, 0.8, 0.8)])
+def test_a_change_planted_in_300_attempts_is_found_within_40(history, before, after, soon):
+    _, near, _, alarmed = shares(history(failed=flips(2, before, after)), "failure_rate", 150)
+    assert near >= 0.97
+    assert alarmed >= soon
+
+
+def test_a_change_is_found_early_and_late_too(history):
+    for change in (60, 240):
+        _, near, _, _ = shares(
+            history(failed=flips(3, 0.05, 0.4, change=change, histories=200)), "failure_rate", change
+        )
+        assert near >= 0.95
+
+
+def test_accuracy_that_falls_is_found(history):
+    right = flips(4, 0.9, 0.5, histories=200)
+    con = history(right=right)
+    _, near, _, alarmed = shares(con, "accuracy", 150)
+    assert near >= 0.95
+    assert alarmed >= 0.75
+    row = next(row for row in answer(con, by="conversation") if row["statistic"] == "accuracy")
+    assert row["overall"] == pytest.approx(right[0].mean())
+    assert row["worse"] is True
+
+
+def test_a_slower_tool_is_found_and_a_steady_one_is_not(history):
+    rng = np.random.default_rng(5)
+    steady = np.exp(rng.normal(5, 0.7, (200, 300)))
+    named, _, alarmed, _ = shares(history(took=steady), "latency")
+    assert named <= 0.015
+    assert alarmed <= 0.03
+    slower = np.where(np.arange(300) < 150, steady, 3 * steady)
+    con = history(took=slower)
+    _, near, _, soon = shares(con, "latency", 150)
+    assert near >= 0.97
+    assert soon >= 0.8
+    row = next(row for row in answer(con, by="conversation") if row["statistic"] == "latency" and row["change_point"])
+    took, at = slower[int(row["conversation"])], place(row["change_point"])
+    assert (row["before"], row["after"]) == pytest.approx((np.median(took[:at]), np.median(took[at:])))
+    assert (row["before_low"], row["after_high"], row["overall_low"]) == (None, None, None)
+
+
+def test_what_does_not_tell_is_left_out_and_its_share_said(engine, make):
+    odd = [None, float("nan"), float("inf"), -1.0]
+    con = engine(
+        *(make(duration_ms=x) for x in odd), make(duration_ms=5.0), make(status=None, ending="cancelled", duration_ms=3.0),
+        make(status=None), make(status=None, ending="paused"),
+    )  # fmt: skip
+    rows = {row["statistic"]: row for row in answer(con)}
+    assert {name: (row["n"], row["unseen_share"]) for name, row in rows.items()} == {
+        "failure_rate": (5, 3 / 8), "latency": (1, 7 / 8), "accuracy": (0, 1.0),
+    }  # fmt: skip
+    assert rows["latency"]["overall"] == 5.0
+    assert rows["latency"]["log_bayes_factor"] is None
+    assert all(row["too_few"] for row in rows.values())
+
+
+def test_durations_that_are_all_alike_have_not_changed(history):
+    row = one(history(took=[[7.0] * 100]), "latency")
+    assert (row["change_point"], row["alarm_at"], row["overall"]) == (None, None, 7.0)
+    row = one(history(took=[[7.0] * 50 + [8.0] * 50]), "latency")
+    assert (place(row["change_point"]), row["before"], row["after"], row["worse"]) == (50, 7.0, 8.0, True)
+    assert place(row["alarm_at"]) > 50
+
+
+def test_each_version_has_a_history_of_its_own(engine, make):
+    def attempts(version, hour, *statuses):
+        return [make(tool_version=version, status=status, started_at=START + timedelta(hours=hour, minutes=i))
+                for i, status in enumerate(statuses)]  # fmt: skip
+
+    good, bad = ["success"] * 30, ["error"] * 30
+    con = engine(*attempts("1", 0, *good), *attempts("2", 1, *bad), *attempts(None, 2, *good, *bad))
+    assert one(con, "failure_rate", until=START + timedelta(hours=2))["change_point"] == START + timedelta(hours=1)
+    rows = [row for row in answer(con, by=["tool", "version"]) if row["statistic"] == "failure_rate"]
+    assert [(row["version"], row["change_point"]) for row in rows] == [
+        (None, START + timedelta(hours=2, minutes=30)), ("1", None), ("2", None),
+    ]  # fmt: skip
+
+
+def test_odd_parameters_are_no_fault(history):
+    con = history(failed=[[0, 1, 1]])
+    for given in ({"reference": 0}, {"odds": 0}, {"evidence": 0}, {"reference": 2**40, "odds": 2**40}):
+        assert len(answer(con, **given)) == 3
+    assert one(history(failed=[[1]]), "failure_rate")["log_bayes_factor"] is None

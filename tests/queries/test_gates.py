@@ -1,0 +1,146 @@
+"""Stops for a person: what they said, how long that took, and what became of what they approved."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from tests.queries.conftest import START
+from tooltrace.queries import run
+from tooltrace.record import Gate
+
+
+def answer(con, **given):
+    relation = run(con, "gates", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+@pytest.fixture
+def stop(make):
+    """The records of one stop: the attempt that waits, the question, the answer, and the attempt that went on."""
+
+    def stop(
+        decision=None,
+        *,
+        waited=1.0,
+        then=None,
+        changed=None,
+        asked=0.0,
+        kind="confirmation",
+        ending="returned",
+        **given,
+    ):
+        held = make(ending="paused", status=None, **given)
+        asked_at = START + timedelta(seconds=asked)
+        gate = {"call_id": held.call_id, "span_id": held.span_id, "kind": kind, "asked_at": asked_at}
+        records = [held, Gate(**gate)]
+        after = None
+        if then is not None or ending != "returned":
+            after = make(call_id=held.call_id, attempt=2, status=then, ending=ending, **given)
+            records.append(after)
+        if decision is not None:
+            answered = asked_at + timedelta(seconds=waited)
+            records.append(
+                Gate(
+                    **gate,
+                    decision=decision,
+                    answered_at=answered,
+                    changed=changed,
+                    resumed_span_id=after and after.span_id,
+                )
+            )
+        return records
+
+    return stop
+
+
+def test_five_stops(engine, stop):
+    con = engine(
+        *stop("approved", waited=1, then="success", changed='{"path":"b"}'),
+        *stop("approved", waited=2, then="error"),
+        *stop("declined", waited=6),
+        *stop("expired", waited=3600),
+        *stop(),
+    )
+    (row,) = answer(con)
+    assert (row["tool"], row["n"]) == ("search", 5)
+    assert [row[name] for name in ("approved", "declined", "expired", "waiting", "changed")] == [2, 1, 1, 1, 1]
+    assert (row["approved_share"], row["wait_p50"], row["wait_p95"]) == pytest.approx((2 / 3, 2000.0, 5600.0))
+    assert (row["resumed"], row["failures"], row["failure_rate"], row["unresumed"]) == (2, 1, 0.5, 0)
+    assert (row["approved_low"], row["approved_high"]) == pytest.approx(
+        proportion_confint(2, 3, method="wilson"), abs=1e-9
+    )
+    assert (row["failure_low"], row["failure_high"]) == pytest.approx(
+        proportion_confint(1, 2, method="wilson"), abs=1e-9
+    )
+    assert row["too_few"] is True
+    assert answer(con, min_n=5)[0]["too_few"] is False
+
+
+def test_while_it_waits_there_is_no_rate(engine, stop):
+    (row,) = answer(engine(*stop()))
+    assert (row["n"], row["waiting"], row["approved"], row["resumed"]) == (1, 1, 0, 0)
+    rates = (
+        "approved_share",
+        "approved_low",
+        "approved_high",
+        "wait_p50",
+        "wait_p95",
+        "failure_rate",
+        "failure_low",
+        "failure_high",
+    )
+    assert [row[name] for name in rates] == [None] * 8
+
+
+@pytest.mark.parametrize(("decision", "edge"), [("approved", 1.0), ("declined", 0.0)])
+def test_all_of_one_mind(engine, stop, decision, edge):
+    (row,) = answer(engine(*(record for _ in range(3) for record in stop(decision, then="success"))))
+    assert (row["approved_share"], row["approved_low" if edge == 0 else "approved_high"]) == (edge, edge)
+
+
+def test_an_approval_that_nothing_finished_after_says_nothing_of_failure(engine, stop):
+    con = engine(*stop("approved"), *stop("approved", ending="cancelled"), *stop("approved", ending="paused"))
+    (row,) = answer(con)
+    assert (row["approved"], row["resumed"], row["unresumed"], row["failure_rate"]) == (3, 0, 3, None)
+
+
+def test_the_attempt_after_a_refusal_is_no_failure_after_approval(engine, stop):
+    (row,) = answer(engine(*stop("declined", then="error"), *stop("expired", then="error")))
+    assert (row["resumed"], row["failures"], row["failure_rate"], row["unresumed"]) == (0, 0, None, 0)
+
+
+@pytest.mark.parametrize(("changed", "count"), [(None, 0), ("{}", 0), ("null", 0), ('{"n":null}', 1)])
+def test_changed_is_what_a_person_changed(engine, stop, changed, count):
+    assert answer(engine(*stop("approved", changed=changed)))[0]["changed"] == count
+
+
+def test_two_kinds_of_stop_of_one_attempt_are_two(engine, stop):
+    held, asked, approved = stop("approved")
+    more = Gate(call_id=held.call_id, span_id=held.span_id, kind="input", asked_at=START)
+    assert [(row["n"], row["waiting"]) for row in answer(engine(held, asked, approved, more))] == [(2, 1)]
+
+
+def test_groups_and_the_window(engine, stop):
+    lost = Gate(call_id="x", span_id="f" * 16, kind="input", asked_at=START + timedelta(days=1))
+    con = engine(*stop(), *stop(tool="mail", agent="ann"), *stop(tool="mail", asked=60), lost)
+    assert [(row["tool"], row["n"]) for row in answer(con)] == [("mail", 2), ("search", 1), (None, 1)]
+    assert [row["n"] for row in answer(con, by=[])] == [4]
+    assert {(row["agent"], row["n"]) for row in answer(con, by="agent")} == {(None, 3), ("ann", 1)}
+    assert [(row["tool"], row["n"]) for row in answer(con, tool="mail")] == [("mail", 2)]
+    assert [(row["tool"], row["n"]) for row in answer(con, tool="mail", since="2026-03-01T12:00:30")] == [("mail", 1)]
+    assert [row["n"] for row in answer(con, by=[], until="2026-03-01T12:00:00")] == [0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_waits_as_numpy_has_them(engine, stop, seed):
+    random = Random(seed)
+    waits = [round(random.expovariate(0.1), random.randint(0, 3)) for _ in range(40)]
+    con = engine(*(record for wait in waits for record in stop(random.choice(("approved", "declined")), waited=wait)))
+    (row,) = answer(con)
+    expected = np.quantile(np.array(waits) * 1000, [0.5, 0.95])
+    assert (row["wait_p50"], row["wait_p95"]) == pytest.approx(tuple(expected), rel=1e-9)

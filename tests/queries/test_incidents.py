@@ -1,0 +1,137 @@
+"""An outage has a beginning, failures, and an end or none yet."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tooltrace.queries import run
+
+START = datetime(2026, 3, 1, 12)
+MEANS = {"x": "error", ".": "success", "p": "partial"}
+
+
+def answer(con, **given):
+    relation = run(con, "incidents", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+@pytest.fixture
+def history(make):
+    """One attempt a minute: x failed, . succeeded, p was partial, c was cancelled."""
+
+    def history(marks, **given):
+        return [
+            make(started_at=START + timedelta(minutes=minute), status=MEANS.get(mark),
+                 ending="returned" if mark in MEANS else "cancelled", **given)
+            for minute, mark in enumerate(marks)
+        ]  # fmt: skip
+
+    return history
+
+
+def minutes(row):
+    """Began and ended, in minutes, and what was in between."""
+    began = (row["started"] - START) / timedelta(minutes=1)
+    ended = row["ended"] and (row["ended"] - START) / timedelta(minutes=1)
+    return began, ended, row["failures"], row["attempts"]
+
+
+def test_a_case_to_follow_by_hand(engine, history):
+    con = engine(*history("..xx.xxx.xxxxp.xxx"))
+    first, second, open_ = sorted(answer(con), key=minutes)
+    assert minutes(first) == (5, 8, 3, 3)
+    assert minutes(second) == (9, 13, 4, 4)
+    assert minutes(open_) == (15, None, 3, 3)
+    assert (second["time_to_recovery_ms"], second["lasted_ms"]) == (240_000.0, 240_000.0)
+    assert (open_["time_to_recovery_ms"], open_["lasted_ms"]) == (None, 120_000.0)
+    assert answer(con)[0] == open_
+    assert not any(row["may_be_older"] for row in (first, second, open_))
+
+
+def test_how_many_begin_and_end_one_can_be_said(engine, history):
+    con = engine(*history(".xx.x..xx"))
+    assert answer(con) == []
+    assert [minutes(row) for row in answer(con, failing=2)] == [(7, None, 2, 2), (1, 3, 2, 2)]
+    assert [minutes(row) for row in answer(con, failing=2, recovering=2)] == [(7, None, 2, 2), (1, 5, 3, 4)]
+    assert [minutes(row)[:2] for row in answer(con, failing=0)] == [(7, None), (4, 5), (1, 3)]
+
+
+def test_an_attempt_that_did_not_finish_interrupts_nothing_and_is_shown(engine, history):
+    (row,) = answer(engine(*history("c.xcxcxcc.c")))
+    assert minutes(row) == (2, 9, 3, 3)
+    assert row["unfinished"] == 4
+    assert answer(engine(*history("ccc"))) == []
+
+
+def test_one_that_the_window_begins_with_may_be_older(engine, history):
+    con = engine(*history(".xxxx."))
+    assert [row["may_be_older"] for row in answer(con)] == [False]
+    (row,) = answer(con, since=START + timedelta(minutes=2))
+    assert (minutes(row), row["may_be_older"]) == ((2, 5, 3, 3), True)
+    (row,) = answer(con, until=START + timedelta(minutes=5))
+    assert minutes(row) == (1, None, 4, 4)
+
+
+def test_each_group_has_incidents_of_its_own(engine, history):
+    con = engine(
+        *history("xxx", tool="a", code="TIMEOUT"), *history("...", tool="b"), *history("xxx.", tool="c", agent="z")
+    )
+    assert [(row["tool"], row["ended"] is None, row["code"]) for row in answer(con)] == [
+        ("a", True, "TIMEOUT"),
+        ("c", False, None),
+    ]
+    assert answer(con, by=[], failing=4) == []
+    assert [(row["agent"], row["failures"]) for row in answer(con, by="agent")] == [("z", 3)]
+    assert answer(con, tool="b") == []
+
+
+def stepped(marks, failing, recovering):
+    """(began, ended, failures, attempts) of each, by a machine that is up or down."""
+    finished = [(minute, mark == "x") for minute, mark in enumerate(marks) if mark != "c"]
+    found, began = [], None
+    for place, (_, failed) in enumerate(finished):
+        needed = failing if began is None else recovering
+        last = finished[max(0, place - needed + 1) : place + 1]
+        alike = len(last) == needed and all(one is failed for _, one in last)
+        if alike and failed is (began is None):
+            if began is None:
+                began = place - needed + 1
+            else:
+                found.append((began, place - needed + 1))
+                began = None
+    spans = [*found, *([(began, None)] if began is not None else [])]
+    return sorted(
+        (
+            float(finished[a][0]),
+            None if b is None else float(finished[b][0]),
+            sum(f for _, f in finished[a:b]),
+            len(finished[a:b]),
+        )
+        for a, b in spans
+    )
+
+
+CON = duckdb.connect(":memory:")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("xxx..pc", min_size=1, max_size=40), st.integers(1, 4), st.integers(1, 3))
+def test_any_history_has_the_incidents_of_a_machine_that_is_up_or_down(marks, failing, recovering):
+    rows = ", ".join(
+        f"('t', NULL, {minute}, 'x', TIMESTAMP '{START}' + to_minutes({minute}), "
+        f"{repr(MEANS[mark]) if mark in MEANS else 'NULL'}, '{'returned' if mark in MEANS else 'cancelled'}')"
+        for minute, mark in enumerate(marks)
+    )
+    CON.execute(
+        f"CREATE OR REPLACE TABLE tool_calls AS SELECT * FROM (VALUES {rows}) "
+        "AS t(tool, code, span_id, x, started_at, status, ending)"
+    )
+    CON.execute("ALTER TABLE tool_calls ADD COLUMN attempt BIGINT DEFAULT 1")
+    assert sorted(minutes(row) for row in answer(CON, failing=failing, recovering=recovering)) == stepped(
+        marks, failing, recovering
+    )

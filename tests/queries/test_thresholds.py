@@ -1,0 +1,132 @@
+"""The lowest confidence that earns a precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from tests.queries.judging import calibrated, judge
+from tooltrace.errors import BadParameter
+from tooltrace.queries import run
+
+NAMES = "precision_asked, threshold, n, precision, lower_bound, coverage"
+
+
+def found(con, **params):
+    return run(con, "thresholds", **params).project(NAMES).fetchall()
+
+
+def bound(k, n):
+    return beta.ppf(0.05, k, n - k + 1)
+
+
+def walked(p, y, asked, min_n=20):
+    """The same walk in plain steps."""
+    best = None
+    for t in sorted(set(p), reverse=True):
+        n, k = int(np.sum(p >= t)), int(np.sum(y[p >= t]))
+        if n < min_n or n < 0.05 * len(p) or 0.05 ** (1 / n) < asked:
+            continue
+        if k == 0 or bound(k, n) < asked:
+            break
+        best = (asked, t, n, k / n, bound(k, n), n / len(p))
+    return best or (asked, None, None, None, None, None)
+
+
+def test_a_case_by_hand(engine):
+    # 100 of 100 are right at 0.9, half of 100 at 0.5: 0.05 ** (1 / 100) = 0.9705
+    con = judge(engine(), [0.9] * 100 + [0.5] * 100, [1] * 100 + [1, 0] * 50)
+    assert found(con) == [
+        (0.8, 0.9, 100, 1.0, pytest.approx(0.05**0.01, abs=1e-12), 0.5),
+        (0.9, 0.9, 100, 1.0, pytest.approx(0.05**0.01, abs=1e-12), 0.5),
+        (0.95, 0.9, 100, 1.0, pytest.approx(0.05**0.01, abs=1e-12), 0.5),
+        (0.99, None, None, None, None, None),
+    ]
+
+
+def test_the_walk_ends_where_the_bound_falls_below_even_if_it_would_rise_again(engine):
+    p = [1.0] * 50 + [0.9] * 400
+    y = [1] * 40 + [0] * 10 + [1] * 400
+    assert bound(440, 450) > 0.9 > bound(40, 50)
+    assert found(judge(engine(), p, y), asked="0.9") == [(0.9, None, None, None, None, None)]
+
+
+def test_too_few_calls_to_say_are_passed_over(engine):
+    p, y = [1.0] * 19 + [0.9] * 41, [0] + [1] * 59
+    assert found(judge(engine(), p, y), asked=[0.9]) == [
+        (0.9, 0.9, 60, 59 / 60, pytest.approx(bound(59, 60), abs=1e-9), 1.0)
+    ]
+    con = judge(engine(), [0.9] * 19, [1] * 19)
+    assert found(con, asked=0.8) == [(0.8, None, None, None, None, None)]
+    assert found(con, asked=0.8, min_n=14)[0][1] == 0.9
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tenths", "skewed", "heap"])
+@pytest.mark.parametrize("n", [1, 2, 25, 300, 4000])
+def test_as_a_walk_with_scipys_bound(engine, kind, n):
+    rng = np.random.default_rng(n)
+    p = {
+        "distinct": rng.random(n),
+        "tenths": rng.integers(0, 11, n) / 10,
+        "skewed": np.round(rng.beta(9, 1, n), 3),
+        "heap": rng.choice([0.7, 0.85, 0.9, 0.99, 1.0], n),
+    }[kind]
+    y = rng.random(n) < np.sqrt(p)
+    asked = (0.05, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99)
+    expected = [walked(p, y, pi) for pi in asked]
+    answer = found(judge(engine(), p, y), asked=asked)
+    for row, known in zip(answer, expected, strict=True):
+        assert row == pytest.approx(known, abs=1e-9)
+
+
+def test_the_bound_of_one_right_call(engine):
+    con = judge(engine(), [0.9] * 10, [1] + [0] * 9)
+    ((_, threshold, _, _, lower, _),) = found(con, asked=0.005, min_n=1)
+    assert (threshold, lower) == (0.9, pytest.approx(bound(1, 10), abs=1e-12))
+
+
+def test_many_different_confidences_are_seen_to_four_decimals(engine):
+    rng = np.random.default_rng(1)
+    p = rng.random(12_000)
+    y = rng.random(12_000) < np.sqrt(p)
+    expected = walked(np.floor(p * 10_000) / 10_000, y, 0.9)
+    assert found(judge(engine(), p, y), asked=0.9)[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_tool_that_is_not_good_enough_is_seldom_let_through(engine):
+    # right 0.8 of the time whatever it says: at 0.8 the bound may hold by chance, once in twenty
+    con = engine()
+    rng = np.random.default_rng(6)
+    for tool in range(200):
+        judge(con, rng.random(200), rng.random(200) < 0.8, tool=f"tool_{tool}")
+    let = [row for row in found(con, asked=0.8) if row[1] is not None]
+    assert len(let) <= 18  # the 98th percentile of a binomial with 0.05
+
+
+def test_shares_that_it_cannot_see_and_tools_apart(engine):
+    con = judge(engine(), [0.9] * 40 + [None] * 10, [1] * 30 + [None] * 10 + [1] * 10)
+    judge(con, [0.9] * 40, [0] * 40, tool="wrong")
+    answer = run(con, "thresholds", asked="0.9").project(
+        "tool, threshold, judged, labelled_share, missing_confidence_share, too_few"
+    )
+    assert answer.fetchall() == [("search", 0.9, 30, 0.8, 0.2, False), ("wrong", None, 40, 1.0, 0.0, False)]
+
+
+def test_a_group_that_nobody_judged_has_no_threshold(engine):
+    con = judge(engine(), [0.9] * 40, [None] * 40)
+    assert found(con, asked="0.9") == [(0.9, None, None, None, None, None)]
+
+
+@pytest.mark.parametrize("wrong", ["", "0", "1", "0.9,", "0.9,1.2", "often", 0.0, 1.0, True, [], [0.5, None], [True]])
+def test_what_is_no_share_is_refused(engine, wrong):
+    with pytest.raises(BadParameter, match="asked takes one or more numbers between 0 and 1, with commas"):
+        run(engine(), "thresholds", asked=wrong)
+
+
+def test_a_calibrated_tool_earns_about_what_it_says(engine):
+    con = calibrated(engine(), tools=1, calls=20_000, confidence="u")
+    ((_, threshold, _, precision, lower, _),) = found(con, asked="0.8")
+    assert 0.58 < threshold < 0.66  # above t a calibrated tool with even confidences is right (1 + t) / 2 of the time
+    assert lower >= 0.8
+    assert precision > lower

@@ -1,0 +1,139 @@
+"""``tooltrace label``: say whether a result was right, of one call or of a file of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tooltrace.cli.group import Misused
+from tooltrace.cli.options import store_option
+from tooltrace.cli.text import clean
+
+if TYPE_CHECKING:
+    from tooltrace.outcomes.file import Labelled
+
+_SCORE = click.FloatRange(0, 1)
+
+
+@click.command(short_help="Say whether a result was right.")
+@click.argument("call_id", required=False)
+@click.option("--correct", is_flag=True, help="The result was right.")
+@click.option("--wrong", is_flag=True, help="The result was wrong.")
+@click.option("--score", type=_SCORE, help="How right it was, 0 to 1.")
+@click.option("--by", default="human", show_default=True, help="Who says so; in a file, where a row does not say.")
+@click.option("--reason", help="Why.")
+@click.option("--span", is_flag=True, help="CALL_ID is a span id: one attempt is judged, not the call.")
+@click.option("--file", type=click.Path(path_type=Path), help="Labels as CSV, JSON Lines or Parquet.")
+@store_option
+def label(
+    *,
+    call_id: str | None,
+    correct: bool,
+    wrong: bool,
+    score: float | None,
+    by: str,
+    reason: str | None,
+    span: bool,
+    file: Path | None,
+    store: Path,
+) -> None:
+    """Say whether the result of a call was right, or of many by --file.
+
+    Of several labels by one labeler the latest counts; a label may come before its call. The columns of a file are
+    call_id or span_id, correct and/or score, and perhaps labeler, reason and labeled_at (UTC where it names no zone);
+    correct takes true or false, yes or no, right or wrong, 1 or 0. Rows that are no labels are skipped, and said.
+    """
+    if not by.strip():
+        raise Misused("--by takes the name of who says so; nothing was recorded")
+    judged = correct or wrong or score is not None
+    if file is not None:
+        if call_id is not None or judged or reason is not None or span:
+            raise Misused("--file says all of that itself; it goes with --by and --store alone")
+        _many(file, by, store)
+        return
+    if call_id is None:
+        raise Misused("a label needs a CALL_ID, or --file; nothing was recorded")
+    if not judged or (correct and wrong):
+        raise Misused("a label says one of --correct and --wrong, or --score; nothing was recorded")
+    _one(call_id, correct if correct or wrong else None, score, by, reason, store, span=span)
+
+
+def _one(
+    call_id: str, correct: bool | None, score: float | None, by: str, reason: str | None, store: Path, *, span: bool
+) -> None:
+    from tooltrace.errors import LabelError
+    from tooltrace.outcomes.file import Labelled
+    from tooltrace.outcomes.judgement import judgement
+    from tooltrace.outcomes.keeper import Keeper
+    from tooltrace.settings import Settings
+
+    settings = Settings(store=store)
+    of_call, of_span = (None, call_id) if span else (call_id, None)
+    try:
+        outcome = judgement(
+            settings, call_id=of_call, span_id=of_span, correct=correct, score=score, labeler=by, reason=reason
+        )
+    except LabelError as error:
+        raise Misused(f"{error}; nothing was recorded") from error
+    with Keeper(settings) as keeper:
+        keeper.keep(outcome)
+    said = [word for word, true in (("right", correct), ("wrong", correct is False)) if true]
+    said += [] if score is None else [f"{score:g}"]
+    click.echo(clean(f"{call_id} is labelled {', '.join(said)} by {by}."))
+    done = Labelled()
+    done.took(outcome)
+    if _waiting(done, store):
+        kind = "attempt" if span else "call"
+        click.echo(clean(f"No {kind} {call_id} is recorded in {store} so far; the label waits for it."), err=True)
+
+
+def _many(file: Path, by: str, store: Path) -> None:
+    from tooltrace.outcomes.file import label_file
+    from tooltrace.settings import Settings
+
+    with _bar(file) as advance:
+        done = label_file(file, Settings(store=store), by, advance)
+    if done.unused:
+        click.echo(clean(f"{file}: not used: {', '.join(done.unused)}"), err=True)
+    for line in done.examples:
+        click.echo(clean(f"{file}:{line.line}: {line.reason}; skipped"), err=True)
+    more = done.skipped - len(done.examples)
+    if more:
+        click.echo(clean(f"{file}: {_count(more, 'more row')} skipped"), err=True)
+    waiting = _waiting(done, store) if done.labels else 0
+    rest = f"; {waiting:,} of no call that is recorded so far" if waiting else ""
+    click.echo(f"{_count(done.labels, 'label')} recorded, {_count(done.skipped, 'row')} skipped{rest}.")
+
+
+def _waiting(done: Labelled, store: Path) -> int:
+    """How many labels match no call today; 0 where the store cannot be read, which is said."""
+    from tooltrace.errors import StoreError
+    from tooltrace.outcomes.file import unmatched
+
+    try:
+        return unmatched(done, store)
+    except StoreError as error:
+        click.echo(clean(f"Recorded; whether the calls are there cannot be said now: {error}"), err=True)
+        return 0
+
+
+@contextmanager
+def _bar(file: Path) -> Iterator[Callable[[int], None]]:
+    """How far it is, on a terminal."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    from tooltrace.cli.table import console
+
+    screen = console(stderr=True)
+    columns = (TextColumn("Labelling"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("", total=file.stat().st_size if file.is_file() else None)
+        yield lambda count: progress.advance(task, count)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,58 @@
+"""From what somebody says of a result to the ``Outcome`` that is kept: checked, and its reason redacted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tooltrace.attempt import usable_confidence
+from tooltrace.errors import LabelError
+from tooltrace.record import Outcome
+from tooltrace.settings import Settings
+from tooltrace.sieve import Sieve
+
+
+def judgement(
+    settings: Settings,
+    *,
+    call_id: str | None = None,
+    span_id: str | None = None,
+    correct: bool | None = None,
+    score: float | None = None,
+    labeler: str,
+    reason: str | None = None,
+    labeled_at: datetime | None = None,
+) -> Outcome:
+    """An outcome that may be kept; ``labeled_at`` defaults to now. Raises LabelError with the cause alone."""
+    texts = {"call_id": call_id, "span_id": span_id, "labeler": labeler, "reason": reason}
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise LabelError(f"{name} takes text, got {text!r}")
+    if not labeler:
+        raise LabelError("a label needs the name of who says so")
+    if not call_id and not span_id:
+        raise LabelError("a label needs a call_id or a span_id")
+    _check(call_id or span_id, correct, score)
+    return Outcome(
+        call_id=_valid(call_id),
+        span_id=_valid(span_id),
+        correct=correct,
+        score=None if score is None else float(score),
+        labeler=_valid(labeler) or labeler,
+        reason=Sieve((settings.redaction,), settings.field_limit).text("reason", reason or None),
+        labeled_at=datetime.now(UTC) if labeled_at is None else labeled_at,
+    )
+
+
+def _valid(text: str | None) -> str | None:
+    """An id as a journal has it: valid Unicode, so that it is found again."""
+    return text.encode("utf-8", "replace").decode() if text else None
+
+
+def _check(judged: str | None, correct: Any, score: Any) -> None:
+    if correct is None and score is None:
+        raise LabelError(f"the label of {judged} says neither correct nor score")
+    if correct is not None and not isinstance(correct, bool):
+        raise LabelError(f"correct takes True or False, got {correct!r}; a score goes in score=")
+    if score is not None and usable_confidence(score) is None:
+        raise LabelError(f"the score of {judged} must lie in [0, 1], got {score!r}")
