@@ -15,7 +15,7 @@ from tooltrace.settings import default_store
 
 TOP = 8
 _RATES = ("attempts", "failures", "rate", "low", "high", "cancelled", "abandoned")
-_ERRORS = ("code", "type", "n", "share")
+_ERRORS = ("code", "type", "n", "share", "message")
 _RETRIES = ("calls", "attempts", "amplification", "recovered", "gave_up", "wasted_ms")
 _BELIEF = (
     *("n", "labelled_share", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high"),

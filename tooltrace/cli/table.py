@@ -13,6 +13,7 @@ from tooltrace.queries import Column
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 _WIDE = 10_000
 _LONGEST = 200
@@ -20,6 +21,8 @@ _NARROW = 8
 _NAME = 16
 """The longest name of a group that is kept on one line, where the figures do not have to break for it."""
 _AMPLE = 96
+_COLUMN = 40
+"""Characters of a text that count when rows are put beside one another; a longer one is folded."""
 _NUMBERS = ("count", "aside", "share", "ratio", "ms", "number")
 
 
@@ -33,28 +36,83 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def write_table(answer: Answer) -> None:
-    """Print ``answer``. Beside-counts that are 0 and texts that are unknown throughout are left out."""
-    from rich import box
-    from rich.table import Table
+    """Print ``answer``. Beside-counts that are 0 and texts that are unknown throughout are left out. What is too wide
+    is printed on its side."""
+    out = console()
+    shown = [index for index in range(len(answer.columns)) if _worth(answer, index)]
+    columns = [answer.columns[index] for index in shown]
+    cells = [[_shown(answer, row, index) for index in shown] for row in answer.rows]
+    if cells and _least(columns, cells) > out.width:
+        _write_turned(columns, cells, out)
+    else:
+        _write_upright([index < answer.groups for index in shown], columns, cells, out)
+
+
+def _write_upright(groups: list[bool], columns: list[Column], cells: list[list[str]], out: Console) -> None:
     from rich.text import Text
 
-    out = console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    shown = [index for index in range(len(answer.columns)) if _worth(answer, index)]
-    cells = [[_shown(answer, row, index) for index in shown] for row in answer.rows]
-    columns = [answer.columns[index] for index in shown]
+    table = _table()
     numbers = [column.unit in _NUMBERS for column in columns]
-    widths = [max((len(line[at]) for line in cells), default=0) if number else 0 for at, number in enumerate(numbers)]
+    widths = [_longest(cells, at) if number else 0 for at, number in enumerate(numbers)]
     roomy = sum(max(width, _NARROW) + 2 for width in widths) <= out.width
     for at, (column, number, width) in enumerate(zip(columns, numbers, widths, strict=True)):
         justify: Literal["left", "right"] = "right" if number else "left"
-        least = width if roomy else None
-        name = shown[at] < answer.groups and max((len(line[at]) for line in cells), default=0) <= _NAME
+        name = groups[at] and _longest(cells, at) <= _NAME
         whole = name and out.width >= _AMPLE  # what the row is about is not broken before the figures are
-        table.add_column(Text(_title(column)), justify=justify, overflow="fold", min_width=least, no_wrap=whole)
+        least = width if roomy else None
+        fixed = whole or (number and roomy)
+        table.add_column(Text(_title(column)), justify=justify, overflow="fold", min_width=least, no_wrap=fixed)
     for line in cells:
         table.add_row(*map(Text, line))
     out.print(table)
+
+
+def _write_turned(columns: list[Column], cells: list[list[str]], out: Console) -> None:
+    """A row of the answer is a column here; as many beside one another as there is room for."""
+    from rich.text import Text
+
+    titles = [_title(column) for column in columns]
+    room = max(out.width - max(map(len, titles)) - 2, _NARROW)
+    while cells:
+        count = _fitting(cells, room)
+        table = _table()
+        table.add_column(no_wrap=True, style="dim")
+        for _ in range(count):
+            table.add_column(overflow="fold")
+        for at, title in enumerate(titles):
+            table.add_row(Text(title), *(Text(line[at]) for line in cells[:count]))
+        table.show_header = False
+        out.print(table)
+        cells = cells[count:]
+
+
+def _fitting(cells: list[list[str]], room: int) -> int:
+    """How many of the first rows fit beside one another; one at least."""
+    for count, line in enumerate(cells):
+        room -= min(max(map(len, line)), _COLUMN) + 2
+        if room < 0:
+            return max(count, 1)
+    return len(cells)
+
+
+def _least(columns: list[Column], cells: list[list[str]]) -> int:
+    """The width below which the columns cannot be read: figures whole, texts with a word a line."""
+    widths = (
+        max(_longest(cells, at) if column.unit in _NUMBERS else 0, *map(len, _title(column).split()), 1)
+        for at, column in enumerate(columns)
+    )
+    return sum(widths) + len(columns)
+
+
+def _longest(cells: list[list[str]], at: int) -> int:
+    return max((len(line[at]) for line in cells), default=0)
+
+
+def _table() -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
 
 
 def person(value: Any, unit: str = "") -> str:

@@ -54,7 +54,7 @@ def _checked(result: T) -> T:
 def _worth_it(error: Exception) -> bool | float:
     """Whether another attempt may succeed; a number where it is known how many seconds to wait before it."""
     if isinstance(error, _Again):
-        return _seconds((error.response.context or {}).get("retry_after"))
+        return _seconds((error.response.stats or {}).get("retry_after_s"))
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in _RETRIED and _seconds(error.response.headers.get("Retry-After"))
     return isinstance(error, httpx.TimeoutException)

@@ -183,7 +183,7 @@ def _http_error(answer: httpx.Response) -> tt.ToolResponse:
         f"{answer.status_code} {answer.reason_phrase}",
         type="http",
         suggestion=f"Wait {wait} s." if wait else None,
-        context={"retry_after": float(wait)} if wait else None,
+        stats={"retry_after_s": float(wait)} if wait else None,
     )
 
 
