@@ -8,7 +8,7 @@ FRAMEWORKS := agno hello-agents
 agno := agno==3.1.10
 hello-agents := hello-agents==1.0.0
 
-.PHONY: demo test check bench clean frameworks $(FRAMEWORKS:%=test-%)
+.PHONY: demo test check bench bench-analyses clean frameworks $(FRAMEWORKS:%=test-%)
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -36,6 +36,10 @@ $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' '$($*)' \
 		hypothesis pytest pytest-asyncio pytest-timeout
 	touch $@
+
+bench-analyses: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check arize-phoenix-sqlean
+	$(BIN)/python -m benchmarks --analyses
 
 clean:
 	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -37,9 +37,9 @@ def main() -> None:
         f"Python {platform.python_version()}, OpenTelemetry SDK {sdk_version}, DuckDB {duckdb.__version__}"
     )
     if options.analyses:
-        from benchmarks import analyses
+        from benchmarks import analyses, phoenix
 
-        lines = [f"{machine}, {analyses.SQLITE}", "", *analyses.table(quick=quick)]
+        lines = [f"{machine}, {phoenix.SQLITE}", "", *analyses.table(quick=quick)]
         sys.stdout.write("\n".join(lines) + "\n")
         return
     lines = [

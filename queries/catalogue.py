@@ -10,21 +10,29 @@ from tooltrace.errors import UnknownQuery
 from tooltrace.queries.query import Query, load
 
 
+_HERE = Path(__file__).parent
+
+
 def catalogue() -> dict[str, Query]:
     """Every query that comes with the package, by name. Raises QueryError where a file is wrong."""
-    return dict(_loaded(Path(__file__).parent))
+    return {name: _loaded(_HERE / f"{name}.sql") for name in _names()}
 
 
 def find(name: str) -> Query:
     """The query of that name. Raises UnknownQuery with the nearest name."""
-    queries = _loaded(Path(__file__).parent)
-    if name in queries:
-        return queries[name]
-    near = difflib.get_close_matches(name, queries, 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(queries)}"
+    names = _names()
+    if name in names:
+        return _loaded(_HERE / f"{name}.sql")
+    near = difflib.get_close_matches(name, names, 1, 0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
     raise UnknownQuery(f"no query {name!r}; {hint}")
 
 
 @cache
-def _loaded(directory: Path) -> dict[str, Query]:
-    return {path.stem: load(path) for path in sorted(directory.glob("*.sql"))}
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in _HERE.glob("*.sql")))
+
+
+@cache
+def _loaded(path: Path) -> Query:
+    return load(path)

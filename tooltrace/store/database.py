@@ -38,6 +38,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     spill = Path(tempfile.gettempdir()) / f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}"
     con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
     con.execute("SET GLOBAL TimeZone = 'UTC'")
+    con.execute("SET enable_progress_bar = false")  # it would stand in the answer, for programs that print it
     return con
 
 
