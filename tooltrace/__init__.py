@@ -10,6 +10,8 @@
 Every call becomes an OpenTelemetry span, a structured log line and a row in DuckDB.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from tooltrace.asking import connect, query
 from tooltrace.codes import NextAction, ToolErrorCode
 from tooltrace.confidence import ConfidenceRules
@@ -22,11 +24,13 @@ from tooltrace.outcomes import label, outcome_from
 from tooltrace.paused import PausedCall
 from tooltrace.record import ToolCall
 from tooltrace.redaction import Redaction
-from tooltrace.registry import ToolRegistry, tool
 from tooltrace.response import ResponseMeta, Source, ToolError, ToolResponse
 from tooltrace.runtime import configure, flush, shutdown
 from tooltrace.surroundings import context
 from tooltrace.version import __version__
+
+if TYPE_CHECKING:
+    from tooltrace.registry import ToolRegistry, tool
 
 __all__ = [
     "CERTAIN_RULES",
@@ -60,3 +64,12 @@ __all__ = [
     "tool",
     "trace_tool",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The registry is loaded when it is first asked for: an agent's framework often brings its own."""
+    if name in ("ToolRegistry", "tool"):
+        from tooltrace import registry
+
+        return getattr(registry, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

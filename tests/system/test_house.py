@@ -15,7 +15,7 @@ import tooltrace as tt
 ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "codes", "guard", "exits", "capture"),
+    ("errors", "version", "codes", "guard", "exits", "capture", "statistics"),
     ("record", "confidence", "message", "paused", "response", "redaction", "surroundings"),
     ("store", "next_step"),
     ("queries", "exporters", "dashboards"),

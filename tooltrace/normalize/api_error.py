@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.parts import Taken, beside, failure, read_error
 from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.service_codes import aws_code
@@ -12,7 +12,7 @@ from tooltrace.normalize.words import http_status, known_code
 from tooltrace.response import ToolResponse
 
 _BESIDE = frozenset({"error", "type", "request_id", "status", "status_code", "trace_id"})
-_AWS_FAULT = re.compile(r"(?:Exception|Error|Fault|Failure)$")
+_AWS_FAULT = lazy(r"(?:Exception|Error|Fault|Failure)$")
 _SALESFORCE = frozenset({"message", "errorCode", "fields", "extendedErrorDetails"})
 _JSON_API = frozenset({"id", "links", "status", "code", "title", "detail", "source", "meta"})
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.words import snake
 
 MESSAGES = (
@@ -49,7 +49,7 @@ _ASKED = frozenset(
 )  # fmt: skip
 """What was asked, said again."""
 
-_OF_A_ROW = re.compile(
+_OF_A_ROW = lazy(
     r"(?:.*_)?(?:id|uuid|key|name|at|date|time|on|by|count|total|state|level|duration|progress|score|rate|value|std|mean"
     r"|title|created|updated|started|finished|completed|ended|host|service|owner|author|user|rows|tags)"
 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tooltrace.normalize.completed_process import exit_code
 from tooltrace.normalize.error_patterns import OF_A_LOG
 from tooltrace.normalize.failure_words import says_none
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.parts import failure
 from tooltrace.response import ToolResponse
 
@@ -27,11 +28,11 @@ class _Crash(NamedTuple):
     """What one of the other lines begins with."""
 
 
-_JS = re.compile(r"(?:Uncaught )?(?P<type>[A-Z]\w{0,60}Error)(?: \[\w+\])?: (?P<message>.+)")
-_JS_REST = re.compile(r"    at .*|Node\.js v[\d.]+|\s*|[{}].*|  .*|.* \{")
-_JS_PLACE = re.compile(r"(?:\S.*:\d+|Uncaught:?|)")
+_JS = lazy(r"(?:Uncaught )?(?P<type>[A-Z]\w{0,60}Error)(?: \[\w+\])?: (?P<message>.+)")
+_JS_REST = lazy(r"    at .*|Node\.js v[\d.]+|\s*|[{}].*|  .*|.* \{")
+_JS_PLACE = lazy(r"(?:\S.*:\d+|Uncaught:?|)")
 _CRASHES = tuple(
-    _Crash(re.compile(head), re.compile(rest), *sure)
+    _Crash(lazy(head), lazy(rest), *sure)
     for head, rest, *sure in (
         (r"(?:panic|fatal error): (?P<message>.+)", r".*", "goroutine "),  # Go
         (r"thread '[^']*'(?: \(\d+\))? panicked at '(?P<message>.*)', .*", r"note: .*|stack backtrace:|\s.*|"),  # Rust
@@ -56,23 +57,23 @@ _CRASHES = tuple(
         (r"(?P<message>(?:Segmentation fault|Bus error|Aborted|Illegal instruction) \(core dumped\))", r""),
     )
 )
-_ENDED = re.compile(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", re.IGNORECASE)
+_ENDED = lazy(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", re.IGNORECASE)
 """What may follow: how the program that started it ended."""
 
-_NPM = re.compile(r"npm (?:ERR!|error)[ \t]*(.*)")
-_GIT_LINE = re.compile(r"(?:remote|fatal|error|hint|warning):|$")
-_NPM_LINE = re.compile(r"npm (?:ERR!|error|WARN|warn|notice)(?:[ \t].*)?|")
-_NPM_CODE = re.compile(r"code\s+(\S+)")
-_NPM_FIELD = re.compile(r"(?:code|syscall|path|errno|cwd|command|sh|lifecycle|A complete log)\b")
+_NPM = lazy(r"npm (?:ERR!|error)[ \t]*(.*)")
+_GIT_LINE = lazy(r"(?:remote|fatal|error|hint|warning):|$")
+_NPM_LINE = lazy(r"npm (?:ERR!|error|WARN|warn|notice)(?:[ \t].*)?|")
+_NPM_CODE = lazy(r"code\s+(\S+)")
+_NPM_FIELD = lazy(r"(?:code|syscall|path|errno|cwd|command|sh|lifecycle|A complete log)\b")
 
-EXIT = re.compile(
+EXIT = lazy(
     r"\[?(?:Process |Command |Program )?(?:Exit(?:ed)?(?: with)? (?:code|status)|(?:Return|Exit) ?code)[:=]?\s*(?P<exit>0|[1-9]\d{0,2})\]?\.?",
     re.IGNORECASE,
 )
 """A last line with the exit status of a command."""
 
-_FINDING = re.compile(r"\S{1,200}:\d+(?::\d+)?:? ")
-_GAVE_UP = re.compile(
+_FINDING = lazy(r"\S{1,200}:\d+(?::\d+)?:? ")
+_GAVE_UP = lazy(
     r"(?:g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped|(?:fatal|\S{0,40}error)\b[^\n:]{0,40}: )", re.IGNORECASE
 )
 

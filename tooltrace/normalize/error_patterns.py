@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tooltrace.normalize.lazy import lazy
+
 _DOING = (
     "execut|call|runn|invok|process|fetch|read|writ|open|pars|load|connect|creat|updat|delet|search|send|retriev|gett"
     "|access|download|upload|sav|mak|perform|generat|decod|query|validat|initializ|evaluat|comput|import|list|mov|copy|crawl|scrap|convert|encod|calculat|analyz"
@@ -25,7 +27,7 @@ _FAILED = (
 )
 
 PREFIXES = tuple(
-    re.compile(pattern, re.DOTALL)
+    lazy(pattern, re.DOTALL)
     for pattern in (
         # DuckDB
         (
@@ -50,7 +52,7 @@ PREFIXES = tuple(
 """What a message begins with; it may have several lines and sentences."""
 
 ONE_LINERS = tuple(
-    re.compile(pattern)
+    lazy(pattern)
     for pattern in (
         rf"{_CLASS}(?:\s*\[[^\]]{{0,60}}\]|\s*\([^)]{{0,60}}\))?: (?P<message>\S.*)",
         rf"{_CLASS}(?:\(\)|:)",
@@ -120,37 +122,37 @@ ONE_LINERS = tuple(
 )
 """A first line that is a message; a second sentence may follow, but no story."""
 
-SENTENCES = re.compile(r"[.!?] +(?=[A-Z])")
-OF_A_MANUAL = re.compile(
+SENTENCES = lazy(r"[.!?] +(?=[A-Z])")
+OF_A_MANUAL = lazy(
     r"(?i)(?:is |are )?(?:raised|thrown|occurs?|happens|returned|used)\b|(?:this|an?|the) (?:error|exception)\b.*\b(?:when|if)\b"
     r"|base class|the base class|.{0,40}\bis raised\b"
 )
 """The words with which a manual explains an error."""
 
-OF_A_LIST = re.compile(
+OF_A_LIST = lazy(
     r"\s*(?:-(?!-{7,}\s*$)|[*•#|>]|\d{1,3}[.)\]]\s|https?://\S+\s*$|\d{4}-\d\d-\d\d|\[?(?:INFO|DEBUG|WARN|ERROR)\b)"
 )
 """The beginning of a line in a list or in a log."""
 
-OF_A_LOG = re.compile(
+OF_A_LOG = lazy(
     r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|\S+ +\| "
     r"|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|CRITICAL|FATAL|NOTICE|TRACE)(?:\] |\]?:[\w.]+:|\s+[\w.]+: |\s+\[|\s+\d))",
     re.MULTILINE,
 )
 """The beginning of an entry of a log: a time, a level and its logger, a container's name."""
 
-BEFORE_A_TRACE = re.compile(
+BEFORE_A_TRACE = lazy(
     r"(?i)(?:❌\s*|\[)?(?:(?:an? |the )?(?:[a-z]+ ){0,2}(?:error|exception|failure|stderr)(?: (?:output|occurred|raised|while|when|in|during|executing|running|from)\b[^\n]{0,120})?"
     r"|(?:the )?(?:tool|code|script|command|python|function|execution|program|query|cell|process|evaluation)\b[^\n]{0,120}\b(?:failed|error|raised|crashed|exception|stderr)[^\n]{0,60}"
     r"|(?:错误|异常|执行失败|运行失败|执行出错|运行出错)[^\n]{0,60})\s*\]?[:：]?"
 )
 """What a tool says before the traceback of its failure."""
 
-OF_AN_INTRODUCTION = re.compile(
+OF_AN_INTRODUCTION = lazy(
     r"(?i)\b(?:traceback|following|below|this|these|i|we|you|my|your|our|logs?|example|when|why|question|issue|bug|reported"
     r"|ticket|user|customer)\b|^[A-Z][\w -]{0,30}: \S|[:：]\s*$|^\s*[#>$%]"
 )
 """What somebody says who shows a traceback: its words, or a colon at its end."""
 
-OF_A_PAGE = re.compile(r"(?i)\bhow (?:to|do i|can i)\b|stack ?overflow|\btutorial\b|\bwikipedia\b|为什么|如何|怎么")
+OF_A_PAGE = lazy(r"(?i)\bhow (?:to|do i|can i)\b|stack ?overflow|\btutorial\b|\bwikipedia\b|为什么|如何|怎么")
 """What the title of a page about an error says."""

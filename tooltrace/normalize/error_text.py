@@ -18,6 +18,7 @@ from tooltrace.normalize.error_patterns import (
     SENTENCES,
 )
 from tooltrace.normalize.failure_words import says_none, says_well
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.parts import failure
 from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.service_codes import JSON_RPC
@@ -33,11 +34,11 @@ _LONGEST_LEAD = 240
 """Characters that may stand before a traceback."""
 
 _GROUP = "+ Exception Group Traceback"
-_OF_A_GROUP = re.compile(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
+_OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
-_COUNT = re.compile(r"\d+ \w+")
+_COUNT = lazy(r"\d+ \w+")
 """How many failed."""
-_LAST_LINE = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
+_LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
 
 
 @builtin("error_text", "heuristic", Reads(texts=True), words=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from tooltrace.normalize.lazy import lazy
 
-_TRIMMED = re.compile(r"^[\W_]+|[\W_]+$")
-_SPACES = re.compile(r"[\s_-]+")
-_FIGURE = re.compile(r"[\s±+~<>≤≥-]*[\d.,]+\s*\S{0,4}\s*|0 \w+")
-_WELL = re.compile(
-    r"(?i)\bno (?:errors?|issues?|problems?|failures?)\b|\b\d+ ?(?:of|/|out of) ?\d+\b|没有(?:错误|问题)"
-)
+_TRIMMED = lazy(r"^[\W_]+|[\W_]+$")
+_SPACES = lazy(r"[\s_-]+")
+_FIGURE = lazy(r"[\s±+~<>≤≥-]*[\d.,]+\s*\S{0,4}\s*|0 \w+")
+_WELL = lazy(r"(?i)\bno (?:errors?|issues?|problems?|failures?)\b|\b\d+ ?(?:of|/|out of) ?\d+\b|没有(?:错误|问题)")
 _LONGEST = 60
 
 _FAILURES = (

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from tooltrace.normalize.failure_words import says_none
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.parts import Taken, answer, beside, failure, flawed, read_error
 from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.response import Status, ToolResponse
@@ -16,16 +17,16 @@ _LONGEST, _MOST_LINES = 2000, 6
 """A failure that was put in words is short; what is longer talks of failures."""
 
 _MARK = r"(?:❌\s*)"
-_WRONG = re.compile(rf"{_MARK}?错误\s*(?:\[(?P<code>[^\]\n]{{1,60}})\]\s*)?[:：]\s*(?P<message>.+)", re.DOTALL)
-_CROSS = re.compile(rf"{_MARK}(?P<message>\S.*)", re.DOTALL)
-_WARNING = re.compile(r"⚠\ufe0f?+\s*(?P<said>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
-_LACKS = re.compile(
+_WRONG = lazy(rf"{_MARK}?错误\s*(?:\[(?P<code>[^\]\n]{{1,60}})\]\s*)?[:：]\s*(?P<message>.+)", re.DOTALL)
+_CROSS = lazy(rf"{_MARK}(?P<message>\S.*)", re.DOTALL)
+_WARNING = lazy(r"⚠\ufe0f?+\s*(?P<said>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
+_LACKS = lazy(
     r"(?i)未|没有|没能|无法|不能|不可用|不存在|失败|跳过|忽略|超时|缺少|缺失|不足|不完整|截断|仅|只|部分|降级|出错|错误|异常|警告"
     r"|\b(?:no|not|only|some|part(?:ial|ly)?|skipped|ignored|missing|failed|could|cannot|unable|timed|truncated|incomplete"
     r"|fallback|warning|error|without|limited|unavailable)\b|n't\b"
 )
 """What a warning says of an answer that is not whole."""
-_LIST = re.compile(r"^\s*(?:[❌✗✅✓✔☑⚠]|[-*•]\s|\d{1,3}[.)、]\s|#|\|)", re.MULTILINE)
+_LIST = lazy(r"^\s*(?:[❌✗✅✓✔☑⚠]|[-*•]\s|\d{1,3}[.)、]\s|#|\|)", re.MULTILINE)
 
 
 @builtin("hello_agents", "certain", Reads(members=("text",)), opens="words")

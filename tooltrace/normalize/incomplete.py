@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from tooltrace.normalize.company import is_about_a_thing
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.parts import Taken, answer
 from tooltrace.normalize.rule import Reads, Seen, builtin
 from tooltrace.normalize.words import snake
@@ -15,11 +15,11 @@ _CUT = ("truncated", "is_truncated", "was_truncated", "output_truncated", "resul
 _PARTLY = frozenset(
     {"partial success", "partial failure", "partially succeeded", "partially failed", "partial content"}
 )
-_GOES_ON = re.compile(r"(?:.*_)?(?:next|cursor|continuation|marker)(?:_.*)?|has_more")
-_THING = re.compile(r"(?:.*_)?(?:id|uuid|at)")
+_GOES_ON = lazy(r"(?:.*_)?(?:next|cursor|continuation|marker)(?:_.*)?|has_more")
+_THING = lazy(r"(?:.*_)?(?:id|uuid|at)")
 _LINE = 300
-_HINT = re.compile(r"(?i)truncated|clipped|cut off|omitted|incomplete|partial")
-_MISSING = re.compile(
+_HINT = lazy(r"(?i)truncated|clipped|cut off|omitted|incomplete|partial")
+_MISSING = lazy(
     r"(?i)[\[(<{]\s*(?:\.\.\.|…)?\s*(?:(?:the )?(?:output|results?|content|response|text|file|log|list|message)"
     r"(?: was| is| has been| have been| were)? |\d[\d,.]* (?:\w+ ){1,3})?(?:truncated|clipped|cut off|omitted)"
     r"(?:(?: to| at| after| by| because| due|[,;:.—-])[^\n]{0,120})?(?:\.\.\.|…)?\s*[\])>}]"

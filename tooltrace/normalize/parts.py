@@ -9,6 +9,7 @@ from typing import Any
 from tooltrace.capture import to_json
 from tooltrace.codes import ToolErrorCode, advice, next_step
 from tooltrace.normalize.http_status import of_status
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.sources import meta_of, sources_of
 from tooltrace.normalize.taken import Taken
 from tooltrace.normalize.words import code_in, code_named, http_status, known_code, next_action_named, snake
@@ -36,7 +37,7 @@ _MESSAGES = (
     *("message", "msg", "detail", "description", "reason", "error_message", "error_description", "title", "text"),
     *("faultstring", "error", "info"),
 )
-_WORD = re.compile(r"[A-Za-z]\w*(?:[.-]\w+)*", re.ASCII)
+_WORD = lazy(r"[A-Za-z]\w*(?:[.-]\w+)*", re.ASCII)
 
 
 def answer(

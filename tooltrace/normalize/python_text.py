@@ -9,15 +9,16 @@ from typing import Any
 import orjson
 
 from tooltrace.normalize import api_error, error_member, error_status, flags
+from tooltrace.normalize.lazy import lazy
 from tooltrace.normalize.rule import Reads, Rule, Seen, builtin
 from tooltrace.response import ToolResponse
 
 _LONGEST = 10_000
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"(?P<text>'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")|(?P<word>True|False|None)\b"
     r"|(?P<same>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])|[{}\[\],:]|\s+)"
 )
-_ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[nrt\\'\"])")
+_ESCAPE = lazy(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[nrt\\'\"])")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _RULES: tuple[Rule, ...] = (api_error.RULE, flags.RULE, error_member.RULE, error_status.RULE)

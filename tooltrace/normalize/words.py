@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from tooltrace.codes import ADVICE, NextAction, ToolErrorCode
 from tooltrace.normalize.http_status import of_status
+from tooltrace.normalize.lazy import lazy
 
 _C = ToolErrorCode
 
@@ -58,7 +59,7 @@ _CODES: dict[str, ToolErrorCode] = {
 """What others call these errors, in capitals and without a trailing ERROR, EXCEPTION or FAILURE."""
 
 _PHRASES: tuple[tuple[re.Pattern[str], ToolErrorCode], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), code)
+    (lazy(pattern, re.IGNORECASE), code)
     for pattern, code in (
         (r"rate.?limit|too many requests|quota (?:was |has been )?exceeded|exceeded (?:your |the )?(?:current )?quota|insufficient.quota|throttl|\b429\b|限流|频率|频繁|请求过多|配额", _C.RATE_LIMIT),
         (r"circuit (?:breaker )?(?:is )?open|熔断", _C.CIRCUIT_OPEN),
@@ -81,10 +82,10 @@ _PHRASES: tuple[tuple[re.Pattern[str], ToolErrorCode], ...] = tuple(
 )  # fmt: skip
 """Words of an error's message, and the code that they suggest; the first that is found counts."""
 
-_THREE_DIGITS = re.compile(r"[45][0-9]{2}")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_OTHER = re.compile(r"[^A-Z0-9]+")
-_ENDINGS = re.compile(r"_(?:ERROR|EXCEPTION|FAILURE|ERR)$")
+_THREE_DIGITS = lazy(r"[45][0-9]{2}")
+_CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_OTHER = lazy(r"[^A-Z0-9]+")
+_ENDINGS = lazy(r"_(?:ERROR|EXCEPTION|FAILURE|ERR)$")
 _NEXT: dict[str, NextAction] = {
     **{action: action for action in get_args(NextAction)},
     "proceed": "continue", "none": "continue", "done": "stop", "abort": "stop", "end": "stop", "finish": "stop",
