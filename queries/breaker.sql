@@ -2,10 +2,10 @@
 --
 -- A breaker is replayed over the history, one for each group. It opens when so many finished attempts in a row have
 -- failed (status 'error'), at the end of the last of them, and stays open for `recovery_s` seconds: what begins in
--- that time is blocked, and counts for nothing, as it would not have happened. The first attempt after it begins afresh.
--- Attempts are taken in the order in which they began; one that was running when the breaker opened is let through and
--- not counted for its state. One that did not finish passes, and changes nothing. What the agent would have done
--- with a refusal is not known: a blocked call may have been made later, or been replaced by another tool's.
+-- that time is blocked, and counts for nothing, as it would not have happened. The first attempt after it begins
+-- afresh. Attempts are taken in the order in which they began; one that was running when the breaker opened is let
+-- through and not counted for its state. One that did not finish passes, and changes nothing. What the agent would
+-- have done with a refusal is not known: a blocked call may have been made later, or replaced by another tool's.
 --
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
@@ -72,7 +72,7 @@ ripe AS (
         span_id,
         row_began,
         ended AS opened,
-        ended + 1000000 * $recovery_s AS closed,
+        ended + 1000000 * least($recovery_s, 1000000000) AS closed,
         row_number() OVER (PARTITION BY breaker ORDER BY place) AS number
     FROM placed
     WHERE finished AND failed_in_a_row = greatest($threshold, 1)
@@ -126,7 +126,8 @@ counted AS (
 ),
 spread AS (
     SELECT *,
-        1.959963984540054 * sqrt(prevented * (would_block - prevented) / nullif(would_block, 0) + 0.960364705173531) AS half
+        1.959963984540054
+            * sqrt(prevented * (would_block - prevented) / nullif(would_block, 0) + 0.960364705173531) AS half
     FROM counted
 )
 SELECT

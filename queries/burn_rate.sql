@@ -1,11 +1,12 @@
 -- Which tools spend their error budget too fast?
 --
--- The budget is what the objective leaves: 1 % of attempts may fail where 99 % are to succeed. Burning at 1 spends it in
--- just the time that the objective is for; at 14.4, a budget for 30 days loses 2 % in an hour. Three pairs of windows
--- end at `until`: 1 h and 5 min above 14.4 (wake somebody), 6 h and 30 min above 6, 3 d and 6 h above 1. The long window
--- says that it is worth an alert, the short one that it still goes on: both must burn above the factor, with failures
--- enough to tell. A tool without finished attempts in a window burns nothing there that anybody could see: NULL.
--- Every tool ever seen before `until` is listed, the alerting ones first.
+-- The budget is what the objective leaves: 1 % of attempts may fail where 99 % are to succeed. Burning at 1 spends it
+-- in just the time that the objective is for; at 14.4, a budget for 30 days loses 2 % in an hour. Three pairs of
+-- windows end at `until`: 1 h and 5 min above 14.4 (wake somebody), 6 h and 30 min above 6, 3 d and 6 h above 1. The
+-- long window says that it is worth an alert, the short one that it still goes on: both must burn above the factor,
+-- with failures enough to tell. A failure is a finished attempt with status 'error'. A tool without finished attempts
+-- in a window burns nothing there that anybody could see: NULL, and no alert. Every tool seen before `until` is
+-- listed, what alerts first.
 --
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
@@ -33,8 +34,8 @@
 --   left_out        aside            attempts in the long window that did not finish
 --   quiet           mark             no finished attempt in the long or the short window: nothing is known
 --   too_few         mark             attempts < min_n: read the interval
--- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson score
---   interval (Wilson 1927), z^2 = 3.841458820694124
+-- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson
+--   score interval (Wilson 1927), z^2 = 3.841458820694124
 WITH pairs AS (
     SELECT 1 AS place, '1 h and 5 min' AS windows, 14.4e0 AS factor, 3600 AS long_s, 300 AS short_s
     UNION ALL SELECT 2, '6 h and 30 min', 6.0e0, 21600, 1800
@@ -85,9 +86,11 @@ burnt AS (
     SELECT *,
         failures / nullif(attempts, 0) / budget AS burn_long,
         CASE WHEN failures = 0 AND attempts > 0 THEN 0.0
-             ELSE (failures + 1.920729410347062 - half) / (nullif(attempts, 0) + 3.841458820694124) END / budget AS burn_low,
+             ELSE (failures + 1.920729410347062 - half)
+                 / (nullif(attempts, 0) + 3.841458820694124) END / budget AS burn_low,
         CASE WHEN failures = attempts AND attempts > 0 THEN 1.0
-             ELSE (failures + 1.920729410347062 + half) / (nullif(attempts, 0) + 3.841458820694124) END / budget AS burn_high,
+             ELSE (failures + 1.920729410347062 + half)
+                 / (nullif(attempts, 0) + 3.841458820694124) END / budget AS burn_high,
         short_failures / nullif(short_attempts, 0) / budget AS burn_short,
         CASE WHEN short_failures = 0 AND short_attempts > 0 THEN 0.0
              ELSE (short_failures + 1.920729410347062 - short_half)
@@ -123,4 +126,7 @@ SELECT
     attempts = 0 OR short_attempts = 0 AS quiet,
     attempts < $min_n AS too_few
 FROM weighed
-ORDER BY max(alerting) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) DESC, /* by names */ tool, /* end by */ place
+ORDER BY
+    max(alerting) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) DESC,
+    /* by names */ tool, /* end by */
+    place

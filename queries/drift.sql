@@ -4,17 +4,17 @@
 -- tool, finished attempts) and accuracy (finished attempts that somebody judged, by the time of the call). Each is
 -- reduced to yes or no, attempt by attempt in the order in which they began, and asked twice.
 --
--- alarm_at: when would a watch have spoken up? The first `reference` attempts, at most half, say how often it is bad: failed,
--- wrong, or slower than nine of ten of them. After them a CUSUM for the odds of bad becoming `odds` times as high
--- sounds at the first attempt where it passes ln(5 n), n the attempts watched. What is measured against is the upper
--- end of the reference's 80 % interval, so that a lucky beginning is no alarm. On histories without a change it sounds in
--- less than 1 of 100 of 300 attempts, and in about 3 of 100 of 100,000. An alarm is only ever for the worse.
+-- alarm_at: when would a watch have spoken up? The first `reference` attempts, at most half, say how often it is bad:
+-- failed, wrong, or slower than nine of ten of them. After them a CUSUM for the odds of bad becoming `odds` times as
+-- high sounds at the first attempt where it passes ln(5 n), n the attempts watched. What is measured against is the
+-- upper end of the reference's 80 % interval, so that a lucky beginning is no alarm. On histories without a change it
+-- sounds in fewer than 1 of 100 of 300 attempts, and 3 of 100 of 100,000. An alarm is only ever for the worse.
 --
--- change_point: did it change once, in whichever direction, and where? One rate for all against one before and one after
--- any attempt, all rates and all places equally likely beforehand. For latency the rate is of attempts above the
+-- change_point: did it change once, in whichever direction, and where? One rate for all against one before and one
+-- after any attempt, all rates and all places equally likely beforehand. For latency the rate is of attempts above the
 -- overall median, and before and after are medians. The most likely place is named where a change is `evidence` times
--- as likely as none; else it is NULL, and so are before and after. In 300 attempts without a change, fewer than 1 of 100
--- get a place.
+-- as likely as none; else it is NULL, and so are before and after. In 300 attempts without a change, fewer than 1 of
+-- 100 get a place.
 --
 -- Both take attempts as independent. Failures that come in bursts are a change too: see incidents. A new version
 -- is another tool: ask by tool and version.
@@ -71,166 +71,150 @@ WITH seen AS (
       AND ($until IS NULL OR c.started_at < $until)
       AND ($tool IS NULL OR c.tool = $tool)
 ),
--- history_id: any number that the attempts of a group have in common
+-- history: a number that the attempts of a group have in common; + 0 is failures, + 1 latency, + 2 accuracy
 halved AS (
     SELECT *,
-        min(row_id) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS history_id,
-        CASE WHEN took_ms > quantile_cont(took_ms, 0.5) OVER (PARTITION BY /* by names */ tool, /* end by */ 1)
-             THEN 1 WHEN took_ms IS NOT NULL THEN 0 END AS slower
+        3 * min(row_id) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS history,
+        took_ms > quantile_cont(took_ms, 0.5) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS slower
     FROM seen
 ),
--- so far: how many attempts told something, and how many of them were failures, slower than the median, right
-ordered AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        started_at,
-        failed,
-        took_ms,
-        correct,
-        history_id,
-        count(failed) OVER so_far AS failed_t,
-        count(CASE WHEN failed = 1 THEN 1 END) OVER so_far AS failed_s,
-        count(slower) OVER so_far AS slower_t,
-        count(CASE WHEN slower = 1 THEN 1 END) OVER so_far AS slower_s,
-        count(correct) OVER so_far AS correct_t,
-        count(CASE WHEN correct = 1 THEN 1 END) OVER so_far AS correct_s
+-- what each attempt tells: a value, and whether that is a yes
+told AS (
+    SELECT history, started_at, attempt, span_id, CAST(failed AS DOUBLE) AS value, failed = 1 AS yes
     FROM halved
+    WHERE failed IS NOT NULL
+    UNION ALL
+    SELECT history + 1, started_at, attempt, span_id, took_ms, slower
+    FROM halved
+    WHERE took_ms IS NOT NULL
+    UNION ALL
+    SELECT history + 2, started_at, attempt, span_id, CAST(correct AS DOUBLE), correct = 1
+    FROM halved
+    WHERE correct IS NOT NULL
+),
+-- the attempts of each history in their order, t = 1, 2, …; s of the first t were yes
+placed AS (
+    SELECT
+        history,
+        started_at,
+        value,
+        row_number() OVER so_far AS t,
+        count(CASE WHEN yes THEN 1 END) OVER so_far AS s
+    FROM told
     WINDOW so_far AS (
-        PARTITION BY history_id ORDER BY started_at, attempt, span_id
+        PARTITION BY history ORDER BY started_at, attempt, span_id
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
 ),
--- attempt t of n that tell; s of the first t were yes
-told AS (
-    SELECT history_id, 'failure_rate' AS statistic, started_at, failed_t AS t, failed_s AS s, failed AS value, failed = 1 AS bad
-    FROM ordered
-    WHERE failed IS NOT NULL
-    UNION ALL
-    SELECT history_id, 'latency', started_at, slower_t, slower_s, took_ms, NULL
-    FROM ordered
-    WHERE took_ms IS NOT NULL
-    UNION ALL
-    SELECT history_id, 'accuracy', started_at, correct_t, correct_s, correct, correct = 0
-    FROM ordered
-    WHERE correct IS NOT NULL
-),
 sizes AS (
     SELECT
-        history_id,
-        statistic,
+        history,
         count(*) AS n,
         max(s) AS yes,
         least($reference, count(*) // 2) AS r
-    FROM told
-    GROUP BY history_id, statistic
+    FROM placed
+    GROUP BY history
 ),
 -- the reference: r attempts, r_bads of them bad; slow is what nine of ten of them stay below
 slows AS (
-    SELECT t.history_id, t.statistic, quantile_cont(t.value, 0.9) AS slow
-    FROM told AS t
-    JOIN sizes AS z ON z.history_id = t.history_id AND z.statistic = t.statistic
-    WHERE t.t <= z.r AND t.statistic = 'latency'
-    GROUP BY t.history_id, t.statistic
+    SELECT t.history, quantile_cont(t.value, 0.9) AS slow
+    FROM placed AS t
+    JOIN sizes AS z ON z.history = t.history
+    WHERE t.t <= z.r AND t.history % 3 = 1
+    GROUP BY t.history
 ),
 bads AS (
-    SELECT t.history_id, t.statistic, t.started_at, t.t, z.r
-    FROM told AS t
-    JOIN sizes AS z ON z.history_id = t.history_id AND z.statistic = t.statistic
-    LEFT JOIN slows AS f ON f.history_id = t.history_id AND f.statistic = t.statistic
-    WHERE t.bad OR t.value > f.slow
+    SELECT t.history, t.started_at, t.t, z.r
+    FROM placed AS t
+    JOIN sizes AS z ON z.history = t.history
+    LEFT JOIN slows AS f ON f.history = t.history
+    WHERE CASE t.history % 3 WHEN 0 THEN t.value = 1 WHEN 1 THEN t.value > f.slow ELSE t.value = 0 END
 ),
 expected AS (
     SELECT
-        z.history_id,
-        z.statistic,
+        z.history,
         z.r,
         ln(5.0 * (z.n - z.r)) AS ceiling,
         ln(greatest($odds, 2)) AS step_up,
-        -- upper end of Wilson's 80 % interval of r_bads of r
-        ln(1 + (greatest($odds, 2) - 1) * (r_bads + 0.821187207574908
-            + 1.2815515655446004 * sqrt(r_bads * (z.r - r_bads) / z.r + 0.410593603787454)) / (z.r + 1.642374415149816)) AS step_down
+        -- against the upper end of Wilson's 80 % interval of r_bads of r
+        ln(1 + (greatest($odds, 2) - 1) / (z.r + 1.642374415149816) * (r_bads + 0.821187207574908
+            + 1.2815515655446004 * sqrt(r_bads * (z.r - r_bads) / z.r + 0.410593603787454))) AS step_down
     FROM sizes AS z
     JOIN (
-        SELECT z.history_id, z.statistic, count(b.t) AS r_bads
+        SELECT z.history, count(b.t) AS r_bads
         FROM sizes AS z
-        LEFT JOIN bads AS b ON b.history_id = z.history_id AND b.statistic = z.statistic AND b.t <= b.r
-        GROUP BY z.history_id, z.statistic
-    ) AS x ON x.history_id = z.history_id AND x.statistic = z.statistic
+        LEFT JOIN bads AS b ON b.history = z.history AND b.t <= b.r
+        GROUP BY z.history
+    ) AS x ON x.history = z.history
     WHERE z.r > 0
 ),
--- the CUSUM falls from one bad attempt to the next, and rises with each: it is lowest just before one, highest just at one
+-- the CUSUM rises with each bad attempt and falls between them: it is lowest just before one, highest just at one
 climbs AS (
     SELECT
-        b.history_id,
-        b.statistic,
+        b.history,
         b.started_at,
         b.t,
         e.ceiling,
         e.step_up,
-        row_number() OVER (PARTITION BY b.history_id, b.statistic ORDER BY b.t) * e.step_up - (b.t - b.r) * e.step_down AS cusum,
+        row_number() OVER (PARTITION BY b.history ORDER BY b.t) * e.step_up - (b.t - b.r) * e.step_down AS cusum,
         e.step_up - e.step_down AS climb
     FROM bads AS b
-    JOIN expected AS e ON e.history_id = b.history_id AND e.statistic = b.statistic
+    JOIN expected AS e ON e.history = b.history
     WHERE b.t > b.r
 ),
 alarms AS (
-    SELECT history_id, statistic, min(CASE WHEN excess > ceiling THEN started_at END) AS alarm_at
+    SELECT history, min(CASE WHEN excess > ceiling THEN started_at END) AS alarm_at
     FROM (
         SELECT *, cusum - min(cusum - climb) OVER (
-            PARTITION BY history_id, statistic ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY history ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS excess
         FROM climbs
     ) AS watched
-    GROUP BY history_id, statistic
+    GROUP BY history
 ),
 -- logarithm of the likelihood of one rate up to t and another after it
 weighed AS (
     SELECT
-        t.history_id,
-        t.statistic,
+        t.history,
         t.t,
         t.s,
         lgamma(t.s + 1) + lgamma(t.t - t.s + 1) - lgamma(t.t + 2) + lgamma(z.yes - t.s + 1)
             + lgamma(z.n - t.t - z.yes + t.s + 1) - lgamma(z.n - t.t + 2) AS log_here
-    FROM told AS t
-    JOIN sizes AS z ON z.history_id = t.history_id AND z.statistic = t.statistic
+    FROM placed AS t
+    JOIN sizes AS z ON z.history = t.history
     WHERE t.t < z.n
 ),
 tops AS (
-    SELECT history_id, statistic, max(log_here) AS log_top
+    SELECT history, max(log_here) AS log_top
     FROM weighed
-    GROUP BY history_id, statistic
+    GROUP BY history
 ),
 changes AS (
     SELECT
-        w.history_id,
-        w.statistic,
+        w.history,
         max(t.log_top) + ln(sum(exp(w.log_here - t.log_top))) - ln(count(*)) AS log_change,
         min(CASE WHEN w.log_here >= t.log_top - 1e-9 THEN w.t END) AS place
     FROM weighed AS w
-    JOIN tops AS t ON t.history_id = w.history_id AND t.statistic = w.statistic
-    GROUP BY w.history_id, w.statistic
+    JOIN tops AS t ON t.history = w.history
+    GROUP BY w.history
 ),
 decided AS (
     SELECT
-        history_id,
-        statistic,
+        history,
         log_bayes_factor,
         CASE WHEN log_bayes_factor >= ln(greatest($evidence, 1)) THEN place END AS place
     FROM (
         SELECT
-            z.history_id,
-            z.statistic,
+            z.history,
             c.place,
             c.log_change - (lgamma(z.yes + 1) + lgamma(z.n - z.yes + 1) - lgamma(z.n + 2)) AS log_bayes_factor
         FROM sizes AS z
-        LEFT JOIN changes AS c ON c.history_id = z.history_id AND c.statistic = z.statistic
+        LEFT JOIN changes AS c ON c.history = z.history
     ) AS compared
 ),
 sides AS (
     SELECT
-        t.history_id,
-        t.statistic,
+        t.history,
         max(CASE WHEN t.t = d.place + 1 THEN t.started_at END) AS change_point,
         count(*) AS n,
         count(CASE WHEN t.t <= d.place THEN 1 END) AS n_before,
@@ -239,41 +223,37 @@ sides AS (
         sum(CASE WHEN t.t <= d.place THEN t.value END) AS x_before,
         sum(CASE WHEN t.t > d.place THEN t.value END) AS x_after,
         max(d.log_bayes_factor) AS log_bayes_factor
-    FROM told AS t
-    JOIN decided AS d ON d.history_id = t.history_id AND d.statistic = t.statistic
-    GROUP BY t.history_id, t.statistic
+    FROM placed AS t
+    JOIN decided AS d ON d.history = t.history
+    GROUP BY t.history
 ),
 medians AS (
     SELECT
-        t.history_id,
-        t.statistic,
+        t.history,
         quantile_cont(t.value, 0.5) AS overall,
         quantile_cont(CASE WHEN t.t <= d.place THEN t.value END, 0.5) AS before,
         quantile_cont(CASE WHEN t.t > d.place THEN t.value END, 0.5) AS after
-    FROM told AS t
-    JOIN decided AS d ON d.history_id = t.history_id AND d.statistic = t.statistic
-    WHERE t.statistic = 'latency'
-    GROUP BY t.history_id, t.statistic
+    FROM placed AS t
+    JOIN decided AS d ON d.history = t.history
+    WHERE t.history % 3 = 1
+    GROUP BY t.history
 ),
 spread AS (
     SELECT
         s.*,
-        CASE WHEN s.statistic = 'latency' THEN m.overall ELSE x / n END AS overall,
-        CASE WHEN s.statistic = 'latency' THEN m.before ELSE x_before / nullif(n_before, 0) END AS before,
-        CASE WHEN s.statistic = 'latency' THEN m.after ELSE x_after / nullif(n_after, 0) END AS after,
+        CASE WHEN s.history % 3 = 1 THEN m.overall ELSE x / n END AS overall,
+        CASE WHEN s.history % 3 = 1 THEN m.before ELSE x_before / nullif(n_before, 0) END AS before,
+        CASE WHEN s.history % 3 = 1 THEN m.after ELSE x_after / nullif(n_after, 0) END AS after,
         -- half the width of each interval; NULL for a median
-        CASE WHEN s.statistic <> 'latency' THEN
-            1.959963984540054 * sqrt(x * (n - x) / n + 0.960364705173531) END AS half,
-        CASE WHEN s.statistic <> 'latency' THEN
-            1.959963984540054 * sqrt(x_before * (n_before - x_before) / nullif(n_before, 0) + 0.960364705173531) END AS half_before,
-        CASE WHEN s.statistic <> 'latency' THEN
-            1.959963984540054 * sqrt(x_after * (n_after - x_after) / nullif(n_after, 0) + 0.960364705173531) END AS half_after
-    FROM sides AS s
-    LEFT JOIN medians AS m ON m.history_id = s.history_id AND m.statistic = s.statistic
+        z * sqrt(x * (n - x) / n + z * z / 4) AS half,
+        z * sqrt(x_before * (n_before - x_before) / nullif(n_before, 0) + z * z / 4) AS half_before,
+        z * sqrt(x_after * (n_after - x_after) / nullif(n_after, 0) + z * z / 4) AS half_after
+    FROM (SELECT *, CASE WHEN history % 3 <> 1 THEN 1.959963984540054 END AS z FROM sides) AS s
+    LEFT JOIN medians AS m ON m.history = s.history
 ),
 groups_ AS (
-    SELECT /* by names */ tool, /* end by */ history_id, count(*) AS total
-    FROM ordered
+    SELECT /* by names */ tool, /* end by */ history, count(*) AS total
+    FROM halved
     GROUP BY ALL
 )
 SELECT
@@ -302,7 +282,9 @@ SELECT
     CASE WHEN x = n THEN 1 + 0 * half ELSE (x + 1.920729410347062 + half) / (n + 3.841458820694124) END AS overall_high,
     coalesce(n, 0) < $min_n AS too_few
 FROM groups_ AS g
-CROSS JOIN (SELECT 'failure_rate' AS statistic UNION ALL SELECT 'latency' UNION ALL SELECT 'accuracy') AS k
-LEFT JOIN spread AS s ON s.history_id = g.history_id AND s.statistic = k.statistic
-LEFT JOIN alarms AS a ON a.history_id = g.history_id AND a.statistic = k.statistic
-ORDER BY CASE WHEN s.change_point IS NULL THEN 1 ELSE 0 END, /* by names */ tool, /* end by */ k.statistic
+CROSS JOIN (
+    SELECT 0 AS place, 'failure_rate' AS statistic UNION ALL SELECT 1, 'latency' UNION ALL SELECT 2, 'accuracy'
+) AS k
+LEFT JOIN spread AS s ON s.history = g.history + k.place
+LEFT JOIN alarms AS a ON a.history = g.history + k.place
+ORDER BY CASE WHEN s.change_point IS NULL THEN 1 ELSE 0 END, /* by names */ tool, /* end by */ k.place

@@ -78,7 +78,8 @@ stated AS (
         last_value(turn IGNORE NULLS) OVER history AS state,
         count(CASE WHEN turn = 'up' THEN 1 END) OVER history AS recoveries,
         min(CASE WHEN turn = 'up' THEN started END) OVER (
-            PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+            PARTITION BY /* by names */ tool, /* end by */ 1
+            ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
         ) AS up_at
     FROM judged_runs
     WINDOW history AS (

@@ -145,6 +145,13 @@ def test_a_threshold_of_nothing_is_one(engine, history):
     assert answer(con, threshold=0)[0]["blocked_good"] == 1
 
 
+@pytest.mark.parametrize("huge", [2**31, 2**62, 2**63 - 1])
+def test_parameters_beyond_all_reason_are_no_fault(engine, history, huge):
+    con = engine(*history(*((second, "error") for second in range(6))))
+    assert answer(con, threshold=huge)[0]["trips"] == 0
+    assert answer(con, recovery_s=huge)[0]["would_block"] == 3
+
+
 def test_the_defaults_are_in_the_heading():
     stated = {parameter.name: parameter.default for parameter in find("breaker").heading.parameters}
     assert (stated["threshold"], stated["recovery_s"]) == (3, 300)

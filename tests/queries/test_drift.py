@@ -137,6 +137,18 @@ def test_the_alarm_is_the_cusums(history, seed):
     assert [by[number] for number in range(len(rows))] == [cusum(y, **given) for y in rows]
 
 
+def test_the_alarm_of_latency_counts_what_is_slower_than_nine_of_ten_of_the_reference(history):
+    rng = np.random.default_rng(9)
+    rows = [np.round(np.exp(rng.normal(3, 1, n)) * np.where(np.arange(n) < n * 0.6, 1, 4)) for n in range(2, 300, 7)]
+    found = [
+        row for row in answer(history(took=rows), by="conversation", reference=60) if row["statistic"] == "latency"
+    ]
+    by = {int(row["conversation"]): place(row["alarm_at"]) for row in found}
+    slow = [took > np.quantile(took[: min(60, len(took) // 2)], 0.9) for took in rows]
+    assert [by[number] for number in range(len(rows))] == [cusum(bad, 60) for bad in slow]
+    assert sum(place is not None for place in by.values()) > 10
+
+
 def shares(con, statistic, change=None):
     """Of many histories: those with a change named, with one named within 40 attempts, with an alarm, with one within 40."""
     found = [row for row in answer(con, by="conversation") if row["statistic"] == statistic]
