@@ -9,10 +9,11 @@
 --
 -- Bins have equal width, ten of them, 0.1 falling into the second; edges are compared as whole numbers of 1e-9.
 -- The null is a simulation that is the same every time: 1000 draws of the number right in each bin, binomial with the
--- bin's mean confidence up to 100 calls, else normal with its skewness; fewer draws beyond 500 groups. The bootstrap
--- (200 Poisson draws) resamples conversations, or calls where no conversation is known; beyond 200 of them, 200 random
+-- bin's mean confidence where its variance is below 25, else normal with its skewness; fewer draws beyond 500 groups. The
+-- bootstrap (200 Poisson draws) resamples conversations, or calls where no conversation is known; beyond 200 of them, 200
 -- parts of them. ece_high is the ece plus 1.96 of its standard deviations there; ece_low is the ece less its bias there
--- and less as much, and 0 where the ece is not beyond the null.
+-- and less as much, and 0 where the ece is not beyond the null. One conversation alone, or conversations that do not
+-- differ, give no interval: NULL.
 -- Confidences of 0 and 1 count as 1e-6 and 1 - 1e-6 for cox_*, as 1e-15 and 1 - 1e-15 for log_loss. mcb, dsc, unc
 -- see confidences rounded to four decimals in a group with more than 10000 different ones; all else is exact.
 --
@@ -30,7 +31,7 @@
 --   accuracy                  share           share that was right
 --   accuracy_low              low(accuracy)   95 % interval of accuracy (Wilson)
 --   accuracy_high             high(accuracy)  95 % interval of accuracy (Wilson)
---   gap                       number          mean_confidence - accuracy: above 0 is overconfident
+--   gap                       share           mean_confidence - accuracy: above 0 is overconfident
 --   gap_low                   low(gap)        95 % interval of gap: normal, calls of a conversation counted as one draw
 --   gap_high                  high(gap)       95 % interval of gap
 --   ece                       share           mean distance of confidence and accuracy over bins of equal width
@@ -53,17 +54,26 @@
 --   cox_intercept             number          a of logit(right) = a + b logit(confidence); 0 is calibrated
 --   cox_slope                 number          b of it; 1 is calibrated, below 1 too extreme; NULL where not identified
 --   cox_lr                    number          likelihood ratio against a = 0, b = 1
---   cox_p                     share           its p value, chi square with 2 degrees of freedom
+--   cox_p                     number          its p value, chi square with 2 degrees of freedom
 --   spiegelhalter_z           number          z of brier against its expectation if calibrated
 --   too_few                   mark            n < min_n: read the intervals, not the figures
 -- source: ECE and MCE: Naeini 2015; its bias: Bröcker 2012, Kumar 2019 (a bin of one call counts 0); mcb, dsc, unc:
 --   CORP, Dimitriadis, Gneiting and Jordan 2021; Cox 1958; Spiegelhalter 1986; AURC: Geifman 2019, expected over ties
-WITH RECURSIVE seen AS (
+WITH RECURSIVE digits AS (
+    SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
+    UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9
+),
+-- 0 to 999
+numbers AS (
+    SELECT 100 * a.d + 10 * b.d + c.d AS i FROM digits AS a CROSS JOIN digits AS b CROSS JOIN digits AS c
+),
+seen AS (
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         correct,
-        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', host, '/', pid) ELSE conversation_id END AS unit
+        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(host, ''), '/', coalesce(pid, 0))
+             ELSE conversation_id END AS unit
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
     WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
@@ -105,19 +115,20 @@ levels AS (
 ),
 -- n_to and s_to count the calls, and the right ones, up to this confidence
 points AS (
-    SELECT l.*, t.n_all, t.s_all, t.places,
-        sum(l.n) OVER up AS n_to,
-        sum(l.s) OVER up AS s_to
-    FROM levels AS l
+    SELECT u.grp, u.p, u.n, u.s, u.n_to, u.s_to, t.n_all, t.s_all, t.places
+    FROM (
+        SELECT grp, p, n, s, sum(n) OVER up AS n_to, sum(s) OVER up AS s_to
+        FROM levels
+        WINDOW up AS (PARTITION BY grp ORDER BY p)
+    ) AS u
     JOIN (
         SELECT grp, sum(n) AS n_all, sum(s) AS s_all, count(*) AS places FROM levels GROUP BY grp
-    ) AS t ON t.grp = l.grp
-    WINDOW up AS (PARTITION BY l.grp ORDER BY l.p)
+    ) AS t ON t.grp = u.grp
 ),
 -- the mean over k of the share wrong among the surest k; for calls that tie, its mean over their orders, which
 -- needs sums of 1/k: exact up to 29, then by the Euler-Maclaurin formula
 harmonic AS (
-    SELECT k, sum(1 / greatest(k, 1)) OVER (ORDER BY k) - 1 AS h FROM range(30) AS t(k)
+    SELECT i AS k, sum(1 / greatest(i, 1)) OVER (ORDER BY i) - 1 AS h FROM numbers WHERE i < 30
 ),
 sureness AS (
     SELECT grp, sum((wrong - before * (t.n - s) / t.n) * CASE
@@ -146,10 +157,7 @@ plain AS (
         sum(-s * ln(greatest(p, 1e-15)) - (n - s) * ln(1 - least(p, 1 - 1e-15))) / sum(n) AS log_loss,
         sum((s - n * p) * (1 - 2 * p))
             / nullif(sqrt(sum(n * (1 - 2 * p) * (1 - 2 * p) * p * (1 - p))), 0) AS spiegelhalter_z,
-        sum(s * (n_to - s_to - (n - s) / 2)) / nullif(sum(s) * sum(n - s), 0) AS auroc,
-        -- both classes overlap, else the likelihood has no maximum
-        max(CASE WHEN s < n THEN p END) > min(CASE WHEN s > 0 THEN p END)
-            AND max(CASE WHEN s > 0 THEN p END) > min(CASE WHEN s < n THEN p END) AS overlap
+        sum(s * (n_to - s_to - (n - s) / 2)) / nullif(sum(s) * sum(n - s), 0) AS auroc
     FROM points
     GROUP BY grp
 ),
@@ -157,7 +165,7 @@ bins AS (
     SELECT grp, bin, sum(n) AS n, sum(s) AS s, sum(n * p) AS sp,
         sum(n * p * (1 - p)) AS v,
         sum(n * p * (1 - p) * (1 - 2 * p)) AS skew
-    FROM points
+    FROM levels
     GROUP BY grp, bin
 ),
 widths AS (
@@ -214,33 +222,46 @@ isotonic AS (
     WHERE nodes = 1
     GROUP BY grp
 ),
--- Newton's steps from the constant model
+-- Newton's steps from what is claimed, a = 0 and b = 1. A step that would change a log-odds by m of more than 1.7 could
+-- miss, and is cut to ln(1 + m) / m of it, which never does (Bach 2010)
 cox AS (
-    SELECT grp, 0 AS step, ln(s / (n - s)) AS a, CAST(0 AS DOUBLE) AS b,
-        CAST(1 AS DOUBLE) AS moved, CAST(NULL AS DOUBLE) AS lr
-    FROM plain
-    WHERE overlap
+    SELECT grp, 0 AS step, CAST(0 AS DOUBLE) AS a, CAST(1 AS DOUBLE) AS b, CAST(1 AS DOUBLE) AS moved,
+        CAST(NULL AS DOUBLE) AS lr
+    FROM levels
+    GROUP BY grp
+    -- both classes overlap, else the likelihood has no maximum
+    HAVING max(CASE WHEN s < n THEN logit END) > min(CASE WHEN s > 0 THEN logit END)
+       AND max(CASE WHEN s > 0 THEN logit END) > min(CASE WHEN s < n THEN logit END)
     UNION ALL
-    SELECT grp, step + 1 AS step, a + (bb * ga - ab * gb) / (aa * bb - ab * ab) AS a,
-        b + (aa * gb - ab * ga) / (aa * bb - ab * ab) AS b,
-        (abs(bb * ga - ab * gb) + abs(aa * gb - ab * ga)) / (aa * bb - ab * ab) AS moved,
+    SELECT grp, step + 1 AS step,
+        a + CASE WHEN m < 1.7 THEN 1 ELSE ln(1 + m) / m END * da AS a,
+        b + CASE WHEN m < 1.7 THEN 1 ELSE ln(1 + m) / m END * db AS b,
+        m AS moved,
         lr
     FROM (
-        SELECT grp, step, a, b,
-            sum(s - n * m) AS ga,
-            sum((s - n * m) * logit) AS gb,
-            sum(n * m * (1 - m)) AS aa,
-            sum(n * m * (1 - m) * logit) AS ab,
-            sum(n * m * (1 - m) * logit * logit) AS bb,
-            2 * sum(s * (r - logit) - n * (greatest(r, 0) + ln(1 + exp(-abs(r))) - ln(1 + exp(logit)))) AS lr
+        SELECT *, greatest(abs(da + db * x_low), abs(da + db * x_high)) AS m
         FROM (
-            SELECT c.grp, c.step, c.a, c.b, q.n, q.s, q.logit, c.a + c.b * q.logit AS r,
-                1 / (1 + exp(-c.a - c.b * q.logit)) AS m
-            FROM cox AS c
-            JOIN levels AS q ON q.grp = c.grp
-            WHERE c.step < 40 AND c.moved > 1e-9
+            SELECT *, (bb * ga - ab * gb) / (aa * bb - ab * ab) AS da, (aa * gb - ab * ga) / (aa * bb - ab * ab) AS db
+            FROM (
+                SELECT grp, step, a, b,
+                    sum(s - n * e) AS ga,
+                    sum((s - n * e) * logit) AS gb,
+                    sum(n * e * (1 - e)) AS aa,
+                    sum(n * e * (1 - e) * logit) AS ab,
+                    sum(n * e * (1 - e) * logit * logit) AS bb,
+                    min(logit) AS x_low,
+                    max(logit) AS x_high,
+                    2 * sum(s * (r - logit) - n * (greatest(r, 0) + ln(1 + exp(-abs(r))) - ln(1 + exp(logit)))) AS lr
+                FROM (
+                    SELECT c.grp, c.step, c.a, c.b, q.n, q.s, q.logit, c.a + c.b * q.logit AS r,
+                        1 / (1 + exp(-c.a - c.b * q.logit)) AS e
+                    FROM cox AS c
+                    JOIN levels AS q ON q.grp = c.grp
+                    WHERE c.step < 100 AND c.moved > 1e-9
+                )
+                GROUP BY grp, step, a, b
+            )
         )
-        GROUP BY grp, step, a, b
     )
 ),
 coxed AS (
@@ -248,9 +269,12 @@ coxed AS (
 ),
 -- a thousand even steps of probability for each bin, shuffled; z is their normal quantile (Tukey's lambda)
 draws AS (
-    SELECT bin, u, 4.91 * (power(u, 0.14) - power(1 - u, 0.14)) AS z,
-        row_number() OVER (PARTITION BY bin ORDER BY md5(concat(bin, '/', u))) AS draw
-    FROM (SELECT b.bin, (j.step + 0.5) / 1000 AS u FROM range(10) AS b(bin) CROSS JOIN range(1000) AS j(step))
+    SELECT bin, u, 4.91 * (power(u, 0.14) - power(1 - u, 0.14)) AS z, draw
+    FROM (
+        SELECT d AS bin, (i + 0.5) / 1000 AS u, row_number() OVER (PARTITION BY d ORDER BY md5(concat(d, '/', i))) AS draw
+        FROM digits
+        CROSS JOIN numbers
+    )
 ),
 kept AS (
     SELECT * FROM draws WHERE draw <= (SELECT greatest(100, 5e6 / greatest(count(*), 1)) FROM bins)
@@ -261,7 +285,7 @@ chances AS (
         SELECT grp, bin, sp, k,
             exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
                 + k * ln(greatest(sp / n, 1e-300)) + (n - k) * ln(greatest(1 - sp / n, 1e-300))) AS pmf
-        FROM (SELECT b.*, floor(sp) + i.step - 40 AS k FROM bins AS b CROSS JOIN range(82) AS i(step) WHERE v < 25)
+        FROM (SELECT b.*, floor(sp) + i - 40 AS k FROM bins AS b CROSS JOIN numbers WHERE v < 25 AND i < 82)
         WHERE k BETWEEN 0 AND n
     )
 ),
@@ -292,28 +316,35 @@ units AS (
     )
 ),
 gaps AS (
-    SELECT grp, sum(d) / sum(n) AS gap,
-        sqrt(count(*) / nullif(count(*) - 1, 0) * greatest(0,
-            sum(d * d) - 2 * sum(d) / sum(n) * sum(d * n) + power(sum(d) / sum(n), 2) * sum(n * n))) / sum(n) AS sd
-    FROM (SELECT grp, unit, sum(n) AS n, sum(d) AS d FROM units GROUP BY grp, unit)
-    GROUP BY grp
+    SELECT grp, gap, units, CASE WHEN sd > 1e-9 THEN sd END AS sd
+    FROM (
+        SELECT u.grp, q.gap, count(*) AS units,
+            sqrt(count(*) / nullif(count(*) - 1, 0) * sum(power(u.d - u.n * q.gap, 2))) / sum(u.n) AS sd
+        FROM (SELECT grp, unit, sum(n) AS n, sum(d) AS d FROM units GROUP BY grp, unit) AS u
+        JOIN (SELECT grp, (sp - s) / n AS gap FROM plain) AS q ON q.grp = u.grp
+        GROUP BY u.grp, q.gap
+    )
 ),
--- at most 200 parts of them, and how often each part is drawn
+-- at most 200 parts of them where there are two or more, and how often each part is drawn
 parts AS (
-    SELECT grp, unit % 200 AS part, bin, sum(n) AS n, sum(d) AS d
-    FROM units
+    SELECT u.grp, u.unit % 200 AS part, u.bin, sum(u.n) AS n, sum(u.d) AS d
+    FROM units AS u
+    JOIN gaps AS g ON g.grp = u.grp
+    WHERE g.units > 1
     GROUP BY ALL
 ),
 weights AS (
     SELECT part, draw, CASE WHEN u < 0.367879 THEN 0 WHEN u < 0.735759 THEN 1 WHEN u < 0.919699 THEN 2
         WHEN u < 0.981012 THEN 3 WHEN u < 0.996340 THEN 4 ELSE 5 END AS w
     FROM (
-        SELECT part, u, row_number() OVER (PARTITION BY part ORDER BY md5(concat('part ', part, '/', u))) AS draw
-        FROM (SELECT p.part, (j.step + 0.5) / 200 AS u FROM range(200) AS p(part) CROSS JOIN range(200) AS j(step))
+        SELECT p.i AS part, (j.i + 0.5) / 200 AS u,
+            row_number() OVER (PARTITION BY p.i ORDER BY md5(concat('part ', p.i, '/', j.i))) AS draw
+        FROM numbers AS p
+        JOIN numbers AS j ON p.i < 200 AND j.i < 200
     )
 ),
 boot AS (
-    SELECT grp, avg(ece) AS mean, nullif(stddev_samp(ece), 0) AS sd
+    SELECT grp, avg(ece) AS mean, CASE WHEN stddev_samp(ece) > 1e-9 THEN stddev_samp(ece) END AS sd
     FROM (
         SELECT grp, draw, sum(abs(d)) / nullif(sum(n), 0) AS ece
         FROM (

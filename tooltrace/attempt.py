@@ -19,6 +19,7 @@ from tooltrace.record import ToolCall
 from tooltrace.response import Source, ToolResponse, is_response
 from tooltrace.spec import ToolSpec
 from tooltrace.surroundings import CallContext
+from tooltrace.told import remember
 
 if TYPE_CHECKING:
     from tooltrace.settings import Settings
@@ -90,6 +91,7 @@ class Attempt(ToolSpan):
         """The record, once the attempt has ended; made on first asking, by whichever thread asks."""
         call = self.call
         assert call is not None
+        remember(call)
         return call
 
     def take(self, result: Any) -> None:

@@ -94,7 +94,12 @@ class Recorder:
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
         """Which attempt of its call this is. Some models number their calls anew in each conversation."""
         conversation = attempt.around.conversation_id
-        attempt.number = self._attempts.next((conversation, spec.name, call_id)) if number is None else number
+        call = (conversation, spec.name, call_id)
+        if number is None:
+            number = self._attempts.next(call)
+        else:  # the attempts that follow go on from it
+            self._attempts.put(call, number)
+        attempt.number = number
         last = Last(attempt.span_id, spec)
         self._last.put((None, call_id), last)
         if conversation is not None:
@@ -135,6 +140,9 @@ class Recorder:
         """It is over, and the tool was not executed: ``paused``, ``declined`` or ``expired``."""
         with guarded("record", lost=1):
             attempt.ending = ending
+            if ending == "paused" and attempt.call_id is not None:  # what goes on is the same attempt
+                call = (attempt.around.conversation_id, attempt.spec.name, attempt.call_id)
+                self._attempts.put(call, attempt.number - 1)
             self._end(attempt)
 
     def unreported(self, attempt: Attempt) -> None:
@@ -157,15 +165,17 @@ class Recorder:
         """A record that is no attempt: an outcome, a gate."""
         self.worker.put(record)
 
-    def told(self, call_id: str, text: str, *, style: str, error: bool, span_id: str | None = None) -> None:
-        """The model was given ``text`` as the answer to a call; ``error``: whether it tells of one. ``span_id``: of
-        the attempt, where it is not the call's last."""
+    def told(
+        self, call_id: str, text: str, *, style: str, error: bool | None = None, span_id: str | None = None
+    ) -> None:
+        """The model was given ``text`` as the answer to a call. ``error``: whether it tells of one; left out, that is
+        found out from the text. ``span_id``: of the attempt, where it is not the call's last."""
         with guarded("record", lost=1):
             conversation = surroundings.current.get().conversation_id
             last = self._last.get((conversation, call_id)) or self._last.get((None, call_id))
+            spec = None if last is None else last.spec
             if span_id is None and last is not None:
                 span_id = f"{last.span_id:016x}"
-            spec = None if last is None else last.spec
             self.worker.put(Told(self.settings, spec, call_id, span_id, text, style, error, datetime.now(UTC)))
 
     def _start_span(self, attempt: Attempt, otel: Context) -> None:

@@ -124,7 +124,8 @@ def _replace(new: Recorder, *, only_first: bool = False) -> None:
 def _told(response: ToolResponse, call_id: str, text: str, style: str) -> None:
     """The model is given ``text``; recorded where anything is."""
     if _recorder is not None:
-        _recorder.told(call_id, text, style=style, error=response.error is not None, span_id=response.meta.span_id)
+        tells = True if response.error is not None else None  # it stands first; else the text may say so
+        _recorder.told(call_id, text, style=style, error=tells, span_id=response.meta.span_id)
 
 
 message.listeners.append(_told)

@@ -75,9 +75,9 @@ def platt(confidences: Given, right: Given) -> Curve:
     Outcomes are drawn in a little, as Platt did, so that a few that are all right do not make certainty. Raises
     BadParameter for no or unlike data. Source: Platt 1999; Lin, Lin and Weng 2007.
     """
+    p, y = _pairs(confidences, right)
     import numpy as np
 
-    p, y = _pairs(confidences, right)
     hits = float(y.sum())
     targets = np.where(y > 0, (hits + 1) / (hits + 2), 1 / (len(y) - hits + 2))
     up, down = _logs(p)
@@ -91,9 +91,9 @@ def beta(confidences: Given, right: Given) -> Curve:
     Raises BadParameter for no or unlike data, and where a confidence parts all right from all wrong ones, so that no
     curve is the best: ``platt`` has one. Source: Kull, Silva Filho and Flach 2017.
     """
+    p, y = _pairs(confidences, right)
     import numpy as np
 
-    p, y = _pairs(confidences, right)
     if not _overlap(p, y):
         raise BadParameter("right: a confidence parts the right from the wrong; no beta curve is the best, try platt")
     up, down = _logs(p)
@@ -111,9 +111,9 @@ def out_of_fold(fit: Fit, confidences: Given, right: Given, *, folds: int = 10, 
 
     The calls are dealt to ``folds`` parts by ``seed``. Raises BadParameter for fewer calls than folds, and as ``fit`` does.
     """
+    p, y = _pairs(confidences, right)
     import numpy as np
 
-    p, y = _pairs(confidences, right)
     if not 2 <= folds <= len(p):
         raise BadParameter(f"folds takes 2 to the number of calls ({len(p)}), got {folds!r}")
     part = np.random.default_rng(seed).permutation(len(p)) % folds
@@ -124,8 +124,10 @@ def out_of_fold(fit: Fit, confidences: Given, right: Given, *, folds: int = 10, 
 
 
 def _numbers(given: Given, name: str) -> Numbers:
-    import numpy as np
-
+    try:
+        import numpy as np
+    except ImportError as error:
+        raise ImportError("numpy is not installed: pip install 'tooltrace[statistics]'") from error
     values = np.asarray(given, dtype=float)
     if values.ndim != 1 or not bool(np.all((values >= 0) & (values <= 1))):
         raise BadParameter(f"{name} takes numbers from 0 to 1 in one row; leave out what is unknown")

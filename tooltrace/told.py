@@ -2,15 +2,81 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from typing import NamedTuple
 
 from tooltrace.capture import scrub
-from tooltrace.record import Message
+from tooltrace.normalize import Rule
+from tooltrace.normalize.reading import read
+from tooltrace.record import Message, ToolCall
 from tooltrace.settings import Settings
 from tooltrace.sieve import Sieve
 from tooltrace.spec import ToolSpec
+from tooltrace.surroundings import Recent
+
+NOT_RUN = frozenset({"paused", "declined", "expired"})
+"""Endings of an attempt in which the tool was not executed, and so cannot have failed."""
+KEPT = 1_000
+"""How many characters of an error's message are remembered, to find them in what the model is told."""
+_DISTINCT = 20
+"""From so many characters on, a message stands in a text by no chance, be it inside longer words."""
+_SHORTEST = 3
+"""Bytes; what is shorter stands in any text."""
+
+
+class Ended(NamedTuple):
+    """What came of an attempt, as far as a message can tell of it."""
+
+    ran: bool
+    failure: tuple[str, ...] = ()
+    """The error's message and code."""
+
+
+_ended: Recent[Ended] = Recent(5_000)
+"""The attempts of this process that failed lately, or were not run; by span."""
+
+os.register_at_fork(after_in_child=_ended.after_fork)
+
+
+def remember(call: ToolCall) -> None:
+    """The model will be told of ``call``, perhaps."""
+    if call.ending in NOT_RUN:
+        _ended.put(call.span_id, Ended(ran=False))
+    elif call.status == "error":
+        words = (" ".join((said or "")[:KEPT].split()) for said in (call.error_message, call.code))
+        _ended.put(call.span_id, Ended(ran=True, failure=tuple(filter(None, words))))
+
+
+def tells_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -> bool:
+    """Whether ``text`` tells its reader of an error: it repeats the ``failure`` of the attempt, which is the error's
+    message and its code, or ``rules`` read it as an error by itself."""
+    if repeats(text, failure):
+        return True
+    found = read(text, rules)
+    return found is not None and found.status == "error"
+
+
+def repeats(text: str, failure: Sequence[str]) -> bool:
+    """Whether ``text`` says what went wrong, in its own words or their beginning."""
+    words = " ".join(text.split())
+    return any(_says(words, said) for said in failure)
+
+
+def _says(text: str, said: str) -> bool:
+    """Whether ``said`` stands in ``text``; what is short, as a word of its own."""
+    if text == said or (len(text) >= _DISTINCT and said.startswith(text)):
+        return True
+    if len(said) >= _DISTINCT:
+        return said in text
+    if len(said.encode()) < _SHORTEST or not any(map(str.isalpha, said)):
+        return False
+    before, after = (r"\b" if re.match(r"\w", end, re.ASCII) else "" for end in (said[0], said[-1]))
+    return re.search(before + re.escape(said) + after, text, re.ASCII) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +90,8 @@ class Told:
     span_id: str | None
     text: str
     style: str
-    error: bool
+    error: bool | None
+    """Whether it tells of an error; None: it is to be found out from the text."""
     at: datetime
 
     def record(self) -> Message:
@@ -42,6 +109,15 @@ class Told:
             text=whole[: self.settings.field_limit] if capture == "full" else None,
             sha256=sha256(whole.encode()).hexdigest(),
             length=len(whole),
-            error=self.error,
+            error=self._tells(text, whole) if self.error is None else self.error,
             at=self.at,
         )
+
+    def _tells(self, text: str, whole: str) -> bool:
+        """Whether ``text`` tells of an error; ``whole`` is the same, redacted, as is what is remembered of errors."""
+        ended = None if self.span_id is None else _ended.get(self.span_id)
+        if ended is not None and not ended.ran:
+            return False
+        failure = () if ended is None else ended.failure
+        rules = self.settings.rules if self.spec is None or self.spec.rules is None else self.spec.rules
+        return repeats(whole, failure) or tells_error(text, rules, failure)

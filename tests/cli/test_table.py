@@ -79,7 +79,9 @@ def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
 
 def test_what_is_too_wide_for_figures_is_printed_on_its_side(capsys, monkeypatch):
     columns = find("retries").heading.columns
-    row = tuple(None if column.unit in ("text", "json") else 0.5 if column.unit == "share" else 12 for column in columns)
+    row = tuple(
+        None if column.unit in ("text", "json") else 0.5 if column.unit == "share" else 12 for column in columns
+    )
     monkeypatch.setenv("COLUMNS", "80")
     answer = Answer(columns, [("search", *row[1:]), ("fetch", *row[1:])], groups=1)
     write_table(answer)

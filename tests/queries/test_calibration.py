@@ -185,6 +185,13 @@ def test_as_the_libraries_say_of_anything(pairs):
     assert row["mcb"] > -1e-12
     assert row["dsc"] > -1e-12
     assert row["ece_low"] is None or 0 <= row["ece_low"] <= row["ece"] <= row["ece_high"] <= 1
+    logit = np.log(np.clip(p, 1e-6, 1 - 1e-6) / (1 - np.clip(p, 1e-6, 1 - 1e-6)))
+    hits, misses = logit[y == 1], logit[y == 0]
+    overlap = len(hits) and len(misses) and hits.min() < misses.max() and misses.min() < hits.max()
+    assert (row["cox_slope"] is not None) == bool(overlap)
+    if overlap:  # the likelihood is flat there, which is where it is greatest
+        left = y - 0.5 * (1 + np.tanh((row["cox_intercept"] + row["cox_slope"] * logit) / 2))
+        assert (left.sum(), left @ logit) == pytest.approx((0, 0), abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["distinct", "tenths", "hundredths"])
@@ -225,10 +232,19 @@ def test_cox_as_statsmodels_fits_it(engine, kind, n):
     assert row["cox_p"] == pytest.approx(math.exp(-(fit.llf - stated)), rel=1e-6)
 
 
+def test_cox_where_plain_newton_steps_would_run_away(engine):
+    p = [1.0, 0.3] + [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0] * 3
+    row = one(judge(engine(), p, [0, 0] + [1] * 30))
+    logit = np.log(np.clip(p, 1e-6, 1 - 1e-6) / (1 - np.clip(p, 1e-6, 1 - 1e-6)))
+    left = np.array([0, 0] + [1] * 30) - 1 / (1 + np.exp(-row["cox_intercept"] - row["cox_slope"] * logit))
+    assert (left.sum(), left @ logit) == pytest.approx((0, 0), abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("p", "y"),
     [
         ([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]),
+        ([0.0, 1e-9, 0.0, 1e-9], [0, 1, 1, 0]),
         ([0.1, 0.2, 0.8, 0.9], [1, 1, 0, 0]),
         ([0.1, 0.5, 0.5, 0.9], [0, 0, 1, 1]),
         ([0.7, 0.7, 0.7, 0.7], [0, 1, 1, 1]),
@@ -306,6 +322,14 @@ def test_calls_of_one_conversation_are_no_independent_evidence(engine):
 def test_one_conversation_has_no_interval(engine):
     row = one(judge(engine(), [0.9] * 30, [1, 0, 1] * 10, conversations=["talk"] * 30))
     assert (row["gap_low"], row["gap_high"], row["ece_low"], row["ece_high"]) == (None, None, None, None)
+
+
+def test_calls_that_do_not_differ_give_no_interval(engine):
+    row = one(judge(engine(), [0.9] * 30, [1] * 30))
+    assert row["gap"] == pytest.approx(-0.1)
+    assert (row["gap_low"], row["gap_high"], row["ece_low"], row["ece_high"]) == (None, None, None, None)
+    assert row["accuracy_low"] < 0.9  # the interval of accuracy says how little thirty calls show
+    assert not row["miscalibrated"]
 
 
 def test_the_bootstrap_spreads_as_resampled_calls_do(engine):

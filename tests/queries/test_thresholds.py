@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from tests.queries.judging import calibrated, judge
 from tooltrace.errors import BadParameter
-from tooltrace.queries import run
+from tooltrace.queries import find, run
 
 NAMES = "precision_asked, threshold, n, precision, lower_bound, coverage"
 
@@ -130,3 +130,8 @@ def test_a_calibrated_tool_earns_about_what_it_says(engine):
     assert 0.58 < threshold < 0.66  # above t a calibrated tool with even confidences is right (1 + t) / 2 of the time
     assert lower >= 0.8
     assert precision > lower
+
+
+@pytest.mark.parametrize("asked", ["0.5, 0.75", [0.5, "0.75"], (0.5, 0.75)])
+def test_precisions_are_written_with_commas_or_listed(asked):
+    assert find("thresholds").bind(asked=asked)["asked"] == "0.5,0.75"

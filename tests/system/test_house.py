@@ -15,8 +15,8 @@ import tooltrace as tt
 ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "codes", "guard", "exits", "capture", "statistics"),
-    ("record", "confidence", "message", "paused", "response", "redaction", "surroundings"),
+    ("errors", "version", "codes", "guard", "exits", "capture"),
+    ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
     ("store", "next_step"),
     ("queries", "exporters", "dashboards"),
     ("normalize", "otel", "sieve"),

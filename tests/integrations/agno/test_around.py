@@ -405,3 +405,52 @@ def test_a_stream_that_a_hook_drops_is_abandoned(agent_of: Callable, calls: Call
     assert agent.model.seen[-1] == [("call_1", "dropped")]
     (call,) = calls()
     assert (call.ending, call.status, call.duration_ms) == ("abandoned", None, None)
+
+
+def refused_dict(x: str) -> dict:
+    return {"ok": False, "error": f"no {x} here"}
+
+
+def refused_response(x: str) -> Any:
+    return tt.ToolResponse.error("NO_STOCK", f"{x} is sold out")
+
+
+def refused_stream(x: str) -> Any:
+    yield "Error: "
+    yield f"timeout of {x}"
+
+
+def refused_text(x: str) -> str:
+    return f"Error: {x} failed"
+
+
+def raises(x: str) -> str:
+    raise KeyError(x)
+
+
+def cheerful(x: str) -> str:
+    return f"error rate of {x}: 0.1 %, errors found in the log: none"
+
+
+@pytest.mark.parametrize("how", ["run", "arun"])
+def test_whether_the_model_saw_the_error(agent_of: Callable, store: Path, how: str) -> None:
+    tools = [refused_dict, refused_response, refused_stream, refused_text, raises, cheerful]
+    turn = [(each.__name__, {"x": "tea"}, f"call_{n}") for n, each in enumerate(tools)]
+    agent = agent_of(tools, turn)
+    asyncio.run(agent.arun("go")) if how == "arun" else agent.run("go")
+    with tt.connect(store) as db:
+        rows = db.execute("SELECT tool, status, seen_error FROM tool_calls ORDER BY call_id").fetchall()
+        texts = db.execute("SELECT call_id, seen_text FROM tool_calls ORDER BY call_id").fetchall()
+    assert rows == [(each.__name__, "error", True) for each in tools[:-1]] + [("cheerful", "success", False)]
+    assert texts == sorted(agent.model.seen[-1])
+
+
+def test_an_error_that_a_hook_hides_is_not_seen(agent_of: Callable, store: Path) -> None:
+    def polite(function_name: str, function_call: Callable, arguments: dict) -> Any:
+        function_call(**arguments)
+        return "All is well."
+
+    agent_of([refused_text], [("refused_text", {"x": "tea"}, "call_1")], tool_hooks=[polite]).run("go")
+    with tt.connect(store) as db:
+        rows = db.execute("SELECT status, seen_text, seen_error FROM tool_calls").fetchall()
+    assert rows == [("error", "All is well.", False)]

@@ -88,6 +88,17 @@ def test_another_librarys_wrapper_is_not_lost(agent_of: Callable, calls: Callabl
         assert FunctionCall.execute is original
 
 
+def test_what_somebody_put_back_meanwhile_is_recorded_again(agent_of: Callable, calls: Callable) -> None:
+    original = FunctionCall.execute
+    agno.install()
+    FunctionCall.execute = lambda self: original(self)
+    agno.remove()
+    FunctionCall.execute = original
+    agno.install()
+    agent_of([add], [("add", {"a": 1, "b": 2}, "call_1")]).run("go")
+    assert [call.call_id for call in calls()] == ["call_1"]
+
+
 def test_importing_it_does_not_import_agno() -> None:
     import subprocess
     import sys

@@ -276,6 +276,7 @@ def test_the_answer_comes_in_another_process(
     paused, done = calls()
     asked, answered = sorted(gates(), key=lambda gate: gate.decision is not None)
     assert paused.pid != done.pid
+    assert (paused.attempt, done.attempt) == (1, 1)
     assert done.ending == {"confirm": "returned", "reject": "declined"}[answer]
     assert (answered.span_id, answered.kind, answered.asked_at) == (paused.span_id, asked.kind, asked.asked_at)
     assert answered.resumed_span_id == done.span_id
@@ -409,9 +410,80 @@ def test_what_the_model_is_told(agent_of: Callable, store: Path) -> None:
     seen = dict(agent.model.seen[-1])
     assert {key: told[key].text for key in ("c1", "c3", "c4")} == {key: seen[key] for key in ("c1", "c3", "c4")}
     assert "sk-1234567890abcdef1234" not in told["c2"].text
-    assert {key: message.error for key, message in told.items()} == {"c1": True, "c2": True, "c3": True, "c4": False}
+    assert {key: message.error for key, message in told.items()} == {"c1": False, "c2": True, "c3": True, "c4": False}
     spans = {record.span_id: record.call_id for record in records if getattr(record, "ending", "paused") != "paused"}
     assert all(spans[message.span_id] == call_id for call_id, message in told.items())
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("answer", ["Error: no such command", "sh: exit status 2"])
+def test_the_model_sees_the_failure_that_somebody_brought(
+    agent_of: Callable, store: Path, how: str, answer: str
+) -> None:
+    agent = agent_of([shell], [("shell", {"command": "ls"}, "call_1")], db=InMemoryDb())
+    output = start(agent, how)
+    output.requirements[0].set_external_execution_result(answer)
+    output.requirements[0].tool_execution.tool_call_error = answer.startswith("sh")
+    go_on(agent, how, output)
+    with tt.connect(store) as db:
+        rows = db.execute("SELECT ending, status, seen_text, seen_error FROM tool_calls ORDER BY started_at").fetchall()
+    assert rows == [("paused", None, None, None), ("returned", "error", answer, True)]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_no_tells_of_no_error_whatever_its_words(agent_of: Callable, store: Path, how: str) -> None:
+    agent = agent_of([delete], [("delete", {"path": "a.txt"}, "call_1")], db=InMemoryDb())
+    output = start(agent, how)
+    output.requirements[0].reject("Error: access denied")
+    go_on(agent, how, output)
+    with tt.connect(store) as db:
+        rows = db.execute("SELECT ending, status, seen_text, seen_error FROM tool_calls ORDER BY started_at").fetchall()
+    assert rows == [("paused", None, None, None), ("declined", None, "Error: access denied", False)]
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("answer", ["confirm", "reject"])
+def test_the_call_goes_on_as_the_same_attempt(agent_of: Callable, calls: Callable, how: str, answer: str) -> None:
+    again = [("delete", {"path": "a.txt"}, "call_1")]
+    agent = agent_of([delete], again, db=InMemoryDb())
+    output = start(agent, how)
+    getattr(output.requirements[0], answer)()
+    go_on(agent, how, output)
+    assert [(call.ending, call.attempt) for call in calls()] == [
+        ("paused", 1),
+        ({"confirm": "returned", "reject": "declined"}[answer], 1),
+    ]
+
+
+def test_what_was_brought_is_the_same_attempt(agent_of: Callable, calls: Callable) -> None:
+    agent = agent_of([shell], [("shell", {"command": "ls"}, "call_1")], db=InMemoryDb())
+    output = start(agent, "run")
+    output.requirements[0].set_external_execution_result("a.txt")
+    go_on(agent, "run", output)
+    assert [(call.ending, call.attempt) for call in calls()] == [("paused", 1), ("returned", 1)]
+
+
+def test_a_retry_after_the_pause_is_the_next_attempt(agent_of: Callable, calls: Callable) -> None:
+    ran: list[str] = []
+
+    @tool(requires_confirmation=True)
+    def fetch(url: str) -> str:
+        ran.append(url)
+        if len(ran) == 1:
+            raise ConnectionError("gone")
+        return "page"
+
+    def stubborn(function_name: str, function_call: Callable, arguments: dict) -> Any:
+        try:
+            return function_call(**arguments)
+        except ConnectionError:
+            return function_call(**arguments)
+
+    agent = agent_of([fetch], [("fetch", {"url": "u"}, "call_1")], db=InMemoryDb(), tool_hooks=[stubborn])
+    output = start(agent, "run")
+    output.requirements[0].confirm()
+    go_on(agent, "run", output)
+    assert [(call.ending, call.attempt) for call in calls()] == [("paused", 1), ("raised", 1), ("returned", 2)]
 
 
 @pytest.mark.parametrize("how", ["run", "arun"])

@@ -84,6 +84,8 @@ def play(make: Callable, turns: Any, limit: int | None, how: str, hooks: bool, y
             events += drive(agent, how, events[-1], yes)
     seen: list[Any] = [(type(e).__name__, getattr(e, "content", None)) for e in events]
     ran = [(t.tool_call_id, t.tool_name, t.tool_args, t.result, t.tool_call_error) for t in events[-1].tools or ()]
+    if how.startswith("a"):  # Agno runs the calls of one turn at the same time, some in threads
+        heard.sort(key=repr)
     return [_untimed(seen), ran, events[-1].status, heard, agent.model.seen]
 
 

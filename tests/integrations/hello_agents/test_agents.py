@@ -141,12 +141,30 @@ def test_what_the_model_was_shown_is_on_record(run, call, store, kind):
     assert tt.flush()
     with tt.connect(store) as db:
         rows = db.execute("SELECT call_id, seen_text, seen_error FROM tool_calls ORDER BY call_id").fetchall()
-    marked = kind not in LATER  # asynchronously, the package shows the message of an error without its mark
     assert rows == [
         ("call_1", model.shown("call_1"), False),
-        ("call_2", model.shown("call_2"), marked),
+        ("call_2", model.shown("call_2"), True),
         ("call_3", model.shown("call_3"), True),
     ]
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("错误率: 0.1 %", False),
+        ("Error: the host is down", True),
+        ("❌ 错误 [TIMEOUT]: 超时", True),
+        ("errors: 0", False),
+    ],
+)
+def test_an_error_is_known_by_what_the_rules_read(run, call, store, registry, make_tool, kind, text, failed):
+    registry.register_tool(make_tool("ask", lambda _: text))
+    run(kind, [call("ask", {}, "call_1")])
+    with tt.connect(store) as db:
+        rows = db.execute("SELECT status, seen_error FROM tool_calls").fetchall()
+    assert rows == [("error" if failed else "success", failed)]
 
 
 @pytest.mark.usefixtures("installed", "add")
@@ -267,6 +285,22 @@ def test_calls_at_the_same_time_keep_their_ids(run, call, calls):
     assert {each.call_id: json.loads(each.arguments)["b"] for each in calls()} == {
         f"call_{n}": n % 3 for n in range(12)
     }
+
+
+@pytest.mark.usefixtures("installed", "add")
+def test_agents_whose_models_give_the_same_ids_each_know_what_theirs_saw(ha, llm, call, config, registry, store):
+    agents = []
+    for n in range(4):
+        model = llm([call("add", {"a": n, "b": 13 * (n % 2)}, "call_1")], "done")
+        agents.append(ha.ReActAgent(f"bob {n}", model, tool_registry=registry, config=config()))
+
+    async def together():
+        await asyncio.gather(*(agent.arun("go") for agent in agents))
+
+    asyncio.run(together())
+    with tt.connect(store) as db:
+        rows = db.execute("SELECT agent, seen_text, seen_error FROM tool_calls ORDER BY agent").fetchall()
+    assert rows == [(agent.name, agent.llm.shown("call_1"), bool(n % 2)) for n, agent in enumerate(agents)]
 
 
 @pytest.mark.usefixtures("installed", "add")

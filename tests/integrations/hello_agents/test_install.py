@@ -84,8 +84,30 @@ def test_what_another_wrapped_meanwhile_stays_and_passes_calls_on(registry, make
     registry.execute_tool("one", {})
     assert heard == ["one", "one"]
     assert len(calls()) == 1
+    ToolRegistry.execute_tool = original
+    hello_agents.install()
+    registry.execute_tool("one", {})
+    hello_agents.remove()
+    assert len(calls()) == 2
+    assert ToolRegistry.execute_tool is original
     monkeypatch.undo()
     ToolRegistry.execute_tool = original
+
+
+def test_under_a_wrapper_that_stayed_each_call_is_recorded_once(registry, make_tool, calls, store, monkeypatch):
+    from hello_agents.tools import ToolRegistry
+
+    hello_agents.install()
+    ours, original = ToolRegistry.execute_tool, inspect.unwrap(ToolRegistry.execute_tool)
+    monkeypatch.setattr(ToolRegistry, "execute_tool", lambda self, name, text: ours(self, name, text))
+    registry.register_tool(make_tool("one", lambda _: 1))
+    hello_agents.remove()
+    hello_agents.install()
+    registry.execute_tool("one", {})
+    assert len(calls()) == 1
+    monkeypatch.undo()
+    hello_agents.remove()
+    assert ToolRegistry.execute_tool is original
 
 
 def test_the_functions_look_as_before(installed):

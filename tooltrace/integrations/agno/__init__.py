@@ -18,7 +18,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from tooltrace.errors import ConfigError
-from tooltrace.integrations.agno.patches import patches
+from tooltrace.integrations.agno.seams import hook, patches
 
 __all__ = ["install", "remove"]
 
@@ -30,12 +30,9 @@ def install() -> None:
         import_module("agno")
     except ImportError as error:
         raise ImportError("agno is not installed: pip install 'tooltrace[agno]'") from error
-    from tooltrace.integrations.agno.seams import targets
-
     try:
-        patches.make(targets())
+        patches.make(hook)
     except (ImportError, AttributeError, KeyError) as error:
-        patches.undo()
         raise ConfigError(f"this version of agno is not known ({error}); nothing is recorded") from error
 
 

@@ -26,6 +26,8 @@ class Asked(NamedTuple):
     kind: str
     """``confirmation``, ``input`` or ``external``."""
     at: datetime
+    number: int = 1
+    """Which attempt of its call was paused. Agno does not keep it: what another process asked is taken for the first."""
     span: SpanContext | None = None
     """Where this process asked: the paused span, to link to."""
     arguments: dict[str, Any] | None = None

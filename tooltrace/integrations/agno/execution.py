@@ -39,6 +39,8 @@ class Execution:
         self.traced = hasattr(call.function.entrypoint, "__tooltrace__")
         """Whether the tool is recorded by a decorator already."""
         self.answer: Answered | None = answered_by(call)
+        self.number: int | None = None if self.answer is None else self.answer.number
+        """Which attempt of its call the next run is, where that is known."""
         self.runs = 0
         self.cached = False
         self.error: BaseException | None = None
@@ -93,7 +95,9 @@ class Execution:
 
     def _begin(self) -> Attempt | None:
         self.runs += 1
-        attempt = self.facts.begin(self.recorder, self.call.arguments)
+        attempt = self.facts.begin(self.recorder, self.call.arguments, number=self.number)
+        if self.number is not None:
+            self.number += 1
         if attempt is not None:
             with guarded("record"):
                 spoken.of(self.call, attempt)

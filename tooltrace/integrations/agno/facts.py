@@ -48,11 +48,15 @@ class Facts:
         finally:
             surroundings.current.reset(token)
 
-    def begin(self, recorder: Recorder, arguments: Any, span_id: int = 0) -> Attempt | None:
-        """An attempt that begins now; None where it cannot be recorded. ``span_id``: as in ``Recorder.begin``."""
+    def begin(
+        self, recorder: Recorder, arguments: Any, *, number: int | None = None, span_id: int = 0
+    ) -> Attempt | None:
+        """An attempt that begins now; None where it cannot be recorded. ``number``, ``span_id``: as in
+        ``Recorder.begin``."""
         try:
             with self.around():
-                return recorder.begin(self.spec, _named(arguments), call_id=self.call_id, span_id=span_id)
+                named = _named(arguments)
+                return recorder.begin(self.spec, named, call_id=self.call_id, number=number, span_id=span_id)
         except Exception:
             fault("begin")
             return None

@@ -38,7 +38,7 @@ def _record(facts: Facts, arguments: Any, response: ToolResponse, message: Any) 
     attempt = facts.begin(recorder, arguments)
     if attempt is not None:
         recorder.returned(attempt, response, duration_ns=UNKNOWN)
-        spoken.told(recorder, message, span_id(attempt), error=True)
+        spoken.told(recorder, message, span_id(attempt))
 
 
 def _of_the_same_agent(functions: Mapping[str, Any], name: str, call_id: Any) -> Facts:

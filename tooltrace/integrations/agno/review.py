@@ -27,6 +27,11 @@ class Answered:
         self.asked = asked
         self._inputs = inputs
 
+    @property
+    def number(self) -> int | None:
+        """Which attempt of its call goes on: the paused one, for it was not executed yet."""
+        return None if self.asked is None else self.asked.number
+
     def approved(self, recorder: Recorder, attempt: Attempt | None, arguments: Mapping[str, Any] | None) -> None:
         """The call goes on, as ``attempt`` where that is known."""
         with guarded("record", lost=1):
@@ -70,7 +75,7 @@ _inputs: Beside[Mapping[str, Any]] = Beside()
 def paused(facts: Facts, tool: Any) -> None:
     """Agno pauses the call that ``tool``, a ``ToolExecution``, describes."""
     recorder = active()
-    attempt = facts.begin(recorder, tool.tool_args, derived_id(tool, facts.run_id) or 0)
+    attempt = facts.begin(recorder, tool.tool_args, span_id=derived_id(tool, facts.run_id) or 0)
     if attempt is None:
         return
     with guarded("record", lost=1):
@@ -81,6 +86,7 @@ def paused(facts: Facts, tool: Any) -> None:
             attempt.call_id or own,
             kind_of(tool),
             asked_at(tool),
+            attempt.number,
             attempt.get_span_context(),
             arguments,
         )
@@ -114,7 +120,7 @@ def given(tool: Any) -> None:
 def declined(facts: Facts, tool: Any) -> Attempt | None:
     """A person said no to the paused ``tool``."""
     recorder, answer = active(), answer_to(tool, facts.run_id)
-    attempt = facts.begin(recorder, tool.tool_args)
+    attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
     if attempt is not None:
         answer.declined(recorder, attempt)
         recorder.stopped(attempt, "declined")
@@ -124,7 +130,7 @@ def declined(facts: Facts, tool: Any) -> Attempt | None:
 def brought(facts: Facts, tool: Any, answer: Answered, result: Any) -> Attempt | None:
     """A person, or a program of theirs, brought the ``result`` of the paused ``tool``."""
     recorder = active()
-    attempt = facts.begin(recorder, tool.tool_args)
+    attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
     if attempt is not None:
         answer.approved(recorder, attempt, tool.tool_args)
         if tool.tool_call_error:

@@ -13,13 +13,21 @@ from tooltrace.guard import fault, guarded
 from tooltrace.integrations.agno import refused, review, spoken
 from tooltrace.integrations.agno.execution import Execution
 from tooltrace.integrations.agno.facts import facts_of, facts_without, span_id
-from tooltrace.integrations.agno.patches import Target, switch
 from tooltrace.integrations.agno.views import CallView
+from tooltrace.integrations.patches import Make, Patches
 from tooltrace.runtime import active
 
+patches = Patches()
 
-def targets() -> list[Target]:
-    """Everything that is replaced."""
+
+def hook() -> None:
+    """Replace all of it. Raises ImportError, AttributeError or KeyError where something is not there."""
+    for owner, name, make in targets():
+        patches.put(owner, name, functools.partial(make, vars(owner)[name]))
+
+
+def targets() -> list[tuple[Any, str, Make]]:
+    """Everything that is replaced: a class or module, the name in it, and what makes the replacement of the original."""
     tools, model = import_module("agno.agent._tools"), import_module("agno.models.base").Model
     call = import_module("agno.tools.function").FunctionCall
     return [
@@ -41,7 +49,7 @@ def targets() -> list[Target]:
 
 def _execution(call: Any) -> tuple[Execution, CallView] | None:
     """What records the execution of ``call``, and the view that Agno executes; None where it is not recorded."""
-    if not switch.on:
+    if not patches.on:
         return None
     try:
         execution = Execution(call)
@@ -120,7 +128,7 @@ def _arun_function_calls(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _look(event: Any, calls: Any) -> None:
     """Record the calls that ``event`` says are paused."""
-    if not switch.on or getattr(event, "event", None) != "ToolCallPaused":
+    if not patches.on or getattr(event, "event", None) != "ToolCallPaused":
         return
     with guarded("record", lost=1):
         for tool in event.tool_executions or ():
@@ -135,7 +143,7 @@ def _get_function_calls_to_run(original: Callable[..., Any]) -> Callable[..., An
     def get_function_calls_to_run(self: Any, assistant_message: Any, messages: Any, functions: Any = None) -> Any:
         before = len(messages)
         calls = _bound(original, self)(assistant_message, messages, functions)
-        if switch.on and len(messages) > before:
+        if patches.on and len(messages) > before:
             with guarded("record", lost=1):
                 refused.unusable(assistant_message.tool_calls or (), messages[before:], functions or {})
         return calls
@@ -147,7 +155,7 @@ def _go_on(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get_function_call_to_run_from_tool_execution(self: Any, tool_execution: Any, functions: Any = None) -> Any:
         call = _bound(original, self)(tool_execution, functions)
-        if switch.on:
+        if patches.on:
             with guarded("record"):
                 review.will_run(call, tool_execution, facts_of(call.function, call.call_id))
         return call
@@ -159,7 +167,7 @@ def _over_the_limit(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def create_tool_call_limit_error_result(self: Any, function_call: Any) -> Any:
         message = _bound(original, self)(function_call)
-        if switch.on:
+        if patches.on:
             with guarded("record", lost=1):
                 refused.over_the_limit(function_call, message)
         return message
@@ -171,7 +179,7 @@ def _result(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def create_function_call_result(self: Any, function_call: Any, *args: Any, **kwargs: Any) -> Any:
         message = _bound(original, self)(function_call, *args, **kwargs)
-        if switch.on:
+        if patches.on:
             with guarded("record"):
                 spoken.result(function_call, message)
         return message
@@ -184,7 +192,7 @@ def _reject(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def reject_tool_call(*args: Any, **kwargs: Any) -> Any:
-        if switch.on:
+        if patches.on:
             with guarded("record", lost=1):
                 said = signature.bind(*args, **kwargs).arguments
                 tool, function = said["tool"], (said.get("functions") or {}).get(said["tool"].tool_name)
@@ -210,7 +218,7 @@ def _brought(original: Callable[..., Any], read: Callable[..., tuple[Any, Any] |
     @functools.wraps(original)
     def handle(*args: Any, **kwargs: Any) -> Any:
         record = None
-        if switch.on:
+        if patches.on:
             with guarded("record", lost=1):
                 record = _bringing(signature.bind(*args, **kwargs).arguments, read)
         done = original(*args, **kwargs)
@@ -260,7 +268,7 @@ def _inputs(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def handle_user_input_update(*args: Any, **kwargs: Any) -> Any:
-        if switch.on:
+        if patches.on:
             with guarded("record"):
                 review.given(signature.bind(*args, **kwargs).arguments["tool"])
         return original(*args, **kwargs)

@@ -26,10 +26,9 @@ def result(call: Any, message: Any) -> None:
     told(active(), message, _last.take(call))
 
 
-def told(recorder: Recorder, message: Any, span_id: str | None, *, error: bool = False) -> None:
+def told(recorder: Recorder, message: Any, span_id: str | None) -> None:
     """``message`` is what the model will read about the attempt ``span_id``, else about the call's last."""
     content = message.content
     text = content if isinstance(content, str) else "" if content is None else str(content)
     if message.tool_call_id is not None:
-        failed = error or bool(message.tool_call_error)
-        recorder.told(str(message.tool_call_id), text, style=STYLE, error=failed, span_id=span_id)
+        recorder.told(str(message.tool_call_id), text, style=STYLE, span_id=span_id)

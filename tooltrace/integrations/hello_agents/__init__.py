@@ -21,15 +21,12 @@ Tools get and return the same objects. In the threads that ``arun`` uses, the ca
 
 from __future__ import annotations
 
-from threading import RLock
-
 from tooltrace.integrations.hello_agents.hooks import hook
-from tooltrace.integrations.hello_agents.patches import Patches
+from tooltrace.integrations.patches import Patches
 
 __all__ = ["install", "remove"]
 
-_lock = RLock()
-_installed: Patches | None = None
+_patches = Patches()
 
 
 def install() -> None:
@@ -37,23 +34,9 @@ def install() -> None:
 
     Raises ImportError where the package is not there.
     """
-    global _installed  # noqa: PLW0603 - one set of hooks a process
-    with _lock:
-        if _installed is not None:
-            return
-        patches = Patches()
-        try:
-            hook(patches)
-        except BaseException:
-            patches.restore()
-            raise
-        _installed = patches
+    _patches.make(lambda: hook(_patches))
 
 
 def remove() -> None:
     """Put the package's own functions back; without ``install`` before, nothing happens."""
-    global _installed  # noqa: PLW0603 - one set of hooks a process
-    with _lock:
-        if _installed is not None:
-            _installed.restore()
-        _installed = None
+    _patches.undo()

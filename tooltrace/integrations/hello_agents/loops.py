@@ -10,9 +10,9 @@ from typing import Any
 from tooltrace.guard import guarded
 from tooltrace.integrations.hello_agents.caller import Caller, caller, name_of, session_of
 from tooltrace.integrations.hello_agents.given import Given, function_in, json_object, tool_in
-from tooltrace.integrations.hello_agents.patches import Patches
-from tooltrace.integrations.hello_agents.recording import Expected, Recording, Step, carried, tells_error
+from tooltrace.integrations.hello_agents.recording import Expected, Recording, Step, carried
 from tooltrace.integrations.hello_agents.stand_in import StandIn, takes_stand_in
+from tooltrace.integrations.patches import Patches
 from tooltrace.recorder import UNKNOWN
 from tooltrace.response import ToolResponse
 from tooltrace.runtime import active
@@ -22,8 +22,8 @@ Function = Callable[..., Any]
 Call = tuple[str | None, str]
 """A call by the model's id; where it gave none, by the tool's name."""
 
-_heard: ContextVar[set[Call] | None] = ContextVar("tooltrace_hello_agents_heard", default=None)
-"""The calls of the asynchronous loop at work that reached a tool."""
+_heard: ContextVar[dict[Call, Recording] | None] = ContextVar("tooltrace_hello_agents_heard", default=None)
+"""The calls of the asynchronous loop at work that reached a tool, and what was recorded of each."""
 
 
 def hook(patches: Patches, agent: type, react: type) -> None:
@@ -35,11 +35,11 @@ def hook(patches: Patches, agent: type, react: type) -> None:
         patches.wrap(react, name, execute_tools)
 
 
-def hear(call_id: str | None, name: str) -> None:
-    """The call reached a tool."""
+def hear(who: Caller, name: str, recording: Recording) -> None:
+    """The call that ``who`` made reached the tool ``name``."""
     heard = _heard.get()
     if heard is not None:
-        heard.add(_key(call_id, name))
+        heard[_key(who.call_id, name)] = recording
 
 
 def execute_tool_call(original: Function) -> Function:
@@ -80,7 +80,7 @@ def execute_tools(original: Function) -> Function:
     """The asynchronous loop of ReActAgent: calls that reached no tool are told from its answers."""
 
     async def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
-        heard: set[Call] = set()
+        heard: dict[Call, Recording] = {}
         token = _heard.set(heard)
         try:
             results = await original(agent, *args, **kwargs)
@@ -94,13 +94,13 @@ def execute_tools(original: Function) -> Function:
 
 
 def arun(original: Function) -> Function:
-    """``Agent.arun``, which runs the agent in a thread: what is current here is current there."""
+    """``arun`` of an agent or a tool, which goes on with ``run`` in a thread: what is current here is current there."""
 
-    async def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
-        held = agent
+    async def wrapper(runs: Any, *args: Any, **kwargs: Any) -> Any:
+        held = runs
         with guarded("carry"):
             if takes_stand_in(original):
-                held = StandIn(agent, run=carried(agent.run))
+                held = StandIn(runs, run=carried(runs.run))
         return await original(held, *args, **kwargs)
 
     return wrapper
@@ -117,8 +117,9 @@ def _asked(agent: Any, passed: Given) -> Step:
 def _builtin(agent: Any, passed: Given, agent_class: type) -> Step:
     name, arguments = passed.value(0, "tool_name"), passed.value(1, "arguments")
     who = caller("_handle_builtin_tool", name, agent_class)
-    hear(who.call_id, name)
-    return Step(Recording(name, arguments, caller=_or_agent(who, agent)), None, opens=True)
+    recording = Recording(name, arguments, caller=_or_agent(who, agent))
+    hear(who, name, recording)
+    return Step(recording, None, opens=True)
 
 
 def _said(recording: Recording, result: Any) -> None:
@@ -136,15 +137,16 @@ def _shown(recording: Recording, agent: Any, text: Any) -> None:
         recording.result = text if there or registry is None else ToolResponse.error("NOT_FOUND", str(text))
 
 
-def _tell(agent: Any, tool_calls: Any, results: Any, heard: set[Call]) -> None:
+def _tell(agent: Any, tool_calls: Any, results: Any, heard: dict[Call, Recording]) -> None:
     """What the model is shown of each call; those that the loop answered itself are recorded here."""
     asked = {call.id: getattr(call, "function", call) for call in tool_calls}
     for name, call_id, answer in results:
         text = answer["content"]
-        if _key(call_id, name) not in heard:
+        recording = heard.get(_key(call_id, name))
+        if recording is None:
             _record_unheard(agent, name, call_id or None, asked[call_id].arguments, text)
         elif call_id:
-            active().told(call_id, text, style="openai", error=tells_error(text))
+            active().told(call_id, text, style="openai", span_id=recording.span_id)
 
 
 def _key(call_id: str | None, name: str) -> Call:

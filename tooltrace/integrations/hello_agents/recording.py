@@ -61,6 +61,11 @@ class Recording:
         """Whether a result was seen."""
         return self.result is not _NOTHING
 
+    @property
+    def span_id(self) -> str | None:
+        """The attempt's id, in hex; None where there is none."""
+        return None if self._attempt is None else f"{self._attempt.span_id:016x}"
+
     def begin(self) -> None:
         """The attempt begins, and its span is current."""
         with guarded("begin", lost=1):
@@ -134,8 +139,7 @@ class Recording:
     def _tell(self, recorder: Recorder, attempt: Attempt) -> None:
         if self.seen_text is not None:
             span_id = f"{attempt.span_id:016x}"
-            error = tells_error(self.seen_text)
-            recorder.told(attempt.call_id or span_id, self.seen_text, style="openai", error=error, span_id=span_id)
+            recorder.told(attempt.call_id or span_id, self.seen_text, style="openai", span_id=span_id)
 
     def _answer(self) -> Any:
         """The result; an error that was an exception with its class."""
@@ -190,11 +194,6 @@ class Step:
             self.recording.let_go()
         elif isinstance(error, Exception):  # the package may swallow it
             self.recording.saw(error)
-
-
-def tells_error(text: str) -> bool:
-    """Whether the model can see that a call failed: the package marks it at the front."""
-    return text.startswith(("❌", "错误"))
 
 
 def current() -> Recording | None:
