@@ -9,7 +9,6 @@ from pathlib import Path
 from tooltrace.errors import UnknownQuery
 from tooltrace.queries.query import Query, load
 
-
 _HERE = Path(__file__).parent
 
 
