@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any, get_args
 
-from tooltrace.codes import ADVICE, NextAction, ToolErrorCode
+from tooltrace.codes import NextAction, ToolErrorCode
 from tooltrace.normalize.http_status import of_status
 from tooltrace.normalize.lazy import lazy
 
@@ -144,8 +144,3 @@ def code_in(message: str | None) -> ToolErrorCode:
 def next_action_named(word: Any) -> NextAction | None:
     """The next action that ``word`` names; None where it names none."""
     return _NEXT.get(snake(word)) if isinstance(word, str) else None
-
-
-def is_code(word: str) -> bool:
-    """Whether ``word`` is a code of the table."""
-    return word in ADVICE

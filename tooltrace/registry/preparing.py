@@ -98,4 +98,4 @@ def _may_quote(tool: RegisteredTool) -> Callable[[str], bool]:
 
 def ask_person(prepared: Prepared, tool: RegisteredTool) -> None:
     """Whether a person has to agree first."""
-    prepared.gate = tool.gate(prepared.arguments)
+    prepared.gate = tool.options.gate

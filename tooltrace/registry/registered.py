@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tooltrace.paused import GateKind
 from tooltrace.registry.injection import Injected
 from tooltrace.registry.options import ToolOptions
 from tooltrace.registry.parameters import Parameters
@@ -39,7 +38,3 @@ class RegisteredTool:
     def name(self) -> str:
         """The name that the model calls."""
         return self.spec.name
-
-    def gate(self, arguments: dict[str, Any]) -> GateKind | None:  # noqa: ARG002 - which arguments need a person is to be asked here
-        """What a person is asked for before these ``arguments`` are run; None: nothing."""
-        return self.options.gate

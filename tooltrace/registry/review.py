@@ -143,7 +143,7 @@ def going_on(state: State, held: PausedCall, answer: Answer) -> Prepared:
     tool = state.tools.get(held.tool)
     if tool is None:
         raise ReviewError(f"this registry has no tool {held.tool!r} to go on with; the call waits on")
-    if tool.gate(held.arguments) != held.kind:
+    if tool.options.gate != held.kind:
         raise ReviewError(f"the tool {held.tool!r} does not wait for {held.kind} here; the call waits on")
     _fits(held, answer)
     prepared = Prepared(spec=tool.spec, call_id=held.call_id, given={**held.arguments, **answer.inputs}, tool=tool)
