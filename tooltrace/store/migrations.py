@@ -37,13 +37,13 @@ A step is never changed once it was released: it says what that version was, not
 
 def version_of(con: DuckDBPyConnection) -> int:
     """Schema version of the database attached as ``store``; 0 where nothing of ours is in it."""
-    found = con.execute(
-        "SELECT count(*) FROM duckdb_tables() WHERE database_name = ? AND table_name = 'meta'", [schema.STORE]
-    ).fetchone()
-    if not found or not found[0]:
+    import duckdb
+
+    try:
+        rows = con.execute(f"SELECT value FROM {schema.STORE}.meta WHERE key = 'schema_version'").fetchall()
+    except duckdb.CatalogException:  # there is no such table
         return 0
-    row = con.execute(f"SELECT value FROM {schema.STORE}.meta WHERE key = 'schema_version'").fetchone()
-    return int(row[0]) if row else 0
+    return int(rows[0][0]) if rows else 0
 
 
 def check(version: int, place: str, *, newest: int = schema.SCHEMA_VERSION) -> None:
