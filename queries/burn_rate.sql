@@ -10,7 +10,7 @@
 --
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
---   objective     number = 0.99     share of attempts that are to succeed: 0.99, or in percent 99
+--   objective     objective = 0.99  share of attempts that are to succeed: 0.99, or in percent 99
 --   until         timestamp = NULL  the windows end before this time; NULL is now
 --   tool          text = NULL       this tool only
 --   min_failures  integer = 5       fewer failures in the long window do not alert

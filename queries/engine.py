@@ -21,14 +21,16 @@ def run(con: DuckDBPyConnection, name: str, *, by: By | None = None, **params: A
     return con.sql(query.render(by), params=query.bind(**params))
 
 
-def ask(store: str | os.PathLike[str], name: str, *, by: By | None = None, **params: Any) -> DuckDBPyRelation:
+def ask(
+    store: str | os.PathLike[str], name: str, *, by: By | None = None, missing_ok: bool = False, **params: Any
+) -> DuckDBPyRelation:
     """The answer to the query ``name`` from ``store``, already read: no lease is held any more.
 
-    Raises UnknownQuery, BadParameter, StoreMissing, StoreLocked.
+    ``missing_ok``: a store that is not there yet gives an empty answer. Raises UnknownQuery, BadParameter, StoreMissing, StoreLocked.
     """
     query = find(name)
     sql, bound = query.render(by), query.bind(**params)
     from tooltrace.store.lease import reading, settle
 
-    with reading(store) as con:
+    with reading(store, missing_ok=missing_ok) as con:
         return settle(con, sql, bound)

@@ -167,7 +167,7 @@ def _parameter(name: str, kind: str, meaning: str, place: _Place) -> Parameter:
             default = quoted[1]
         elif kind == "integer" and written.isdecimal():
             default = int(written)
-        elif kind == "number" and re.fullmatch(r"\d+(\.\d+)?", written):
+        elif kind in ("number", "objective") and re.fullmatch(r"\d+(\.\d+)?", written):
             default = float(written)
         else:
             raise place.fault(f"{written} is no default for {name!r}, a {kind}")

@@ -1,7 +1,8 @@
 -- How long do tools take?
 --
 -- Time in the tool alone: neither the wait for a person nor the time that a consumer held a stream. Attempts that
--- finished, successes and failures alike (see by status); one that was cut short has no duration of its own.
+-- finished, successes and failures alike (see by status); one that was cut short has no duration of its own, and one
+-- that a cache answered did not run the tool.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -19,16 +20,18 @@
 --   streams                 aside  of n, those that gave a first item
 --   time_to_first_item      ms     median over those
 --   time_to_first_item_p95  ms     95th percentile over those
---   left_out                aside  attempts that did not finish, or have no duration
---   untimed                 aside  of left_out, those that finished
---   untimed_share           share  untimed / finished attempts: what the percentiles cannot see
+--   left_out                aside  attempts that did not finish, were answered by a cache, or have no duration
+--   cached                  aside  of left_out, those that a cache answered
+--   untimed                 aside  of left_out, those that finished and have no duration
+--   untimed_share           share  untimed / finished attempts that ran: what the percentiles cannot see
 --   too_few                 mark   n < min_n
 -- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7)
 WITH seen AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false) AS finished,
+        status IS NOT NULL AND ending IN ('returned', 'raised') AND coalesce(cached, false) AS from_cache,
         -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        status IS NOT NULL AND ending IN ('returned', 'raised')
+        status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
             AND coalesce(duration_ms BETWEEN 0 AND 1e12, false) AS timed,
         CASE WHEN first_item_ms BETWEEN 0 AND 1e12 THEN first_item_ms END AS first_ms
     FROM tool_calls
@@ -48,6 +51,7 @@ SELECT
     quantile_cont(first_ms, 0.5) FILTER (WHERE timed) AS time_to_first_item,
     quantile_cont(first_ms, 0.95) FILTER (WHERE timed) AS time_to_first_item_p95,
     count(*) FILTER (WHERE NOT timed) AS left_out,
+    count(*) FILTER (WHERE from_cache) AS cached,
     count(*) FILTER (WHERE finished AND NOT timed) AS untimed,
     count(*) FILTER (WHERE finished AND NOT timed) / nullif(count(*) FILTER (WHERE finished), 0) AS untimed_share,
     count(*) FILTER (WHERE timed) < $min_n AS too_few

@@ -24,7 +24,7 @@ class Parameter:
 
     name: str
     type: str
-    """``timestamp``, ``text``, ``integer``, ``number`` or ``shares``."""
+    """``timestamp``, ``text``, ``integer``, ``number``, ``objective`` or ``shares``."""
     meaning: str
     default: Bound = None
     required: bool = False
@@ -85,6 +85,11 @@ def _number(value: object, _now: datetime) -> float:
     return number
 
 
+def _objective(value: object, now: datetime) -> float:
+    number = _number(value, now)
+    return _share(number / 100 if number > 1 else number)
+
+
 def _shares(value: object, _now: datetime) -> str:
     parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, float) else value
     if not isinstance(parts, Iterable):
@@ -109,6 +114,7 @@ TAKES = {
     "text": "text",
     "integer": "a whole number, 0 or more",
     "number": "a number, 0 or more",
+    "objective": "a share between 0 and 1, or a percentage below 100",
     "shares": "one or more numbers between 0 and 1, with commas between them",
 }
 """What each type of parameter takes, in words."""
@@ -118,5 +124,6 @@ _READERS: dict[str, Callable[[object, datetime], Bound]] = {
     "text": _text,
     "integer": _integer,
     "number": _number,
+    "objective": _objective,
     "shares": _shares,
 }

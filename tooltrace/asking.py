@@ -24,19 +24,24 @@ def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManag
     from tooltrace.store.lease import reading
 
     runtime.flush()
-    return reading(_store(store))
+    return reading(_store(store), missing_ok=_begun(store))
 
 
 def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> DuckDBPyRelation:
     """The answer to a named query, already read: ``.df()``, ``.pl()``, ``.arrow()``, ``.fetchall()``.
 
     ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and what the query takes besides.
-    Raises UnknownQuery, BadParameter, StoreError.
+    Where this process has recorded nothing yet, the answer is empty. Raises UnknownQuery, BadParameter, StoreError.
     """
     from tooltrace.queries import ask
 
     runtime.flush()
-    return ask(_store(store), name, **parameters)
+    return ask(_store(store), name, missing_ok=_begun(store), **parameters)
+
+
+def _begun(store: str | os.PathLike[str] | None) -> bool:
+    """Whether this process records into the store that is asked: nothing recorded yet is an answer then."""
+    return store is None and runtime.configured_store() is not None
 
 
 def _store(store: str | os.PathLike[str] | None) -> Path:

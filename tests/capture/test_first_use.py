@@ -97,3 +97,14 @@ def test_a_secret_in_a_command_a_url_a_tag_or_a_header_is_taken_out(store: Path,
     assert "Xy7secretXy7" not in f"{call.arguments} {call.result} {call.text}"
     assert MASK in (call.text or "")
     assert call.redacted
+
+
+def test_a_process_that_has_recorded_nothing_yet_is_answered(tmp_path: Path) -> None:
+    tt.configure(store=tmp_path / "none" / "t.duckdb")
+    assert tt.query("failure_rate").fetchall() == []
+    with tt.connect() as db:
+        assert db.execute("SELECT count(*) FROM tool_calls").fetchall() == [(0,)]
+    assert not (tmp_path / "none").exists(), "asking makes nothing"
+    with pytest.raises(tt.TooltraceError, match="no store"):
+        tt.query("failure_rate", store=tmp_path / "other.duckdb")
+    tt.shutdown()

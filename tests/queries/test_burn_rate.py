@@ -99,7 +99,7 @@ def test_a_window_reaches_back_from_its_end(engine, before):
 
 @pytest.mark.parametrize(
     ("objective", "stated", "burn"),
-    [(0.9, 0.9, 2.0), (99, 0.99, 20.0), ("99.9", 0.999, 200.0), (1, 1.0, None), (0, 0.0, 0.2)],
+    [(0.9, 0.9, 2.0), (99, 0.99, 20.0), ("99.9", 0.999, 200.0)],
 )
 def test_the_objective_is_a_share_or_a_percentage(engine, before, objective, stated, burn):
     row = answer(engine(*before(10, 100, 20)), objective=objective)[0]

@@ -67,3 +67,16 @@ def test_as_numpy_has_it(engine, make, seed):
 def test_the_slowest_tool_is_first_and_the_untimed_last(engine, make):
     con = engine(make(tool="a", duration_ms=1.0), make(tool="b", duration_ms=9.0), make(tool="c", duration_ms=None))
     assert [row["tool"] for row in answer(con)] == ["b", "a", "c"]
+
+
+def test_what_a_cache_answered_is_no_time_in_the_tool(engine, make):
+    con = engine(make(duration_ms=50.0, cached=False), *(make(duration_ms=0.04, cached=True) for _ in range(4)))
+    (row,) = answer(con)
+    assert [row[name] for name in ("n", "p50", "left_out", "cached", "untimed", "untimed_share")] == [
+        1,
+        50.0,
+        4,
+        4,
+        0,
+        0.0,
+    ]

@@ -84,3 +84,9 @@ def test_any_value_is_bound_or_refused(value):
             bound(**{name: value})
         except BadParameter as error:
             assert str(error).startswith(name)
+
+
+@pytest.mark.parametrize("objective", [0, 1, 100, 1000, "none", -0.5])
+def test_an_objective_that_leaves_no_budget_or_is_none_is_refused(objective):
+    with pytest.raises(BadParameter, match="objective takes a share between 0 and 1, or a percentage below 100"):
+        find("burn_rate").bind(objective=objective)

@@ -70,3 +70,9 @@ def test_a_label_before_all_of_them_judges_the_first(write: Any, call: Any, rows
 def test_nothing_judged_is_no_rows(write: Any, call: Any, rows: Rows) -> None:
     write(call(1))
     assert rows(JUDGED) == []
+
+
+def test_a_labeler_may_judge_each_call_of_an_id_that_comes_again(write: Any, call: Any, rows: Rows) -> None:
+    chats = [call(n, call_id="call_1", conversation_id=f"chat{n}") for n in (1, 2)]
+    write(*chats, *(label(chat.started_at, call_id="call_1", correct=n == 1) for n, chat in enumerate(chats)))
+    assert rows(JUDGED) == [(chats[0].span_id, False, 0.0, 1), (chats[1].span_id, True, 1.0, 1)]

@@ -53,18 +53,39 @@ def _write_upright(groups: list[bool], columns: list[Column], cells: list[list[s
 
     table = _table()
     numbers = [column.unit in _NUMBERS for column in columns]
-    widths = [_longest(cells, at) if number else 0 for at, number in enumerate(numbers)]
-    roomy = sum(max(width, _NARROW) + 2 for width in widths) <= out.width
-    for at, (column, number, width) in enumerate(zip(columns, numbers, widths, strict=True)):
+    # figures, and what a row is about, are not broken
+    kept = [
+        number or (group and _longest(cells, at) <= _NAME and out.width >= _AMPLE)
+        for at, (number, group) in enumerate(zip(numbers, groups, strict=True))
+    ]
+    widths = _widths(columns, cells, kept, out.width)
+    for at, (column, number) in enumerate(zip(columns, numbers, strict=True)):
         justify: Literal["left", "right"] = "right" if number else "left"
-        name = groups[at] and _longest(cells, at) <= _NAME
-        whole = name and out.width >= _AMPLE  # what the row is about is not broken before the figures are
-        least = width if roomy else None
-        fixed = whole or (number and roomy)
-        table.add_column(Text(_title(column)), justify=justify, overflow="fold", min_width=least, no_wrap=fixed)
+        table.add_column(Text(_title(column)), justify=justify, overflow="fold", width=widths[at] if kept[at] else None)
     for line in cells:
         table.add_row(*map(Text, line))
     out.print(table)
+
+
+def _widths(columns: list[Column], cells: list[list[str]], kept: list[bool], room: int) -> list[int]:
+    """Of each column, its titles in as few lines as there is room for; of a text that may be folded, the least."""
+    widths: list[int] = []
+    for lines in range(1, 8):
+        widths = [
+            max(_longest(cells, at), _narrowest(_title(column), lines)) if kept[at] else min(_longest(cells, at), _NAME)
+            for at, column in enumerate(columns)
+        ]
+        if sum(widths) + 2 * len(widths) <= room:
+            break
+    return widths
+
+
+def _narrowest(title: str, lines: int) -> int:
+    """The least width at which ``title`` takes so many lines, broken between words."""
+    from textwrap import wrap
+
+    least = _longest_word(title)
+    return next((width for width in range(least, len(title)) if len(wrap(title, width)) <= lines), len(title))
 
 
 def _write_turned(columns: list[Column], cells: list[list[str]], out: Console) -> None:
@@ -98,10 +119,19 @@ def _fitting(cells: list[list[str]], room: int) -> int:
 def _least(columns: list[Column], cells: list[list[str]]) -> int:
     """The width below which the columns cannot be read: figures whole, texts with a word a line."""
     widths = (
-        max(_longest(cells, at) if column.unit in _NUMBERS else 0, *map(len, _title(column).split()), 1)
+        max(
+            _longest(cells, at)
+            if column.unit in _NUMBERS
+            else max((min(_longest_word(line[at]), _NAME) for line in cells), default=0),
+            _longest_word(_title(column)),
+        )
         for at, column in enumerate(columns)
     )
-    return sum(widths) + len(columns)
+    return sum(widths) + 2 * len(columns)
+
+
+def _longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=1)
 
 
 def _longest(cells: list[list[str]], at: int) -> int:

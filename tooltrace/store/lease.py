@@ -40,15 +40,17 @@ _leased: dict[int, DuckDBPyConnection] = {}
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str] | StorePaths) -> Iterator[DuckDBPyConnection]:
+def reading(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool = False) -> Iterator[DuckDBPyConnection]:
     """A connection that sees every record of the store ``path``, by the public names, until the block ends.
 
     The names are ``tool_calls, calls, outcomes, gates, sources, messages, losses``. While it lasts nothing is folded, so
     keep it short; ``settle`` makes an answer outlive it. Folds first where that is possible at once.
+    ``missing_ok``: where nothing was recorded yet, the tables are empty.
     Raises StoreMissing, StoreLocked (a foreign program), StoreDamaged, StoreError.
     """
     paths = StorePaths.of(path)
-    _require(paths)
+    if not missing_ok:
+        _require(paths)
     lock = Lock(paths)
     pid = os.getpid()
     try:

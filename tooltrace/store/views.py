@@ -174,18 +174,10 @@ JUDGED: Final = View(
         "labeled_at": "When the last of them did; UTC.",
     },
     """
-WITH latest AS (
-    SELECT *
-    FROM (
-        SELECT *, row_number() OVER (PARTITION BY span_id, call_id, labeler ORDER BY labeled_at DESC) AS place
-        FROM outcomes
-    )
-    WHERE place = 1
-),
-ends AS (
+WITH ends AS (
     SELECT tool, call_id, arg_max(span_id, started_at) AS span_id, min(started_at) AS began
     FROM tool_calls
-    WHERE status IS NOT NULL AND call_id IN (SELECT call_id FROM latest WHERE span_id IS NULL)
+    WHERE status IS NOT NULL AND call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL)
     GROUP BY
         tool,
         call_id,
@@ -201,14 +193,14 @@ named AS (
         l.score,
         l.labeled_at,
         row_number() OVER (
-            PARTITION BY l.call_id, l.labeler
+            PARTITION BY l.call_id, l.labeler, l.labeled_at
             ORDER BY
                 CASE WHEN e.began <= l.labeled_at THEN 0 ELSE 1 END,
                 CASE WHEN e.began <= l.labeled_at THEN e.began END DESC,
                 e.began,
                 e.span_id
         ) AS place
-    FROM latest AS l
+    FROM outcomes AS l
     JOIN ends AS e ON e.call_id = l.call_id
     WHERE l.span_id IS NULL
 ),
@@ -222,7 +214,7 @@ votes AS (
     FROM (
         SELECT span_id, labeler, correct, score, labeled_at FROM named WHERE place = 1
         UNION ALL
-        SELECT span_id, labeler, correct, score, labeled_at FROM latest WHERE span_id IS NOT NULL
+        SELECT span_id, labeler, correct, score, labeled_at FROM outcomes WHERE span_id IS NOT NULL
     )
 ),
 ballot AS (
