@@ -24,7 +24,7 @@ class Follower:
 
     def __init__(self, store: Path, *, tool: str | None = None, status: str | None = None) -> None:
         self._store = store
-        self._filter = {"tool": tool, "status": status}
+        self._filter: dict[str, Any] = {"tool": tool, "status": status}
         self._seen: dict[str, datetime] = {}
         self._last = datetime.now(UTC)
         self._state: object = None
