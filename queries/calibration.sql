@@ -95,10 +95,10 @@ cells AS (
     FROM seen
     GROUP BY ALL
 ),
--- grp numbers the groups
+-- grp: a number that the cells of a group have in common
 numbered AS (
-    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
-    FROM cells
+    SELECT *, min(cell) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS grp
+    FROM (SELECT *, row_number() OVER () AS cell FROM cells)
 ),
 -- one row for each confidence: n calls, s of them right
 levels AS (
@@ -225,8 +225,7 @@ isotonic AS (
 -- Newton's steps from what is claimed, a = 0 and b = 1. A step that would change a log-odds by m of more than 1.7 could
 -- miss, and is cut to ln(1 + m) / m of it, which never does (Bach 2010)
 cox AS (
-    SELECT grp, 0 AS step, CAST(0 AS DOUBLE) AS a, CAST(1 AS DOUBLE) AS b, CAST(1 AS DOUBLE) AS moved,
-        CAST(NULL AS DOUBLE) AS lr
+    SELECT grp, 0 AS step, CAST(0 AS DOUBLE) AS a, CAST(1 AS DOUBLE) AS b, CAST(1 AS DOUBLE) AS moved
     FROM levels
     GROUP BY grp
     -- both classes overlap, else the likelihood has no maximum
@@ -236,8 +235,7 @@ cox AS (
     SELECT grp, step + 1 AS step,
         a + CASE WHEN m < 1.7 THEN 1 ELSE ln(1 + m) / m END * da AS a,
         b + CASE WHEN m < 1.7 THEN 1 ELSE ln(1 + m) / m END * db AS b,
-        m AS moved,
-        lr
+        m AS moved
     FROM (
         SELECT *, greatest(abs(da + db * x_low), abs(da + db * x_high)) AS m
         FROM (
@@ -250,11 +248,9 @@ cox AS (
                     sum(n * e * (1 - e) * logit) AS ab,
                     sum(n * e * (1 - e) * logit * logit) AS bb,
                     min(logit) AS x_low,
-                    max(logit) AS x_high,
-                    2 * sum(s * (r - logit) - n * (greatest(r, 0) + ln(1 + exp(-abs(r))) - ln(1 + exp(logit)))) AS lr
+                    max(logit) AS x_high
                 FROM (
-                    SELECT c.grp, c.step, c.a, c.b, q.n, q.s, q.logit, c.a + c.b * q.logit AS r,
-                        1 / (1 + exp(-c.a - c.b * q.logit)) AS e
+                    SELECT c.grp, c.step, c.a, c.b, q.n, q.s, q.logit, 1 / (1 + exp(-c.a - c.b * q.logit)) AS e
                     FROM cox AS c
                     JOIN levels AS q ON q.grp = c.grp
                     WHERE c.step < 100 AND c.moved > 1e-9
@@ -265,7 +261,15 @@ cox AS (
     )
 ),
 coxed AS (
-    SELECT grp, a, b, CASE WHEN lr < 0 THEN 0 ELSE lr END AS lr FROM cox WHERE moved <= 1e-9
+    SELECT grp, a, b,
+        greatest(0, 2 * sum(s * (r - logit) - n * (greatest(r, 0) + ln(1 + exp(-abs(r))) - ln(1 + exp(logit))))) AS lr
+    FROM (
+        SELECT c.grp, c.a, c.b, q.n, q.s, q.logit, c.a + c.b * q.logit AS r
+        FROM cox AS c
+        JOIN levels AS q ON q.grp = c.grp
+        WHERE c.moved <= 1e-9
+    )
+    GROUP BY grp, a, b
 ),
 -- a thousand even steps of probability for each bin, shuffled; z is their normal quantile (Tukey's lambda)
 draws AS (

@@ -78,33 +78,35 @@ halved AS (
         took_ms > quantile_cont(took_ms, 0.5) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS slower
     FROM seen
 ),
+-- put in their order once for all three statistics
+ordered AS (
+    SELECT *, row_number() OVER (PARTITION BY history ORDER BY started_at, attempt, span_id) AS place
+    FROM halved
+),
 -- what each attempt tells: a value, and whether that is a yes
 told AS (
-    SELECT history, started_at, attempt, span_id, CAST(failed AS DOUBLE) AS value, failed = 1 AS yes
-    FROM halved
+    SELECT history, started_at, place, CAST(failed AS DOUBLE) AS value, failed = 1 AS yes
+    FROM ordered
     WHERE failed IS NOT NULL
     UNION ALL
-    SELECT history + 1, started_at, attempt, span_id, took_ms, slower
-    FROM halved
+    SELECT history + 1, started_at, place, took_ms, slower
+    FROM ordered
     WHERE took_ms IS NOT NULL
     UNION ALL
-    SELECT history + 2, started_at, attempt, span_id, CAST(correct AS DOUBLE), correct = 1
-    FROM halved
+    SELECT history + 2, started_at, place, CAST(correct AS DOUBLE), correct = 1
+    FROM ordered
     WHERE correct IS NOT NULL
 ),
 -- the attempts of each history in their order, t = 1, 2, …; s of the first t were yes
 placed AS (
-    SELECT
-        history,
-        started_at,
-        value,
-        row_number() OVER so_far AS t,
-        count(CASE WHEN yes THEN 1 END) OVER so_far AS s
-    FROM told
-    WINDOW so_far AS (
-        PARTITION BY history ORDER BY started_at, attempt, span_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    )
+    SELECT history, started_at, value, t, CASE WHEN yes THEN alike ELSE t - alike END AS s
+    FROM (
+        -- alike: how many so far told the same as this one; to number rows is faster than to count over them
+        SELECT *,
+            row_number() OVER (PARTITION BY history ORDER BY place) AS t,
+            row_number() OVER (PARTITION BY history, yes ORDER BY place) AS alike
+        FROM told
+    ) AS counted
 ),
 sizes AS (
     SELECT

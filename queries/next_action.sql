@@ -47,11 +47,14 @@ WITH seen AS (
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
 ),
+-- what came later in the call, for the ids of more than one attempt: most calls are tried once
 tried AS (
-    SELECT *,
+    SELECT
+        span_id AS of_span,
         count(*) OVER later AS later_tries,
         max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_good
     FROM seen
+    WHERE call_id IN (SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1)
     WINDOW later AS (
         PARTITION BY call_id, tool, conversation_id, of_host, of_pid, executed
         ORDER BY started_at, attempt, span_id
@@ -99,8 +102,8 @@ told AS (
         /* by */ tool, /* end by */
         next_action AS advice,
         CASE
-            WHEN next_action = 'retry' THEN later_tries > 0
-            WHEN next_action = 'continue' THEN later_tries = 0
+            WHEN next_action = 'retry' THEN coalesce(later_tries, 0) > 0
+            WHEN next_action = 'continue' THEN coalesce(later_tries, 0) = 0
             WHEN next_action = 'stop' THEN NOT c.goes_on
             WHEN c.waited THEN true
             WHEN c.same_run THEN false
@@ -111,9 +114,10 @@ told AS (
             THEN later_good = 1
             ELSE j.correct
         END AS succeeded
-    FROM tried
-    LEFT JOIN came AS c ON c.of_span = tried.span_id
-    LEFT JOIN judged AS j ON j.span_id = tried.span_id
+    FROM seen
+    LEFT JOIN tried AS t ON t.of_span = seen.span_id
+    LEFT JOIN came AS c ON c.of_span = seen.span_id
+    LEFT JOIN judged AS j ON j.span_id = seen.span_id
     WHERE finished AND asked
 ),
 counted AS (
