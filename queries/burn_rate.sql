@@ -11,6 +11,7 @@
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
 --   objective     objective = 0.99  share of attempts that are to succeed: 0.99, or in percent 99
+--   since         timestamp = NULL  attempts that started at this time or later; windows that reach further back see less
 --   until         timestamp = NULL  the windows end before this time; NULL is now
 --   tool          text = NULL       this tool only
 --   min_failures  integer = 5       fewer failures in the long window do not alert
@@ -54,6 +55,7 @@ seen AS (
         coalesce(status = 'error', false) AS failed
     FROM tool_calls
     WHERE started_at < (SELECT ends FROM asked)
+      AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
 ),
 counted AS (

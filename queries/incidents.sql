@@ -11,6 +11,7 @@
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
+--   min_n       integer = 5       an incident of fewer finished attempts is marked too_few
 --   failing     integer = 3       so many failures in a row begin an incident
 --   recovering  integer = 1       so many attempts in a row that did not fail end it
 -- columns:
@@ -23,6 +24,7 @@
 --   code                 text   code of its first failure that has one
 --   unfinished           aside  attempts in it that did not finish
 --   may_be_older         mark   the first attempt in the window is in it: it may have begun before
+--   too_few              mark   attempts < min_n: it may be chance
 -- source: an open incident is a censored time to recovery (Kaplan and Meier 1958)
 WITH seen AS (
     SELECT
@@ -112,6 +114,7 @@ SELECT
     (epoch_us(coalesce(ended, last_seen)) - epoch_us(started)) / 1000.0 AS lasted_ms,
     code,
     unfinished,
-    may_be_older
+    may_be_older,
+    attempts < $min_n AS too_few
 FROM incidents
 ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, started DESC, /* by names */ tool, /* end by */ failures

@@ -13,6 +13,7 @@
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
+--   min_n  integer = 20      a group with evidence for fewer errors is marked too_few
 --   limit  integer = 100     at most so many rows, the newest
 -- columns:
 --   n              count  errors of the group that the model never saw, listed or not
@@ -30,6 +31,7 @@
 --   error_message  text   what went wrong
 --   seen_text      text   what the model was given; NULL where that is not recorded
 --   text           text   the response's own text
+--   too_few        mark   errors < min_n: read the interval, not the share
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH failed AS (
     SELECT *,
@@ -149,7 +151,8 @@ SELECT
     code,
     error_message,
     seen_text,
-    text
+    text,
+    errors < $min_n AS too_few
 FROM spread
 ORDER BY started_at DESC, span_id
 LIMIT $limit
