@@ -36,7 +36,7 @@ def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
     if wrap is None:
         raise MessageError(f"no message style {style!r}; known are {', '.join(_STYLES)}")
     text = words(response)
-    if not text:
+    if not text.strip():
         logger.warning("the message for call %s would be empty; the model is given %r", call_id, NOTHING)
         text = NOTHING
     for listener in listeners:

@@ -57,7 +57,13 @@ def test_a_partial_answer_says_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    "response", [tt.ToolResponse.success(), tt.ToolResponse.success(" \n"), tt.ToolResponse.partial()]
+    "response",
+    [
+        tt.ToolResponse.success(),
+        tt.ToolResponse.success(" \n"),
+        tt.ToolResponse.success(data="\r"),
+        tt.ToolResponse.partial(),
+    ],
 )
 def test_a_message_is_never_empty_and_says_so(response: tt.ToolResponse, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "tooltrace"):
