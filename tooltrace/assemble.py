@@ -25,7 +25,7 @@ _CALLS_OWN = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id
 def to_call(attempt: Attempt) -> ToolCall:
     """The record of ``attempt``, which has ended."""
     spec, settings = attempt.spec, attempt.settings
-    span_id = f"{attempt.span_id:016x}"
+    span_id = attempt.hex_id
     parent, around = attempt.parent, attempt.around
     outcome, sieve = _outcome(attempt)
     fields = {

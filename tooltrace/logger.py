@@ -67,7 +67,7 @@ class TraceLogger:
             recorder.raised(begun, result, duration_ns=duration_ns)
         else:
             recorder.returned(begun, result, duration_ns=duration_ns)
-        return f"{begun.span_id:016x}"
+        return begun.hex_id
 
     def _spec(self, tool: str) -> ToolSpec:
         spec = self._specs.get(tool)
@@ -98,7 +98,7 @@ class LoggedCall:
     @property
     def span_id(self) -> str | None:
         """The attempt's id; None outside the block."""
-        return None if self._attempt is None else f"{self._attempt.span_id:016x}"
+        return None if self._attempt is None else self._attempt.hex_id
 
     def __enter__(self) -> Self:
         self._recorder = active()

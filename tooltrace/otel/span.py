@@ -144,6 +144,11 @@ class ToolSpan(Span, ReadableSpan):
         self.add_event("exception", {**own, **(attributes or {})}, timestamp)
 
     @property
+    def hex_id(self) -> str:
+        """The span's id as records have it: 16 hex digits."""
+        return f"{self.span_id:016x}"
+
+    @property
     def spoke(self) -> bool:
         """Whether events or a status were set."""
         return bool(self._event_list or self._user_status)

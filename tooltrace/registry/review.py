@@ -69,7 +69,7 @@ def pause(prepared: Prepared) -> ToolResponse:
         wanted=_wanted(tool) if prepared.gate == "input" else {},
         call_id=_call_id(attempt),
         attempt=attempt.number,
-        span_id=f"{attempt.span_id:016x}",
+        span_id=attempt.hex_id,
         trace_id=f"{attempt.trace_id:032x}",
         conversation_id=attempt.around.conversation_id,
         agent=attempt.around.agent,
@@ -200,7 +200,7 @@ def end(prepared: Prepared, answer: Answer) -> ToolResponse:
         response = answers.not_run(answer.decision, answer.note)
         if attempt is not None:
             recorder.stopped(attempt, answer.decision)
-    answered(held, answer, prepared.spec, None if attempt is None else f"{attempt.span_id:016x}")
+    answered(held, answer, prepared.spec, None if attempt is None else attempt.hex_id)
     if attempt is None:
         return response
     return response.model_copy(update={"meta": _meta(attempt, prepared.spec, response.meta)})
@@ -244,7 +244,7 @@ def _meta(attempt: Attempt, spec: ToolSpec, meta: ResponseMeta | None = None) ->
         "tool_name": spec.name,
         "tool_version": spec.version,
         "call_id": _call_id(attempt),
-        "span_id": f"{attempt.span_id:016x}",
+        "span_id": attempt.hex_id,
         "trace_id": f"{attempt.trace_id:032x}",
         "attempt": attempt.number,
     }
@@ -252,4 +252,4 @@ def _meta(attempt: Attempt, spec: ToolSpec, meta: ResponseMeta | None = None) ->
 
 
 def _call_id(attempt: Attempt) -> str:
-    return attempt.call_id or f"{attempt.span_id:016x}"
+    return attempt.call_id or attempt.hex_id

@@ -136,7 +136,7 @@ class Run:
             "cached": bool(meta.cached),
         }
         if attempt is not None:
-            span_id = f"{attempt.span_id:016x}"
+            span_id = attempt.hex_id
             known |= {"span_id": span_id, "trace_id": f"{attempt.trace_id:032x}", "attempt": attempt.number}
             known["call_id"] = attempt.call_id or span_id
         return meta.model_copy(update=known)

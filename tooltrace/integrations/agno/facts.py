@@ -64,7 +64,7 @@ class Facts:
 
 def span_id(attempt: Attempt) -> str:
     """The attempt's id, in hex."""
-    return f"{attempt.span_id:016x}"
+    return attempt.hex_id
 
 
 def facts_of(function: Any, call_id: Any) -> Facts:

@@ -64,7 +64,7 @@ class Recording:
     @property
     def span_id(self) -> str | None:
         """The attempt's id, in hex; None where there is none."""
-        return None if self._attempt is None else f"{self._attempt.span_id:016x}"
+        return None if self._attempt is None else self._attempt.hex_id
 
     def begin(self) -> None:
         """The attempt begins, and its span is current."""
@@ -138,7 +138,7 @@ class Recording:
 
     def _tell(self, recorder: Recorder, attempt: Attempt) -> None:
         if self.seen_text is not None:
-            span_id = f"{attempt.span_id:016x}"
+            span_id = attempt.hex_id
             recorder.told(attempt.call_id or span_id, self.seen_text, style="openai", span_id=span_id)
 
     def _answer(self) -> Any:
