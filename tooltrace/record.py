@@ -174,4 +174,35 @@ class Message:
     at: datetime
 
 
-Record = ToolCall | Outcome | Loss | Gate | Message
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A span that is no tool call, of any library: what stands around the calls in their traces."""
+
+    trace_id: str
+    span_id: str
+    """Unique: the identity of this record."""
+    parent_span_id: str | None = None
+    name: str
+    span_kind: str | None = None
+    """``internal``, ``server``, ``client``, ``producer`` or ``consumer``."""
+    started_at: datetime
+    """Aware, UTC, whole microseconds."""
+    duration_ms: float | None = None
+    status: str | None = None
+    """``ok`` or ``error``; None where the span says neither."""
+    status_message: str | None = None
+    attributes: Json | None = None
+    """Object, redacted and bounded."""
+    events: Json | None = None
+    """Array of objects ``name``, ``at`` and ``attributes``."""
+    links: Json | None = None
+    """Array of objects ``trace_id``, ``span_id`` and ``attributes``."""
+    scope: str | None = None
+    """Name of the instrumentation that made it."""
+    scope_version: str | None = None
+    service: str | None = None
+    host: str | None = None
+    pid: int | None = None
+
+
+Record = ToolCall | Outcome | Loss | Gate | Message | Span

@@ -30,7 +30,7 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
     assert seen.exists
     assert seen.problems == ()
     assert seen.schema_version == schema.SCHEMA_VERSION
-    assert seen.rows == {"tool_calls": 1, "outcomes": 0, "gates": 0, "messages": 0, "losses": 1}
+    assert seen.rows == {"tool_calls": 1, "outcomes": 0, "gates": 0, "messages": 0, "losses": 1, "spans": 0}
     assert (seen.live_journals, seen.dead_journals) == (1, 1)
     assert (seen.unfolded_files, seen.unfolded_lines) == (2, 3)
     assert seen.unfolded_bytes == seen.journal_bytes == sum(len(encode(call(n))) for n in (2, 3, 4))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
 import pytest
 
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, ToolCall
+from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.store import migrations, schema
 from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TABLES, Table
 from tooltrace.store.database import attach, connect, detach
@@ -256,6 +256,7 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("ALTER TABLE store.attempts RENAME TO tool_calls")
     con.execute("ALTER TABLE store.gate_events RENAME TO gates")
     con.execute("DROP TABLE store.messages")
+    con.execute("DROP TABLE store.spans")
     con.execute("UPDATE store.meta SET value = '1'")
     detach(con)
     con.close()
@@ -271,6 +272,21 @@ def test_a_store_of_version_1_is_read_and_folded_into(store: StorePaths, write: 
     fold(store)
     assert rows("SELECT call_id FROM calls ORDER BY 1") == [("c1",), ("c2",)]
     assert rows("SELECT kind FROM gates") == [("input",)]
+    assert rows("SELECT count(*) FROM spans") == [(0,)]
+
+
+def test_a_span_of_another_library_is_one_row_however_often_it_comes(store: StorePaths, write: Any, rows: Rows) -> None:
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    span = Span(
+        trace_id="1" * 32, span_id="2" * 16, name="chat m", span_kind="client", started_at=at, duration_ms=1.5,
+        status="error", attributes=Json('{"a":[1]}'), events=Json('[{"name":"e"}]'), scope="lib", service="s",
+    )  # fmt: skip
+    write(span)
+    fold(store)
+    write(span, replace(span, span_id="3" * 16))
+    assert rows("SELECT span_id, name, attributes ->> '$.a[0]', status FROM spans ORDER BY 1") == [
+        ("2" * 16, "chat m", "1", "error"), ("3" * 16, "chat m", "1", "error"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("folded", [True, False])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any
@@ -10,7 +9,11 @@ from typing import Any
 import orjson
 
 from tooltrace.otel import attributes as names
+from tooltrace.otel.form import SpanForm
 from tooltrace.record import Json, ToolCall
+
+SCOPE = "tooltrace"
+"""Name of the instrumentation on our spans."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -18,24 +21,6 @@ _FIELDS = tuple(names.FIELDS)
 _KEYS = tuple(names.FIELDS.values())
 _VALUES = attrgetter(*_FIELDS)
 _BY_KEY = {key: name for name, key in names.FIELDS.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpanForm:
-    """A span as data: what any OTel exporter needs of one."""
-
-    name: str
-    trace_id: str
-    span_id: str
-    parent_span_id: str | None
-    start_ns: int
-    """Nanoseconds since the epoch."""
-    end_ns: int
-    failed: bool
-    """Status ERROR; else UNSET, as the conventions ask."""
-    description: str | None
-    attributes: dict[str, Any]
-    resource: dict[str, Any]
 
 
 def span_attributes(call: ToolCall) -> dict[str, Any]:
@@ -69,10 +54,12 @@ def encode(call: ToolCall) -> SpanForm:
         parent_span_id=call.parent_span_id,
         start_ns=start,
         end_ns=start + round(held * 1e6),
-        failed=failed,
+        status="error" if failed else "unset",  # as the conventions ask
         description=call.error_message if failed else None,
         attributes=span_attributes(call),
         resource={key: value for key, value in resource.items() if value is not None},
+        scope=SCOPE,
+        scope_version=call.recorder_version,
     )
 
 

@@ -167,6 +167,31 @@ LOSSES: Final = Table(
     time="at",
 )
 
+SPANS: Final = Table(
+    "spans",
+    "One row per span that is no tool call, of any library: what stands around the calls in their traces.",
+    (
+        _c("trace_id", TEXT, "OpenTelemetry trace, 32 hex digits.", required=True),
+        _c("span_id", TEXT, "OpenTelemetry span, 16 hex digits; unique.", required=True),
+        _c("parent_span_id", TEXT, "The span that it was made in."),
+        _c("name", TEXT, "Name of the span.", required=True),
+        _c("span_kind", TEXT, "internal, server, client, producer or consumer."),
+        _c("started_at", TIME, "When it began; UTC.", required=True),
+        _c("duration_ms", REAL, "Milliseconds that it took."),
+        _c("status", TEXT, "ok or error; NULL where the span says neither."),
+        _c("status_message", TEXT, "What the status says, redacted."),
+        _c("attributes", JSON, "Object: its attributes, redacted and bounded."),
+        _c("events", JSON, "Array of what happened in it: name, at, attributes."),
+        _c("links", JSON, "Array of the spans that it is linked to: trace_id, span_id, attributes."),
+        _c("scope", TEXT, "Name of the instrumentation that made it."),
+        _c("scope_version", TEXT, "Version of the instrumentation."),
+        _c("service", TEXT, "Name of the service that made it."),
+        _c("host", TEXT, "Machine that made it."),
+        _c("pid", WHOLE, "Process that made it."),
+    ),
+    time="started_at",
+)
+
 JOURNALS: Final = Table(
     "journals",
     "How far each journal that is still there has been folded in.",
@@ -191,6 +216,7 @@ RECORDS: Final = {
     "gate": GATE_EVENTS,
     "message": MESSAGES,
     "loss": LOSSES,
+    "span": SPANS,
 }
 """The table of each kind of journal line."""
 TABLES: Final = (*RECORDS.values(), JOURNALS, META)

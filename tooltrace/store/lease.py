@@ -43,7 +43,7 @@ _leased: dict[int, DuckDBPyConnection] = {}
 def reading(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool = False) -> Iterator[DuckDBPyConnection]:
     """A connection that sees every record of the store ``path``, by the public names, until the block ends.
 
-    The names are ``tool_calls, calls, outcomes, gates, sources, messages, losses``. While it lasts nothing is folded, so
+    The names are ``tool_calls, calls, outcomes, gates, sources, messages, spans, losses``. While it lasts nothing is folded, so
     keep it short; ``settle`` makes an answer outlive it. Folds first where that is possible at once.
     ``missing_ok``: where nothing was recorded yet, the tables are empty.
     Raises StoreMissing, StoreLocked (a foreign program), StoreDamaged, StoreError.

@@ -17,7 +17,7 @@ from zlib import crc32
 
 import orjson
 
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, ToolCall
+from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
 
 KINDS: Final[dict[str, type[Record]]] = {
     "call": ToolCall,
@@ -25,6 +25,7 @@ KINDS: Final[dict[str, type[Record]]] = {
     "gate": Gate,
     "message": Message,
     "loss": Loss,
+    "span": Span,
 }
 """Value of ``"kind"`` in a line, and the record that it is."""
 

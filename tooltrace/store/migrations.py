@@ -28,7 +28,17 @@ def _to_2(con: DuckDBPyConnection) -> None:
     )
 
 
-STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2})
+def _to_3(con: DuckDBPyConnection) -> None:
+    """The spans around the calls."""
+    con.execute(
+        f"CREATE TABLE {schema.STORE}.spans (trace_id VARCHAR NOT NULL, span_id VARCHAR NOT NULL, "
+        'parent_span_id VARCHAR, "name" VARCHAR NOT NULL, span_kind VARCHAR, started_at TIMESTAMP NOT NULL, '
+        'duration_ms DOUBLE, status VARCHAR, status_message VARCHAR, "attributes" JSON, events JSON, links JSON, '
+        "scope VARCHAR, scope_version VARCHAR, service VARCHAR, host VARCHAR, pid BIGINT)"
+    )
+
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3})
 """Version that a step leads to, and the step: statements over the database attached as ``store``.
 
 A step is never changed once it was released: it says what that version was, not what the code now means.

@@ -10,7 +10,7 @@ from tooltrace.store.views import VIEWS, View
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format that holds all we need; 1.5 and 2.0 read it."""
 STORE: Final = "store"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.record import Loss
-from tooltrace.store.columns import ATTEMPTS, LOSSES, RECORDS, Column, Table
+from tooltrace.store.columns import ATTEMPTS, LOSSES, RECORDS, SPANS, Column, Table
 from tooltrace.store.lines import WIRE_NAMES, LineError, decode
 from tooltrace.store.scan import Batch
 from tooltrace.store.schema import STORE, definition, literal, quoted
@@ -112,7 +112,7 @@ class Staging:
 
     def _drop_known(self, table: Table, against: str | None) -> None:
         here = f"{SPACE}.{table.name}"
-        key = "span_id" if table is ATTEMPTS else ", ".join(quoted(name) for name in table.names)
+        key = "span_id" if table in (ATTEMPTS, SPANS) else ", ".join(quoted(name) for name in table.names)
         self._con.execute(f"DELETE FROM {here} WHERE rowid NOT IN (SELECT min(rowid) FROM {here} GROUP BY {key})")
         if against is None:
             return
