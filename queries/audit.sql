@@ -14,17 +14,18 @@
 --    8  errors have a suggestion or words for the user
 --    9  attempts have the tool's version, a call id of the model's and a duration
 --   10  no failure had to be found in a result's data or words by a heuristic rule
+-- By code the attempts with that code are judged by themselves: a group of errors has no results, and the other way round.
 -- passed is NULL where nothing was there to judge by. A group of few attempts proves little: see too_few.
 --
--- by: tool (default), version, agent, conversation, day, hour, attributes
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since        timestamp = NULL  attempts that started at this time or later
 --   until        timestamp = NULL  attempts that started before this time
 --   tool         text = NULL       this tool only
 --   min_n        integer = 20      labels and retries that points 2 and 7 need; a group of fewer attempts is too_few
---   good_share   number = 0.9      what share makes a habit
---   max_gap      number = 0.1      the widest gap of point 2
---   retry_share  number = 0.5      what share of retries has to succeed for point 7
+--   good_share   share = 0.9       what share makes a habit
+--   max_gap      share = 0.1       the widest gap of point 2
+--   retry_share  share = 0.5       what share of retries has to succeed for point 7
 -- columns:
 --   point     count  1 to 10
 --   name      text   the point

@@ -7,13 +7,16 @@
 -- through and not counted for its state. One that did not finish passes, and changes nothing. What the agent would
 -- have done with a refusal is not known: a blocked call may have been made later, or replaced by another tool's.
 --
--- by: tool (default), version, agent, conversation, attributes
+-- By code, status, day or hour no history is cut: the breaker of the whole history is replayed, and each attempt is
+-- counted in its own group, with the trip that it made. The counts of the groups add up to those of the whole.
+--
+-- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
---   threshold   integer = 3       so many failures in a row open it
---   recovery_s  integer = 300     seconds that it stays open
+--   threshold   positive = 3      so many failures in a row open it
+--   recovery_s  positive = 300    seconds that it stays open
 --   min_n       integer = 20      a group of fewer attempts is marked too_few
 -- columns:
 --   attempts         count           finished attempts
@@ -26,6 +29,8 @@
 --   low              low(precision)   95 % interval of precision
 --   high             high(precision)  95 % interval of precision
 --   prevented_share  share           prevented / failures
+--   prevented_low    low(prevented_share)   95 % interval of prevented_share
+--   prevented_high   high(prevented_share)  95 % interval of prevented_share
 --   time_open_ms     ms              how long it would have been open, up to the last attempt in the window
 --   saved_ms         ms              time that the prevented failures took
 --   left_out         aside           attempts that did not finish
@@ -52,17 +57,17 @@ placed AS (
     SELECT *,
         row_number() OVER history AS place,
         first_value(span_id) OVER history AS breaker,
-        max(began) OVER (PARTITION BY /* by names */ tool, /* end by */ finished) AS last_began,
+        max(began) OVER (PARTITION BY /* by history names */ tool, /* end by */ finished) AS last_began,
         count(CASE WHEN failed THEN 1 END) OVER in_a_row AS failed_in_a_row,
         first_value(began) OVER in_a_row AS row_began,
         began + CAST(1000 * duration_ms AS BIGINT) AS ended
     FROM seen
     WINDOW history AS (
-        PARTITION BY /* by names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
+        PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
     ),
     in_a_row AS (
-        PARTITION BY /* by names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
-        ROWS BETWEEN greatest($threshold, 1) - 1 PRECEDING AND CURRENT ROW
+        PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
+        ROWS BETWEEN $threshold - 1 PRECEDING AND CURRENT ROW
     )
 ),
 -- attempts at which a closed breaker would open, if it had closed before the failures in a row began
@@ -75,7 +80,7 @@ ripe AS (
         ended + 1000000 * least($recovery_s, 1000000000) AS closed,
         row_number() OVER (PARTITION BY breaker ORDER BY place) AS number
     FROM placed
-    WHERE finished AND failed_in_a_row = greatest($threshold, 1)
+    WHERE finished AND failed_in_a_row = $threshold
 ),
 -- after each of them, the next: the first whose failures in a row all began after the breaker had closed again
 steps AS (
@@ -127,7 +132,9 @@ counted AS (
 spread AS (
     SELECT *,
         1.959963984540054
-            * sqrt(prevented * (would_block - prevented) / nullif(would_block, 0) + 0.960364705173531) AS half
+            * sqrt(prevented * (would_block - prevented) / nullif(would_block, 0) + 0.960364705173531) AS half,
+        1.959963984540054
+            * sqrt(prevented * (failures - prevented) / nullif(failures, 0) + 0.960364705173531) AS prevented_half
     FROM counted
 )
 SELECT
@@ -144,6 +151,11 @@ SELECT
     CASE WHEN prevented = would_block AND would_block > 0 THEN 1.0
          ELSE (prevented + 1.920729410347062 + half) / (nullif(would_block, 0) + 3.841458820694124) END AS high,
     prevented / nullif(failures, 0) AS prevented_share,
+    CASE WHEN prevented = 0 AND failures > 0 THEN 0.0
+         ELSE (prevented + 1.920729410347062 - prevented_half) / (nullif(failures, 0) + 3.841458820694124) END AS prevented_low,
+    CASE WHEN prevented = failures AND failures > 0 THEN 1.0
+         ELSE (prevented + 1.920729410347062 + prevented_half) / (nullif(failures, 0) + 3.841458820694124) END
+         AS prevented_high,
     time_open_ms,
     saved_ms,
     left_out,

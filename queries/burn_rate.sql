@@ -8,7 +8,10 @@
 -- in a window burns nothing there that anybody could see: NULL, and no alert. Every tool seen before `until` is
 -- listed, what alerts first.
 --
--- by: tool (default), version, agent, conversation, attributes
+-- By code, status, day or hour a row is a part of what the whole burns: the failures of its group against all attempts of
+-- the history in the window. The burns of the parts add up to that of the whole, and a part alerts where it would alone.
+--
+-- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
 -- parameters:
 --   objective     objective = 0.99  share of attempts that are to succeed: 0.99, or in percent 99
 --   since         timestamp = NULL  attempts that started at this time or later; windows that reach further back see less
@@ -22,18 +25,18 @@
 --   factor          ratio            a burn above this alerts
 --   burn            ratio            what both windows burn at least: the smaller of the two; NULL where one is empty
 --   alerting        flag             burn > factor, and failures >= min_failures
---   attempts        count            finished attempts in the long window
---   failures        count            those with status 'error'
+--   attempts        count            finished attempts in the long window, of the whole history
+--   failures        count            those of the group with status 'error'
 --   burn_long       ratio            failures / attempts / (1 - objective)
 --   burn_low        low(burn_long)   95 % interval of burn_long
 --   burn_high       high(burn_long)  95 % interval of burn_long
---   short_attempts  count            finished attempts in the short window
---   short_failures  count            those with status 'error'
+--   short_attempts  count            finished attempts in the short window, of the whole history
+--   short_failures  count            those of the group with status 'error'
 --   burn_short      ratio            the same of the short window
 --   short_low       low(burn_short)   95 % interval of burn_short
 --   short_high      high(burn_short)  95 % interval of burn_short
---   left_out        aside            attempts in the long window that did not finish
---   quiet           mark             no finished attempt in the long or the short window: nothing is known
+--   left_out        aside            attempts of the group in the long window that did not finish
+--   quiet           mark             no finished attempt of the history in the long or the short window: nothing is known
 --   too_few         mark             attempts < min_n: read the interval
 -- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson
 --   score interval (Wilson 1927), z^2 = 3.841458820694124
@@ -64,14 +67,22 @@ counted AS (
         place,
         windows,
         factor,
-        count(*) FILTER (WHERE age_s <= long_s AND finished) AS attempts,
+        count(*) FILTER (WHERE age_s <= long_s AND finished) AS part,
         count(*) FILTER (WHERE age_s <= long_s AND finished AND failed) AS failures,
-        count(*) FILTER (WHERE age_s <= short_s AND finished) AS short_attempts,
+        count(*) FILTER (WHERE age_s <= short_s AND finished) AS short_part,
         count(*) FILTER (WHERE age_s <= short_s AND finished AND failed) AS short_failures,
         count(*) FILTER (WHERE age_s <= long_s AND NOT finished) AS left_out
     FROM seen
     CROSS JOIN pairs
     GROUP BY ALL
+),
+-- what a part burns is measured against all attempts of its history
+shared AS (
+    SELECT *,
+        CAST(sum(part) OVER of_history AS BIGINT) AS attempts,
+        CAST(sum(short_part) OVER of_history AS BIGINT) AS short_attempts
+    FROM counted
+    WINDOW of_history AS (PARTITION BY /* by history names */ tool, /* end by */ place)
 ),
 budgeted AS (
     SELECT
@@ -81,7 +92,7 @@ budgeted AS (
         1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
         1.959963984540054 * sqrt(short_failures * (short_attempts - short_failures) / nullif(short_attempts, 0)
             + 0.960364705173531) AS short_half
-    FROM counted AS c
+    FROM shared AS c
     CROSS JOIN asked AS a
 ),
 burnt AS (

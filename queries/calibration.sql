@@ -7,6 +7,9 @@
 -- An ece is above 0 by chance alone: a tool is called miscalibrated only where its ece is beyond the 95th percentile
 -- of what a perfectly calibrated tool with the same confidences shows. Tools are not pooled unless 'by' leaves them out.
 --
+-- What a cache answered counts as often as it was judged. auroc, aurc, mce and the scores are no shares of calls, and stand
+-- without an interval.
+--
 -- Bins have equal width, ten of them, 0.1 falling into the second; edges are compared as whole numbers of 1e-9.
 -- The null is a simulation that is the same every time: 1000 draws of the number right in each bin, binomial with the
 -- bin's mean confidence where its variance is below 25, else normal with its skewness; fewer draws beyond 500 groups. The
@@ -26,7 +29,11 @@
 -- columns:
 --   n                         count           finished attempts that were judged and state a confidence
 --   labelled_share            share           finished attempts that were judged / finished attempts
+--   labelled_low              low(labelled_share)   95 % interval of labelled_share
+--   labelled_high             high(labelled_share)  95 % interval of labelled_share
 --   missing_confidence_share  share           finished attempts without a confidence / finished attempts
+--   missing_low               low(missing_confidence_share)   95 % interval of missing_confidence_share
+--   missing_high              high(missing_confidence_share)  95 % interval of missing_confidence_share
 --   mean_confidence           share           mean confidence
 --   accuracy                  share           share that was right
 --   accuracy_low              low(accuracy)   95 % interval of accuracy (Wilson)
@@ -376,7 +383,9 @@ answer AS (
     SELECT t.*, p.*, w.*, m.ece_mass, i.refitted, c.a, c.b, c.lr, r.aurc, h.mean AS null_mean, h.p95, g.gap, g.sd AS gap_sd,
         b.mean AS boot_mean, b.sd AS boot_sd,
         w.ece > h.p95 + 1e-12 AS beyond,
-        1.959963984540054 * sqrt(p.s * (p.n - p.s) / p.n + 0.960364705173531) AS half
+        1.959963984540054 * sqrt(p.s * (p.n - p.s) / p.n + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(labelled * (attempts - labelled) / attempts + 0.960364705173531) AS labelled_half,
+        1.959963984540054 * sqrt(unsure * (attempts - unsure) / attempts + 0.960364705173531) AS unsure_half
     FROM totals AS t
     LEFT JOIN plain AS p ON p.grp = t.grp
     LEFT JOIN widths AS w ON w.grp = t.grp
@@ -392,7 +401,15 @@ SELECT
     /* by names */ tool, /* end by */
     CAST(coalesce(n, 0) AS BIGINT) AS n,
     labelled / attempts AS labelled_share,
+    CASE WHEN labelled = 0 THEN 0.0
+         ELSE (labelled + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
+    CASE WHEN labelled = attempts THEN 1.0
+         ELSE (labelled + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
     unsure / attempts AS missing_confidence_share,
+    CASE WHEN unsure = 0 THEN 0.0
+         ELSE (unsure + 1.920729410347062 - unsure_half) / (attempts + 3.841458820694124) END AS missing_low,
+    CASE WHEN unsure = attempts THEN 1.0
+         ELSE (unsure + 1.920729410347062 + unsure_half) / (attempts + 3.841458820694124) END AS missing_high,
     sp / n AS mean_confidence,
     s / n AS accuracy,
     CASE WHEN s = 0 THEN 0.0 ELSE (s + 1.920729410347062 - half) / (n + 3.841458820694124) END AS accuracy_low,

@@ -18,6 +18,8 @@
 --   mean_confidence  share           their mean confidence
 --   attempts         count           finished attempts with a confidence in the band
 --   labelled_share   share           n / attempts
+--   labelled_low     low(labelled_share)   95 % interval of labelled_share
+--   labelled_high    high(labelled_share)  95 % interval of labelled_share
 --   too_few          mark            n < min_n: read the interval, not the accuracy
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
@@ -46,7 +48,9 @@ counted AS (
     GROUP BY ALL
 ),
 spread AS (
-    SELECT *, 1.959963984540054 * sqrt(s * (n - s) / nullif(n, 0) + 0.960364705173531) AS half
+    SELECT *,
+        1.959963984540054 * sqrt(s * (n - s) / nullif(n, 0) + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(n * (attempts - n) / attempts + 0.960364705173531) AS labelled_half
     FROM counted
 )
 SELECT
@@ -61,6 +65,10 @@ SELECT
     mean_confidence,
     attempts,
     n / attempts AS labelled_share,
+    CASE WHEN n = 0 THEN 0.0
+         ELSE (n + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
+    CASE WHEN n = attempts THEN 1.0
+         ELSE (n + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
     n < $min_n AS too_few
 FROM spread
 ORDER BY /* by names */ tool, /* end by */ rank

@@ -11,27 +11,35 @@
 -- sounds in fewer than 1 of 100 of 300 attempts, and 3 of 100 of 100,000. An alarm is only ever for the worse.
 --
 -- change_point: did it change once, in whichever direction, and where? One rate for all against one before and one
--- after any attempt, all rates and all places equally likely beforehand. For latency the rate is of attempts above the
--- overall median, and before and after are medians. The most likely place is named where a change is `evidence` times
--- as likely as none; else it is NULL, and so are before and after. In 300 attempts without a change, fewer than 1 of
--- 100 get a place.
+-- after any attempt; rates have Jeffreys' prior, and all places are equally likely beforehand. For latency the rate is of
+-- attempts above the overall median, and before and after are medians. A place is named where a change is `evidence` times
+-- as likely as none (in n < 300 attempts sqrt(300 / n) times that, for there chance alone makes more of it); else it is
+-- NULL, and so are before and after. It is the place nearest to the middle of where the change may be, of those that have
+-- the most of it within 40 attempts. At evidence 1 up to 1 of 20 histories without a change get a place, at 3 up to 1 of 50,
+-- at 20 fewer than 1 of 100: a change less than 20 times as likely as none is marked weak. Of 300 attempts with a change
+-- at the 100th to 200th, it is named within 40 attempts of it in 19 of 20 for rates from 0.05 to 0.25 or from 0.1 to 0.35 and
+-- for twice the latency, in 9 of 10 from 0.02 to 0.15 or from 0.1 to 0.3, and in 1 of 3 from 0.1 to 0.2.
 --
 -- Both take attempts as independent. Failures that come in bursts are a change too: see incidents. A new version
--- is another tool: ask by tool and version.
+-- is another tool: ask by tool and version. By day or hour each is a history of its own. By code or status failure_rate
+-- is the rate of failures with that code or status among all attempts of the history, and latency and accuracy are those
+-- of the attempts with it alone.
 --
--- by: tool (default), version, agent, conversation, attributes
+-- by: tool (default), version, agent, conversation, day, hour, attributes; code, status
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time
 --   tool       text = NULL       this tool only
---   reference  integer = 100     so many first attempts are what the others are measured against
---   odds       integer = 3       the alarm is for odds of bad so many times as high; 2 or more
---   evidence   integer = 20      a change is named where it is so many times as likely as none
+--   reference  positive = 100    so many first attempts are what the others are measured against
+--   odds       positive = 3      the alarm is for odds of bad so many times as high; 1 is taken as 2
+--   evidence   positive = 1      a change is named where it is so many times as likely as none
 --   min_n      integer = 40      fewer attempts are marked too_few
 -- columns:
 --   statistic         text          failure_rate, latency or accuracy
 --   n                 count         attempts that tell
 --   unseen_share      share         attempts of the group that do not: unfinished, without a duration, not judged
+--   unseen_low        low(unseen_share)   95 % interval of unseen_share
+--   unseen_high       high(unseen_share)  95 % interval of unseen_share
 --   alarm_at          time          start of the first attempt at which the CUSUM sounds; NULL: it never does
 --   change_point      time          start of the first attempt after the change; NULL: no change is likely enough
 --   before            number        rate, or median in ms, before the change
@@ -47,9 +55,11 @@
 --   overall           number        rate, or median in ms, of all n
 --   overall_low       low(overall)   95 % interval of a rate; NULL for latency
 --   overall_high      high(overall)  95 % interval of a rate
+--   weak              mark          the change is named, and less than 20 times as likely as none: it may be chance
 --   too_few           mark          n < min_n
--- source: CUSUM (Page 1954), its limit by Ville's inequality; change point with uniform priors, Beta(1,1) (Smith 1975),
---   20 times is "strong" (Kass and Raftery 1995); Wilson score interval (Wilson 1927), z^2 = 3.841458820694124, and at
+-- source: CUSUM (Page 1954), its limit by Ville's inequality; change point (Smith 1975) with the priors Beta(1/2, 1/2) of
+--   Jeffreys 1946; 20 times is "strong" (Kass and Raftery 1995); that chance alone gives a factor that falls with the root of
+--   n: Bartlett 1957; Wilson score interval (Wilson 1927), z^2 = 3.841458820694124, and at
 --   z = 1.2815515655446004 for the reference
 WITH seen AS (
     SELECT
@@ -80,13 +90,33 @@ halved AS (
 ),
 -- put in their order once for all three statistics
 ordered AS (
-    SELECT *, row_number() OVER (PARTITION BY history ORDER BY started_at, attempt, span_id) AS place
+    SELECT *, row_number() OVER (
+        PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id
+    ) AS place
     FROM halved
+),
+groups_ AS (
+    SELECT /* by names */ tool, /* end by */ history, count(*) AS total
+    FROM halved
+    GROUP BY ALL
+),
+-- whose attempts tell of whose failures: all that differ only in what does not part a history
+whole AS (
+    SELECT *, CAST(sum(total) OVER of_history AS BIGINT) AS total_of_history, min(history) OVER of_history AS of_first
+    FROM groups_
+    WINDOW of_history AS (PARTITION BY /* by history names */ tool, /* end by */ 1)
+),
+pairs AS (
+    SELECT a.history AS told_by, b.history AS told_of
+    FROM whole AS a
+    JOIN whole AS b ON b.of_first = a.of_first
 ),
 -- what each attempt tells: a value, and whether that is a yes
 told AS (
-    SELECT history, started_at, place, CAST(failed AS DOUBLE) AS value, failed = 1 AS yes
+    SELECT told_of AS history, started_at, place, CASE WHEN failed = 1 AND told_by = told_of THEN 1.0e0 ELSE 0 END AS value,
+        failed = 1 AND told_by = told_of AS yes
     FROM ordered
+    JOIN pairs ON told_by = history
     WHERE failed IS NOT NULL
     UNION ALL
     SELECT history + 1, started_at, place, took_ms, slower
@@ -174,14 +204,13 @@ alarms AS (
     ) AS watched
     GROUP BY history
 ),
--- logarithm of the likelihood of one rate up to t and another after it
+-- logarithm of the likelihood of one rate up to t and another after it; lgamma(1/2) = 0.5723649429247001
 weighed AS (
     SELECT
         t.history,
         t.t,
-        t.s,
-        lgamma(t.s + 1) + lgamma(t.t - t.s + 1) - lgamma(t.t + 2) + lgamma(z.yes - t.s + 1)
-            + lgamma(z.n - t.t - z.yes + t.s + 1) - lgamma(z.n - t.t + 2) AS log_here
+        lgamma(t.s + 0.5) + lgamma(t.t - t.s + 0.5) - lgamma(t.t + 1) + lgamma(z.yes - t.s + 0.5)
+            + lgamma(z.n - t.t - z.yes + t.s + 0.5) - lgamma(z.n - t.t + 1) - 4 * 0.5723649429247001 AS log_here
     FROM placed AS t
     JOIN sizes AS z ON z.history = t.history
     WHERE t.t < z.n
@@ -192,27 +221,53 @@ tops AS (
     GROUP BY history
 ),
 changes AS (
-    SELECT
-        w.history,
-        max(t.log_top) + ln(sum(exp(w.log_here - t.log_top))) - ln(count(*)) AS log_change,
-        min(CASE WHEN w.log_here >= t.log_top - 1e-9 THEN w.t END) AS place
+    SELECT w.history, max(t.log_top) + ln(sum(exp(w.log_here - t.log_top))) AS log_all
     FROM weighed AS w
     JOIN tops AS t ON t.history = w.history
     GROUP BY w.history
 ),
-decided AS (
+compared AS (
     SELECT
-        history,
-        log_bayes_factor,
-        CASE WHEN log_bayes_factor >= ln(greatest($evidence, 1)) THEN place END AS place
-    FROM (
-        SELECT
-            z.history,
-            c.place,
-            c.log_change - (lgamma(z.yes + 1) + lgamma(z.n - z.yes + 1) - lgamma(z.n + 2)) AS log_bayes_factor
-        FROM sizes AS z
-        LEFT JOIN changes AS c ON c.history = z.history
-    ) AS compared
+        z.history,
+        z.n,
+        c.log_all,
+        c.log_all - ln(z.n - 1)
+            - (lgamma(z.yes + 0.5) + lgamma(z.n - z.yes + 0.5) - lgamma(z.n + 1) - 2 * 0.5723649429247001)
+            AS log_bayes_factor
+    FROM sizes AS z
+    LEFT JOIN changes AS c ON c.history = z.history
+),
+-- how likely the change is at each place of a history that has changed, how likely within 40 of it, and how likely by then
+likely AS (
+    SELECT
+        w.history,
+        w.t,
+        sum(exp(w.log_here - c.log_all)) OVER near AS around,
+        sum(exp(w.log_here - c.log_all)) OVER upto AS done
+    FROM weighed AS w
+    JOIN compared AS c ON c.history = w.history
+    WHERE c.log_bayes_factor >= ln($evidence * greatest(1, sqrt(300 / c.n)))
+      AND w.log_here > c.log_all - 20
+    WINDOW
+        near AS (PARTITION BY w.history ORDER BY w.t RANGE BETWEEN 40 PRECEDING AND 40 FOLLOWING),
+        upto AS (PARTITION BY w.history ORDER BY w.t)
+),
+middles AS (
+    SELECT history, max(around) AS most, min(CASE WHEN done >= 0.5 THEN t END) AS middle
+    FROM likely
+    GROUP BY history
+),
+-- the nearest to the middle, of the places that have nearly the most around them
+decided AS (
+    SELECT c.history, c.log_bayes_factor, d.place
+    FROM compared AS c
+    LEFT JOIN (
+        SELECT k.history, arg_min(k.t, abs(k.t - m.middle)) AS place
+        FROM likely AS k
+        JOIN middles AS m ON m.history = k.history
+        WHERE k.around >= m.most - 0.02
+        GROUP BY k.history
+    ) AS d ON d.history = c.history
 ),
 sides AS (
     SELECT
@@ -253,16 +308,33 @@ spread AS (
     FROM (SELECT *, CASE WHEN history % 3 <> 1 THEN 1.959963984540054 END AS z FROM sides) AS s
     LEFT JOIN medians AS m ON m.history = s.history
 ),
-groups_ AS (
-    SELECT /* by names */ tool, /* end by */ history, count(*) AS total
-    FROM halved
-    GROUP BY ALL
+-- one row for each group and statistic, and how many attempts do not tell of it
+asked AS (
+    SELECT *, 1.959963984540054 * sqrt(unseen * (total - unseen) / total + 0.960364705173531) AS unseen_half
+    FROM (
+        SELECT
+            /* by names */ tool, /* end by */
+            k.place,
+            k.statistic,
+            g.history + k.place AS history,
+            CASE WHEN k.place = 0 THEN g.total_of_history ELSE g.total END AS total,
+            CASE WHEN k.place = 0 THEN g.total_of_history ELSE g.total END - coalesce(z.n, 0) AS unseen
+        FROM whole AS g
+        CROSS JOIN (
+            SELECT 0 AS place, 'failure_rate' AS statistic UNION ALL SELECT 1, 'latency' UNION ALL SELECT 2, 'accuracy'
+        ) AS k
+        LEFT JOIN sizes AS z ON z.history = g.history + k.place
+    ) AS told_of
 )
 SELECT
     /* by names */ tool, /* end by */
     k.statistic,
     coalesce(n, 0) AS n,
-    1 - coalesce(n, 0) / g.total AS unseen_share,
+    unseen / total AS unseen_share,
+    CASE WHEN unseen = 0 THEN 0.0
+         ELSE (unseen + 1.920729410347062 - unseen_half) / (total + 3.841458820694124) END AS unseen_low,
+    CASE WHEN unseen = total THEN 1.0
+         ELSE (unseen + 1.920729410347062 + unseen_half) / (total + 3.841458820694124) END AS unseen_high,
     a.alarm_at,
     s.change_point,
     s.before,
@@ -282,11 +354,9 @@ SELECT
     s.overall,
     CASE WHEN x = 0 THEN 0 * half ELSE (x + 1.920729410347062 - half) / (n + 3.841458820694124) END AS overall_low,
     CASE WHEN x = n THEN 1 + 0 * half ELSE (x + 1.920729410347062 + half) / (n + 3.841458820694124) END AS overall_high,
+    s.change_point IS NOT NULL AND s.log_bayes_factor < ln(20) AS weak,
     coalesce(n, 0) < $min_n AS too_few
-FROM groups_ AS g
-CROSS JOIN (
-    SELECT 0 AS place, 'failure_rate' AS statistic UNION ALL SELECT 1, 'latency' UNION ALL SELECT 2, 'accuracy'
-) AS k
-LEFT JOIN spread AS s ON s.history = g.history + k.place
-LEFT JOIN alarms AS a ON a.history = g.history + k.place
+FROM asked AS k
+LEFT JOIN spread AS s ON s.history = k.history
+LEFT JOIN alarms AS a ON a.history = k.history
 ORDER BY CASE WHEN s.change_point IS NULL THEN 1 ELSE 0 END, /* by names */ tool, /* end by */ k.place

@@ -3,7 +3,7 @@
 -- One row for each code, type and kind of message in a group, the most frequent first. Messages that differ only in what is
 -- quoted, in addresses, paths, ids and numbers are one kind; the first 500 characters count.
 --
--- by: tool (default), version, agent, conversation, day, hour, attributes
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
@@ -55,7 +55,7 @@ WITH failed AS (
 counted AS (
     SELECT
         /* by */ tool, /* end by */
-        code,
+        /* unless by code */ code, /* end unless */
         error_type AS type,
         message,
         count(*) AS n,
@@ -79,7 +79,7 @@ spread AS (
 )
 SELECT
     /* by names */ tool, /* end by */
-    code,
+    /* unless by code */ code, /* end unless */
     type,
     n,
     n / total AS share,

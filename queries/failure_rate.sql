@@ -6,6 +6,9 @@
 -- it is counted in the group of that attempt. Only attempts inside the window are seen. Attempts of one call are not
 -- independent: where many are retries, the true interval of rate is wider, and call_rate is the one to go by.
 --
+-- What a cache answered counts like any other answer: the agent asked, and was answered. It makes a tool look better than it
+-- is when it runs: see cached. By code or status the rows are parts of a whole: only attempts has a meaning there, not rate.
+--
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
@@ -26,6 +29,7 @@
 --   partial_rate  share               attempts with status 'partial' / attempts
 --   partial_low   low(partial_rate)   95 % interval of partial_rate
 --   partial_high  high(partial_rate)  95 % interval of partial_rate
+--   cached        aside               of attempts, those that a cache answered
 --   cancelled     aside               attempts left out: cancelled from outside
 --   abandoned     aside               attempts left out: a stream that nobody finished
 --   paused        aside               attempts left out: waiting for a person
@@ -34,45 +38,72 @@
 --   unreported    aside               attempts left out: ended without a status
 --   too_few       mark                attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+-- attempts is tool_calls without what the model was given, which costs a join that a window function keeps alive
 WITH seen AS (
-    SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+    SELECT
+        /* by */ tool, /* end by */
+        call_id AS of_call,
+        tool AS of_tool,
         coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
-    FROM tool_calls
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
+        started_at AS began,
+        attempt AS turn,
+        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        status = 'error' AS failed,
+        status = 'partial' AS partly,
+        coalesce(cached, false) AS from_cache,
+        ending AS how
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-ranked AS (
-    SELECT *, row_number() OVER (
-        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at DESC, attempt DESC
-    ) AS from_last
-    FROM seen
+-- of calls of more than one attempt, those attempts that were not the last; most calls are tried once
+followed AS (
+    SELECT *
+    FROM (
+        SELECT *, row_number() OVER (
+            PARTITION BY of_call, of_tool, place, of_pid ORDER BY finished DESC, began DESC, turn DESC
+        ) AS from_last
+        FROM seen
+        WHERE of_call IN (SELECT of_call FROM seen GROUP BY of_call HAVING count(*) > 1)
+    ) AS ranked
+    WHERE from_last > 1
+),
+-- each attempt once, and once more where another finished attempt of its call came after it
+told AS (
+    SELECT *, 0 AS from_last FROM seen
+    UNION ALL
+    SELECT * FROM followed WHERE finished
 ),
 counted AS (
     SELECT
-        /* by */ tool, /* end by */
-        count(*) FILTER (WHERE finished) AS attempts,
-        count(*) FILTER (WHERE finished AND status = 'error') AS failures,
-        count(*) FILTER (WHERE finished AND status = 'partial') AS partials,
-        count(*) FILTER (WHERE finished AND from_last = 1) AS calls,
-        count(*) FILTER (WHERE finished AND from_last = 1 AND status = 'error') AS failed_calls,
-        count(*) FILTER (WHERE ending = 'cancelled') AS cancelled,
-        count(*) FILTER (WHERE ending = 'abandoned') AS abandoned,
-        count(*) FILTER (WHERE ending = 'paused') AS paused,
-        count(*) FILTER (WHERE ending = 'declined') AS declined,
-        count(*) FILTER (WHERE ending = 'expired') AS expired,
-        count(*) AS total
-    FROM ranked
+        /* by names */ tool, /* end by */
+        count(*) FILTER (WHERE finished AND from_last = 0) AS attempts,
+        count(*) FILTER (WHERE finished AND from_last = 0 AND failed) AS failures,
+        count(*) FILTER (WHERE finished AND from_last = 0 AND partly) AS partials,
+        count(*) FILTER (WHERE finished AND from_last = 0 AND from_cache) AS cached,
+        count(*) FILTER (WHERE finished AND from_last > 0) AS retried,
+        count(*) FILTER (WHERE finished AND from_last > 0 AND failed) AS failed_retried,
+        count(*) FILTER (WHERE from_last = 0 AND how = 'cancelled') AS cancelled,
+        count(*) FILTER (WHERE from_last = 0 AND how = 'abandoned') AS abandoned,
+        count(*) FILTER (WHERE from_last = 0 AND how = 'paused') AS paused,
+        count(*) FILTER (WHERE from_last = 0 AND how = 'declined') AS declined,
+        count(*) FILTER (WHERE from_last = 0 AND how = 'expired') AS expired,
+        count(*) FILTER (WHERE from_last = 0) AS total
+    FROM told
     GROUP BY ALL
+),
+summed AS (
+    SELECT *, attempts - retried AS calls, failures - failed_retried AS failed_calls
+    FROM counted
 ),
 spread AS (
     SELECT *,
         1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
         1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half,
         1.959963984540054 * sqrt(partials * (attempts - partials) / nullif(attempts, 0) + 0.960364705173531) AS partial_half
-    FROM counted
+    FROM summed
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -95,6 +126,7 @@ SELECT
          ELSE (partials + 1.920729410347062 - partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_low,
     CASE WHEN partials = attempts AND attempts > 0 THEN 1.0
          ELSE (partials + 1.920729410347062 + partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_high,
+    cached,
     cancelled,
     abandoned,
     paused,

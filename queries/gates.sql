@@ -4,7 +4,9 @@
 -- known, its group is NULL. The wait is the person's, and no part of the tool's latency: of stops that a person
 -- answered, whether yes or no. Failure after approval is that of the attempt that went on with the answer.
 --
--- by: tool (default), version, agent, conversation, day, hour, attributes
+-- By code or status: that of the attempt that went on with the answer; NULL where none did, or where it did not finish.
+--
+-- by: tool (default), version, agent, conversation, day, hour, attributes; code, status
 -- parameters:
 --   since  timestamp = NULL  stops that were asked for at this time or later
 --   until  timestamp = NULL  stops that were asked for before this time
@@ -44,13 +46,13 @@ WITH asked AS (
       AND ($until IS NULL OR asked_at < $until)
 ),
 stopped AS (
-    SELECT /* by */ tool, /* end by */ span_id AS stopped_span
+    SELECT /* by history */ tool, /* end by */ span_id AS stopped_span
     FROM tool_calls
     WHERE span_id IN (SELECT of_span FROM asked)
       AND ($tool IS NULL OR tool = $tool)
 ),
 afterwards AS (
-    SELECT span_id AS later_span, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed
+    SELECT /* by within */ /* end by */ span_id AS later_span, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed
     FROM tool_calls
     WHERE span_id IN (SELECT next_span FROM asked WHERE decision = 'approved')
       AND status IS NOT NULL

@@ -14,8 +14,9 @@
     --   low    low(rate)     Wilson interval, 95 %
     -- source: where the formula comes from
 
-``by`` is left out where rows are not grouped, ``source`` where there is no formula. A parameter without
-``= default`` must be given. Names and meanings stand two or more spaces apart.
+``by`` is left out where rows are not grouped; what stands behind a ``;`` in it changes within a history, and does not
+part it (see regions). ``source`` is left out where there is no formula. A parameter without ``= default`` must be given.
+Names and meanings stand two or more spaces apart.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ class Heading:
     about: str = ""
     by: tuple[str, ...] = ()
     """Dimensions that the rows can be grouped by."""
+    within: tuple[str, ...] = ()
+    """Those of them that change from one attempt of a history to the next, and do not part it."""
     default_by: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     columns: tuple[Column, ...] = ()
@@ -130,7 +133,7 @@ def _begin(heading: Heading, section: str, rest: str, place: _Place) -> Heading:
 
 
 def _by(heading: Heading, rest: str, place: _Place) -> Heading:
-    names = [part.strip() for part in rest.split(",")]
+    names = [part.strip() for part in re.split("[,;]", rest)]
     default = tuple(name.removesuffix("(default)").strip() for name in names if name.endswith("(default)"))
     every = tuple(name.removesuffix("(default)").strip() for name in names)
     for name in every:
@@ -138,7 +141,8 @@ def _by(heading: Heading, rest: str, place: _Place) -> Heading:
             raise place.fault(f"no dimension {name!r}; there are {', '.join([*DIMENSIONS, ATTRIBUTES])}")
     if not default or ATTRIBUTES in default:
         raise place.fault("'by' names no dimension as '(default)'")
-    return replace(heading, by=every, default_by=default)
+    within = tuple(part.strip() for part in rest.partition(";")[2].split(",") if part.strip())
+    return replace(heading, by=every, within=within, default_by=default)
 
 
 def _row(heading: Heading, section: str, content: str, place: _Place) -> Heading:
@@ -165,9 +169,9 @@ def _parameter(name: str, kind: str, meaning: str, place: _Place) -> Parameter:
         quoted = re.fullmatch(r"'([^']*)'", written)
         if kind in ("text", "shares") and quoted:
             default = quoted[1]
-        elif kind == "integer" and written.isdecimal():
+        elif kind in ("integer", "positive") and written.isdecimal():
             default = int(written)
-        elif kind in ("number", "objective") and re.fullmatch(r"\d+(\.\d+)?", written):
+        elif kind in ("number", "share", "objective") and re.fullmatch(r"\d+(\.\d+)?", written):
             default = float(written)
         else:
             raise place.fault(f"{written} is no default for {name!r}, a {kind}")
@@ -189,8 +193,4 @@ def _whole(heading: Heading, place: _Place) -> Heading:
         raise place.fault("no heading: the file begins without a comment")
     if not heading.columns:
         raise place.fault("the heading names no columns")
-    groups = {DIMENSIONS[name].column for name in heading.by if name != ATTRIBUTES}
-    for column in heading.columns:
-        if column.name in groups:
-            raise place.fault(f"the column {column.name!r} has the name of a group's column")
     return heading

@@ -6,14 +6,17 @@
 -- and interrupts no row. An incident that has not ended is open: its end and its time to recovery are NULL, not 0, and
 -- a mean over the others alone is too short. One row for each incident, the open ones first, then the latest.
 --
--- by: tool (default), version, agent, conversation, attributes
+-- By code, status, day or hour no history is cut: an incident of the whole history is in the group of its first failure,
+-- and so a night of failures is one incident, of the day on which it began.
+--
+-- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
 --   min_n       integer = 5       an incident of fewer finished attempts is marked too_few
---   failing     integer = 3       so many failures in a row begin an incident
---   recovering  integer = 1       so many attempts in a row that did not fail end it
+--   failing     positive = 3      so many failures in a row begin an incident
+--   recovering  positive = 1      so many attempts in a row that did not fail end it
 -- columns:
 --   started              time   start of its first failure
 --   ended                time   start of the first attempt that worked again; NULL: open
@@ -28,7 +31,7 @@
 -- source: an open incident is a censored time to recovery (Kaplan and Meier 1958)
 WITH seen AS (
     SELECT
-        /* by */ tool, /* end by */
+        /* by history */ tool, /* end by */
         started_at,
         attempt,
         span_id,
@@ -45,19 +48,19 @@ turned AS (
         row_number() OVER history AS place,
         lag(failed IGNORE NULLS) OVER history AS before
     FROM seen
-    WINDOW history AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
+    WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
 ),
 placed AS (
     SELECT *,
         sum(CASE WHEN failed <> before OR (before IS NULL AND failed IS NOT NULL) THEN 1 ELSE 0 END) OVER (
-            PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY place
+            PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY place
         ) AS run
     FROM turned
 ),
 -- a run: attempts one after another that all failed, or all did not
 runs AS (
     SELECT
-        /* by names */ tool, /* end by */
+        /* by history names */ tool, /* end by */
         run,
         max(failed) AS failed,
         count(failed) AS attempts,
@@ -80,19 +83,19 @@ stated AS (
         last_value(turn IGNORE NULLS) OVER history AS state,
         count(CASE WHEN turn = 'up' THEN 1 END) OVER history AS recoveries,
         min(CASE WHEN turn = 'up' THEN started END) OVER (
-            PARTITION BY /* by names */ tool, /* end by */ 1
+            PARTITION BY /* by history names */ tool, /* end by */ 1
             ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
         ) AS up_at
     FROM judged_runs
     WINDOW history AS (
-        PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
 ),
 incidents AS (
     SELECT
-        /* by names */ tool, /* end by */
+        /* by history names */ tool, /* end by */
         recoveries,
-        min(started) AS started,
+        min(started) AS started_at,
         min(up_at) AS ended,
         CAST(sum(CASE WHEN failed = 1 THEN attempts ELSE 0 END) AS BIGINT) AS failures,
         CAST(sum(attempts) AS BIGINT) AS attempts,
@@ -103,6 +106,20 @@ incidents AS (
     FROM stated
     WHERE state = 'down'
     GROUP BY ALL
+),
+grouped AS (
+    SELECT
+        /* by history names */ tool, /* end by */
+        /* by within */ /* end by */
+        started_at AS started,
+        ended,
+        failures,
+        attempts,
+        last_seen,
+        /* unless by code */ code, /* end unless */
+        unfinished,
+        may_be_older
+    FROM (SELECT *, 'error' AS status FROM incidents) AS whole
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -112,9 +129,9 @@ SELECT
     attempts,
     (epoch_us(ended) - epoch_us(started)) / 1000.0 AS time_to_recovery_ms,
     (epoch_us(coalesce(ended, last_seen)) - epoch_us(started)) / 1000.0 AS lasted_ms,
-    code,
+    /* unless by code */ code, /* end unless */
     unfinished,
     may_be_older,
     attempts < $min_n AS too_few
-FROM incidents
+FROM grouped
 ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, started DESC, /* by names */ tool, /* end by */ failures

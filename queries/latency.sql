@@ -24,8 +24,11 @@
 --   cached                  aside  of left_out, those that a cache answered
 --   untimed                 aside  of left_out, those that finished and have no duration
 --   untimed_share           share  untimed / finished attempts that ran: what the percentiles cannot see
+--   untimed_low             low(untimed_share)   95 % interval of untimed_share
+--   untimed_high            high(untimed_share)  95 % interval of untimed_share
 --   too_few                 mark   n < min_n
--- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7)
+-- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); Wilson score interval
+--   (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
     SELECT *,
         status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false) AS finished,
@@ -38,23 +41,49 @@ WITH seen AS (
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
+),
+summed AS (
+    SELECT
+        /* by */ tool, /* end by */
+        count(*) FILTER (WHERE timed) AS n,
+        quantile_cont(duration_ms, 0.5) FILTER (WHERE timed) AS p50,
+        quantile_cont(duration_ms, 0.9) FILTER (WHERE timed) AS p90,
+        quantile_cont(duration_ms, 0.95) FILTER (WHERE timed) AS p95,
+        quantile_cont(duration_ms, 0.99) FILTER (WHERE timed) AS p99,
+        max(duration_ms) FILTER (WHERE timed) AS max,
+        count(first_ms) FILTER (WHERE timed) AS streams,
+        quantile_cont(first_ms, 0.5) FILTER (WHERE timed) AS time_to_first_item,
+        quantile_cont(first_ms, 0.95) FILTER (WHERE timed) AS time_to_first_item_p95,
+        count(*) FILTER (WHERE NOT timed) AS left_out,
+        count(*) FILTER (WHERE from_cache) AS cached,
+        count(*) FILTER (WHERE finished AND NOT timed) AS untimed,
+        count(*) FILTER (WHERE finished) AS ran
+    FROM seen
+    GROUP BY ALL
+),
+spread AS (
+    SELECT *, 1.959963984540054 * sqrt(untimed * (ran - untimed) / nullif(ran, 0) + 0.960364705173531) AS half
+    FROM summed
 )
 SELECT
-    /* by */ tool, /* end by */
-    count(*) FILTER (WHERE timed) AS n,
-    quantile_cont(duration_ms, 0.5) FILTER (WHERE timed) AS p50,
-    quantile_cont(duration_ms, 0.9) FILTER (WHERE timed) AS p90,
-    quantile_cont(duration_ms, 0.95) FILTER (WHERE timed) AS p95,
-    quantile_cont(duration_ms, 0.99) FILTER (WHERE timed) AS p99,
-    max(duration_ms) FILTER (WHERE timed) AS max,
-    count(first_ms) FILTER (WHERE timed) AS streams,
-    quantile_cont(first_ms, 0.5) FILTER (WHERE timed) AS time_to_first_item,
-    quantile_cont(first_ms, 0.95) FILTER (WHERE timed) AS time_to_first_item_p95,
-    count(*) FILTER (WHERE NOT timed) AS left_out,
-    count(*) FILTER (WHERE from_cache) AS cached,
-    count(*) FILTER (WHERE finished AND NOT timed) AS untimed,
-    count(*) FILTER (WHERE finished AND NOT timed) / nullif(count(*) FILTER (WHERE finished), 0) AS untimed_share,
-    count(*) FILTER (WHERE timed) < $min_n AS too_few
-FROM seen
-GROUP BY ALL
+    /* by names */ tool, /* end by */
+    n,
+    p50,
+    p90,
+    p95,
+    p99,
+    max,
+    streams,
+    time_to_first_item,
+    time_to_first_item_p95,
+    left_out,
+    cached,
+    untimed,
+    untimed / nullif(ran, 0) AS untimed_share,
+    CASE WHEN untimed = 0 AND ran > 0 THEN 0.0
+         ELSE (untimed + 1.920729410347062 - half) / (nullif(ran, 0) + 3.841458820694124) END AS untimed_low,
+    CASE WHEN untimed = ran AND ran > 0 THEN 1.0
+         ELSE (untimed + 1.920729410347062 + half) / (nullif(ran, 0) + 3.841458820694124) END AS untimed_high,
+    n < $min_n AS too_few
+FROM spread
 ORDER BY p95 DESC NULLS LAST, /* by names */ tool, /* end by */ n

@@ -8,7 +8,7 @@
 -- only what was returned, for frameworks tell the model of an exception. Cheerful is what has a word of success and
 -- none of failure, in English or Chinese.
 --
--- by: tool (default), version, agent, conversation, day, hour, attributes
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
@@ -116,7 +116,7 @@ grouped AS (
         call_id,
         span_id,
         started_at,
-        code,
+        /* unless by code */ code, /* end unless */
         error_message,
         seen_text,
         text
@@ -148,7 +148,7 @@ SELECT
     call_id,
     span_id,
     started_at,
-    code,
+    /* unless by code */ code, /* end unless */
     error_message,
     seen_text,
     text,

@@ -21,6 +21,8 @@
 --   advice                   text   continue, retry, ask_user, human_review or stop
 --   n                        count  finished attempts that gave it
 --   advised_share            share  n / finished attempts of the group
+--   advised_low              low(advised_share)   95 % interval of advised_share
+--   advised_high             high(advised_share)  95 % interval of advised_share
 --   observed                 count  of n, those where it is known whether it was followed
 --   followed                 count  of those, how many were
 --   followed_share           share  followed / observed
@@ -134,21 +136,29 @@ counted AS (
     FROM told
     GROUP BY ALL
 ),
+totals AS (
+    SELECT *, CAST(sum(n) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS finished
+    FROM counted
+),
 spread AS (
     SELECT *,
-        n / sum(n) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS advised_share,
+        1.959963984540054 * sqrt(n * (finished - n) / finished + 0.960364705173531) AS advised_half,
         1.959963984540054 * sqrt(followed * (observed - followed) / nullif(observed, 0) + 0.960364705173531) AS half,
         1.959963984540054 * sqrt(good_when_followed * (n_when_followed - good_when_followed)
             / nullif(n_when_followed, 0) + 0.960364705173531) AS half_followed,
         1.959963984540054 * sqrt(good_when_not * (n_when_not - good_when_not)
             / nullif(n_when_not, 0) + 0.960364705173531) AS half_not
-    FROM counted
+    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
     advice,
     n,
-    advised_share,
+    n / finished AS advised_share,
+    CASE WHEN n = 0 THEN 0.0
+         ELSE (n + 1.920729410347062 - advised_half) / (finished + 3.841458820694124) END AS advised_low,
+    CASE WHEN n = finished THEN 1.0
+         ELSE (n + 1.920729410347062 + advised_half) / (finished + 3.841458820694124) END AS advised_high,
     observed,
     followed,
     followed / nullif(observed, 0) AS followed_share,

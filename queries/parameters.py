@@ -24,7 +24,7 @@ class Parameter:
 
     name: str
     type: str
-    """``timestamp``, ``text``, ``integer``, ``number``, ``objective`` or ``shares``."""
+    """``timestamp``, ``text``, ``integer``, ``positive``, ``number``, ``share``, ``objective`` or ``shares``."""
     meaning: str
     default: Bound = None
     required: bool = False
@@ -43,6 +43,17 @@ class Parameter:
         except (ValueError, TypeError, OverflowError):
             shown = repr(value)[:80]
             raise BadParameter(f"{self.name} takes {TAKES[self.type]}, got {shown}; nothing was asked") from None
+
+
+def literal(value: Bound) -> str:
+    """``value`` as SQL text, of the type that it is bound as."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"CAST({value!r} AS DOUBLE)" if isinstance(value, float) else str(value)
 
 
 def _timestamp(value: object, now: datetime) -> datetime:
@@ -76,11 +87,25 @@ def _integer(value: object, _now: datetime) -> int:
     return number
 
 
+def _positive(value: object, now: datetime) -> int:
+    number = _integer(value, now)
+    if number < 1:
+        raise ValueError(value)
+    return number
+
+
 def _number(value: object, _now: datetime) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError(value)
     number = float(value)
     if not (math.isfinite(number) and number >= 0):
+        raise ValueError(value)
+    return number
+
+
+def _part(value: object, now: datetime) -> float:
+    number = _number(value, now)
+    if number > 1:
         raise ValueError(value)
     return number
 
@@ -113,7 +138,9 @@ TAKES = {
     "timestamp": "a span back from now (30m, 24h, 7d, 2w), a date or a time in ISO form (UTC unless it says)",
     "text": "text",
     "integer": "a whole number, 0 or more",
+    "positive": "a whole number, 1 or more",
     "number": "a number, 0 or more",
+    "share": "a number from 0 to 1",
     "objective": "a share between 0 and 1, or a percentage below 100",
     "shares": "one or more numbers between 0 and 1, with commas between them",
 }
@@ -123,7 +150,9 @@ _READERS: dict[str, Callable[[object, datetime], Bound]] = {
     "timestamp": _timestamp,
     "text": _text,
     "integer": _integer,
+    "positive": _positive,
     "number": _number,
+    "share": _part,
     "objective": _objective,
     "shares": _shares,
 }

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tooltrace.errors import BadParameter, QueryError
-from tooltrace.queries.dimensions import DIMENSIONS, Dimension, choose
-from tooltrace.queries.heading import Heading, parse
-from tooltrace.queries.parameters import Bound
+from tooltrace.queries import regions
+from tooltrace.queries.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose
+from tooltrace.queries.heading import Column, Heading, parse
+from tooltrace.queries.parameters import Bound, literal
 
 By = str | Iterable[str]
 """Dimensions: a list of names, or one text with commas. Empty: one group of everything."""
 
-_REGION = re.compile(r"/\* by( names)? \*/ ?(.*?) ?/\* end by \*/", re.DOTALL)
 _TOKEN = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_]\w*)""", re.DOTALL)
 
 
@@ -41,24 +41,49 @@ class Query:
 
     def columns(self, by: By | None = None) -> tuple[str, ...]:
         """Names of all columns of the answer."""
-        return (*self.groups(by), *(column.name for column in self.heading.columns))
+        return (*self.groups(by), *(column.name for column in self.own_columns(by)))
+
+    def own_columns(self, by: By | None = None) -> tuple[Column, ...]:
+        """The answer's columns behind the group's. One that the rows are grouped by is among those, and not here."""
+        groups = self.groups(by)
+        return tuple(column for column in self.heading.columns if column.name not in groups)
 
     def render(self, by: By | None = None) -> str:
         """The SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
-        chosen = self._dimensions(by)
-        return _REGION.sub(lambda region: _region(chosen, names_only=bool(region[1])), self.text)
+        return regions.fill(self.text, self._dimensions(by), self.is_within)
+
+    def spell(self, by: By | None = None, *, now: datetime | None = None, **given: object) -> str:
+        """The SQL with its parameters written into it, to be copied and run as it is; to ask, bind them instead.
+
+        One that must be given and is not stays ``$name``. Raises BadParameter.
+        """
+        self._require_known(given)
+        now = now or datetime.now(UTC)
+        written = {
+            parameter.name: literal(parameter.bind(given.get(parameter.name), now))
+            for parameter in self.heading.parameters
+            if not parameter.required or given.get(parameter.name) is not None
+        }
+        return _TOKEN.sub(lambda token: written.get(token[1] or "", token[0]), self.render(by))
 
     def bind(self, *, now: datetime | None = None, **given: object) -> dict[str, Bound]:
         """A value for each parameter; None takes the default. Spans count back from ``now``.
 
         Raises BadParameter for a value or a name that the query does not take.
         """
+        self._require_known(given)
         now = now or datetime.now(UTC)
+        return {parameter.name: parameter.bind(given.get(parameter.name), now) for parameter in self.heading.parameters}
+
+    def _require_known(self, given: dict[str, object]) -> None:
         known = [parameter.name for parameter in self.heading.parameters]
         for name, value in given.items():
             if name not in known and value is not None:
                 raise BadParameter(f"{self.name} takes no {name}; it takes {', '.join(known)}; nothing was asked")
-        return {parameter.name: parameter.bind(given.get(parameter.name), now) for parameter in self.heading.parameters}
+
+    def is_within(self, dimension: Dimension) -> bool:
+        """Whether it changes from one attempt of a history to the next, and does not part it."""
+        return any(dimension == DIMENSIONS.get(name) for name in self.heading.within)
 
     def _dimensions(self, by: By | None) -> tuple[Dimension, ...]:
         return choose(self.heading.default_by if by is None else by, self.heading.by, self.name)
@@ -75,11 +100,6 @@ def load(path: Path) -> Query:
     return query
 
 
-def _region(chosen: tuple[Dimension, ...], *, names_only: bool) -> str:
-    parts = "".join(f"{dimension.name if names_only else dimension.sql}, " for dimension in chosen)
-    return f"/* by{' names' if names_only else ''} */ {parts}/* end by */"
-
-
 def _check_parameters(query: Query) -> None:
     stated = {parameter.name for parameter in query.heading.parameters}
     used = {found[1]: found.start() for found in _TOKEN.finditer(query.text) if found[1]}
@@ -91,16 +111,22 @@ def _check_parameters(query: Query) -> None:
 
 
 def _check_regions(query: Query) -> None:
-    regions = list(_REGION.finditer(query.text))
-    if bool(regions) != bool(query.heading.by):
+    if regions.is_grouped(query.text) != bool(query.heading.by):
         raise _fault(query, 0, "'by:' in the heading and /* by */ in the SQL go together, and one is missing")
     default = tuple(DIMENSIONS[name] for name in query.heading.default_by)
-    for region in regions:
-        if region[0] != (expected := _region(default, names_only=bool(region[1]))):
-            raise _fault(query, region.start(), f"the region is not the default grouping, {expected!r}")
-    rest = _REGION.sub(lambda region: re.sub(r"[^\n]", " ", region[0]), query.text)
-    if cut := re.search(r"/\* (end )?by", rest):
-        raise _fault(query, cut.start(), "a region of /* by */ … /* end by */ is cut short")
+    for offset, cause in regions.faults(query.text, default, query.is_within):
+        raise _fault(query, offset, cause)
+    _check_names(query)
+
+
+def _check_names(query: Query) -> None:
+    """A column of the answer that has the name of a group's would stand there twice."""
+    groups = {DIMENSIONS[name].column for name in query.heading.by if name != ATTRIBUTES}
+    twice = groups.intersection(column.name for column in query.heading.columns)
+    for name in sorted(twice - regions.left_out(query.text)):
+        found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
+        cause = f"the column {name!r} has the name of a group's column, and is not left out /* unless by {name} */"
+        raise _fault(query, found.start() if found else 0, cause)
 
 
 def _fault(query: Query, offset: int, cause: str) -> QueryError:

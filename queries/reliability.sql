@@ -27,6 +27,8 @@
 --   band_high        share           95 % consistency band: a calibrated tool's bin lies no higher
 --   outside          flag            accuracy lies outside the band
 --   labelled_share   share           finished attempts of a bin that were judged / all with such a confidence
+--   labelled_low     low(labelled_share)   95 % interval of labelled_share
+--   labelled_high    high(labelled_share)  95 % interval of labelled_share
 --   too_few          mark            n < min_n: read the interval, not the point
 -- source: CORP, Dimitriadis, Gneiting and Jordan 2021; consistency band: Bröcker and Smith 2007, its exact form for the
 --   binomial with the bin's mean confidence; Wilson score interval (Wilson 1927)
@@ -135,11 +137,13 @@ bands AS (
 ),
 drawn AS (
     SELECT b.grp, 'bin' AS series, b.p_from, b.p_to, b.n, b.s, b.sp, b.attempts, c.k_low, c.k_high,
-        1.959963984540054 * sqrt(b.s * (b.n - b.s) / b.n + 0.960364705173531) AS half
+        1.959963984540054 * sqrt(b.s * (b.n - b.s) / b.n + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(b.n * (b.attempts - b.n) / b.attempts + 0.960364705173531) AS labelled_half
     FROM bins AS b
     JOIN bands AS c ON c.grp = b.grp AND c.bin = b.bin
     UNION ALL
-    SELECT grp, 'isotonic' AS series, p_from, p_to, n, s, sp, NULL AS attempts, NULL AS k_low, NULL AS k_high, NULL AS half
+    SELECT grp, 'isotonic' AS series, p_from, p_to, n, s, sp, NULL AS attempts, NULL AS k_low, NULL AS k_high, NULL AS half,
+        NULL AS labelled_half
     FROM steps
 )
 SELECT
@@ -156,6 +160,9 @@ SELECT
     k_high / n AS band_high,
     s < k_low OR s > k_high AS outside,
     n / attempts AS labelled_share,
+    (n + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) AS labelled_low,
+    CASE WHEN n = attempts THEN 1.0
+         ELSE (n + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
     n < $min_n AS too_few
 FROM drawn
 JOIN names ON names.grp = drawn.grp

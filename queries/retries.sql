@@ -30,7 +30,7 @@
 --   recovered            count                 calls that failed first and succeeded in the end
 --   gave_up              count                 calls whose last attempt failed
 --   wasted_ms            ms                    time in attempts that did not end their call
---   wasted_share         share                 wasted_ms / time in all attempts
+--   wasted_share         share                 wasted_ms / time in all attempts: of time, not of attempts, and so without interval
 --   flag_precision       share                 of flagged_retried, those whose call succeeded later
 --   flag_low             low(flag_precision)   95 % interval of flag_precision
 --   flag_high            high(flag_precision)  95 % interval of flag_precision

@@ -4,13 +4,13 @@
 -- first of its call. One that was cancelled, abandoned, paused, declined or expired is no attempt here, and is shown. Only
 -- attempts inside the time asked for are seen: the retry of one that came before it counts as a first.
 --
--- by: tool (default), version, code, agent, conversation, day, hour, attributes
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since     timestamp = NULL  attempts that started at this time or later
 --   until     timestamp = NULL  attempts that started before this time
 --   tool      text = NULL       this tool only
 --   min_n     integer = 20      a window of fewer attempts is marked too_few
---   window_s  integer = 300     seconds that a window lasts; windows are counted from 1970 on
+--   window_s  positive = 300    seconds that a window lasts; windows are counted from 1970 on
 -- columns:
 --   window        time                start of the window
 --   attempts      count               finished attempts that started in it
@@ -39,8 +39,7 @@ WITH seen AS (
 ),
 numbered AS (
     SELECT *,
-        -- at least a second
-        floor(epoch_us(started_at) / (1e6 * greatest($window_s, 1))) * greatest($window_s, 1) AS window_began_s,
+        floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_began_s,
         row_number() OVER (
             PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
         ) AS turn

@@ -31,6 +31,8 @@
 --   naive_low   low(naive)   95 % interval of naive
 --   naive_high  high(naive)  95 % interval of naive
 --   censored    share        calls given up before the k-th attempt / calls: those that km has to suppose something about
+--   censored_low   low(censored)   95 % interval of censored
+--   censored_high  high(censored)  95 % interval of censored
 --   left_out    aside        attempts that did not finish, of the calls that ended with the k-th
 --   too_few     mark         at_risk < min_n
 -- source: Kaplan and Meier 1958; variance by Greenwood 1926, log-log interval by Kalbfleisch and Prentice 1980; Wilson
@@ -102,13 +104,15 @@ curve AS (
         CASE WHEN succeeded = at_risk THEN 0.0
              ELSE exp(sum(ln(nullif(at_risk - succeeded, 0) / at_risk)) OVER so_far) END AS pending,
         sqrt(sum(succeeded / (at_risk * nullif(at_risk - succeeded, 0))) OVER so_far) AS greenwood,
-        1.959963984540054 * sqrt(done * (calls - done) / calls + 0.960364705173531) AS half
+        1.959963984540054 * sqrt(done * (calls - done) / calls + 0.960364705173531) AS half,
+        calls - at_risk - (done - succeeded) AS lost
     FROM followed
     WHERE at_risk > 0
     WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
 ),
 spread AS (
     SELECT *,
+        1.959963984540054 * sqrt(lost * (calls - lost) / calls + 0.960364705173531) AS lost_half,
         CASE WHEN pending = 1 THEN 0.0
              WHEN pending > 0 THEN 1 - power(pending, exp(-1.959963984540054 * greenwood / abs(ln(pending)))) END AS low,
         CASE WHEN pending = 1 THEN 3.841458820694124 / (at_risk + 3.841458820694124)
@@ -132,7 +136,11 @@ SELECT
          ELSE (done + 1.920729410347062 - half) / (calls + 3.841458820694124) END AS naive_low,
     CASE WHEN done = calls THEN 1.0
          ELSE (done + 1.920729410347062 + half) / (calls + 3.841458820694124) END AS naive_high,
-    (calls - at_risk - (done - succeeded)) / calls AS censored,
+    lost / calls AS censored,
+    CASE WHEN lost = 0 THEN 0.0
+         ELSE (lost + 1.920729410347062 - lost_half) / (calls + 3.841458820694124) END AS censored_low,
+    CASE WHEN lost = calls THEN 1.0
+         ELSE (lost + 1.920729410347062 + lost_half) / (calls + 3.841458820694124) END AS censored_high,
     left_out,
     at_risk < $min_n AS too_few
 FROM spread

@@ -25,6 +25,8 @@
 --   low               low(difference)   95 % interval of difference
 --   high              high(difference)  95 % interval of difference
 --   labelled_share    share             n_with / finished attempts with the signal
+--   labelled_low      low(labelled_share)   95 % interval of labelled_share
+--   labelled_high     high(labelled_share)  95 % interval of labelled_share
 --   too_few           mark              n_with or n_without < min_n: read the interval, not the difference
 -- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; of the difference Newcombe 1998, method 10
 WITH seen AS (
@@ -88,7 +90,8 @@ spread AS (
         s / nullif(n, 0) AS p,
         r / nullif(m, 0) AS q,
         1.959963984540054 * sqrt(s * (n - s) / nullif(n, 0) + 0.960364705173531) AS n_half,
-        1.959963984540054 * sqrt(r * (m - r) / nullif(m, 0) + 0.960364705173531) AS m_half
+        1.959963984540054 * sqrt(r * (m - r) / nullif(m, 0) + 0.960364705173531) AS m_half,
+        1.959963984540054 * sqrt(n * (attempts - n) / attempts + 0.960364705173531) AS labelled_half
     FROM compared
     WHERE signal IS NOT NULL
 ),
@@ -115,6 +118,10 @@ SELECT
     p - q - sqrt(power(p - p_low, 2) + power(q_high - q, 2)) AS low,
     p - q + sqrt(power(p_high - p, 2) + power(q - q_low, 2)) AS high,
     n / attempts AS labelled_share,
+    CASE WHEN n = 0 THEN 0.0
+         ELSE (n + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
+    CASE WHEN n = attempts THEN 1.0
+         ELSE (n + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
     n < $min_n OR m < $min_n AS too_few
 FROM wilson
 ORDER BY /* by names */ tool, /* end by */ difference DESC NULLS LAST, signal

@@ -16,19 +16,29 @@
 --   type                      text   document, file, api, database, user_input or other
 --   n                         count  attempts that name it
 --   missing_id_share          share  of n, those that name it without an id
+--   missing_id_low            low(missing_id_share)   95 % interval of missing_id_share
+--   missing_id_high           high(missing_id_share)  95 % interval of missing_id_share
 --   labelled                  count  of n, those that somebody judged
 --   labelled_share            share  labelled / n
+--   labelled_low              low(labelled_share)   95 % interval of labelled_share
+--   labelled_high             high(labelled_share)  95 % interval of labelled_share
 --   accuracy                  share  right / labelled
 --   low                       low(accuracy)             95 % interval of accuracy
 --   high                      high(accuracy)            95 % interval of accuracy
 --   missing_confidence_share  share  of n, those without a confidence
+--   missing_low               low(missing_confidence_share)   95 % interval of missing_confidence_share
+--   missing_high              high(missing_confidence_share)  95 % interval of missing_confidence_share
 --   compared                  count  of labelled, those with a confidence
 --   mean_confidence           share  their mean confidence
 --   overconfident_by          number  mean_confidence - share of compared that was right; below 0: too modest
 --   overconfident_low         low(overconfident_by)     95 % interval, of the share, the confidences being given
 --   overconfident_high        high(overconfident_by)    95 % interval, of the share, the confidences being given
 --   group_missing_id_share    share  of all attempts and sources of the group, those without an id
+--   group_missing_low         low(group_missing_id_share)   95 % interval of group_missing_id_share
+--   group_missing_high        high(group_missing_id_share)  95 % interval of group_missing_id_share
 --   unsourced_share           share  of all finished attempts of the group that report no error, those without a source
+--   unsourced_low             low(unsourced_share)   95 % interval of unsourced_share
+--   unsourced_high            high(unsourced_share)  95 % interval of unsourced_share
 --   too_few                   mark   labelled < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH finished AS (
@@ -96,17 +106,27 @@ counted AS (
     FROM rows_of
     GROUP BY ALL
 ),
-spread AS (
+totals AS (
     SELECT *,
-        sum(CASE WHEN sourced THEN n END) OVER of_group AS group_n,
+        CAST(sum(CASE WHEN sourced THEN n END) OVER of_group AS BIGINT) AS group_n,
         sum(missing) OVER of_group AS group_missing,
         sum(answers) OVER of_group AS group_answers,
-        sum(sourceless) OVER of_group AS group_unsourced,
-        1.959963984540054 * sqrt(rights * (labelled - rights) / nullif(labelled, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(compared_rights * (compared - compared_rights) / nullif(compared, 0)
-            + 0.960364705173531) AS compared_half
+        sum(sourceless) OVER of_group AS group_unsourced
     FROM counted
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
+),
+spread AS (
+    SELECT *,
+        1.959963984540054 * sqrt(rights * (labelled - rights) / nullif(labelled, 0) + 0.960364705173531) AS half,
+        1.959963984540054 * sqrt(compared_rights * (compared - compared_rights) / nullif(compared, 0)
+            + 0.960364705173531) AS compared_half,
+        1.959963984540054 * sqrt(missing * (n - missing) / n + 0.960364705173531) AS missing_half,
+        1.959963984540054 * sqrt(labelled * (n - labelled) / n + 0.960364705173531) AS labelled_half,
+        1.959963984540054 * sqrt(confident * (n - confident) / n + 0.960364705173531) AS confident_half,
+        1.959963984540054 * sqrt(group_missing * (group_n - group_missing) / group_n + 0.960364705173531) AS group_half,
+        1.959963984540054 * sqrt(group_unsourced * (group_answers - group_unsourced) / nullif(group_answers, 0)
+            + 0.960364705173531) AS unsourced_half
+    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -114,14 +134,26 @@ SELECT
     type,
     n,
     missing / n AS missing_id_share,
+    CASE WHEN missing = 0 THEN 0.0
+         ELSE (missing + 1.920729410347062 - missing_half) / (n + 3.841458820694124) END AS missing_id_low,
+    CASE WHEN missing = n THEN 1.0
+         ELSE (missing + 1.920729410347062 + missing_half) / (n + 3.841458820694124) END AS missing_id_high,
     labelled,
     labelled / n AS labelled_share,
+    CASE WHEN labelled = 0 THEN 0.0
+         ELSE (labelled + 1.920729410347062 - labelled_half) / (n + 3.841458820694124) END AS labelled_low,
+    CASE WHEN labelled = n THEN 1.0
+         ELSE (labelled + 1.920729410347062 + labelled_half) / (n + 3.841458820694124) END AS labelled_high,
     rights / nullif(labelled, 0) AS accuracy,
     CASE WHEN rights = 0 AND labelled > 0 THEN 0.0
          ELSE (rights + 1.920729410347062 - half) / (nullif(labelled, 0) + 3.841458820694124) END AS low,
     CASE WHEN rights = labelled AND labelled > 0 THEN 1.0
          ELSE (rights + 1.920729410347062 + half) / (nullif(labelled, 0) + 3.841458820694124) END AS high,
     1 - confident / n AS missing_confidence_share,
+    CASE WHEN confident = n THEN 0.0
+         ELSE (n - confident + 1.920729410347062 - confident_half) / (n + 3.841458820694124) END AS missing_low,
+    CASE WHEN confident = 0 THEN 1.0
+         ELSE (n - confident + 1.920729410347062 + confident_half) / (n + 3.841458820694124) END AS missing_high,
     compared,
     mean_confidence,
     mean_confidence - compared_rights / nullif(compared, 0) AS overconfident_by,
@@ -132,7 +164,17 @@ SELECT
          ELSE (compared_rights + 1.920729410347062 - compared_half) / (nullif(compared, 0) + 3.841458820694124) END
          AS overconfident_high,
     group_missing / group_n AS group_missing_id_share,
+    CASE WHEN group_missing = 0 THEN 0.0
+         ELSE (group_missing + 1.920729410347062 - group_half) / (group_n + 3.841458820694124) END AS group_missing_low,
+    CASE WHEN group_missing = group_n THEN 1.0
+         ELSE (group_missing + 1.920729410347062 + group_half) / (group_n + 3.841458820694124) END AS group_missing_high,
     group_unsourced / nullif(group_answers, 0) AS unsourced_share,
+    CASE WHEN group_unsourced = 0 AND group_answers > 0 THEN 0.0
+         ELSE (group_unsourced + 1.920729410347062 - unsourced_half) / (nullif(group_answers, 0) + 3.841458820694124) END
+         AS unsourced_low,
+    CASE WHEN group_unsourced = group_answers AND group_answers > 0 THEN 1.0
+         ELSE (group_unsourced + 1.920729410347062 + unsourced_half) / (nullif(group_answers, 0) + 3.841458820694124) END
+         AS unsourced_high,
     labelled < $min_n AS too_few
 FROM spread
 WHERE sourced

@@ -23,9 +23,15 @@
 --   precision                 share   share of them that was right
 --   lower_bound               share   one-sided 95 % bound: the precision is at least this
 --   coverage                  share   n / judged: share of results that would be acted on
+--   coverage_low              low(coverage)   95 % interval of coverage
+--   coverage_high             high(coverage)  95 % interval of coverage
 --   judged                    count   finished attempts that were judged and state a confidence
 --   labelled_share            share   finished attempts that were judged / finished attempts
+--   labelled_low              low(labelled_share)   95 % interval of labelled_share
+--   labelled_high             high(labelled_share)  95 % interval of labelled_share
 --   missing_confidence_share  share   finished attempts without a confidence / finished attempts
+--   missing_low               low(missing_confidence_share)   95 % interval of missing_confidence_share
+--   missing_high              high(missing_confidence_share)  95 % interval of missing_confidence_share
 --   too_few                   mark    judged < min_n
 -- source: Clopper and Pearson 1934, one-sided; fixed-sequence testing. With one call more, the chance of k or more
 --   right of n grows by pi * chance(k - 1 of n) for a wrong call, and falls by (1 - pi) * chance(k of n) for a right one
@@ -146,21 +152,50 @@ bounds AS (
 bounded AS (
     SELECT grp, pi, x FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY step DESC) AS newest FROM bounds)
     WHERE newest = 1
+),
+spread AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        w.pi,
+        f.p,
+        f.n,
+        f.s,
+        b.x,
+        t.attempts,
+        t.labelled,
+        t.unsure,
+        t.judged,
+        1.959963984540054 * sqrt(f.n * (t.judged - f.n) / nullif(t.judged, 0) + 0.960364705173531) AS coverage_half,
+        1.959963984540054 * sqrt(t.labelled * (t.attempts - t.labelled) / t.attempts + 0.960364705173531) AS labelled_half,
+        1.959963984540054 * sqrt(t.unsure * (t.attempts - t.unsure) / t.attempts + 0.960364705173531) AS unsure_half
+    FROM totals AS t
+    CROSS JOIN wanted AS w
+    LEFT JOIN found AS f ON f.grp = t.grp AND f.pi = w.pi
+    LEFT JOIN bounded AS b ON b.grp = t.grp AND b.pi = w.pi
 )
 SELECT
     /* by names */ tool, /* end by */
-    w.pi AS precision_asked,
-    f.p AS threshold,
-    CAST(f.n AS BIGINT) AS n,
-    f.s / f.n AS precision,
-    b.x AS lower_bound,
-    f.n / t.judged AS coverage,
-    CAST(t.judged AS BIGINT) AS judged,
-    t.labelled / t.attempts AS labelled_share,
-    t.unsure / t.attempts AS missing_confidence_share,
-    t.judged < $min_n AS too_few
-FROM totals AS t
-CROSS JOIN wanted AS w
-LEFT JOIN found AS f ON f.grp = t.grp AND f.pi = w.pi
-LEFT JOIN bounded AS b ON b.grp = t.grp AND b.pi = w.pi
-ORDER BY /* by names */ tool, /* end by */ w.pi
+    pi AS precision_asked,
+    p AS threshold,
+    CAST(n AS BIGINT) AS n,
+    s / n AS precision,
+    x AS lower_bound,
+    n / judged AS coverage,
+    CASE WHEN n = 0 THEN 0.0
+         ELSE (n + 1.920729410347062 - coverage_half) / (judged + 3.841458820694124) END AS coverage_low,
+    CASE WHEN n = judged THEN 1.0
+         ELSE (n + 1.920729410347062 + coverage_half) / (judged + 3.841458820694124) END AS coverage_high,
+    CAST(judged AS BIGINT) AS judged,
+    labelled / attempts AS labelled_share,
+    CASE WHEN labelled = 0 THEN 0.0
+         ELSE (labelled + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
+    CASE WHEN labelled = attempts THEN 1.0
+         ELSE (labelled + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
+    unsure / attempts AS missing_confidence_share,
+    CASE WHEN unsure = 0 THEN 0.0
+         ELSE (unsure + 1.920729410347062 - unsure_half) / (attempts + 3.841458820694124) END AS missing_low,
+    CASE WHEN unsure = attempts THEN 1.0
+         ELSE (unsure + 1.920729410347062 + unsure_half) / (attempts + 3.841458820694124) END AS missing_high,
+    judged < $min_n AS too_few
+FROM spread
+ORDER BY /* by names */ tool, /* end by */ pi

@@ -100,7 +100,7 @@ def test_a_missing_store_is_a_sentence_and_for_programs_an_empty_answer(run, for
 
 def test_explain_prints_the_sql_with_its_comment_and_asks_nothing(run, tmp_path):
     nowhere = ["--store", str(tmp_path / "nowhere.duckdb")]
-    assert run("query", "errors", "--explain", *nowhere).stdout == find("errors").text
+    assert run("query", "errors", "--explain", *nowhere).stdout == find("errors").spell()
     assert "tool_version AS version" in run("query", "errors", "--explain", "--by", "version", *nowhere).stdout
 
 
@@ -122,3 +122,13 @@ def test_wrong_usage_is_said_in_one_line_with_exit_code_2(run, arguments, said):
     assert said in done.stderr
     assert "Traceback" not in done.output
     assert done.stdout == ""
+
+
+@pytest.mark.usefixtures("history")
+def test_what_explain_prints_can_be_asked_as_it_is(run):
+    explained = run("query", "failure_rate", "--explain", "--tool", "it's", "--since", "7d", "--by", "code").stdout
+    assert "tool = 'it''s'" in explained
+    assert run("sql", "-", input=explained).exit_code == 0
+    plain = run("query", "failure_rate", "--format", "json").stdout
+    text = run("query", "failure_rate", "--explain").stdout
+    assert json.loads(run("sql", "--format", "json", input=text).stdout) == json.loads(plain)

@@ -10,6 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import tooltrace as tt
 from tests.queries.conftest import START
+from tooltrace.errors import BadParameter
 from tooltrace.queries import run
 from tooltrace.record import Outcome
 
@@ -98,7 +99,13 @@ def test_nine_of_ten_are_a_habit(engine, make, said, passed):
     con = engine(*(make(confidence=0.5 if i < said else None) for i in range(10)))
     assert at_point(1, con)["passed"] is passed
     assert at_point(1, con, good_share=said / 10)["passed"] is True
-    assert at_point(1, con, good_share=1e300)["passed"] is False
+    assert at_point(1, con, good_share=1)["passed"] is False
+
+
+@pytest.mark.parametrize("name", ["good_share", "max_gap", "retry_share"])
+def test_a_share_is_no_percentage(engine, name):
+    with pytest.raises(BadParameter, match=f"^{name} takes a number from 0 to 1, got 90"):
+        answer(engine(), **{name: 90})
 
 
 @pytest.mark.parametrize("confidence", [float("nan"), float("inf"), -0.5, None])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tooltrace.errors import BadParameter
 from tooltrace.queries import find, run
 
 START = datetime(2026, 3, 1, 12)
@@ -117,7 +118,7 @@ STEP = st.tuples(st.integers(0, 5), st.integers(0, 4), st.booleans() | st.just(T
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(STEP, min_size=1, max_size=60), st.integers(1, 4), st.integers(0, 15))
+@given(st.lists(STEP, min_size=1, max_size=60), st.integers(1, 4), st.integers(1, 15))
 def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recovery_s):
     attempts, now = [], 0
     for gap, took, failed in steps:
@@ -139,10 +140,29 @@ def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recover
 COLUMNS = "(tool, span_id, attempt, started_at, duration_ms, status, ending)"
 
 
-def test_a_threshold_of_nothing_is_one(engine, history):
+def test_one_failure_may_be_enough_and_none_is_refused(engine, history):
     con = engine(*history((0, "error"), (2, "success")))
-    assert answer(con, threshold=0) == answer(con, threshold=1)
-    assert answer(con, threshold=0)[0]["blocked_good"] == 1
+    assert answer(con, threshold=1)[0]["blocked_good"] == 1
+    for name in ("threshold", "recovery_s"):
+        with pytest.raises(BadParameter, match=f"^{name} takes a whole number, 1 or more, got 0"):
+            answer(con, **{name: 0})
+
+
+def test_by_code_and_day_the_whole_history_is_replayed_and_its_attempts_counted_apart(engine, make):
+    """Three failures in a row before midnight open it; it blocks two more and a good one after midnight."""
+    midnight = datetime(2026, 3, 2)
+    seconds = [(-30, "A"), (-20, "B"), (-10, "A"), (10, "A"), (20, "B"), (30, None)]
+    con = engine(
+        *(make(started_at=midnight + timedelta(seconds=second), code=code, status="error" if code else "success")
+          for second, code in seconds)
+    )  # fmt: skip
+    of = ("attempts", "failures", "trips", "would_block", "prevented", "blocked_good")
+    whole = answer(con, by=[])[0]
+    assert [whole[name] for name in of] == [6, 5, 1, 3, 2, 1]
+    by_code = {row["code"]: [row[name] for name in of] for row in answer(con, by="code")}
+    assert by_code == {"A": [3, 3, 1, 1, 1, 0], "B": [2, 2, 0, 1, 1, 0], None: [1, 0, 0, 1, 0, 1]}
+    by_day = {row["day"].day: [row[name] for name in of] for row in answer(con, by="day")}
+    assert by_day == {1: [3, 3, 1, 0, 0, 0], 2: [3, 2, 0, 3, 2, 1]}
 
 
 @pytest.mark.parametrize("huge", [2**31, 2**62, 2**63 - 1])

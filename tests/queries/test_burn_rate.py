@@ -119,3 +119,23 @@ def test_groups(engine, before):
     rows = answer(con, by=["tool", "version"])
     assert [(row["version"], row["alerting"]) for row in rows] == [("1", True)] * 3 + [("2", False)] * 3
     assert [row["attempts"] for row in answer(con, by=[])] == [40] * 3
+
+
+def test_by_code_and_hour_the_burns_are_parts_of_the_whole(engine, before):
+    """Of 100 attempts in the hour 6 ran out of time and 4 had no right: of a budget of 1 in 100 they burn 6 and 4."""
+    con = engine(
+        *before(60, 6, 6, code="TIMEOUT"), *before(1000, 4, 4, code="AUTH"), *before(1000, 80, 0), *before(3000, 10, 0)
+    )
+    (whole,) = (row for row in answer(con) if row["windows"] == PAIRS[0])
+    assert (whole["attempts"], whole["burn_long"]) == (100, pytest.approx(10))
+    by_code = {row["code"]: row for row in answer(con, by=["tool", "code"]) if row["windows"] == PAIRS[0]}
+    assert {code: row["burn_long"] for code, row in by_code.items()} == pytest.approx(
+        {"TIMEOUT": 6, "AUTH": 4, None: 0}
+    )
+    assert {(row["attempts"], row["short_attempts"]) for row in by_code.values()} == {(100, 6)}
+    assert by_code["TIMEOUT"]["burn_short"] == pytest.approx(100)
+    assert by_code["AUTH"]["burn_short"] == 0
+    by_hour = {row["hour"].hour: row["burn_long"] for row in answer(con, by="hour") if row["windows"] == PAIRS[0]}
+    assert by_hour == pytest.approx({11: 10})
+    slow = {row["code"]: row["alerting"] for row in answer(con, by="code") if row["windows"] == PAIRS[2]}
+    assert slow == {"TIMEOUT": True, "AUTH": False, None: False}  # four failures are too few to tell

@@ -79,7 +79,7 @@ HOSTILE = st.sampled_from([
 CON = duckdb.connect(":memory:")
 COLUMNS = """
     tool TEXT, call_id TEXT, conversation_id TEXT, host TEXT, pid BIGINT, attempt BIGINT, code TEXT, status TEXT,
-    ending TEXT, started_at TIMESTAMP, attributes JSON
+    ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON
 """
 
 
@@ -87,13 +87,13 @@ COLUMNS = """
 @given(name=st.one_of(NAMES, HOSTILE, st.tuples(HOSTILE, NAMES, HOSTILE).map("".join)))
 def test_any_attribute_name_is_read_and_nothing_else_is_run(name):
     attributes = json.dumps({name: "the value", name + "x": "another"})
-    CON.execute(f"CREATE OR REPLACE TABLE tool_calls ({COLUMNS})")
+    CON.execute(f"CREATE OR REPLACE TABLE attempts ({COLUMNS})")
     CON.execute(
-        "INSERT INTO tool_calls VALUES "
-        "('t', 'c', 's', NULL, NULL, 1, NULL, 'success', 'returned', now()::TIMESTAMP, ?)",
+        "INSERT INTO attempts VALUES "
+        "('t', 'c', 's', NULL, NULL, 1, NULL, 'success', 'returned', false, now()::TIMESTAMP, ?)",
         [attributes],
     )
     answer = run(CON, "failure_rate", by=[f"attributes.{name}", "tool"])
     assert answer.columns[0] == f"attributes.{name}"
     assert [row[:3] for row in answer.fetchall()] == [("the value", "t", 1)]
-    assert CON.execute("SELECT count(*) FROM tool_calls").fetchall() == [(1,)]
+    assert CON.execute("SELECT count(*) FROM attempts").fetchall() == [(1,)]

@@ -76,7 +76,15 @@ def test_what_is_not_seen_is_said(engine, make):
 def test_a_tool_that_nobody_judged_has_a_row_and_no_figures(engine, make):
     row = one(engine(make(confidence=0.4), make()))
     assert (row["n"], row["labelled_share"], row["missing_confidence_share"], row["too_few"]) == (0, 0.0, 0.5, True)
-    shown = {"tool", "n", "labelled_share", "missing_confidence_share", "too_few", "debiased_below_zero"}
+    shares = {
+        "labelled_share",
+        "labelled_low",
+        "labelled_high",
+        "missing_confidence_share",
+        "missing_low",
+        "missing_high",
+    }
+    shown = {"tool", "n", *shares, "too_few", "debiased_below_zero"}
     assert {name for name, value in row.items() if value is not None} == shown
 
 

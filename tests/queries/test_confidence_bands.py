@@ -27,7 +27,8 @@ def test_three_bands_by_hand(engine):
 
 def test_a_band_that_nobody_judged_has_no_rate(engine):
     answer = run(judge(engine(), [0.9, 0.9], [None, None]), "confidence_bands")
-    assert answer.fetchall() == [("search", "high", 0, None, None, None, None, 2, 0.0, True)]
+    none_of_two = pytest.approx(0.657620, abs=1e-6)  # Wilson: z^2 / (2 + z^2)
+    assert answer.fetchall() == [("search", "high", 0, None, None, None, None, 2, 0.0, 0.0, none_of_two, True)]
 
 
 def test_as_wilson_and_numpy_say(engine):

@@ -125,3 +125,14 @@ def test_any_message_is_one_kind_whatever_the_number_in_it(text, first, second):
     rows = con.sql(query.render(), params=query.bind()).project("n, message").fetchall()
     con.close()
     assert [n for n, _ in rows] == [2]
+
+
+def test_by_code_the_code_stands_among_the_groups_and_once(engine, make):
+    con = engine(*(make(status="error", code=code, tool=tool) for code in ("A", "A", "B") for tool in ("x", "y")))
+    rows = run(con, "errors", by=["code"])
+    assert rows.columns[:3] == ["code", "type", "n"]
+    assert [(row["code"], row["n"], row["share"]) for row in answer(con, by="code")] == [
+        ("A", 4, 4 / 6),
+        ("B", 2, 2 / 6),
+    ]
+    assert [row["n"] for row in answer(con, by="status")] == [4, 2]

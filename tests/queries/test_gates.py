@@ -144,3 +144,14 @@ def test_waits_as_numpy_has_them(engine, stop, seed):
     (row,) = answer(con)
     expected = np.quantile(np.array(waits) * 1000, [0.5, 0.95])
     assert (row["wait_p50"], row["wait_p95"]) == pytest.approx(tuple(expected), rel=1e-9)
+
+
+def test_by_code_a_stop_is_told_by_what_went_on_with_the_answer(engine, stop):
+    con = engine(
+        *stop("approved", then="error", code="TIMEOUT"), *stop("approved", then="error", code="AUTH"),
+        *stop("approved", then="success"), *stop("declined"), *stop(),
+    )  # fmt: skip
+    rows = {row["code"]: (row["n"], row["approved"], row["failures"]) for row in answer(con, by="code")}
+    assert rows == {"TIMEOUT": (1, 1, 1), "AUTH": (1, 1, 1), None: (3, 1, 0)}
+    rows = {(row["status"], row["tool"]): row["n"] for row in answer(con, by=["status", "tool"])}
+    assert rows == {("error", "search"): 2, ("success", "search"): 1, (None, "search"): 2}

@@ -64,7 +64,7 @@ def test_a_right_file_is_read_whole(tmp_path):
         ("n    count", "n    apples", "no unit 'apples'", 11),
         ("low(n)", "low(m)", "no column 'm'", 12),
         ("--   low  low(n)", "--   n    count", "'n' stands twice", 12),
-        ("--   low  low(n) ", "--   version low(n) ", "name of a group's column", 14),
+        ("--   low  low(n) ", "--   version low(n) ", "name of a group's column", 12),
         ("tool <> $name", "tool <> $nam", r"\$nam is used", 17),
         ("tool <> $name AND ", "", r"states 'name', and \$name is not used", 8),
         (

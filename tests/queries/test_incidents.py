@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tooltrace.errors import BadParameter
 from tooltrace.queries import run
 
 START = datetime(2026, 3, 1, 12)
@@ -58,7 +59,25 @@ def test_how_many_begin_and_end_one_can_be_said(engine, history):
     assert answer(con) == []
     assert [minutes(row) for row in answer(con, failing=2)] == [(7, None, 2, 2), (1, 3, 2, 2)]
     assert [minutes(row) for row in answer(con, failing=2, recovering=2)] == [(7, None, 2, 2), (1, 5, 3, 4)]
-    assert [minutes(row)[:2] for row in answer(con, failing=0)] == [(7, None), (4, 5), (1, 3)]
+    assert [minutes(row)[:2] for row in answer(con, failing=1)] == [(7, None), (4, 5), (1, 3)]
+    for name in ("failing", "recovering"):
+        with pytest.raises(BadParameter, match=f"^{name} takes a whole number, 1 or more, got 0"):
+            answer(con, **{name: 0})
+
+
+def test_by_code_or_day_an_incident_is_whole_and_in_the_group_of_its_first_failure(engine, make):
+    """Four failures around midnight, the second and third of another code than the first."""
+    midnight = START.replace(hour=0) + timedelta(days=1)
+    codes = [None, None, "TIMEOUT", "AUTH", "AUTH", "TIMEOUT", None]
+    con = engine(
+        *(make(started_at=midnight + timedelta(minutes=minute - 4), status="error" if code else "success", code=code)
+          for minute, code in enumerate(codes))
+    )  # fmt: skip
+    (row,) = answer(con, by=["tool", "code"])
+    assert (row["code"], row["failures"], row["time_to_recovery_ms"]) == ("TIMEOUT", 4, 240_000.0)
+    assert [(row["day"], row["failures"]) for row in answer(con, by="day")] == [(START.date(), 4)]
+    assert [row["hour"] for row in answer(con, by="hour")] == [midnight - timedelta(hours=1)]
+    assert [row["status"] for row in answer(con, by="status")] == ["error"]
 
 
 def test_an_attempt_that_did_not_finish_interrupts_nothing_and_is_shown(engine, history):

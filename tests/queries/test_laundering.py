@@ -184,3 +184,11 @@ def test_a_message_that_tooltrace_makes_hides_nothing(store):
     tt.flush()
     rows = tt.query("laundering", store=store).fetchall()
     assert [(row[7], row[8], row[9]) for row in rows] == [("text", "cheerful", "untold")]
+
+
+def test_by_code_each_code_is_counted_by_itself(engine, failed):
+    con = engine(
+        *(failed(text=text, code=code) for text, code in (("", "A"), ("done", "A"), ("error: no", "A"), ("", "B")))
+    )
+    rows = {(row["code"], row["n"], row["errors"]) for row in answer(con, by="code")}
+    assert rows == {("A", 2, 3), ("B", 1, 1)}

@@ -90,3 +90,17 @@ def test_any_value_is_bound_or_refused(value):
 def test_an_objective_that_leaves_no_budget_or_is_none_is_refused(objective):
     with pytest.raises(BadParameter, match="objective takes a share between 0 and 1, or a percentage below 100"):
         find("burn_rate").bind(objective=objective)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "0", 1.5, True])
+def test_what_has_to_be_one_or_more_refuses_none(wrong):
+    with pytest.raises(BadParameter, match="^failing takes a whole number, 1 or more, got "):
+        find("incidents").bind(failing=wrong)
+    assert find("incidents").bind(failing="2")["failing"] == 2
+
+
+@pytest.mark.parametrize("wrong", [1.01, 90, "90", -0.1, float("nan"), "90%"])
+def test_a_share_refuses_what_is_none(wrong):
+    with pytest.raises(BadParameter, match="^good_share takes a number from 0 to 1, got "):
+        find("audit").bind(good_share=wrong)
+    assert find("audit").bind(good_share=" 1 ")["good_share"] == 1.0

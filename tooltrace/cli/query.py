@@ -21,7 +21,7 @@ from tooltrace.cli.options import FORMATS, format_option, store_option
 @click.option("--tool", help="This tool only.")
 @click.option("--min-n", type=click.IntRange(min=0), help="How many are too few to tell.")
 @click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query.")
-@click.option("--explain", is_flag=True, help="Print the SQL with its comment, and ask nothing.")
+@click.option("--explain", is_flag=True, help="Print the SQL with its comment, as `tooltrace sql` takes it, and ask nothing.")
 @format_option(*FORMATS)
 @store_option
 def query(
@@ -48,7 +48,7 @@ def query(
     if explain:
         from tooltrace.cli.text import clean
 
-        click.echo(clean(asked.render(groups), lines=True), nl=False)
+        click.echo(clean(asked.spell(groups, **given), lines=True), nl=False)
         return
     _answer(name, groups, given, form, store)
 
@@ -63,11 +63,11 @@ def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, s
     groups = asked.groups(by)
     asked.bind(**given)
     try:
-        answer = read(ask(store, name, by=by, **given), asked.heading.columns, len(groups))
+        answer = read(ask(store, name, by=by, **given), asked.own_columns(by), len(groups))
     except StoreMissing:
         if form != "table":  # a program gets a form that it can read; a person, the one line
             named = tuple(Column(name=group, unit="text", meaning="") for group in groups)
-            write(Answer((*named, *asked.heading.columns), (), len(groups)), form)
+            write(Answer((*named, *asked.own_columns(by)), (), len(groups)), form)
         raise
     write(answer, form)
     if not answer.rows:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def sql(*, statement: str | None, form: str, store: Path) -> None:
     """Ask in SQL; without STATEMENT (or with -) it is read from standard input.
 
-    Tables: tool_calls, calls, outcomes, gates, sources, messages, spans, losses. The store is open for reading only.
+    Tables: tool_calls (attempts is the same without what the model saw), calls, outcomes, gates, sources, messages, spans, losses. The store is open for reading only.
     """
     from tooltrace.cli.formats import write
 

@@ -1,0 +1,76 @@
+"""The pictures of the documentation: ``python -m benchmarks.screenshots [FOLDER]``, with Debian's chromium or $CHROMIUM.
+
+The overview and a tool show a made-up history of 30 days (benchmarks.history), the list and a call what the demo records.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.history import make_history
+from tooltrace.queries import ask
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+WIDTH, HEIGHT = 1280, 860
+
+
+@contextmanager
+def served(store: Path) -> Iterator[str]:
+    """The address of ``tooltrace serve`` over ``store``."""
+    command = [sys.executable, "-m", "tooltrace.cli", "serve", "--port", "0", "--store", str(store)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        found = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
+        assert found, "the server did not start"
+        try:
+            yield found[0]
+        finally:
+            process.terminate()
+
+
+def take(page: Page, address: str, file: Path, *, height: int = HEIGHT) -> None:
+    """One picture, when all that it shows is there."""
+    page.set_viewport_size({"width": WIDTH, "height": height})
+    page.goto(address, wait_until="networkidle")
+    page.locator(".wait:visible").first.wait_for(state="detached") if page.locator(".wait:visible").count() else None
+    page.wait_for_timeout(1500)  # charts and sparklines
+    page.screenshot(path=file)
+
+
+def main() -> None:
+    """All pictures."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
+    folder.mkdir(parents=True, exist_ok=True)
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
+        history, demo = Path(work) / "agent.duckdb", Path(work) / "demo.duckdb"
+        make_history(history, 60_000)
+        subprocess.run(
+            [sys.executable, "-m", "tooltrace.cli", "demo", "--store", str(demo)], check=True, stdout=subprocess.DEVNULL
+        )
+        call = ask(demo, "attempts", tool="fetch", status="error").fetchall()[0][-1]
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for theme in ("light", "dark"):
+            context = browser.new_context(color_scheme=theme, locale="en-GB", timezone_id="Europe/Berlin")
+            page = context.new_page()
+            with served(history) as address:
+                take(page, f"{address}/?since=30d", folder / f"overview-{theme}.png", height=1240)
+                take(page, f"{address}/tool?name=search&since=30d", folder / f"tool-{theme}.png", height=1800)
+            with served(demo) as address:
+                take(page, f"{address}/calls?status=error", folder / f"calls-{theme}.png")
+                take(page, f"{address}/call?id={call}", folder / f"call-{theme}.png", height=1000)
+            context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

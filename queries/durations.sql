@@ -1,0 +1,39 @@
+-- How are the times of a tool spread?
+--
+-- One row for each range of durations that has attempts: ten ranges of equal ratio for each power of ten, the shortest first.
+-- Seen are finished attempts with a duration, answers from a cache left out, as in latency.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+-- columns:
+--   from_ms   ms     begin of the range
+--   to_ms     ms     end of the range, not in it
+--   n         count  attempts
+--   failures  count  those with status 'error'
+--   share     share  n / attempts of the group
+SELECT
+    /* by names */ tool, /* end by */
+    power(10, step / 10.0) AS from_ms,
+    power(10, (step + 1) / 10.0) AS to_ms,
+    n,
+    failures,
+    n / sum(n) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS share
+FROM (
+    SELECT
+        /* by */ tool, /* end by */
+        -- below a microsecond is a microsecond
+        floor(round(10 * log10(greatest(duration_ms, 1e-3)), 9)) AS step,
+        count(*) AS n,
+        count(*) FILTER (WHERE status = 'error') AS failures
+    FROM tool_calls
+    WHERE status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
+      AND duration_ms BETWEEN 0 AND 1e12
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    GROUP BY ALL
+)
+ORDER BY /* by names */ tool, /* end by */ step

@@ -1,0 +1,92 @@
+"""Attempts by filter, a page at a time: every page together is the whole, in one order, each attempt once."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tooltrace.queries import run
+
+from .conftest import START
+
+
+def answer(con, **given):
+    relation = run(con, "attempts", **given)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+def pages(con, limit, **given):
+    last: dict[str, object] = {}
+    while rows := answer(con, limit=limit, **given, **last):
+        yield rows
+        last = {"before": rows[-1]["ended_at"].isoformat(), "before_span": rows[-1]["span_id"]}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, 0.0, 1.0, 1000.0])), max_size=30), st.integers(1, 7)
+)
+def test_pages_are_the_whole_in_its_order(engine, make, times, limit):
+    con = engine(*(make(started_at=START + timedelta(seconds=at), duration_ms=ms) for at, ms in times))
+    whole = [row["span_id"] for row in answer(con, limit=1000)]
+    assert [row["span_id"] for page in pages(con, limit) for row in page] == whole
+    assert len(set(whole)) == len(times)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.data())
+def test_the_list_down_to_a_row_ends_with_it(engine, make, times, data):
+    con = engine(*(make(started_at=START + timedelta(seconds=at)) for at in times))
+    whole = answer(con, limit=1000)
+    place = data.draw(st.integers(0, len(whole) - 1))
+    end = whole[place]
+    assert answer(con, since=end["ended_at"].isoformat(), until_span=end["span_id"]) == whole[: place + 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"tool": "fetch"}, {"b"}),
+        ({"status": "error"}, {"b"}),
+        ({"code": "TIMEOUT"}, {"b"}),
+        ({"ending": "cancelled"}, {"c"}),
+        ({"agent": "coder"}, {"c"}),
+        ({"conversation": "other"}, {"d"}),
+        ({"min_confidence": "0.5"}, {"a"}),
+        ({"max_confidence": "0.9"}, {"d"}),
+        ({"min_confidence": 0.2, "max_confidence": 0.9}, {"d"}),
+        ({"text": "NO ANSWER"}, {"b"}),
+        ({"text": "needle"}, {"a"}),
+        ({"text": "%"}, set()),
+        ({"text": "'; DROP TABLE attempts; --"}, set()),
+        ({"until": "2026-03-01T12:00:30"}, {"a", "b", "c"}),
+        ({"since": "2026-03-01T12:00:30"}, {"d"}),
+        ({"tool": "fetch", "status": "success"}, set()),
+    ],
+)
+def test_each_filter(engine, make, given, expected):
+    con = engine(
+        make(call_id="a", confidence=0.9, arguments='{"query":"Needle"}'),
+        make(call_id="b", tool="fetch", status="error", code="TIMEOUT", error_message="no answer in 3 s"),
+        make(call_id="c", status=None, ending="cancelled", agent="coder"),
+        make(call_id="d", conversation_id="other", confidence=0.25, started_at=START + timedelta(minutes=1)),
+    )
+    assert {row["call_id"] for row in answer(con, **given)} == expected
+
+
+def test_said_is_the_error_or_the_answer_or_the_result_in_short(engine, make):
+    con = engine(
+        make(call_id="1", error_message="gone", text="x", result="[1]"), make(call_id="2", text="words", result="[1]"),
+        make(call_id="3", result="[1]"), make(call_id="4"), make(call_id="5", text="é" * 300),
+    )  # fmt: skip
+    said = {row["call_id"]: row["said"] for row in answer(con)}
+    assert said == {"1": "gone", "2": "words", "3": "[1]", "4": None, "5": "é" * 200}
+
+
+def test_a_duration_beyond_all_reason_is_no_fault(engine, make):
+    con = engine(*(make(duration_ms=ms) for ms in (1e300, float("inf"), float("nan"), -1e300)))
+    assert len(answer(con)) == 4
+    assert answer(con)[-1]["ended_at"] >= datetime(2026, 3, 1, 12)

@@ -1,0 +1,141 @@
+"""Every question takes every ``by``, and the rows of the groups agree with the one of the whole."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from benchmarks.history import make_history
+from tooltrace.queries import catalogue, find, run
+from tooltrace.queries.dimensions import DIMENSIONS
+from tooltrace.store.lease import reading
+
+EVERY = [*DIMENSIONS, "attributes.region"]
+OF_PAGES = {"timeline", "hurt", "compare"}
+"""Made for one page, and grouped as it needs: rows that are stretches of time, costs of whole calls, one version and another."""
+GROUPED = [name for name, query in catalogue().items() if query.heading.by]
+ANALYSES = [name for name in GROUPED if name not in OF_PAGES]
+
+
+@pytest.fixture(scope="module")
+def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """8,000 attempts of 30 days, in a real store."""
+    store = tmp_path_factory.mktemp("history") / "history.duckdb"
+    make_history(store, 8_000)
+    with reading(store) as con:
+        con.execute("SET TimeZone='UTC'")
+        yield con
+
+
+def answer(con, name, by, **given):
+    relation = run(con, name, by=by, **given)
+    assert tuple(relation.columns) == find(name).columns(by)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_question_takes_every_by(con, name):
+    for by in [*EVERY, ["tool", "code", "day"], ["status", "attributes.region", "tool"]]:
+        groups = find(name).groups(by)
+        rows = answer(con, name, by)
+        assert rows, by
+        assert tuple(rows[0])[: len(groups)] == groups
+
+
+# what is counted for each attempt or call once, whatever the groups: the sums of the groups are those of the whole
+PARTS = {
+    "failure_rate": ["attempts", "failures", "calls", "failed_calls", "cached", "cancelled", "paused", "unreported"],
+    "latency": ["n", "left_out", "untimed"],
+    "retries": ["calls", "attempts", "retried", "recovered", "gave_up", "wasted_ms", "gaps", "backoff_violations"],
+    "calibration": ["n"],
+    "confidence_bands": ["n", "attempts"],
+    "breaker": ["attempts", "failures", "trips", "would_block", "prevented", "blocked_good", "time_open_ms", "saved_ms", "left_out"],
+    "burn_rate": ["failures", "short_failures", "left_out", "burn_long", "burn_short"],
+    "next_action": ["n", "observed", "followed"],
+    "gates": ["n", "approved", "declined", "expired", "waiting", "resumed", "failures"],
+    "errors": ["n", "share", "unsaid"],
+    "retry_storms": ["attempts", "failures", "retries"],
+    "incidents": ["failures", "attempts", "lasted_ms"],
+    "signals": ["n_with"],
+    "sources": ["n", "labelled"],
+    "audit": ["n"],
+}  # fmt: skip
+CUT = ["code", "status", "day", "hour"]
+PARTING = {"breaker", "burn_rate", "incidents"}
+"""What these find in a history is another thing where the history is another one."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_parts_add_up_to_the_whole(con, name):
+    for by in CUT if name in PARTING else EVERY:
+        whole, parts = (answer(con, name, one) for one in ([], by))
+        for column in PARTS[name]:
+            assert _sum(parts, column) == pytest.approx(_sum(whole, column), rel=1e-9), (by, column)
+    two = [row[PARTS[name][0]] for row in answer(con, name, ["tool", "code"])]
+    assert sum(two) == pytest.approx(_sum(answer(con, name, ["tool"]), PARTS[name][0]))
+
+
+def _sum(rows, column):
+    return sum(row[column] or 0 for row in rows)
+
+
+@pytest.mark.parametrize("by", CUT)
+def test_incidents_of_the_groups_are_those_of_the_whole(con, by):
+    def known(rows):
+        return Counter((row["tool"], row["started"], row["ended"], row["failures"], row["attempts"]) for row in rows)
+
+    whole = known(answer(con, "incidents", ["tool"]))
+    assert len(whole) > 10
+    assert known(answer(con, "incidents", ["tool", by])) == whole
+
+
+def test_errors_by_code_are_the_errors(con):
+    plain, by_code = (answer(con, "errors", by) for by in (["tool"], ["tool", "code"]))
+    assert find("errors").groups(["tool", "code"]) == ("tool", "code")
+    assert plain == by_code
+    assert list(by_code[0])[:2] == ["tool", "code"]
+
+
+def test_laundering_by_code_counts_the_errors_of_that_code(con):
+    plain = answer(con, "laundering", "tool", limit=10**6)
+    for row in answer(con, "laundering", "code", limit=10**6):
+        assert row["n"] == sum(other["code"] == row["code"] for other in plain)
+    assert plain
+
+
+def test_drift_by_code_counts_every_attempt_for_each_code(con):
+    whole = {row["statistic"]: row for row in answer(con, "drift", [])}
+    rows = [row for row in answer(con, "drift", "code") if row["statistic"] == "failure_rate"]
+    assert {row["n"] for row in rows} == {whole["failure_rate"]["n"]}
+    assert sum(row["overall"] for row in rows) == pytest.approx(whole["failure_rate"]["overall"])
+    latency = [row["n"] for row in answer(con, "drift", "code") if row["statistic"] == "latency"]
+    assert sum(latency) == whole["latency"]["n"]
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_interval_holds_its_figure(con, name):
+    ends = [(column.end_of, column.name) for column in find(name).heading.columns if column.end_of]
+    units = {column.name: column.unit for column in find(name).heading.columns}
+    for by in ("tool", "day"):
+        for row in answer(con, name, by):
+            for (end, of), column in ends:
+                if row[of] is None or row[column] is None:
+                    continue
+                assert math.isfinite(row[column])
+                low, high = (row[column], row[of]) if end == "low" else (row[of], row[column])
+                assert low <= high + 1e-9, (column, row)
+                if units[of] == "share" and not column.startswith(("gap_", "low", "high")):
+                    assert 0 <= row[column] <= 1
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_share_of_things_has_an_interval_or_says_why_not(name):
+    columns = find(name).heading.columns
+    with_ends = Counter(column.end_of[1] for column in columns if column.end_of)
+    for column in columns:
+        if column.unit == "share" and column.name.endswith(("_share", "_rate", "coverage", "accuracy")):
+            assert with_ends[column.name] == 2 or "without interval" in column.meaning, column.name
