@@ -46,7 +46,10 @@ WITH seen AS (
 turned AS (
     SELECT *,
         row_number() OVER history AS place,
-        lag(failed IGNORE NULLS) OVER history AS before
+        last_value(failed IGNORE NULLS) OVER (
+            PARTITION BY /* by history names */ tool, /* end by */ 1
+            ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before
     FROM seen
     WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
 ),

@@ -2,8 +2,7 @@
 --
 -- Two rows: 'now', the window asked for, and 'before', the one that ends where it begins, where `before` says from when.
 -- An attempt is finished where it ended with a status; a failure is a finished attempt with status 'error'. A call is
--- retried where more than one of its attempts in the window finished. Confidence is held against what people judged, over all
--- tools together: calibration tells them apart, and one tool's modesty hides another's overconfidence here.
+-- retried where more than one of its attempts in the window finished. How far confidence can be believed is in gap.
 --
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
@@ -30,12 +29,6 @@
 --   p95              ms                   95th percentile of the time in the tool, answers from a cache left out
 --   p95_low          low(p95)             95 % interval of p95, from order statistics, to a part in a thousand
 --   p95_high         high(p95)            95 % interval of p95
---   judged           count                finished attempts that were judged and state a confidence
---   mean_confidence  share                their mean confidence
---   accuracy         share                share of them that was right
---   gap              share                mean_confidence - accuracy: above 0 is overconfident
---   gap_low          low(gap)             95 % interval of gap: normal, calls of a conversation counted as one draw
---   gap_high         high(gap)            95 % interval of gap
 --   left_out         aside                attempts that did not finish
 --   too_few          mark                 attempts < min_n: read the intervals
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054, z^2 = 3.841458820694124; interval of a percentile:
@@ -46,18 +39,14 @@ WITH seen AS (
         CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
         tool,
         call_id,
-        span_id,
         started_at,
         coalesce(conversation_id, host) AS place,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
-        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(host, ''), '/', coalesce(pid, 0))
-             ELSE conversation_id END AS unit,
         status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
         coalesce(status = 'error' AND ending IN ('returned', 'raised'), false) AS failed,
         -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
         CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
-                AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
-        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p
+                AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms
     FROM tool_calls
     WHERE (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
       AND ($until IS NULL OR started_at < $until)
@@ -107,37 +96,14 @@ percentile AS (
     JOIN steps AS s ON s.period = a.period
     GROUP BY a.period
 ),
-judgements AS (
-    SELECT s.period, s.unit, count(*) AS n, sum(s.p) AS sp, sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s
-    FROM seen AS s
-    JOIN judged AS j ON j.span_id = s.span_id
-    WHERE s.finished AND s.p IS NOT NULL AND j.correct IS NOT NULL
-    GROUP BY s.period, s.unit
-),
-sums AS (
-    SELECT period, sum(n) AS n, sum(sp) AS sp, sum(s) AS s, count(*) AS units FROM judgements GROUP BY period
-),
-gaps AS (
-    SELECT
-        t.period,
-        t.n AS judged,
-        t.sp / t.n AS mean_confidence,
-        t.s / t.n AS accuracy,
-        (t.sp - t.s) / t.n AS gap,
-        sqrt(t.units / nullif(t.units - 1, 0) * sum(power(u.sp - u.s - u.n * (t.sp - t.s) / t.n, 2))) / t.n AS sd
-    FROM sums AS t
-    JOIN judgements AS u ON u.period = t.period
-    GROUP BY t.period, t.n, t.sp, t.s, t.units
-),
 spread AS (
-    SELECT a.*, c.* EXCLUDE (period), p.low AS p95_from, p.high AS p95_to, g.* EXCLUDE (period),
+    SELECT a.*, c.* EXCLUDE (period), p.low AS p95_from, p.high AS p95_to,
         1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
         1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half,
         1.959963984540054 * sqrt(retried * (calls - retried) / nullif(calls, 0) + 0.960364705173531) AS retried_half
     FROM attempted AS a
     LEFT JOIN called AS c ON c.period = a.period
     LEFT JOIN percentile AS p ON p.period = a.period
-    LEFT JOIN gaps AS g ON g.period = a.period
 )
 SELECT
     period,
@@ -164,12 +130,6 @@ SELECT
     p95,
     least(p95, p95_from) AS p95_low,
     CASE WHEN p95_to IS NOT NULL THEN greatest(p95, p95_to) END AS p95_high,
-    coalesce(judged, 0) AS judged,
-    mean_confidence,
-    accuracy,
-    gap,
-    gap - 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_low,
-    gap + 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_high,
     left_out,
     attempts < $min_n AS too_few
 FROM spread

@@ -30,6 +30,7 @@ from tooltrace.surroundings import context
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
+    from tooltrace.foreign import TooltraceSpanProcessor
     from tooltrace.registry import ToolRegistry, tool
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "ToolRegistry",
     "ToolResponse",
     "TooltraceError",
+    "TooltraceSpanProcessor",
     "TraceLogger",
     "__version__",
     "configure",
@@ -67,9 +69,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The registry is loaded when it is first asked for: an agent's framework often brings its own."""
+    """The registry is loaded when it is first asked for: an agent's framework often brings its own. So is what reads
+    the spans of others."""
     if name in ("ToolRegistry", "tool"):
         from tooltrace import registry
 
         return getattr(registry, name)
+    if name == "TooltraceSpanProcessor":
+        from tooltrace.foreign import TooltraceSpanProcessor
+
+        return TooltraceSpanProcessor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

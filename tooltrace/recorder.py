@@ -24,7 +24,7 @@ from tooltrace.record import Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import evaluation, log, metric
 from tooltrace.spec import ToolSpec
-from tooltrace.surroundings import AttemptCounter, CallContext, Recent
+from tooltrace.surroundings import BAGGAGE_KEY, AttemptCounter, CallContext, Recent
 from tooltrace.told import Told
 from tooltrace.worker import Worker
 
@@ -71,8 +71,9 @@ class Recorder:
         the id by which it is to be found again; a provider that makes its own spans gives its own.
         """
         try:
-            context = surroundings.current.get()
-            otel = current_context()
+            context, otel = surroundings.current.get(), current_context()
+            if BAGGAGE_KEY in otel:
+                context = surroundings.with_baggage(context, otel)
             attempt = Attempt(spec, self.settings, context)
             attempt.finish = to_call
             if span_id:
@@ -171,7 +172,7 @@ class Recorder:
         """The model was given ``text`` as the answer to a call. ``error``: whether it tells of one; left out, that is
         found out from the text. ``span_id``: of the attempt, where it is not the call's last."""
         with guarded("record", lost=1):
-            conversation = surroundings.current.get().conversation_id
+            conversation = surroundings.around(current_context()).conversation_id
             last = self._last.get((conversation, call_id)) or self._last.get((None, call_id))
             spec = None if last is None else last.spec
             if span_id is None and last is not None:

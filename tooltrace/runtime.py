@@ -5,21 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any
 
+from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
 
-from tooltrace import message
+from tooltrace import exits, message
+from tooltrace.attempt import Attempt
 from tooltrace.errors import ConfigError
-from tooltrace.guard import fault, faults
+from tooltrace.guard import fault, faults, guarded
 from tooltrace.normalize import RULES, Rule, checked_rules
+from tooltrace.otel import internals
 from tooltrace.recorder import Recorder
 from tooltrace.redaction import Redact, Redaction, as_redaction
 from tooltrace.response import ToolResponse
 from tooltrace.settings import Durability, Overflow, Settings, default_store
+from tooltrace.sinks import evaluation
 from tooltrace.spec import Capture
-from tooltrace.worker import EXIT_SECONDS
+from tooltrace.worker import EXIT_SECONDS, Worker
+
+if TYPE_CHECKING:
+    from tooltrace.exporters.delivery_thread import DeliveryThreads
 
 _DEFAULT: Any = object()
 _lock = Lock()
@@ -36,13 +43,16 @@ def configure(
     tracer_provider: TracerProvider | None = None,
     overflow: Overflow = "block",
     rules: Iterable[Rule] = RULES,
+    export: Any = "auto",
     **limits: Any,
 ) -> None:
     """Set how this process records; what is left out takes its default. Without it the defaults hold.
 
     ``store``: path of the DuckDB file; None records no history; default ``$TOOLTRACE_STORE``, else
     ``./tooltrace.duckdb``. ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
-    key names. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
+    key names. ``export``: where records go beyond the store: ``"otlp"`` or another name, a destination (``send``,
+    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` is set and
+    the application has no SDK TracerProvider, which sends our spans itself. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
     Raises ConfigError, and then changes nothing.
     """
     unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
@@ -58,9 +68,10 @@ def configure(
         tracer_provider=tracer_provider,
         overflow=overflow,
         rules=checked_rules(rules, "nothing was changed"),
+        export=export,
         **limits,
     )
-    _replace(Recorder(settings))
+    _replace(_recorder_of(settings))
 
 
 def active() -> Recorder:
@@ -105,9 +116,87 @@ def _first() -> Recorder:
     except Exception:
         fault("place the store of", lost=0)
         settings = Settings(store=None)
-    _replace(Recorder(settings), only_first=True)
+    try:
+        recorder = _recorder_of(settings)
+    except Exception:
+        fault("export", lost=0)
+        recorder = Recorder(settings)
+    _replace(recorder, only_first=True)
     assert _recorder is not None
     return _recorder
+
+
+class _DeliveringWorker(Worker):
+    """Has the journals delivered as well, from the first record on."""
+
+    def __init__(self, settings: Settings, deliveries: DeliveryThreads) -> None:
+        super().__init__(settings)
+        self._deliveries = deliveries
+        self._forget()
+
+    def _forget(self) -> None:
+        self._delivers = False
+        self._starting = RLock()  # a stream that the garbage collector ends may come between
+
+    def after_fork(self) -> None:
+        super().after_fork()
+        self._deliveries.after_fork()
+        self._forget()
+
+    def write_now(self, attempt: Attempt) -> None:
+        if not self._delivers:
+            self._deliver()
+        super().write_now(attempt)
+
+    def close(self, timeout: float | None = EXIT_SECONDS) -> None:
+        super().close(timeout)
+        self._deliveries.close(timeout)
+
+    def _start(self) -> None:
+        if not self._delivers:
+            self._deliver()
+        super()._start()
+
+    def _deliver(self) -> None:
+        """Before the first record is written: a new destination gets what comes after."""
+        with self._starting, guarded("export"):
+            if not self._delivers:
+                try:
+                    self._deliveries.start()
+                    exits.register(self.close)
+                finally:
+                    self._delivers = True
+
+
+def _recorder_of(settings: Settings) -> Recorder:
+    """With deliveries, where there are any to make. Raises ConfigError for a destination that cannot be."""
+    recorder = Recorder(settings)
+    asked = settings.export != "auto" or any(os.environ.get(name) for name in _EXPORT_VARIABLES)
+    if settings.store is None and settings.export not in ("auto", None):
+        raise ConfigError("export needs a store, whose journal is the queue; nothing was changed")
+    if settings.store is not None and settings.export is not None and asked:
+        from tooltrace.exporters.wishes import threads_for
+
+        deliveries = threads_for(
+            settings.export,
+            settings.store,
+            service=settings.service_name,
+            host=settings.host,
+            exported=lambda signal: _is_exported(signal, settings.tracer_provider),
+        )
+        if deliveries is not None:
+            recorder.worker = _DeliveringWorker(settings, deliveries)
+    return recorder
+
+
+_EXPORT_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
+    """Whether the application has a provider of its own for ``signal``, which gets ours too."""
+    if signal == "traces":
+        return isinstance(provider or internals.global_provider(), SdkTracerProvider)
+    return evaluation.wanted() if signal == "logs" else internals.has_meter_provider()
 
 
 def _replace(new: Recorder, *, only_first: bool = False) -> None:

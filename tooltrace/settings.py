@@ -7,7 +7,7 @@ import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from opentelemetry.trace import TracerProvider
 
@@ -62,6 +62,9 @@ class Settings:
     """How long a full queue may hold one caller up before calls are dropped."""
     rules: tuple[Rule, ...] = RULES
     """What reads the tools' results, in this order."""
+    export: Any = "auto"
+    """Where records go beyond the store: ``auto`` is OTLP where the environment asks for it and the application has no
+    TracerProvider that does it; None; or names, destinations, or several of these."""
     host: str = field(default_factory=socket.gethostname)
     origin: dict[str, str | None] = field(init=False)
     """What every record says of where it was made."""

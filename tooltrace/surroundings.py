@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from opentelemetry.baggage import set_baggage
+from opentelemetry.context.context import Context
 
 T = TypeVar("T")
 
@@ -30,6 +33,11 @@ class CallContext(NamedTuple):
     agent: str | None = None
     attributes: dict[str, Any] | None = None
 
+
+CONVERSATION, AGENT = "gen_ai.conversation.id", "gen_ai.agent.name"
+"""Members of W3C baggage that say what ``context`` does not."""
+BAGGAGE_KEY = next(iter(set_baggage(AGENT, AGENT, Context())))
+"""Where baggage is kept in a context: most have none, and to look is all that it may cost them."""
 
 EMPTY = CallContext()
 current: ContextVar[CallContext] = ContextVar("tooltrace_context", default=EMPTY)
@@ -61,6 +69,28 @@ def context(
         yield
     finally:
         current.reset(token)
+
+
+def around(otel: Context) -> CallContext:
+    """What is known around a call that begins in ``otel``: what ``context`` says, else the W3C baggage."""
+    known = current.get()
+    return with_baggage(known, otel) if BAGGAGE_KEY in otel else known
+
+
+def with_baggage(known: CallContext, otel: Context) -> CallContext:
+    """``known``, with the conversation and the agent of the baggage in ``otel`` where it has none."""
+    baggage = otel.get(BAGGAGE_KEY)
+    if not isinstance(baggage, Mapping):
+        return known
+    return known._replace(
+        conversation_id=known.conversation_id or _said(baggage, CONVERSATION),
+        agent=known.agent or _said(baggage, AGENT),
+    )
+
+
+def _said(baggage: Mapping[str, object], key: str) -> str | None:
+    value = baggage.get(key)
+    return value if isinstance(value, str) and value else None
 
 
 class Recent(Generic[T]):

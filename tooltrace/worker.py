@@ -14,7 +14,7 @@ from tooltrace.attempt import Attempt
 from tooltrace.guard import fault, faults, guarded
 from tooltrace.record import Outcome, Record
 from tooltrace.settings import Settings
-from tooltrace.sinks import evaluation, log, metric
+from tooltrace.sinks import evaluation, exceptions, log, metric
 from tooltrace.told import Told
 from tooltrace.writer import Writer
 
@@ -197,7 +197,7 @@ def _logger() -> Any:
 
 
 def _events() -> bool:
-    """Whether the application wants to know of labels."""
+    """Whether the application wants to know of labels and exceptions."""
     try:
         return evaluation.wanted() and not sys.is_finalizing()
     except Exception:
@@ -209,9 +209,10 @@ def _tell_sinks(item: Item, logger: Any, *, events: bool) -> None:
     try:
         if isinstance(item, Attempt):
             call = item.record()
-            metric.emit(call)
+            metric.emit(call, item)
             if events:
                 evaluation.remember(call)
+                exceptions.emit(call, item, item.trace_flags)
             if logger is not None:
                 log.emit(call, item.surroundings, logger)
         elif events and isinstance(item, Outcome):

@@ -72,13 +72,15 @@ def test_a_bad_line_is_said_with_its_place_and_is_not_fatal(run, rows, trace, ev
 def test_a_file_that_cannot_be_read_fails_and_the_others_are_imported(run, rows, good, tmp_path):
     foreign = tmp_path / "notes.txt"
     foreign.write_text("nothing of the kind\n")
-    done = run(tmp_path / "none.jsonl", good, foreign, tmp_path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = run(tmp_path / "none.jsonl", good, foreign, empty)
     assert done.exit_code == 1
     assert done.stdout == "2 calls read from 1 file, 0 lines skipped.\n"
     first, second, third = done.stderr.splitlines()
-    assert first == f"tooltrace: {tmp_path / 'none.jsonl'}: No such file or directory"
-    assert second == f"tooltrace: {foreign}: no known format; known are: hello-agents"
-    assert third == f"tooltrace: {tmp_path}: Is a directory"
+    assert first.startswith(f"tooltrace: {empty}: a folder with no file that ends in .json, ")
+    assert second == f"tooltrace: {tmp_path / 'none.jsonl'}: No such file or directory"
+    assert third.startswith(f"tooltrace: {foreign}: no known format; known are: jsonl, otlp-json, hello-agents, ")
     assert len(rows()) == 2
 
 

@@ -60,11 +60,13 @@ def test_a_label_is_an_event_parented_to_the_judged_span(store: Path, calls: Any
     assert event.log_record.event_name == "gen_ai.evaluation.result"
     assert event.instrumentation_scope.name == "tooltrace"
     assert said(event) == {
-        "evaluation.name": "ann",
+        "evaluation.name": "correctness",
         "evaluation.score.value": 0.0,
         "evaluation.score.label": "incorrect",
         "evaluation.explanation": f"stale; password={MASK}",
         "tool.call.id": "c",
+        "tooltrace.labeler": "ann",
+        "tooltrace.said": ("correct",),
     }
     with tt.connect() as db:
         at = db.execute("SELECT epoch_us(labeled_at) FROM outcomes").fetchone()
@@ -153,10 +155,10 @@ def test_without_a_provider_nothing_is_made(store: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("lenient")
 def test_an_exporter_that_fails_costs_no_label(store: Path, events: Events, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("no network")
 
-    monkeypatch.setattr(evaluation, "_attributes", broken)
+    monkeypatch.setattr("tooltrace.sinks.events.emit", broken)
     tt.TraceLogger().record("t", 1, call_id="c")
     tt.label(call_id="c", correct=True)
     assert tt.outcome_from("SELECT 'c' AS call_id, true AS correct", labeler="x") == 1

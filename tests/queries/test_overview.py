@@ -59,10 +59,6 @@ def test_each_figure_is_the_one_of_its_own_question(engine, make, middle):
         assert row["retried"] == retried["retried"] > 0
         (taken,) = answer(con, "latency", by=[], **window)
         assert row["p95"] == pytest.approx(taken["p95"])
-        (sure,) = answer(con, "calibration", by=[], **window)
-        names = ("mean_confidence", "accuracy", "gap", "gap_low", "gap_high")
-        assert [row[name] for name in names] == pytest.approx([sure[name] for name in names])
-        assert row["judged"] == sure["n"] > 20
 
 
 def test_the_interval_of_the_percentile_lies_at_its_order_statistics(engine, make):

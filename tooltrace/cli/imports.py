@@ -1,4 +1,4 @@
-"""``tooltrace import``: the trace files of other tools into the store."""
+"""``tooltrace import``: the trace files of other tools, and exports of our own, into the store."""
 
 from __future__ import annotations
 
@@ -21,45 +21,74 @@ Advance = Callable[[int], None]
 """Told how many bytes were read."""
 
 
-@click.command("import", short_help="Read the trace files of other tools into the store.")
+@click.command("import", short_help="Read trace files and exports into the store.")
 @click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @store_option
 def imports(*, files: tuple[Path, ...], store: Path) -> None:
-    """Read the trace files of other tools into the store.
+    """Read trace files into the store. The format is told by the content:
 
-    The format is told by the content; known is the JSON Lines of HelloAgents' TraceLogger, whose times are taken as
-    local where they name no zone. What was imported before is not stored twice, so a call that had no result then
-    stays without one. Lines that cannot be read are skipped, and said.
+    \b
+    - what "tooltrace export" writes: jsonl, csv, otlp-json, and the folder of a parquet export; also a journal
+    - OTLP in JSON, as the OpenTelemetry Collector's file exporter writes it, zstd-compressed too
+    - Arize Phoenix: spans and annotations of its REST interface, its data frames as Parquet or JSON Lines
+    - MLflow: traces as JSON, one or many
+    - the JSON Lines of HelloAgents' TraceLogger, whose times are taken as local where they name no zone
+
+    Files may be compressed with gzip or zstd; of a folder all files are read. What was imported before is not stored twice,
+    so a call that had no result then stays without one. Lines that cannot be read are skipped, and said.
 
     Exit code 1 where a file could not be read at all; the others are imported all the same.
-    """
+    """  # noqa: D301 - click wants a real backspace where it is not to wrap
     done = _import(files, store)
     for each in done:
         _say(each)
     read = [each for each in done if not isinstance(each, Exception)]
-    calls, skipped = sum(each.calls for each in read), sum(each.skipped for each in read)
-    click.echo(f"{_count(calls, 'call')} read from {_count(len(read), 'file')}, {_count(skipped, 'line')} skipped.")
+    click.echo(f"{_records(read)} read from {_count(len(read), 'file')}, {_skipped(read)} skipped.")
     if len(read) < len(done):
         raise SystemExit(1)
 
 
-def _import(files: tuple[Path, ...], store: Path) -> list[Imported | UnreadableFile]:
+def _records(read: list[Imported]) -> str:
+    calls, others = sum(each.calls for each in read), sum(each.others for each in read)
+    return _count(calls, "call") + (f" and {_count(others, 'other record')}" if others else "")
+
+
+def _skipped(read: list[Imported]) -> str:
+    return _count(sum(each.skipped for each in read), "line")
+
+
+def _import(named: tuple[Path, ...], store: Path) -> list[Imported | UnreadableFile]:
     """What came of each file."""
     from tooltrace.importing import import_file
     from tooltrace.settings import Settings
     from tooltrace.writer import Writer
 
+    files, done = _files(named)
     settings = Settings(store=store)
     writer = Writer(settings)
     try:
         with _bar(files) as advance:
-            done = [_tried(partial(import_file, path, settings, writer, advance=advance)) for path in files]
+            done += [_tried(partial(import_file, path, settings, writer, advance=advance)) for path in files]
         writer.settle()
         if writer.waiting:
             raise Failed(f"the journal of {store} could not be written; import again: nothing is stored twice")
     finally:
         writer.close()
     return done
+
+
+def _files(named: tuple[Path, ...]) -> tuple[list[Path], list[Imported | UnreadableFile]]:
+    """The files, with those of the folders, and what is wrong with folders that have none."""
+    from tooltrace.importing import UnreadableFile, files_of
+
+    files: list[Path] = []
+    faults: list[Imported | UnreadableFile] = []
+    for path in named:
+        try:
+            files += files_of(path)
+        except UnreadableFile as error:
+            faults.append(error)
+    return files, faults
 
 
 def _tried(read: Callable[[], Imported]) -> Imported | UnreadableFile:
@@ -84,7 +113,7 @@ def _say(result: Imported | UnreadableFile) -> None:
 
 
 @contextmanager
-def _bar(files: tuple[Path, ...]) -> Iterator[Advance]:
+def _bar(files: list[Path]) -> Iterator[Advance]:
     """How far it is, on a terminal."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 

@@ -1,11 +1,13 @@
-"""Trace files of other tools, read as records: one file here for each format.
+"""Trace files of other tools, and exports of our own, read as records: one file here for each format.
 
-A format knows its files by their content and reads one as an iterator of ``ToolCall``. What is read goes the way of
-every other call: the same rules read the results, and secrets are taken out before anything is written.
-Ids are made of what the file says, so that a file imported twice is stored once.
+A format knows its files by their content and reads one as an iterator of records. What is read goes the way of
+every other call: the same rules read the results, and secrets are taken out before anything is written. What tooltrace
+itself recorded comes back as it was. Ids are those of the file, or made of what it says, so that a file imported twice
+is stored once.
 """
 
-from tooltrace.importing.run import Imported, import_file
-from tooltrace.importing.source import Skipped, UnreadableFile
+from tooltrace.importing.run import Imported, files_of, import_file
+from tooltrace.importing.source import Skipped
+from tooltrace.importing.unpacked import UnreadableFile
 
-__all__ = ["Imported", "Skipped", "UnreadableFile", "import_file"]
+__all__ = ["Imported", "Skipped", "UnreadableFile", "files_of", "import_file"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tooltrace.importing.source import Source
-from tooltrace.record import ToolCall
+from tooltrace.record import Record
 from tooltrace.settings import Settings
 
 
@@ -17,15 +17,23 @@ class Format:
     name: str
     knows: Callable[[bytes], bool]
     """Whether the front of a file is of this format."""
-    read: Callable[[Source, Settings], Iterator[ToolCall]]
-    """The calls of a file; what cannot be read of it is skipped, and said so to the source."""
+    read: Callable[[Source, Settings], Iterator[Record]]
+    """The records of a file; what cannot be read of it is skipped, and said so to the source."""
 
 
 def known() -> tuple[Format, ...]:
     """Every format; the first that knows a file reads it."""
-    from tooltrace.importing import hello_agents
+    from tooltrace.importing import hello_agents, mlflow, otlp, own_csv, own_lines, parquet, phoenix
 
-    return (hello_agents.FORMAT,)
+    return (
+        own_lines.FORMAT,
+        otlp.FORMAT,
+        hello_agents.FORMAT,
+        mlflow.FORMAT,
+        phoenix.FORMAT,
+        parquet.FORMAT,
+        own_csv.FORMAT,
+    )
 
 
 def format_of(head: bytes) -> Format | None:

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tooltrace.importing.formats import format_of, known
-from tooltrace.importing.source import Skipped, Source, UnreadableFile
+from tooltrace.importing.source import Skipped, Source
+from tooltrace.importing.unpacked import UnreadableFile
+from tooltrace.record import ToolCall
 from tooltrace.settings import Settings
 from tooltrace.writer import Writer
 
 BATCH = 512
-"""Calls that are written at once."""
+"""Records that are written at once."""
+ENDINGS = (".json", ".jsonl", ".csv", ".parquet", ".gz", ".zst")
+"""Of the files that are read where a folder is named."""
 
 
 @dataclass(slots=True)
@@ -23,6 +27,8 @@ class Imported:
     format: str | None = None
     """None where the file is empty."""
     calls: int = 0
+    others: int = 0
+    """Records that are no calls: outcomes, spans, messages …"""
     skipped: int = 0
     examples: list[Skipped] = field(default_factory=list)
     """The first lines that were skipped."""
@@ -37,7 +43,7 @@ class Imported:
 def import_file(
     path: Path, settings: Settings, writer: Writer, *, advance: Callable[[int], None] = lambda _: None
 ) -> Imported:
-    """Give the calls of the file at ``path`` to ``writer``; ``advance`` is told of the bytes read.
+    """Give the records of the file at ``path`` to ``writer``; ``advance`` is told of the bytes read.
 
     Raises UnreadableFile.
     """
@@ -50,10 +56,31 @@ def import_file(
             names = ", ".join(each.name for each in known())
             raise UnreadableFile(f"{path}: no known format; known are: {names}")
         imported.format = found.name
-        for call in found.read(source, settings):
-            writer.add(call)
-            imported.calls += 1
-            if imported.calls % BATCH == 0:
+        for record in found.read(source, settings):
+            writer.add(record)
+            if isinstance(record, ToolCall):
+                imported.calls += 1
+            else:
+                imported.others += 1
+            if (imported.calls + imported.others) % BATCH == 0:
                 writer.write()
     writer.write()
     return imported
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files to read where somebody names ``path``: itself, or what a folder holds, such as an export to Parquet.
+
+    Raises UnreadableFile for a folder with no file that could be one.
+    """
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if _is_wanted(file, path))
+    if not found:
+        raise UnreadableFile(f"{path}: a folder with no file that ends in {', '.join(ENDINGS)}")
+    return found
+
+
+def _is_wanted(file: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.name.endswith(ENDINGS) and not hidden and file.is_file()

@@ -7,21 +7,19 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
-from tooltrace.errors import TooltraceError
+from tooltrace.importing.unpacked import DAMAGE, HEAD_BYTES, UnreadableFile, unpacked
 
-HEAD_BYTES = 1024 * 1024
-"""How much of a file is looked at to tell its format."""
 LONGEST_LINE = 64 * 1024 * 1024
 """A longer line is skipped: it would have to be held in memory."""
-_BOM = b"\xef\xbb\xbf"
+LONGEST_DOCUMENT = 512 * 1024 * 1024
+"""How large a file may be that is one JSON document over many lines."""
+_BOM: Final = b"\xef\xbb\xbf"
 
-
-class UnreadableFile(TooltraceError):
-    """A file that is not there, may not be read, or is of no known format."""
+__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Skipped", "Source", "UnreadableFile", "parsed"]
 
 
 class Skipped(NamedTuple):
@@ -32,7 +30,7 @@ class Skipped(NamedTuple):
 
 
 class Source:
-    """The file at ``path``, open for reading. Raises UnreadableFile.
+    """The file at ``path``, open for reading; what is packed by gzip or zstd is unpacked. Raises UnreadableFile.
 
     ``skipped`` is told of each line that is left out; ``advance`` of the bytes read since the last time.
     """
@@ -43,12 +41,17 @@ class Source:
         self.path = path
         self._skipped = skipped
         self._advance = advance
+        self._advanced = 0
         try:
-            self._stream = io.BufferedReader(path.open("rb", buffering=0), HEAD_BYTES)
+            self._raw = path.open("rb", buffering=0)
+            self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, HEAD_BYTES)
+            self._stream = unpacked(self._file)
             self.head = self._stream.peek(HEAD_BYTES)[:HEAD_BYTES].removeprefix(_BOM)
             """The front of the file."""
-        except OSError as error:
-            raise UnreadableFile(f"{path}: {error.strerror or error}") from error
+        except UnreadableFile as error:
+            raise UnreadableFile(f"{path}: {error}") from error
+        except DAMAGE as error:
+            raise UnreadableFile(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -57,40 +60,81 @@ class Source:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stream.close()
+        self._file.close()
 
     def skip(self, line: int, reason: str) -> None:
         """The line is left out."""
         self._skipped(Skipped(line, reason))
 
+    def read_to(self, share: float) -> None:
+        """So much of the file is read, from 0 to 1, by whoever reads it past this object."""
+        size = self.path.stat().st_size
+        self._tell(round(size * share))
+
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """The JSON objects of a JSON Lines file, with the numbers of their lines; what is none is skipped."""
-        for number, line in self._lines():
-            if len(line) > LONGEST_LINE:
-                self.skip(number, f"longer than {LONGEST_LINE // 1024 // 1024} MiB")
-                continue
+        for number, line in self.lines():
             data = parsed(line)
             if isinstance(data, dict):
                 yield number, data
             elif line.strip():
                 self.skip(number, "not a JSON object")
 
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        number = 0
-        while line := self._read(LONGEST_LINE + 1):
-            number += 1
-            yield number, line.removeprefix(_BOM) if number == 1 else line
-            while len(line) > LONGEST_LINE and not line.endswith(b"\n"):  # the rest of a line that is too long
-                line = self._read(LONGEST_LINE + 1)
-                if not line:
-                    return
+    def documents(self) -> Iterator[tuple[int, Any]]:
+        """The JSON values of a file that has one a line, or one over all its lines."""
+        first = self.head.lstrip().partition(b"\n")[0]
+        over_lines = b"\n" in self.head.strip() and parsed(first) is None
+        if not over_lines:
+            yield from self.objects() if first.startswith(b"{") else self._values()
+            return
+        text = self._whole()
+        data = parsed(text)
+        if data is None:
+            raise UnreadableFile(f"{self.path}: neither JSON Lines nor one JSON document")
+        yield 1, data
 
-    def _read(self, most: int) -> bytes:
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines, with their numbers; one that is too long is skipped, and the damaged rest of a file."""
+        number = 0
+        while line := self._read(LONGEST_LINE + 1, number + 1):
+            number += 1
+            if len(line) <= LONGEST_LINE:
+                yield number, line.removeprefix(_BOM) if number == 1 else line
+                continue
+            self.skip(number, f"longer than {LONGEST_LINE // 1024 // 1024} MiB")
+            while line and not line.endswith(b"\n"):
+                line = self._read(LONGEST_LINE + 1, number)
+
+    def _values(self) -> Iterator[tuple[int, Any]]:
+        for number, line in self.lines():
+            data = parsed(line)
+            if data is not None:
+                yield number, data
+            elif line.strip():
+                self.skip(number, "not JSON")
+
+    def _whole(self) -> bytes:
+        parts, size = [], 0
+        while part := self._read(LONGEST_LINE, 1):
+            parts.append(part)
+            size += len(part)
+            if size > LONGEST_DOCUMENT:
+                raise UnreadableFile(f"{self.path}: one JSON document of more than {LONGEST_DOCUMENT // 1024**2} MiB")
+        return b"".join(parts).removeprefix(_BOM)
+
+    def _read(self, most: int, number: int) -> bytes:
         try:
             line = self._stream.readline(most)
-        except OSError as error:
-            raise UnreadableFile(f"{self.path}: {error.strerror or error}") from error
-        self._advance(len(line))
+        except DAMAGE as error:
+            self.skip(number, f"it cannot be read from here on: {getattr(error, 'strerror', None) or error}")
+            return b""
+        self._tell(self._raw.tell())
         return line
+
+    def _tell(self, reached: int) -> None:
+        if reached > self._advanced:
+            self._advance(reached - self._advanced)
+            self._advanced = reached
 
 
 def parsed(text: bytes) -> Any:

@@ -6,6 +6,9 @@ Development); ``tooltrace.*`` is for what those conventions lack.
 
 from __future__ import annotations
 
+SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
+"""The conventions that our spans, metric and log events keep."""
+
 OPERATION_NAME = "gen_ai.operation.name"
 """Required. Always :data:`EXECUTE_TOOL`."""
 EXECUTE_TOOL = "execute_tool"
@@ -35,7 +38,8 @@ DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 
 EVALUATION_EVENT = "gen_ai.evaluation.result"
 """Log event: what somebody says of a result, parented to the span that is judged."""
 EVALUATION_NAME = "gen_ai.evaluation.name"
-"""Who judged: the labeler."""
+"""What was judged: always :data:`CORRECTNESS`."""
+CORRECTNESS = "correctness"
 EVALUATION_SCORE_VALUE = "gen_ai.evaluation.score.value"
 """How right it was, 0 to 1."""
 EVALUATION_SCORE_LABEL = "gen_ai.evaluation.score.label"
@@ -44,6 +48,24 @@ EVALUATION_EXPLANATION = "gen_ai.evaluation.explanation"
 """Why, redacted."""
 JUDGED_SPAN_ID = "tooltrace.judged.span_id"
 """Hex id of the attempt that is judged, where one is: its trace is not always known."""
+LABELER = "tooltrace.labeler"
+"""Who judged."""
+SAID = "tooltrace.said"
+"""Array of ``correct`` and ``score``: which of the two the labeler gave; the other is made of it."""
+
+EXCEPTION_EVENT = "gen_ai.execute_tool.exception"
+"""Log event: an exception that ended an attempt, parented to the attempt's span."""
+EXCEPTION_TYPE = "exception.type"
+EXCEPTION_MESSAGE = "exception.message"
+
+GATE_EVENT = "tooltrace.gate"
+"""Log event: a stop for a person, as it stands."""
+MESSAGE_EVENT = "tooltrace.message"
+"""Log event: what the model was given of an attempt."""
+LOSS_EVENT = "tooltrace.loss"
+"""Log event: records that could not be kept."""
+AT = "tooltrace.at"
+"""When the event was, in ISO form, where its own timestamp cannot say that: before 1970, after 2262."""
 
 SERVICE_NAME = "service.name"
 HOST_NAME = "host.name"
@@ -89,6 +111,41 @@ FIELDS: dict[str, str] = {
     "recorder_version": "tooltrace.version",
 }
 """Field of a ``ToolCall`` to the span attribute that carries it, unchanged."""
+
+GATE_FIELDS: dict[str, str] = {
+    "call_id": TOOL_CALL_ID,
+    "span_id": "tooltrace.gate.span_id",
+    "kind": "tooltrace.gate.kind",
+    "decision": "tooltrace.gate.decision",
+    "asked_at": "tooltrace.gate.asked_at",
+    "answered_at": "tooltrace.gate.answered_at",
+    "answered_by": "tooltrace.gate.answered_by",
+    "note": "tooltrace.gate.note",
+    "changed": "tooltrace.gate.changed",
+    "resumed_span_id": "tooltrace.gate.resumed_span_id",
+}
+"""Field of a ``Gate`` to the attribute of its event; times in ISO form."""
+
+MESSAGE_FIELDS: dict[str, str] = {
+    "call_id": TOOL_CALL_ID,
+    "span_id": "tooltrace.message.span_id",
+    "style": "tooltrace.message.style",
+    "text": "tooltrace.message.text",
+    "sha256": "tooltrace.message.sha256",
+    "length": "tooltrace.message.length",
+    "error": "tooltrace.message.error",
+}
+"""Field of a ``Message`` to the attribute of its event."""
+
+LOSS_FIELDS: dict[str, str] = {
+    "reason": "tooltrace.loss.reason",
+    "count": "tooltrace.loss.count",
+    "detail": "tooltrace.loss.detail",
+}
+"""Field of a ``Loss`` to the attribute of its event."""
+
+RESOURCE_FIELDS: dict[str, str] = {"service": SERVICE_NAME, "host": HOST_NAME, "pid": PROCESS_PID}
+"""Field of a record to the attribute of the resource."""
 
 RESERVED = frozenset(FIELDS.values()) | {OPERATION_NAME, TOOL_CALL_ID, ERROR_TYPE}
 """What the recorder itself writes; a tool that sets one of these does not displace it."""

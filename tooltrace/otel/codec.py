@@ -15,6 +15,9 @@ from tooltrace.record import Json, ToolCall
 SCOPE = "tooltrace"
 """Name of the instrumentation on our spans."""
 
+LONGEST_MS = 1e12
+"""31 years: what is longer is no duration of a span."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIELDS = tuple(names.FIELDS)
@@ -45,6 +48,8 @@ def encode(call: ToolCall) -> SpanForm:
     """The call's span."""
     start = (call.started_at - _EPOCH) // _MICROSECOND * 1000
     held = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
+    if not 0 <= held < LONGEST_MS:  # an imported record may say anything; the attribute keeps what it says
+        held = 0.0
     resource = {names.SERVICE_NAME: call.service, names.HOST_NAME: call.host, names.PROCESS_PID: call.pid}
     failed = call.status == "error"
     return SpanForm(

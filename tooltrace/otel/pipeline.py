@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Span, SpanContext, SpanKind, TraceFlags
 
+from tooltrace.otel import attributes as names
 from tooltrace.otel import internals
 from tooltrace.otel.span import ToolSpan
 from tooltrace.version import __version__
@@ -28,7 +29,7 @@ _FLAGS = {
     for sampled in (True, False)
     for random in (True, False)
 }
-_SCOPE = InstrumentationScope("tooltrace", __version__)
+_SCOPE = InstrumentationScope("tooltrace", __version__, names.SCHEMA_URL)
 
 
 class Pipeline:
@@ -111,7 +112,7 @@ class ForeignPipeline(Pipeline):
     """A provider of another make: a span of its own runs beside ours, with the same ids and attributes."""
 
     def __init__(self, provider: trace_api.TracerProvider) -> None:
-        self._tracer = provider.get_tracer("tooltrace", __version__)
+        self._tracer = provider.get_tracer("tooltrace", __version__, schema_url=names.SCHEMA_URL)
 
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
         twin = self._tracer.start_span(

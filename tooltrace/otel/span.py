@@ -19,6 +19,7 @@ from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, Statu
 from opentelemetry.util.types import Attributes, AttributeValue
 
 from tooltrace.otel import attributes as names
+from tooltrace.otel import content
 from tooltrace.otel.codec import span_attributes
 from tooltrace.otel.internals import BoundedAttributes
 from tooltrace.record import ToolCall
@@ -198,7 +199,8 @@ class ToolSpan(Span, ReadableSpan):
         call = self.call
         if call is None:
             return {**(self.own or {}), **self.start}
-        self._attribute_cache = self._bounded({**self.start, **span_attributes(call)})
+        said = {**self.start, **span_attributes(call)}
+        self._attribute_cache = self._bounded(said if content.allowed().on_spans else content.without(said))
         return self._attribute_cache
 
     def _bounded(self, attributes: dict[str, Any]) -> Mapping[str, Any]:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from functools import cache
 
 from opentelemetry import metrics
+from opentelemetry.context.context import Context
 from opentelemetry.metrics import Histogram
+from opentelemetry.trace import Span
 
 from tooltrace.otel import attributes as names
-from tooltrace.otel import internals
-from tooltrace.otel.codec import error_type
+from tooltrace.otel import durations, internals
 from tooltrace.record import ToolCall
 from tooltrace.version import __version__
 
 
 @cache
 def _histogram() -> Histogram:
-    meter = metrics.get_meter("tooltrace", __version__)
+    meter = metrics.get_meter("tooltrace", __version__, schema_url=names.SCHEMA_URL)
     return meter.create_histogram(
         names.DURATION_METRIC,
-        unit="s",
-        description="Duration of a tool's execution.",
+        unit=durations.UNIT,
+        description=durations.DESCRIPTION,
         explicit_bucket_boundaries_advisory=list(names.DURATION_BUCKETS),
     )
 
@@ -30,13 +31,9 @@ def wanted() -> bool:
     return internals.has_meter_provider()
 
 
-def emit(call: ToolCall) -> None:
-    """Count ``call`` in the histogram. Without a MeterProvider nothing happens."""
-    if call.duration_ms is None:
+def emit(call: ToolCall, span: Span | None = None) -> None:
+    """Count ``call`` in the histogram; without a MeterProvider nothing happens. ``span``: of the call, for exemplars."""
+    if call.duration_ms is None or not wanted():
         return
-    attributes = {names.OPERATION_NAME: names.EXECUTE_TOOL, names.TOOL_NAME: call.tool}
-    if call.tool_type is not None:
-        attributes[names.TOOL_TYPE] = call.tool_type
-    if call.status == "error":
-        attributes[names.ERROR_TYPE] = error_type(call)
-    _histogram().record(call.duration_ms / 1e3, attributes)
+    around = None if span is None else Context({internals.SPAN_KEY: span})
+    _histogram().record(call.duration_ms / 1e3, durations.duration_attributes(call), around)

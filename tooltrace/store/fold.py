@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.record import Loss
-from tooltrace.store import progress, rescue
+from tooltrace.store import cursors, progress, rescue
 from tooltrace.store.columns import RECORDS
 from tooltrace.store.database import attach, connect, detach, explained
 from tooltrace.store.lock import Lock
@@ -41,7 +42,8 @@ class FoldReport:
     bytes: int = 0
     """Bytes of journal that were read."""
     removed: int = 0
-    """Journals that were removed because all of them is in the database and nobody writes them."""
+    """Journals that were removed because all of them is in the database, nobody writes them, and every destination has
+    what is in them."""
     salvaged: int = 0
     """Rows taken over from a damaged database that was put aside."""
     seconds: float = 0.0
@@ -122,8 +124,9 @@ def _fold_into(con: DuckDBPyConnection, paths: StorePaths, harm: Harm) -> tuple[
     report, offsets = _insert_all(con, paths, harm.losses)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal goes: a bad write-ahead log then loses nothing
     removed = _remove_folded(paths, offsets)
+    _count_missed(con, paths, removed)
     _forget(con, paths, offsets)
-    return replace(report, removed=removed, salvaged=salvaged), offsets
+    return replace(report, removed=len(removed), salvaged=salvaged), offsets
 
 
 def _take_over(con: DuckDBPyConnection, paths: StorePaths, aside: Path) -> int:
@@ -186,11 +189,13 @@ def known_offsets(con: DuckDBPyConnection) -> dict[str, int]:
     return dict(con.execute(f"SELECT name, max(folded_bytes) FROM {STORE}.journals GROUP BY name").fetchall())
 
 
-def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> int:
-    """Remove the journals that are folded whole and whose owner is gone; how many."""
-    removed = 0
+def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list[Loss]]:
+    """Remove the journals that are folded whole, whose owner is gone, and that no destination waits for; with what
+    destinations missed that are too far behind."""
+    removed: dict[str, list[Loss]] = {}
+    wanted, missed = cursors.held(paths)
     for name, size in paths.journals().items():
-        if size > offsets.get(name, 0):
+        if size > offsets.get(name, 0) or name in wanted:
             continue
         path = paths.journal / name
         fd = open_journal(path)
@@ -198,13 +203,32 @@ def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> int:
             continue
         try:
             if is_abandoned(fd) and os.fstat(fd).st_size <= offsets.get(name, 0):
+                losses = [_missed(fd, who, name, starts[name]) for who, starts in missed.items() if name in starts]
                 path.unlink(missing_ok=True)
-                removed += 1
+                removed[name] = losses
         except OSError:  # it may not be ours to remove; it stays folded
             pass
         finally:
             os.close(fd)
     return removed
+
+
+def _missed(fd: int, destination: str, name: str, start: int) -> Loss:
+    """The records of the journal open as ``fd`` that ``destination`` was not given; the store has them."""
+    lines = 0
+    while data := os.pread(fd, 1 << 20, start):
+        lines += data.count(b"\n")
+        start += len(data)
+    return Loss(reason="export_overflow", count=lines, at=datetime.now(UTC), detail=f"{destination}: {name}")
+
+
+def _count_missed(con: DuckDBPyConnection, paths: StorePaths, removed: dict[str, list[Loss]]) -> None:
+    losses = [loss for found in removed.values() for loss in found]
+    if losses:
+        staging = Staging(con, paths.journal)
+        staging.load(Batch(losses=losses))
+        _commit(con, staging, Batch())
+        con.execute(f"CHECKPOINT {STORE}")
 
 
 def _forget(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int]) -> None:

@@ -1,0 +1,104 @@
+// The editor: Ctrl-Enter asks, the answer comes as JSON and is written as text, never as HTML.
+const words = JSON.parse(document.getElementById("words").textContent);
+const byId = (id) => document.getElementById(id);
+const editor = byId("q"), form = byId("ask"), said = byId("said"), wrong = byId("wrong"), box = byId("answer"), figure = byId("figure"), kind = byId("chart");
+const NUMERIC = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$/;
+const TIMES = /^(DATE|TIMESTAMP)/;
+const SHOWN = 1000;
+let asking = null, answer = null, drawn = null;
+
+const say = (key, values = {}) => (words[`js.sql.${key}`] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+
+async function ask() {
+  if (asking || !editor.value.trim()) return;
+  asking = new AbortController();
+  byId("stop").hidden = false;
+  wrong.hidden = true;
+  said.textContent = say("asking");
+  try {
+    const response = await fetch(form.dataset.ask, { method: "POST", body: new URLSearchParams({ q: editor.value }), signal: asking.signal });
+    const body = await response.json().catch(() => ({ error: `${response.status} ${response.statusText}` }));
+    if (body.error) fail(body.error); else show(body);
+  } catch (error) {
+    if (error.name === "AbortError") said.textContent = say("stopped"); else fail(String(error));
+  } finally {
+    asking = null;
+    byId("stop").hidden = true;
+  }
+}
+
+function fail(text) {
+  said.textContent = "";
+  box.hidden = true;
+  wrong.textContent = text;
+  wrong.hidden = false;
+}
+
+function show(body) {
+  answer = body;
+  const rows = body.rows.slice(0, SHOWN);
+  const numeric = body.columns.map(([, type]) => NUMERIC.test(type));
+  box.querySelector("thead").replaceChildren(line("th", body.columns.map(([name]) => name), numeric, body.columns.map(([, type]) => type)));
+  box.querySelector("tbody").replaceChildren(...rows.map((row) => line("td", row.map(written), numeric)));
+  box.hidden = false;
+  const cut = body.cut ? ` ${say(`cut.${body.cut}`)}` : rows.length < body.rows.length ? ` ${say("shown", { n: SHOWN.toLocaleString() })}` : "";
+  said.textContent = say("rows", { n: body.rows.length.toLocaleString(), ms: Math.round(body.ms).toLocaleString() }) + cut;
+  draw();
+}
+
+function line(tag, texts, numeric, titles) {
+  const tr = document.createElement("tr");
+  texts.forEach((text, index) => {
+    const cell = document.createElement(tag);
+    cell.textContent = text;
+    if (tag === "th") cell.scope = "col";
+    if (numeric[index]) cell.className = "num";
+    if (titles) cell.title = titles[index];
+    tr.append(cell);
+  });
+  return tr;
+}
+
+function written(value) {
+  if (value === null) return "–";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+// The first column that is no number (a time before a text) is across; every number is a series.
+function draw() {
+  drawn?.dispose();
+  drawn = null;
+  figure.hidden = !kind.value || !answer?.rows.length;
+  if (figure.hidden) return;
+  const types = answer.columns.map(([, type]) => type);
+  const found = [types.findIndex((type) => TIMES.test(type)), types.findIndex((type) => !NUMERIC.test(type)), 0].find((at) => at >= 0);
+  const series = types.map((type, at) => at).filter((at) => at !== found && NUMERIC.test(types[at]));
+  const style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  const tones = ["band", "second", "warn", "good", "bad", "quiet"].map(colour);
+  const axis = { axisLine: { lineStyle: { color: colour("line") } }, axisLabel: { color: colour("quiet"), hideOverlap: true }, splitLine: { lineStyle: { color: colour("faint") } } };
+  drawn = echarts.init(figure);
+  drawn.setOption({
+    animation: false, color: tones, grid: { left: 60, right: 20, top: 34, bottom: 30 },
+    legend: { top: 0, left: 0, textStyle: { color: colour("quiet") } }, tooltip: { trigger: "axis", renderMode: "richText", confine: true },
+    xAxis: { type: TIMES.test(types[found]) ? "time" : "category", ...axis }, yAxis: { type: "value", ...axis },
+    series: series.map((at) => ({ name: answer.columns[at][0], type: kind.value, showSymbol: answer.rows.length < 60, data: answer.rows.slice(0, SHOWN).map((row) => [written(row[found]), row[at]]) })),
+  });
+}
+
+byId("run").addEventListener("click", ask);
+byId("stop").addEventListener("click", () => asking?.abort());
+kind.addEventListener("change", draw);
+addEventListener("resize", () => drawn?.resize());
+editor.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); ask(); }
+});
+document.querySelector(".book").addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-text]");
+  if (!button) return;
+  const response = await fetch(button.dataset.text);
+  editor.value = await response.text();
+  editor.scrollTop = 0;
+  editor.focus();
+  if (response.ok) ask();
+});
+if (editor.value.trim()) ask(); else editor.value = "SELECT tool, count(*) AS attempts, count(*) FILTER (WHERE status = 'error') AS failures\nFROM tool_calls\nGROUP BY tool\nORDER BY failures DESC\n";

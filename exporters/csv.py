@@ -1,0 +1,122 @@
+"""CSV for spreadsheets: the calls in one file, the other records in files beside it, named after their tables.
+
+``calls.csv`` has the calls, ``calls.outcomes.csv`` the outcomes, and so on where there are any. A line of names, commas,
+quotes where needed, CRLF (RFC 4180). Unknown is an empty field. JSON is text, times are UTC, truth is ``true``
+or ``false``.
+
+A text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
+break) begins with an apostrophe here, which says that the rest is text as it is; so do an empty text, which is not an
+unknown one, and a text that begins with an apostrophe itself. ``tooltrace import`` takes it off again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from tooltrace.exporters.new_file import STANDARD, NewFile, needed
+from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.record import Record, ToolCall
+from tooltrace.store.columns import RECORDS
+from tooltrace.store.lines import KINDS
+
+QUOTED_BY: Final = "'"
+"""What a text begins with that would not come back, or would be run, as it is."""
+_ODD: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", QUOTED_BY)
+
+_TABLES: Final = {record: RECORDS[kind].public for kind, record in KINDS.items()}
+_NAMES: Final = {record: tuple(field.name for field in fields(record)) for record in KINDS.values()}
+
+
+class Csv:
+    """The file at ``path``, and those beside it; a name that ends in ``.csv.gz`` is compressed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: dict[type[Record], NewFile] = {}
+        self._open = True
+        self._file_of(ToolCall)
+
+    def send(self, records: Sequence[Record]) -> None:
+        """Append ``records``. Raises Refused."""
+        rows: dict[type[Record], list[list[str]]] = {}
+        for record in records:
+            kind = type(record)
+            rows.setdefault(kind, []).append([cell(getattr(record, name)) for name in _NAMES[kind]])
+        for kind, lines in rows.items():
+            self._file_of(kind).write(_csv(lines))
+
+    def close(self) -> None:
+        """Put the files under their names; the calls last. Raises Refused.
+
+        A file beside that an earlier export left, and that this one has no rows for, is emptied.
+        """
+        for kind, table in _TABLES.items():
+            if self._open and beside(self._path, table).exists():
+                self._file_of(kind)
+        self._open = False
+        for file in reversed(self._files.values()):
+            file.publish()
+
+    def abandon(self) -> None:
+        """Leave nothing behind."""
+        self._open = False
+        for file in self._files.values():
+            file.discard()
+
+    def _file_of(self, kind: type[Record]) -> NewFile:
+        if kind not in self._files:
+            file = NewFile(self._path if kind is ToolCall else beside(self._path, _TABLES[kind]))
+            file.write(_csv([list(_NAMES[kind])]))
+            self._files[kind] = file
+        return self._files[kind]
+
+
+def create(target: Target) -> Csv:
+    """See :mod:`tooltrace.exporters.loader`."""
+    path = needed(target.path, "csv")
+    if path == STANDARD:
+        raise Refused("csv writes a file for each kind of record: give a path", whole=True)
+    return Csv(path)
+
+
+def beside(path: Path, table: str) -> Path:
+    """Where the rows of ``table`` go: ``calls.csv`` has ``calls.outcomes.csv`` beside it."""
+    stem, dot, ends = path.name.partition(".csv")
+    return path.with_name(f"{stem}.{table}{dot}{ends}")
+
+
+def cell(value: Any) -> str:
+    """A field of a line; empty where ``value`` is unknown, or a number that the store has no place for."""
+    write = _WRITERS.get(type(value))
+    return "" if write is None else write(value)
+
+
+def _text(text: str) -> str:
+    text = text.encode("utf-8", "replace").decode()
+    return QUOTED_BY + text if not text or text.startswith(_ODD) else text
+
+
+def _moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+_WRITERS: Final[dict[type[Any], Callable[[Any], str]]] = {
+    str: _text,
+    bool: lambda value: "true" if value else "false",
+    int: lambda value: str(value) if -(2**63) <= value < 2**63 else "",
+    float: lambda value: repr(value) if math.isfinite(value) else "",
+    datetime: _moment,
+}
+
+
+def _csv(rows: list[list[str]]) -> bytes:
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\r\n").writerows(rows)
+    return out.getvalue().encode()

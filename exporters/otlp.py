@@ -1,0 +1,154 @@
+"""OTLP: spans, log events and the duration metric to any OpenTelemetry collector, by http/protobuf or gRPC.
+
+Configured by the standard variables ``OTEL_EXPORTER_OTLP_*``, ``OTEL_TRACES_EXPORTER``, ``OTEL_LOGS_EXPORTER`` and
+``OTEL_METRICS_EXPORTER`` (``none`` leaves that signal out), or by a ``Target``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Protocol
+
+from google.protobuf.message import DecodeError, Message
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from tooltrace.errors import ConfigError
+from tooltrace.exporters.otlp_durations import histograms
+from tooltrace.exporters.otlp_forms import Forms
+from tooltrace.exporters.otlp_settings import GRPC, SIGNALS, Signal, SignalSettings, settings_of, signals
+from tooltrace.exporters.protocol import ExportError, MissingExtra, PartlyRefused, Refused, Target, Unavailable
+from tooltrace.guard import faults
+from tooltrace.otel.content import outgoing_log, outgoing_span
+from tooltrace.otel.otlp.to_proto import histograms_to_proto, logs_to_proto, spans_to_proto
+from tooltrace.record import Record, ToolCall
+
+COUNTED: Final = "counted_until_ns"
+"""In the memory: where the duration metric's last point ended."""
+
+
+class Sender(Protocol):
+    """Sends the requests of one signal."""
+
+    def send(self, request: bytes) -> bytes:
+        """The answer. Raises ExportError."""
+
+    def close(self) -> None:
+        """Let the connection go."""
+
+
+def create(target: Target) -> OtlpDestination:
+    """The destination that ``target`` and the variables say. Raises ConfigError, and ImportError without the extra."""
+    chosen = signals() if target.parts is None else tuple(signal for signal in SIGNALS if signal in target.parts)
+    unknown = set(target.parts or ()) - set(SIGNALS)
+    if unknown:
+        raise ConfigError(f"OTLP has {', '.join(SIGNALS)}, not {', '.join(sorted(unknown))}; nothing is exported")
+    if not chosen:
+        raise ConfigError("OTEL_SDK_DISABLED and OTEL_…_EXPORTER leave no signal to send; nothing is exported")
+    settings = [settings_of(signal, target) for signal in chosen]
+    senders = {each.signal: _sender(each) for each in settings}
+    return OtlpDestination(senders, Forms(target.service, target.host), f"{settings[0].protocol} {settings[0].url}")
+
+
+def _sender(settings: SignalSettings) -> Sender:
+    if settings.protocol == GRPC:
+        try:
+            from tooltrace.exporters.otlp_grpc import GrpcSender
+        except ImportError as error:
+            raise MissingExtra(f"OTLP by gRPC: {error}: pip install 'tooltrace[otlp,grpc]'") from error
+        return GrpcSender(settings)
+    from tooltrace.exporters.otlp_http import HttpSender
+
+    return HttpSender(settings)
+
+
+class OtlpDestination:
+    """Each signal to its own endpoint."""
+
+    def __init__(self, senders: dict[Signal, Sender], forms: Forms, description: str = "") -> None:
+        self.description = description
+        self._senders = senders
+        self._forms = forms
+        self.parts: Sequence[str] = tuple(senders)
+        self.memory: dict[str, Any] = {}
+
+    def send(self, records: Sequence[Record]) -> None:
+        """Send every signal of ``records``; the errors of one do not keep the others from being sent."""
+        errors: list[ExportError] = []
+        for part in self.parts:
+            try:
+                self.send_part(part, records)
+            except ExportError as error:
+                errors.append(error)
+        if errors:
+            raise next((error for error in errors if isinstance(error, Unavailable)), errors[0])
+
+    def send_part(self, part: str, records: Sequence[Record]) -> None:
+        """Send one signal of ``records``, where they have any."""
+        if part == "traces":
+            self._send_spans(records)
+        elif part == "logs":
+            self._send_logs(records)
+        else:
+            self._send_metrics(records)
+
+    def close(self) -> None:
+        """Let the connections go."""
+        for sender in self._senders.values():
+            sender.close()
+
+    def _send_spans(self, records: Iterable[Record]) -> None:
+        try:
+            forms = [outgoing_span(form) for form in map(self._forms.span, records) if form is not None]
+            request = spans_to_proto(forms).SerializeToString()
+        except (ValueError, TypeError, KeyError) as error:
+            raise Refused(f"it has no form in OTLP: {error}") from error
+        if forms:
+            try:
+                self._send("traces", request, ExportTraceServiceResponse(), "rejected_spans")
+            except Refused as error:
+                if error.whole:  # a wrong address, as likely as not: the spans wait for the right one
+                    raise Unavailable(str(error)) from error
+                raise
+
+    def _send_logs(self, records: Iterable[Record]) -> None:
+        try:
+            forms = [outgoing_log(form) for form in map(self._forms.log, records) if form is not None]
+            request = logs_to_proto(forms).SerializeToString()
+        except (ValueError, TypeError, KeyError) as error:
+            raise Refused(f"it has no form in OTLP: {error}") from error
+        if forms:
+            try:
+                self._send("logs", request, ExportLogsServiceResponse(), "rejected_log_records")
+            except Refused as error:
+                raise Refused(str(error), whole=error.whole, count=len(forms)) from error
+
+    def _send_metrics(self, records: Iterable[Record]) -> None:
+        calls = [record for record in records if isinstance(record, ToolCall)]
+        try:
+            after = int(self.memory.get(COUNTED, 0))
+            points = histograms(calls, after_ns=after, resource_of=self._forms.resource_of)
+            request = histograms_to_proto(points).SerializeToString()
+        except (ValueError, TypeError, OverflowError) as error:
+            raise Refused(f"it has no form in OTLP: {error}") from error
+        if points:
+            try:
+                self._send("metrics", request, ExportMetricsServiceResponse(), "rejected_data_points")
+            except PartlyRefused:
+                self.memory[COUNTED] = points[0].end_ns
+                raise
+            self.memory[COUNTED] = points[0].end_ns
+
+    def _send(self, signal: Signal, request: bytes, answer: Message, rejected: str) -> None:
+        said = self._senders[signal].send(request)
+        try:
+            answer.MergeFromString(said)
+        except DecodeError:  # acknowledged all the same
+            return
+        partial: Any = answer.partial_success  # type: ignore[attr-defined]
+        count, message = int(getattr(partial, rejected)), str(partial.error_message)[:300]
+        if count > 0:
+            raise PartlyRefused(f"{signal}: {count} refused: {message}", count)
+        if message:
+            faults.say_once(f"export_{signal}", f"tooltrace: the receiver of {signal} says: {message}", counted=False)

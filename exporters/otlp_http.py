@@ -1,0 +1,115 @@
+"""One OTLP signal by http/protobuf."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import time
+from email.utils import parsedate_to_datetime
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import urllib3
+from google.protobuf.message import DecodeError
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+
+from tooltrace.exporters.otlp_settings import SignalSettings
+from tooltrace.exporters.protocol import Refused, Unavailable
+from tooltrace.version import __version__
+
+ANSWER_BYTES: Final = 64 * 1024
+"""How much of an answer is read."""
+_BUSY: Final = (429, 502, 503, 504)
+_MISDIRECTED: Final = (401, 403, 407, 408, 421)
+"""Not about what was sent: credentials that may be renewed, a proxy, a request that came too slowly."""
+_UNKNOWN: Final = (404, 405, 501)
+"""This signal is not taken there."""
+
+
+class HttpSender:
+    """Posts requests to one URL, over one kept connection."""
+
+    def __init__(self, settings: SignalSettings) -> None:
+        self._settings = settings
+        self._pool = _pool(settings)
+        self._headers = {"content-type": "application/x-protobuf", "user-agent": f"tooltrace/{__version__}"}
+        if settings.gzip:
+            self._headers["content-encoding"] = "gzip"
+        self._headers |= settings.headers
+
+    def send(self, request: bytes) -> bytes:
+        """The answer to ``request``, protobuf. Raises Unavailable or Refused."""
+        body = gzip.compress(request, 6) if self._settings.gzip else request
+        try:
+            answer = self._pool.request(
+                "POST", self._settings.url, body=body, headers=self._headers,
+                retries=False, redirect=False, preload_content=False,
+            )  # fmt: skip
+            try:
+                said = answer.read(ANSWER_BYTES, decode_content=True)
+                answer.drain_conn()
+            finally:
+                answer.release_conn()
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise Unavailable(f"{self._settings.url} could not be reached: {_short(error)}") from error
+        if 200 <= answer.status < 300:
+            return said if "protobuf" in answer.headers.get("content-type", "protobuf") else b""
+        raise self._error(answer.status, answer.headers.get("retry-after"), said)
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._pool.clear()
+
+    def _error(self, status: int, retry_after: str | None, said: bytes) -> Unavailable | Refused:
+        message = f"{self._settings.url} answered {status}{_told(said)}"
+        if status in _BUSY:
+            return Unavailable(message, seconds_of(retry_after))
+        if status in _UNKNOWN:
+            return Refused(message, whole=True)
+        if status in _MISDIRECTED or 300 <= status < 400:
+            return Unavailable(message, seconds_of(retry_after))
+        if status >= 500:
+            return Unavailable(message, seconds_of(retry_after), doubtful=True)
+        return Refused(message)
+
+
+def seconds_of(retry_after: str | None) -> float | None:
+    """What a ``Retry-After`` header asks for: seconds, or a date. None where it says nothing that can be read."""
+    text = (retry_after or "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        seconds = float(text)
+        return seconds if math.isfinite(seconds) else None
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _pool(settings: SignalSettings) -> urllib3.PoolManager:
+    parts = urlsplit(settings.url)
+    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    options = {
+        "timeout": urllib3.Timeout(total=settings.seconds),
+        "maxsize": 1,
+        "ca_certs": settings.certificate,
+        "cert_file": settings.client_certificate,
+        "key_file": settings.client_key,
+    }
+    known = {name: value for name, value in options.items() if value is not None}
+    return urllib3.ProxyManager(proxy, **known) if proxy else urllib3.PoolManager(**known)  # type: ignore[arg-type]
+
+
+def _told(said: bytes) -> str:
+    """The message of a ``google.rpc.Status``, else the text of the answer."""
+    try:
+        text = Status.FromString(said).message
+    except DecodeError:
+        text = said.decode("utf-8", "replace")
+    text = " ".join(text.split())[:300]
+    return f": {text}" if text else ""
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

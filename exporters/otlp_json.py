@@ -1,0 +1,74 @@
+"""The file format of the OpenTelemetry Collector's file exporter: one OTLP request in JSON a line.
+
+``{"resourceSpans":[…]}`` are the calls and other spans, ``{"resourceLogs":[…]}`` the events: outcomes, gates,
+messages, losses, and the exceptions of calls that raised. The collector's ``otlpjsonfile`` receiver reads it, and so does
+``tooltrace import``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from tooltrace.exporters.new_file import NewFile, needed
+from tooltrace.exporters.otlp_forms import Forms
+from tooltrace.exporters.protocol import Target
+from tooltrace.otel.events import to_log
+from tooltrace.otel.form import LogForm
+from tooltrace.otel.otlp.json import logs_to_json, spans_to_json
+from tooltrace.record import Loss, Record
+
+LONGEST_LINE: Final = 8 * 1024 * 1024
+"""A request is cut in two while its line is longer than this and has more than one record."""
+
+
+class OtlpJson:
+    """The file at ``path``; ``-`` is standard output, and a name that ends in ``.gz`` is compressed."""
+
+    def __init__(self, path: Path, forms: Forms | None = None) -> None:
+        self._forms = forms or Forms()
+        self._file = NewFile(path)
+
+    def send(self, records: Sequence[Record]) -> None:
+        """Append ``records``. Raises Refused."""
+        self._file.write(b"".join(self._lines(records)))
+
+    def close(self) -> None:
+        """Put the file under its name. Raises Refused."""
+        self._file.publish()
+
+    def abandon(self) -> None:
+        """Leave nothing behind."""
+        self._file.discard()
+
+    def _lines(self, records: Sequence[Record]) -> list[bytes]:
+        whole = [_line(request) for request in self._requests(records)]
+        if len(records) < 2 or max(map(len, whole), default=0) <= LONGEST_LINE:
+            return whole
+        middle = len(records) // 2
+        return self._lines(records[:middle]) + self._lines(records[middle:])
+
+    def _requests(self, records: Sequence[Record]) -> list[dict[str, Any]]:
+        spans = [span for record in records if (span := self._forms.span(record))]
+        logs = [log for record in records if (log := self._log(record))]
+        return [spans_to_json(spans)] * bool(spans) + [logs_to_json(logs)] * bool(logs)
+
+    def _log(self, record: Record) -> LogForm | None:
+        """A file loses nothing, so the losses of exports are told too."""
+        return self._forms.log(record) or (to_log(record) if isinstance(record, Loss) else None)
+
+
+def create(target: Target) -> OtlpJson:
+    """See :mod:`tooltrace.exporters.loader`."""
+    return OtlpJson(needed(target.path, "otlp-json"), Forms(target.service, target.host))
+
+
+def _line(request: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(request, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # nested deeper than it goes: OTLP takes five levels for one of ours
+        return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

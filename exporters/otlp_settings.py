@@ -1,0 +1,152 @@
+"""Where and how each OTLP signal is sent: the standard variables ``OTEL_EXPORTER_OTLP_*``, and what the user said."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from opentelemetry.util.re import parse_env_headers
+
+from tooltrace.errors import ConfigError
+from tooltrace.exporters.protocol import Target
+
+Signal = Literal["traces", "logs", "metrics"]
+SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
+"""In the order in which they are sent."""
+
+HTTP, GRPC = "http/protobuf", "grpc"
+DEFAULT_SECONDS: Final = 10.0
+_PORTS: Final = {HTTP: 4318, GRPC: 4317}
+_PREFIX: Final = "OTEL_EXPORTER_OTLP_"
+_log = logging.getLogger("tooltrace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalSettings:
+    """Of one signal."""
+
+    signal: Signal
+    protocol: str
+    url: str
+    """Of the request (http/protobuf), or of the server (grpc)."""
+    headers: Mapping[str, str]
+    seconds: float
+    """How long a request may take."""
+    gzip: bool
+    insecure: bool
+    """grpc without TLS."""
+    certificate: str | None
+    """File of the certificates to trust, PEM; None: the system's."""
+    client_key: str | None
+    client_certificate: str | None
+
+
+def wanted(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the variables ask for spans to be exported by OTLP."""
+    asked = any(environ.get(f"{_PREFIX}{name}", "").strip() for name in ("ENDPOINT", "TRACES_ENDPOINT"))
+    return asked and "traces" in signals(environ)
+
+
+def signals(environ: Mapping[str, str] = os.environ) -> tuple[Signal, ...]:
+    """What OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER, …LOGS…, …METRICS… leave."""
+    if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return ()
+    return tuple(signal for signal in SIGNALS if _chosen(environ.get(f"OTEL_{signal.upper()}_EXPORTER", "")))
+
+
+def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.environ) -> SignalSettings:
+    """What the variables say of ``signal``, and before them ``target``. Raises ConfigError.
+
+    An endpoint in ``target`` that is not the variables' own gets none of their headers: they may be credentials.
+    """
+    protocol = _protocol(target.protocol or _variable(signal, "PROTOCOL", environ) or HTTP)
+    url = _url(signal, protocol, target, environ)
+    foreign = target.endpoint is not None and url != _url(signal, protocol, Target(), environ)
+    said = "" if foreign else _variable(signal, "HEADERS", environ) or ""
+    insecure = (_variable(signal, "INSECURE", environ) or "").lower() == "true"
+    return SignalSettings(
+        signal=signal,
+        protocol=protocol,
+        url=url,
+        headers={**parse_env_headers(said, liberal=True), **{k.lower(): v for k, v in target.headers.items()}},
+        seconds=_seconds(_variable(signal, "TIMEOUT", environ)),
+        gzip=_is_gzip(_variable(signal, "COMPRESSION", environ)),
+        insecure=url.startswith("http://") or ("://" not in url and insecure),
+        certificate=_file(signal, "CERTIFICATE", environ),
+        client_key=_file(signal, "CLIENT_KEY", environ),
+        client_certificate=_file(signal, "CLIENT_CERTIFICATE", environ),
+    )
+
+
+def _variable(signal: Signal, name: str, environ: Mapping[str, str]) -> str | None:
+    """The signal's own variable, else the one for all; empty is not set."""
+    for variable in (f"{_PREFIX}{signal.upper()}_{name}", f"{_PREFIX}{name}"):
+        if value := environ.get(variable, "").strip():
+            return value
+    return None
+
+
+def _file(signal: Signal, name: str, environ: Mapping[str, str]) -> str | None:
+    path = _variable(signal, name, environ)
+    if path is not None and not Path(path).is_file():
+        raise ConfigError(f"{_PREFIX}{name} names {path}, which is no file; nothing is exported")
+    return path
+
+
+def _chosen(value: str) -> bool:
+    names = [name.strip().lower() for name in value.split(",") if name.strip()]
+    return not names or "otlp" in names
+
+
+def _protocol(value: str) -> str:
+    if value not in _PORTS:
+        raise ConfigError(f"OTLP goes by {' or '.join(map(repr, _PORTS))}, got {value!r}; nothing is exported")
+    return value
+
+
+def _url(signal: Signal, protocol: str, target: Target, environ: Mapping[str, str]) -> str:
+    """By http, the path of the signal is appended to a base, and a signal's own endpoint is taken as it is."""
+    own = environ.get(f"{_PREFIX}{signal.upper()}_ENDPOINT", "").strip()
+    if own and target.endpoint is None:
+        return _checked(own, protocol)
+    base = target.endpoint or environ.get(f"{_PREFIX}ENDPOINT", "").strip() or f"http://localhost:{_PORTS[protocol]}"
+    base = _checked(base, protocol)
+    if protocol == GRPC:
+        return base
+    for other in SIGNALS:  # somebody gave the address of one signal for all
+        base = base.removesuffix(f"/v1/{other}")
+    return f"{base.rstrip('/')}/v1/{signal}"
+
+
+def _checked(url: str, protocol: str) -> str:
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid and not (protocol == GRPC and "://" not in url):
+        raise ConfigError(f"an OTLP endpoint is a URL such as http://localhost:4318, got {url!r}; nothing is exported")
+    return url
+
+
+def _seconds(value: str | None) -> float:
+    """Seconds, as in OpenTelemetry's SDK for Python; 1000 and more are the milliseconds of its specification."""
+    try:
+        number = float(value) if value is not None else DEFAULT_SECONDS
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_TIMEOUT=%s is no time; %s s is taken", value, DEFAULT_SECONDS)
+        return DEFAULT_SECONDS
+    return number / 1e3 if number >= 1e3 else number
+
+
+def _is_gzip(value: str | None) -> bool:
+    if value not in (None, "none", "gzip"):
+        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION=%s is not known; nothing is compressed", value)
+    return value == "gzip"

@@ -1,0 +1,178 @@
+"""Parquet, a folder for each kind of record: ``tool_calls/day=2026-11-21/tool_name=search/data.parquet``.
+
+Calls are parted by the UTC day when they began and by tool, all other records by day; zstd. The columns are those of the
+store's tables, ``tool`` among them. ``tool_name`` is the tool's name as a file system can have it: a name with other
+signs than letters, digits, ``_``, ``-`` and ``.``, or a long one, is shortened and ends in a hash.
+
+Each part is one file, written beside and renamed: it is there whole or not at all. What the folder has already of the
+same tables is kept, and a record that is there already is not written again, so a second export adds what is new.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import orjson
+
+from tooltrace.exporters.new_file import TEMP_SUFFIX, needed
+from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.record import Record
+from tooltrace.store.columns import ATTEMPTS, JSON, RECORDS, TEXT, Column, Table
+from tooltrace.store.lines import KINDS
+from tooltrace.store.schema import literal, quoted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+FILE: Final = "data.parquet"
+_KIND: Final = {record: kind for kind, record in KINDS.items()}
+_OPTIONS: Final = "FORMAT parquet, COMPRESSION zstd"
+_TOOL_NAME: Final = (
+    "CASE WHEN regexp_full_match(tool, '[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}') THEN tool "
+    "ELSE left(regexp_replace(tool, '[^A-Za-z0-9_-]', '_', 'g'), 60) || '-' || left(md5(tool), 12) END"
+)
+
+
+class Parquet:
+    """The folder at ``path``. Records wait in a hidden folder beside it until ``close``."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: dict[str, IO[bytes]] = {}
+        self._longest = 0
+        with self._careful():
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            prefix = f".{path.name[:80]}-"
+            self._waiting = Path(tempfile.mkdtemp(prefix=prefix, suffix=TEMP_SUFFIX, dir=path.absolute().parent))
+
+    def send(self, records: Sequence[Record]) -> None:
+        """Take ``records``. Raises Refused."""
+        with self._careful():
+            for record in records:
+                row = _row(record)
+                self._longest = max(self._longest, len(row))
+                self._file_of(_KIND[type(record)]).write(row)
+
+    def close(self) -> None:
+        """Write the parts. Raises Refused; what is published until then is whole."""
+        if self._waiting.exists():
+            with self._careful(), _alone(self._path):
+                self._publish()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go what was not written yet."""
+        for file in self._files.values():
+            with contextlib.suppress(OSError):
+                file.close()
+        shutil.rmtree(self._waiting, ignore_errors=True)
+
+    def _file_of(self, kind: str) -> IO[bytes]:
+        if kind not in self._files:
+            self._files[kind] = (self._waiting / f"{kind}.jsonl").open("wb")
+        return self._files[kind]
+
+    def _publish(self) -> None:
+        from tooltrace.store.database import connect
+
+        with connect() as con:
+            for kind, file in self._files.items():
+                file.close()
+                table = RECORDS[kind]
+                parts = self._waiting / kind
+                _split(con, table, self._waiting / f"{kind}.jsonl", parts, self._longest)
+                for part in sorted({found.parent for found in parts.rglob("*.parquet")}):
+                    _merge(con, table, part, self._path / table.public / part.relative_to(parts))
+
+    @contextmanager
+    def _careful(self) -> Iterator[None]:
+        """What the disk or DuckDB does not take ends the export, and leaves nothing waiting."""
+        import duckdb
+
+        try:
+            yield
+        except (OSError, duckdb.Error) as error:
+            if hasattr(self, "_waiting"):
+                self.abandon()
+            cause = " ".join(str(error).split())[:300]
+            raise Refused(f"{self._path} cannot be written: {cause}", whole=True) from error
+
+
+def create(target: Target) -> Parquet:
+    """See :mod:`tooltrace.exporters.loader`."""
+    return Parquet(needed(target.path, "parquet"))
+
+
+def _row(record: Record) -> bytes:
+    """The record's columns as a line of JSON; what is JSON is text here, lest DuckDB spell it anew."""
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    for name, value in values.items():
+        if isinstance(value, datetime):
+            values[name] = value.astimezone(UTC).replace(tzinfo=None)
+        elif isinstance(value, str):
+            values[name] = value.encode("utf-8", "replace").decode()
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            values[name] = None
+    return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _split(con: DuckDBPyConnection, table: Table, lines: Path, parts: Path, longest: int) -> None:
+    """The lines as Parquet files, in folders by their partition."""
+    types = ", ".join(f"{quoted(column.name)}: {literal(_read_as(column))}" for column in table.columns)
+    values = [f"CAST({quoted(column.name)} AS {column.type}) AS {quoted(column.name)}" for column in table.columns]
+    keys = {"day": f"strftime({quoted(table.time)}, '%Y-%m-%d')"}
+    if table is ATTEMPTS:
+        keys["tool_name"] = _TOOL_NAME
+    values += [f"{value} AS {name}" for name, value in keys.items()]
+    con.execute(
+        f"COPY (SELECT {', '.join(values)} FROM read_json({literal(str(lines))}, format = 'newline_delimited', "
+        f"columns = {{{types}}}, maximum_object_size = {max(16 * 1024 * 1024, 2 * longest)})) "
+        f"TO {literal(str(parts))} ({_OPTIONS}, PARTITION_BY ({', '.join(keys)}))"
+    )
+
+
+def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> None:
+    """The rows of ``part`` into the file of ``folder``, each once, in the order of their times."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    final = folder / FILE
+    files = [str(final)] * final.exists() + [str(file) for file in sorted(part.glob("*.parquet"))]
+    names = ", ".join(quoted(name) for name in table.names)
+    key = "span_id" if table is ATTEMPTS else names
+    new = folder / f".{FILE}-{os.getpid()}{TEMP_SUFFIX}"
+    listed = ", ".join(map(literal, files))
+    try:
+        con.execute(
+            f"COPY (SELECT {names} FROM (SELECT DISTINCT ON ({key}) * FROM read_parquet([{listed}], "
+            f"union_by_name = true, hive_partitioning = false)) ORDER BY {quoted(table.time)}) "
+            f"TO {literal(str(new))} ({_OPTIONS})"
+        )
+        new.chmod(0o600)
+        new.replace(final)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _read_as(column: Column) -> str:
+    return TEXT if column.type == JSON else column.type
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """No other export writes into ``folder`` meanwhile."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,66 @@
+-- How far is what the tools claim from what was right, and is that better or worse than before?
+--
+-- Two rows: 'now', the window asked for, and 'before', the one that ends where it begins, where `before` says from when; a
+-- window in which nothing was judged has none. Seen are finished attempts that state a confidence from 0 to 1 and were
+-- judged, all tools together unless one is named: calibration tells them apart, and has what else there is to know. One tool's
+-- modesty hides another's overconfidence here.
+--
+-- parameters:
+--   since   timestamp = NULL  attempts that started at this time or later
+--   until   timestamp = NULL  attempts that started before this time
+--   before  timestamp = NULL  the window before: attempts from this time up to since; NULL leaves it out
+--   tool    text = NULL       this tool only
+--   min_n   integer = 20      a window of fewer judged attempts is marked too_few
+-- columns:
+--   period           text       now or before
+--   n                count      attempts
+--   mean_confidence  share      their mean confidence
+--   accuracy         share      share of them that was right
+--   gap              share      mean_confidence - accuracy: above 0 is overconfident
+--   gap_low          low(gap)   95 % interval of gap: normal, calls of a conversation counted as one draw
+--   gap_high         high(gap)  95 % interval of gap; NULL where there is one conversation, or they do not differ
+--   too_few          mark       n < min_n: read the interval, not the gap
+WITH judgements AS (
+    SELECT
+        CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
+        CASE WHEN c.conversation_id IS NULL THEN concat(c.call_id, '/', coalesce(c.host, ''), '/', coalesce(c.pid, 0))
+             ELSE c.conversation_id END AS unit,
+        count(*) AS n,
+        sum(CAST(c.confidence AS DOUBLE)) AS sp,
+        sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s
+    FROM tool_calls AS c
+    JOIN judged AS j ON j.span_id = c.span_id
+    WHERE c.status IS NOT NULL AND c.ending IN ('returned', 'raised')
+      AND c.confidence BETWEEN 0 AND 1
+      AND j.correct IS NOT NULL
+      AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))
+      AND ($until IS NULL OR c.started_at < $until)
+      AND ($tool IS NULL OR c.tool = $tool)
+    GROUP BY ALL
+),
+sums AS (
+    SELECT period, sum(n) AS n, sum(sp) AS sp, sum(s) AS s, count(*) AS units FROM judgements GROUP BY period
+),
+spread AS (
+    SELECT
+        t.period,
+        t.n,
+        t.sp / t.n AS mean_confidence,
+        t.s / t.n AS accuracy,
+        (t.sp - t.s) / t.n AS gap,
+        sqrt(t.units / nullif(t.units - 1, 0) * sum(power(u.sp - u.s - u.n * (t.sp - t.s) / t.n, 2))) / t.n AS sd
+    FROM sums AS t
+    JOIN judgements AS u ON u.period = t.period
+    GROUP BY t.period, t.n, t.sp, t.s, t.units
+)
+SELECT
+    period,
+    CAST(n AS BIGINT) AS n,
+    mean_confidence,
+    accuracy,
+    gap,
+    gap - 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_low,
+    gap + 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_high,
+    n < $min_n AS too_few
+FROM spread
+ORDER BY period DESC

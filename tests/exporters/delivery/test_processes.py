@@ -1,0 +1,353 @@
+"""Whole processes: killed, forked, many at once, ended while the receiver is away; each span arrives once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.exporters.delivery.shared import python
+from tests.exporters.otlp.receiver import Answer, HttpReceiver
+from tooltrace.store.cursors import DestinationFiles
+from tooltrace.store.fold import fold
+from tooltrace.store.lease import reading
+from tooltrace.store.paths import StorePaths
+
+PROGRAM = """
+import os, sys, time
+import tooltrace as tt
+
+@tt.trace_tool
+def search(number):
+    return number
+
+def run(count):
+    for number in range(count):
+        search(number)
+"""
+ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+
+def run(code: str, store: Path, *arguments: object, **environment: str) -> str:
+    process = python(PROGRAM + code, store, *arguments, TOOLTRACE_STORE=str(store), **environment)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out
+
+
+def spans_of(store: Path) -> set[str]:
+    with reading(store) as db:
+        return {span for (span,) in db.sql("SELECT span_id FROM tool_calls").fetchall()}
+
+
+def test_a_short_program_has_delivered_when_it_ends(paths: StorePaths, receiver: HttpReceiver) -> None:
+    for _ in range(2):
+        code = "run(50); tt.shutdown(); print('duckdb' in sys.modules)"
+        assert run(code, paths.database, **{ENDPOINT: receiver.endpoint}).strip() == "False"
+        run("run(0)", paths.database, **{ENDPOINT: receiver.endpoint})
+    assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
+    assert len(receiver.spans) == receiver.counted == 100
+
+
+@pytest.mark.parametrize("durability", ["call", "fsync"])
+def test_so_has_one_that_writes_each_call_at_once(paths: StorePaths, receiver: HttpReceiver, durability: str) -> None:
+    run(f"tt.configure(durability={durability!r}); run(20)", paths.database, **{ENDPOINT: receiver.endpoint})
+    assert set(receiver.spans.values()) == {1}
+    assert len(receiver.spans) == 20
+
+
+def test_nothing_is_exported_that_was_not_asked_for(paths: StorePaths, receiver: HttpReceiver) -> None:
+    code = (
+        "tt.configure(); run(3); tt.flush();"
+        "print([name for name in sys.modules if name.startswith('tooltrace.exporters') or name == 'urllib3'])"
+    )
+    assert run(code, paths.database).strip() == "[]"
+    for variables in (
+        {"OTEL_SDK_DISABLED": "true", ENDPOINT: receiver.endpoint},
+        {"OTEL_TRACES_EXPORTER": "none", ENDPOINT: receiver.endpoint},
+        {"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": receiver.endpoint},
+    ):
+        run("run(3)", paths.database, **variables)
+    run("tt.configure(export=None); run(3)", paths.database, **{ENDPOINT: receiver.endpoint})
+    assert receiver.requests == []
+    assert not DestinationFiles.of(paths, "otlp").folder.exists()
+
+
+def test_an_application_that_exports_itself_sends_no_span_twice(paths: StorePaths, receiver: HttpReceiver) -> None:
+    code = """
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+tt.configure()
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+trace.set_tracer_provider(provider)
+run(30)
+provider.shutdown()
+"""
+    run(code, paths.database, **{ENDPOINT: receiver.endpoint})
+    assert set(receiver.spans) == spans_of(paths.database)
+    assert set(receiver.spans.values()) == {1}
+
+
+def test_a_destination_that_was_named_gets_everything(paths: StorePaths, receiver: HttpReceiver) -> None:
+    run("tt.configure(export='otlp'); run(5)", paths.database, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{receiver.endpoint}/v1/traces",
+        OTEL_LOGS_EXPORTER="none", OTEL_METRICS_EXPORTER="none")  # fmt: skip
+    assert len(receiver.spans) == 5
+    assert set(receiver.signals) == {"traces"}
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_the_end_of_a_process_does_not_wait_for_a_dead_receiver(paths: StorePaths, protocol: str) -> None:
+    baseline = ended_in(paths, "")
+    assert ended_in(paths, "http://127.0.0.1:9", protocol) < baseline + 1.5
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_nor_more_than_two_seconds_for_one_that_hangs(paths: StorePaths, protocol: str) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert ended_in(paths, f"http://127.0.0.1:{silent.getsockname()[1]}", protocol) < 2.0 + 0.8
+
+
+def test_a_destination_that_hangs_takes_no_time_from_another(paths: StorePaths) -> None:
+    code = """
+import threading
+class Hanging:
+    name = "hanging"
+    def send(self, records):
+        threading.Event().wait()
+    def close(self):
+        pass
+class Slow:
+    name = "slow"
+    def send(self, records):
+        time.sleep(0.3)
+        print(len(records), flush=True)
+    def close(self):
+        pass
+tt.configure(export=[Hanging(), Slow()])
+run(3); tt.flush(); print(time.time(), flush=True)
+"""
+    process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database))
+    out, err = process.communicate(timeout=60)
+    ended = time.time()
+    assert (process.returncode, err) == (0, "")
+    start, sent = sorted(map(float, out.split()), reverse=True)
+    assert sent == 3
+    assert ended - start < 2.0 + 0.8
+
+
+def ended_in(paths: StorePaths, endpoint: str, protocol: str = "grpc") -> float:
+    """Seconds from the end of the program to the end of its process."""
+    code = PROGRAM + "run(2000); tt.flush(); time.sleep(1.5); search(1); print(time.time(), flush=True)"
+    variables = {ENDPOINT: endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": protocol} if endpoint else {}
+    process = python(code, TOOLTRACE_STORE=str(paths.database), **variables)
+    out, err = process.communicate(timeout=60)
+    ended = time.time()
+    assert process.returncode == 0, err
+    return ended - float(out)
+
+
+def test_the_rest_goes_with_the_next_process(paths: StorePaths, receiver: HttpReceiver) -> None:
+    receiver.stop()
+    run("run(700)", paths.database, **{ENDPOINT: receiver.endpoint})
+    assert len(spans_of(paths.database)) == 700
+    fold(paths)
+    receiver.start()
+    run("run(1); time.sleep(0.2)", paths.database, **{ENDPOINT: receiver.endpoint})
+    assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
+    assert len(receiver.spans) == receiver.counted == 701
+    fold(paths)
+    assert paths.journals() == {}
+
+
+def test_a_collector_away_for_an_hour_and_back_gets_everything_once_in_bounded_memory(
+    paths: StorePaths, receiver: HttpReceiver
+) -> None:
+    receiver.stop()
+    code = (
+        "import resource\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+        "tt.configure(field_limit=4096); run(2000); tt.flush(); time.sleep(2); before = peak()\n"
+        "run(18000); tt.flush(); print(before, peak(), flush=True); sys.stdin.readline(); print(peak(), flush=True)"
+    )
+    process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
+    assert process.stdout is not None
+    assert process.stdin is not None
+    before, away = map(int, process.stdout.readline().split())
+    receiver.start()
+    receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 20_000, 120)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    after = int(process.stdout.readline())
+    process.communicate(timeout=30)
+    assert set(receiver.spans.values()) == {1}
+    assert receiver.counted == 20_000
+    assert away - before < 40, "while it was away"
+    assert after - before < 80, "while it was delivered"
+
+
+def test_after_a_kill_another_process_delivers_the_rest(paths: StorePaths, receiver: HttpReceiver) -> None:
+    """What was under way when it was killed is one request at most."""
+    hold = threading.Event()
+    receiver.rule = lambda _signal, _message: Answer(hold=hold) if len(receiver.requests) == 6 else None
+    process = python(PROGRAM + "run(5000); tt.flush(); time.sleep(60)",
+                     TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})  # fmt: skip
+    receiver.wait_until(lambda: len(receiver.requests) == 6)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    hold.set()
+    receiver.wait_until(lambda: len(receiver.spans) % 512 == 0)
+    run("run(1); time.sleep(3)", paths.database, **{ENDPOINT: receiver.endpoint})
+    known = spans_of(paths.database)
+    receiver.wait_until(lambda: len(receiver.spans) == len(known))
+    assert set(receiver.spans) == known
+    assert sum(receiver.spans.values()) + receiver.counted <= 2 * len(known) + 512
+
+
+def test_many_processes_have_one_deliverer_at_a_time(paths: StorePaths, receiver: HttpReceiver) -> None:
+    variables = {"TOOLTRACE_STORE": str(paths.database), ENDPOINT: receiver.endpoint}
+    processes = [python(PROGRAM + "run(500); time.sleep(0.3); run(500)", **variables) for _ in range(5)]
+    for process in processes:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    run("run(1); time.sleep(1.5)", paths.database, **{ENDPOINT: receiver.endpoint})
+    receiver.wait_until(lambda: len(receiver.spans) == 5001)
+    assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
+    assert receiver.counted == 5001
+
+
+def test_a_forked_child_is_delivered_too_and_uses_nothing_of_its_parents(
+    paths: StorePaths, receiver: HttpReceiver
+) -> None:
+    code = """
+run(10); tt.flush(); time.sleep(1)
+pids = []
+for _ in range(3):
+    pid = os.fork()
+    if pid == 0:
+        run(10)
+        tt.shutdown()
+        os._exit(0)
+    pids.append(pid)
+for pid in pids:
+    assert os.waitpid(pid, 0)[1] == 0
+time.sleep(1.5)
+"""
+    run(code, paths.database, **{ENDPOINT: receiver.endpoint})
+    assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
+    assert len(receiver.spans) == receiver.counted == 40
+
+
+def test_a_child_goes_on_when_its_parent_is_gone(paths: StorePaths, receiver: HttpReceiver) -> None:
+    code = """
+run(10); tt.flush(); time.sleep(1)
+if os.fork():
+    os._exit(0)
+run(10); tt.flush(); time.sleep(3); tt.shutdown()
+"""
+    process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
+    receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 20)
+    process.communicate(timeout=30)
+    assert set(receiver.spans.values()) == {1}
+
+
+def test_a_destination_of_the_users_own(paths: StorePaths) -> None:
+    code = """
+class Mine:
+    name = "mine"
+    got = []
+    def send(self, records):
+        self.got += records
+    def close(self):
+        print(len(self.got), len({record.span_id for record in self.got}))
+tt.configure(export=[Mine()])
+run(600)
+"""
+    assert run(code, paths.database).strip() == "600 600"
+    assert DestinationFiles.of(paths, "mine").cursor.exists()
+
+
+def test_requests_of_delivery_are_nobodys_spans(paths: StorePaths, receiver: HttpReceiver) -> None:
+    """What instruments HTTP clients asks the context whether it may."""
+    code = """
+import urllib3
+from opentelemetry import context
+seen = []
+send = urllib3.PoolManager.urlopen
+def urlopen(self, *args, **more):
+    seen.append(context.get_value(context._SUPPRESS_INSTRUMENTATION_KEY))
+    return send(self, *args, **more)
+urllib3.PoolManager.urlopen = urlopen
+run(5); tt.shutdown(); print(seen)
+"""
+    assert run(code, paths.database, **{ENDPOINT: receiver.endpoint}).strip() == "[True, True]"
+
+
+@pytest.mark.parametrize(
+    ("export", "said"),
+    [
+        ("'nothing'", "no destination is called 'nothing'"),
+        ("[3]", "export takes"),
+        ("type('D', (), {'send': 1, 'close': 1})", "export takes"),
+        ("['otlp', 'otlp']", "two destinations of one name"),
+        ("'otlp', store=None", "export needs a store"),
+    ],
+)
+def test_what_cannot_be_a_destination_is_said_at_once(paths: StorePaths, export: str, said: str) -> None:
+    code = f"""
+try:
+    tt.configure(export={export})
+except tt.TooltraceError as error:
+    print(type(error).__name__, error)
+"""
+    printed = run(code, paths.database)
+    assert printed.startswith("ConfigError")
+    assert said in printed
+    assert "nothing was changed" in printed
+
+
+def test_a_missing_package_is_said_once_and_nothing_is_lost(paths: StorePaths, receiver: HttpReceiver) -> None:
+    code = "sys.modules['urllib3'] = None\nrun(5); tt.flush(); time.sleep(1); run(5)"
+    process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert err.count("pip install 'tooltrace[otlp]'") == 1
+    run("run(1)", paths.database, **{ENDPOINT: receiver.endpoint})
+    assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
+    assert len(receiver.spans) == 11
+
+
+def test_follow_delivers_what_other_processes_record_until_ctrl_c(paths: StorePaths, receiver: HttpReceiver) -> None:
+    run("tt.configure(export=None); run(3)", paths.database)
+    process = follow(paths, receiver)
+    wait_for_cursor(paths)
+    run("tt.configure(export=None); run(4)", paths.database)
+    receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
+    assert out.startswith("4 records delivered")
+
+
+def follow(paths: StorePaths, receiver: HttpReceiver, *more: str) -> subprocess.Popen[Any]:
+    code = "import sys\nfrom tooltrace.cli import main\nsys.argv = ['tooltrace', *sys.argv[1:]]\nmain()"
+    arguments = ("export", "otlp", "--follow", "--store", paths.database, "--endpoint", receiver.endpoint)
+    return python(code, *arguments, *more)
+
+
+def wait_for_cursor(paths: StorePaths) -> None:
+    files, deadline = DestinationFiles.of(paths, "otlp"), time.monotonic() + 20
+    while time.monotonic() < deadline:
+        cursor = files.load()
+        if cursor is not None and cursor.journals is not None:
+            return
+    raise AssertionError("no cursor was made")

@@ -1,0 +1,237 @@
+"""A receiver of OTLP that does as it is told: real servers, by HTTP and by gRPC, on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import socket
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import grpc
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+REQUESTS: dict[str, Any] = {
+    "traces": ExportTraceServiceRequest,
+    "logs": ExportLogsServiceRequest,
+    "metrics": ExportMetricsServiceRequest,
+}
+ANSWERS: dict[str, Any] = {
+    "traces": ExportTraceServiceResponse,
+    "logs": ExportLogsServiceResponse,
+    "metrics": ExportMetricsServiceResponse,
+}
+
+
+@dataclass
+class Answer:
+    """What a request gets. ``status``: of HTTP, or the name of a gRPC code."""
+
+    status: int | str = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    trailing: tuple[tuple[str, bytes], ...] = ()
+    hold: threading.Event | None = None
+    """It comes when this is set."""
+    taken: bool = False
+    """Whether what was sent is kept although the answer is no success."""
+
+
+@dataclass
+class Request:
+    signal: str
+    message: Any
+    headers: dict[str, str]
+    size: int
+
+
+def spans_in(message: Any) -> list[Any]:
+    return [span for group in message.resource_spans for scope in group.scope_spans for span in scope.spans]
+
+
+def logs_in(message: Any) -> list[Any]:
+    return [log for group in message.resource_logs for scope in group.scope_logs for log in scope.log_records]
+
+
+def points_in(message: Any) -> list[Any]:
+    return [
+        point
+        for group in message.resource_metrics
+        for scope in group.scope_metrics
+        for metric in scope.metrics
+        for point in metric.histogram.data_points
+    ]
+
+
+class Kept:
+    """What was acknowledged, and every request."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.script: deque[Answer] = deque()
+        """Answers to the next requests; after them 200."""
+        self.rule: Callable[[str, Any], Answer | None] = lambda _signal, _message: None
+        """Asked where the script is empty."""
+        self.requests: list[Request] = []
+        self.spans: Counter[str] = Counter()
+        self.logs: list[Any] = []
+        self.counted = 0
+        self.points: list[Any] = []
+
+    def take(self, signal: str, data: bytes, headers: dict[str, str]) -> Answer:
+        message = REQUESTS[signal].FromString(data)
+        with self.changed:
+            self.requests.append(Request(signal, message, headers, len(data)))
+            answer = self.script.popleft() if self.script else self.rule(signal, message) or Answer()
+            self.changed.notify_all()
+        if answer.hold is not None:
+            answer.hold.wait(60)
+        with self.changed:
+            if answer.taken or answer.status in (200, "OK"):
+                self._keep(signal, message)
+            self.changed.notify_all()
+        return answer
+
+    def _keep(self, signal: str, message: Any) -> None:
+        if signal == "traces":
+            self.spans.update(span.span_id.hex() for span in spans_in(message))
+        elif signal == "logs":
+            self.logs += logs_in(message)
+        else:
+            self.points += points_in(message)
+            self.counted += sum(point.count for point in points_in(message))
+
+    def wait_until(self, condition: Callable[[], Any], seconds: float = 60.0) -> None:
+        """Until ``condition``, which is asked after each request."""
+        with self.changed:
+            assert self.changed.wait_for(condition, seconds), f"not within {seconds} s: {len(self.requests)} requests"
+
+    @property
+    def signals(self) -> list[str]:
+        return [request.signal for request in self.requests]
+
+
+class HttpReceiver(Kept):
+    """On a port of its own, which it keeps when it is stopped and started again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._server: ThreadingHTTPServer | None = None
+        self._connections: set[socket.socket] = set()
+        self._port = 0
+        self.start()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        kept = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                kept._connections.add(self.connection)
+
+            def finish(self) -> None:
+                kept._connections.discard(self.connection)
+                super().finish()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                data = self.rfile.read(int(self.headers["content-length"]))
+                if kept._server is not server:
+                    return
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                if headers.get("content-encoding") == "gzip":
+                    data = gzip.decompress(data)
+                signal = self.path.rpartition("/")[2]
+                answer = kept.take(signal, data, {**headers, ":path": self.path})
+                try:
+                    self.send_response(int(answer.status))
+                    for name, value in answer.headers.items():
+                        self.send_header(name, value)
+                    self.send_header("content-type", "application/x-protobuf")
+                    self.send_header("content-length", str(len(answer.body)))
+                    self.end_headers()
+                    self.wfile.write(answer.body)
+                except OSError:
+                    self.close_connection = True
+
+        server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
+        server.daemon_threads = True
+        self._port = server.server_port
+        self._server = server
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+            for connection in list(self._connections):  # as when it is killed
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+class GrpcReceiver(Kept):
+    """As ``HttpReceiver``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._port = 0
+        self._server: Any = None
+        self.start()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        options = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", 64 << 20))
+        self._server = grpc.server(ThreadPoolExecutor(4), options=options)
+        self._server.add_generic_rpc_handlers((_Handler(self),))
+        self._port = self._server.add_insecure_port(f"127.0.0.1:{self._port}")
+        self._server.start()
+
+    def stop(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop(0).wait()
+
+
+class _Handler(grpc.GenericRpcHandler):
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def service(self, details: Any) -> Any:
+        signal = {"TraceService": "traces", "LogsService": "logs", "MetricsService": "metrics"}[
+            details.method.split("/")[1].rpartition(".")[2]
+        ]
+        headers = {pair.key: pair.value for pair in details.invocation_metadata}
+
+        def export(data: bytes, context: Any) -> bytes:
+            answer = self._kept.take(signal, data, headers)
+            if answer.status not in (200, "OK"):
+                context.set_trailing_metadata(answer.trailing)
+                context.abort(grpc.StatusCode[str(answer.status)], answer.body.decode())
+            return answer.body
+
+        return grpc.unary_unary_rpc_method_handler(export)

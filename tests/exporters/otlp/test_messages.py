@@ -1,0 +1,241 @@
+"""What is written in protobuf is read as it was, by our reader and as the SDK would have written it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+from tests.exporters.delivery.shared import made
+from tooltrace.exporters.otlp_durations import histograms
+from tooltrace.exporters.otlp_forms import Forms, span_form
+from tooltrace.otel import attributes as names
+from tooltrace.otel.codec import decode, encode
+from tooltrace.otel.events import from_log
+from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm
+from tooltrace.otel.otlp.from_proto import logs_from_proto, spans_from_proto
+from tooltrace.otel.otlp.to_proto import any_value, histograms_to_proto, logs_to_proto, spans_to_proto
+from tooltrace.record import Gate, Json, Loss, Message, Outcome, Span
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+scalars = st.none() | text | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.binary()
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3))
+attributes = st.dictionaries(text.filter(bool), values, max_size=2)
+trace_ids = st.integers(1, 2**128 - 1).map(lambda number: f"{number:032x}")
+span_ids = st.integers(1, 2**64 - 1).map(lambda number: f"{number:016x}")
+times = st.integers(1, 2**62)
+few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+spans = st.builds(
+    SpanForm,
+    name=text.filter(bool),
+    trace_id=trace_ids,
+    span_id=span_ids,
+    parent_span_id=st.none() | span_ids,
+    kind=st.sampled_from(["internal", "server", "client", "producer", "consumer"]),
+    start_ns=times,
+    end_ns=st.integers(2**62, 2**63 - 1),
+    status=st.sampled_from(["unset", "ok", "error"]),
+    description=st.none() | text.filter(bool),
+    attributes=attributes,
+    events=st.lists(st.builds(EventForm, name=text, time_ns=times, attributes=attributes), max_size=2).map(tuple),
+    links=st.lists(st.builds(LinkForm, trace_id=trace_ids, span_id=span_ids, attributes=attributes), max_size=2).map(
+        tuple
+    ),
+    resource=attributes,
+    scope=st.none() | text.filter(bool),
+    scope_version=st.none() | text.filter(bool),
+)
+logs = st.builds(
+    LogForm,
+    event_name=st.none() | text.filter(bool),
+    time_ns=st.integers(1, 2**63 - 1),
+    severity=st.none() | st.integers(1, 24),
+    body=values.filter(lambda value: value is not None),
+    attributes=attributes,
+    trace_id=st.none() | trace_ids,
+    span_id=st.none() | span_ids,
+    resource=attributes,
+    scope=st.none() | text.filter(bool),
+    scope_version=st.none() | text.filter(bool),
+)
+
+
+@few
+@given(st.lists(spans, max_size=2))
+def test_spans_come_back_as_they_were(forms: list[SpanForm]) -> None:
+    back = list(spans_from_proto(spans_to_proto(forms).SerializeToString()))
+    assert sorted(back, key=repr) == sorted(forms, key=repr)
+
+
+@few
+@given(st.lists(logs, max_size=2))
+def test_log_events_come_back_as_they_were(forms: list[LogForm]) -> None:
+    back = list(logs_from_proto(logs_to_proto(forms).SerializeToString()))
+    assert sorted(back, key=repr) == sorted(forms, key=repr)
+
+
+def test_a_call_is_the_same_after_the_wire() -> None:
+    call = made(1, attributes=Json('{"a":{"b":[1,null,"x"]}}'), status="error", error_message="no", confidence=0.25)
+    (back,) = spans_from_proto(spans_to_proto([encode(call)]).SerializeToString())
+    assert decode(back) == call
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (2**63, AnyValue(string_value=str(2**63))),
+        ("\ud800x", AnyValue(string_value="?x")),
+        (datetime(2026, 1, 1, tzinfo=UTC), AnyValue(string_value="2026-01-01 00:00:00+00:00")),
+    ],
+)
+def test_what_otlp_cannot_say_becomes_text(value: Any, expected: AnyValue) -> None:
+    got = any_value(value)
+    assert got.WhichOneof("value") == "string_value"
+    assert got.string_value.replace("\ufffd", "?") == expected.string_value
+
+
+def test_what_is_nested_very_deep_can_be_read_by_any_reader() -> None:
+    value: Any = "end"
+    for _ in range(500):
+        value = {"a": [value]}
+    data = any_value(value).SerializeToString()
+    AnyValue.FromString(data)  # protobuf refuses a hundred levels
+
+
+def test_ours_say_which_conventions_they_follow() -> None:
+    ours, theirs = encode(made(1)), replace(encode(made(2)), scope="other")
+    request = spans_to_proto([ours, theirs])
+    schemas = {scope.scope.name: scope.schema_url for group in request.resource_spans for scope in group.scope_spans}
+    assert schemas == {"tooltrace": names.SCHEMA_URL, "other": ""}
+
+
+def test_spans_of_one_process_share_their_resource_and_scope() -> None:
+    request = spans_to_proto([encode(made(1)), encode(made(2)), encode(made(3, pid=8))])
+    assert [len(group.scope_spans[0].spans) for group in request.resource_spans] == [2, 1]
+
+
+# durations
+
+
+def test_the_points_are_those_of_the_sdks_histogram() -> None:
+    reader = InMemoryMetricReader()
+    meter = MeterProvider([reader], shutdown_on_exit=False).get_meter("t")
+    histogram = meter.create_histogram("h", explicit_bucket_boundaries_advisory=list(names.DURATION_BUCKETS))
+    durations = [0.0, 10.0, 10.0001, 640.0, 81920.0, 100000.0]
+    for duration in durations:
+        histogram.record(duration / 1e3)
+    (expected,) = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics[0].data.data_points
+    (form,) = histograms(made(number, duration_ms=duration) for number, duration in enumerate(durations))
+    assert form.buckets == tuple(expected.bucket_counts)
+    assert form.bounds == tuple(expected.explicit_bounds)
+    assert (form.count, form.min, form.max) == (expected.count, expected.min, expected.max)
+    assert form.sum == pytest.approx(expected.sum)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.sampled_from("ab"), st.booleans()), max_size=30), st.integers(0, 20))
+def test_each_call_is_counted_once_however_it_is_cut_into_batches(calls: list[Any], cut: int) -> None:
+    records = [
+        made(number, duration_ms=duration, tool=tool, status="error" if failed else "success", error_type="E")
+        for number, (duration, tool, failed) in enumerate(calls)
+    ]
+    first = histograms(records[:cut])
+    end = first[0].end_ns if first else 0
+    second = histograms(records[cut:], after_ns=end)
+    assert sum(form.count for form in (*first, *second)) == len(records)
+    for form in (*first, *second):
+        assert form.start_ns < form.end_ns
+        assert sum(form.buckets) == form.count
+    assert all(form.start_ns >= end for form in second)
+    counted = {(f.attributes[names.TOOL_NAME], names.ERROR_TYPE in f.attributes) for f in (*first, *second)}
+    assert counted == {(tool, failed) for _, tool, failed in calls}
+
+
+def test_a_call_that_nobody_timed_is_not_counted() -> None:
+    assert histograms([made(1, duration_ms=None)]) == []
+    assert bisect_left(names.DURATION_BUCKETS, 0.01) == 0
+
+
+def test_deltas_are_said_to_be_deltas_and_a_service_is_one_series() -> None:
+    request = histograms_to_proto(histograms([made(1, pid=1), made(2, pid=2)]))
+    (group,) = request.resource_metrics
+    (metric,) = group.scope_metrics[0].metrics
+    assert (metric.name, metric.unit, metric.histogram.aggregation_temporality) == (names.DURATION_METRIC, "s", 1)
+    assert [point.count for point in metric.histogram.data_points] == [2]
+    assert {pair.key for pair in group.resource.attributes} == {"service.name", "host.name"}
+
+
+# resources, and what is said of calls
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_what_is_said_of_a_call_is_found_beside_its_span() -> None:
+    forms = Forms("labeler", "h2")
+    forms.span(made(1))
+    outcome = Outcome(call_id="c1", correct=True, labeled_at=AT)
+    form = forms.log(outcome)
+    assert form is not None
+    assert (form.trace_id, form.span_id) == ("a" * 32, f"{2:016x}")
+    assert (form.resource["service.name"], form.resource["host.name"]) == ("shop", "h1")
+    assert from_log(form) == outcome
+    unknown = forms.log(Outcome(call_id="c9", correct=True, labeled_at=AT))
+    assert unknown is not None
+    assert unknown.trace_id is None
+    assert unknown.resource["service.name"] == "labeler"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Outcome(span_id=f"{2:016x}", score=0.5, labeled_at=AT),
+        Gate(call_id="c1", span_id=f"{2:016x}", kind="input", asked_at=AT, changed=Json('{"a":1}')),
+        Message(call_id="c1", span_id=f"{2:016x}", sha256="0" * 64, length=3, error=False, at=AT),
+        Message(call_id="c1", sha256="0" * 64, length=3, error=False, at=AT),
+        Loss(reason="queue_full", count=3, at=AT, service="s", host="h", pid=4),
+    ],
+)
+def test_every_record_that_is_no_span_is_the_same_after_the_wire(record: Any) -> None:
+    forms = Forms("x", "y")
+    forms.span(made(1))
+    form = forms.log(record)
+    assert form is not None
+    (back,) = logs_from_proto(logs_to_proto([form]).SerializeToString())
+    assert from_log(back) == record
+
+
+def test_the_variables_resource_holds_for_this_service_on_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=prod,service.name=other")
+    forms = Forms("shop", "h1")
+    mine, other = forms.span(made(1)), forms.span(made(2, service="else"))
+    assert mine is not None
+    assert other is not None
+    assert mine.resource["deployment.environment.name"] == "prod"
+    assert mine.resource["service.name"] == "shop"
+    assert mine.resource["process.pid"] == 7
+    assert "deployment.environment.name" not in other.resource
+    assert decode(mine) == made(1)
+
+
+def test_a_span_of_another_library_goes_as_it_came() -> None:
+    record = Span(
+        trace_id="a" * 32, span_id="b" * 16, parent_span_id="c" * 16, name="chat", span_kind="client", started_at=AT,
+        duration_ms=2.5, status="error", status_message="no", attributes=Json('{"gen_ai.request.model":"m"}'),
+        events=Json('[{"name":"e","at":"2026-01-01T00:00:00.000001Z","attributes":{"x":1}}]'),
+        links=Json('[{"trace_id":"%s","span_id":"%s","attributes":{}}]' % ("d" * 32, "e" * 16)),
+        scope="lib", scope_version="2", service="s", host="h", pid=3,
+    )  # fmt: skip
+    form = span_form(record)
+    start = int(AT.timestamp()) * 10**9
+    assert (form.start_ns, form.end_ns, form.kind, form.status) == (start, start + 2_500_000, "client", "error")
+    assert form.events == (EventForm(name="e", time_ns=start + 1000, attributes={"x": 1}),)
+    assert form.links == (LinkForm(trace_id="d" * 32, span_id="e" * 16),)
+    assert form.resource == {"service.name": "s", "host.name": "h", "process.pid": 3}
+    assert timedelta(milliseconds=record.duration_ms or 0) == timedelta(microseconds=2500)

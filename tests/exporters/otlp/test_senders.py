@@ -1,0 +1,169 @@
+"""What goes over the wire, and what is made of the answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+from google.rpc.status_pb2 import Status
+
+from tests.exporters.delivery.shared import ids, made, otlp
+from tests.exporters.otlp.receiver import ANSWERS, Answer, GrpcReceiver, HttpReceiver, spans_in
+from tooltrace.exporters.loader import create, names
+from tooltrace.exporters.otlp_http import seconds_of
+from tooltrace.exporters.protocol import PartlyRefused, Refused, Target, Unavailable, UnknownExporter
+
+
+@pytest.fixture(params=["http/protobuf", "grpc"])
+def both(request: pytest.FixtureRequest) -> Iterator[tuple[HttpReceiver | GrpcReceiver, str]]:
+    made = HttpReceiver() if request.param == "http/protobuf" else GrpcReceiver()
+    yield made, request.param
+    made.stop()
+
+
+@pytest.fixture
+def receiver() -> Iterator[HttpReceiver]:
+    made = HttpReceiver()
+    yield made
+    made.stop()
+
+
+def test_the_variables_are_enough(both: tuple[HttpReceiver, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    receiver, protocol = both
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+    destination = create("otlp")
+    destination.send([made(1), made(2)])
+    assert receiver.spans == dict.fromkeys(ids(1, 2), 1)
+    assert receiver.signals == ["traces", "metrics"]
+    headers = receiver.requests[0].headers
+    assert headers["x-key"] == "a b"
+    assert headers["user-agent"].startswith("tooltrace/")
+    if protocol == "http/protobuf":
+        assert (headers[":path"], headers["content-encoding"]) == ("/v1/traces", "gzip")
+        assert headers["content-type"] == "application/x-protobuf"
+    destination.close()
+
+
+def test_nothing_but_the_variable_keeps_content_back(receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "NO_CONTENT")
+    otlp(receiver.endpoint).send([made(1)])
+    monkeypatch.delenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")
+    otlp(receiver.endpoint).send([made(1)])
+    without, full = [
+        {pair.key for pair in spans_in(request.message)[0].attributes}
+        for request in receiver.requests
+        if request.signal == "traces"
+    ]
+    assert full - without == {"gen_ai.tool.call.arguments"}
+
+
+def test_one_connection_is_kept(receiver: HttpReceiver) -> None:
+    destination = otlp(receiver.endpoint)
+    for number in range(5):
+        destination.send([made(number)])
+    assert len(receiver._connections) == 2  # one for each signal that had something to say
+    destination.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "doubtful"),
+    [
+        (400, Refused, False), (413, Refused, False), (422, Refused, False), (500, Unavailable, True),
+        (429, Unavailable, False), (502, Unavailable, False), (503, Unavailable, False), (504, Unavailable, False),
+        (401, Unavailable, False), (308, Unavailable, False), (404, Unavailable, False),
+    ],
+)  # fmt: skip
+def test_what_an_answer_means(receiver: HttpReceiver, status: int, error: type[Exception], doubtful: bool) -> None:
+    receiver.script.append(Answer(status, body=Status(message="because").SerializeToString()))
+    with pytest.raises(error, match=f"answered {status}: because") as caught:
+        otlp(receiver.endpoint).send([made(1)])
+    assert getattr(caught.value, "doubtful", False) is doubtful
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "doubtful"),
+    [
+        ("INVALID_ARGUMENT", Refused, False), ("FAILED_PRECONDITION", Refused, False), ("INTERNAL", Unavailable, True),
+        ("RESOURCE_EXHAUSTED", Unavailable, True), ("UNAVAILABLE", Unavailable, False),
+        ("PERMISSION_DENIED", Unavailable, False), ("UNIMPLEMENTED", Unavailable, False),
+    ],
+)  # fmt: skip
+def test_what_a_grpc_code_means(code: str, error: type[Exception], doubtful: bool) -> None:
+    receiver = GrpcReceiver()
+    receiver.script.append(Answer(code, body=b"because"))
+    with pytest.raises(error, match=f"answered {code}: because") as caught:
+        otlp(receiver.endpoint, "grpc").send([made(1)])
+    assert getattr(caught.value, "doubtful", False) is doubtful
+    receiver.stop()
+
+
+def test_a_grpc_message_that_is_too_large_is_refused_at_once() -> None:
+    receiver = GrpcReceiver()
+    receiver.script.append(Answer("RESOURCE_EXHAUSTED", body=b"Received message larger than max (5 vs. 4)"))
+    with pytest.raises(Refused):
+        otlp(receiver.endpoint, "grpc").send([made(1)])
+    receiver.stop()
+
+
+def test_a_partial_success_says_how_many(receiver: HttpReceiver) -> None:
+    answer = ANSWERS["traces"]()
+    answer.partial_success.rejected_spans = 2
+    receiver.script.append(Answer(body=answer.SerializeToString()))
+    with pytest.raises(PartlyRefused) as caught:
+        otlp(receiver.endpoint).send([made(1), made(2), made(3)])
+    assert caught.value.count == 2
+    assert receiver.counted == 3  # the other signals went all the same
+
+
+@pytest.mark.parametrize("body", [b"\xff\xff\xff", b"<html>", b"x" * 200_000])
+def test_an_answer_that_makes_no_sense_is_an_acknowledgement_all_the_same(receiver: HttpReceiver, body: bytes) -> None:
+    receiver.rule = lambda _signal, _message: Answer(body=body)
+    otlp(receiver.endpoint).send([made(1)])
+    assert receiver.spans == dict.fromkeys(ids(1), 1)
+
+
+def test_retry_after_is_seconds_or_a_date() -> None:
+    assert seconds_of("3") == 3.0
+    assert seconds_of(" 0.5 ") == 0.5
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    assert 95 < (seconds_of(date) or 0) < 101
+    assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    for nonsense in (None, "", "soon", "-1", "inf", "nan", "1e999"):
+        assert seconds_of(nonsense) is None
+
+
+def test_a_package_can_add_a_destination(tmp_path: Path) -> None:
+    (tmp_path / "theirs.py").write_text(
+        "class Theirs:\n"
+        "    def __init__(self, target): self.target = target\n"
+        "    def send(self, records): print(len(records), self.target.endpoint)\n"
+        "    def close(self): pass\n"
+    )
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tooltrace.exporters]\ntheirs = theirs:Theirs\n")
+    code = (
+        "from tooltrace.exporters.loader import create, names\n"
+        "from tooltrace.exporters.protocol import Target\n"
+        "print(names()[-1]); create('theirs', Target(endpoint='there')).send([1, 2])"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert (done.stdout, done.stderr) == ("theirs\n2 there\n", "")
+
+
+def test_names_are_known() -> None:
+    assert names()[:5] == ("otlp", "otlp-json", "parquet", "jsonl", "csv")
+    with pytest.raises(UnknownExporter, match="known are otlp"):
+        create("nothing", Target())

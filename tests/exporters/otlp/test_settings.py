@@ -1,0 +1,141 @@
+"""The standard variables mean what the specification says, for each signal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tooltrace.errors import ConfigError
+from tooltrace.exporters.otlp import create
+from tooltrace.exporters.otlp_settings import SIGNALS, SignalSettings, settings_of, signals, wanted
+from tooltrace.exporters.protocol import Target
+
+BASE = "OTEL_EXPORTER_OTLP_"
+
+
+def of(signal: str, target: Target | None = None, **variables: str) -> SignalSettings:
+    return settings_of(signal, target or Target(), {f"{BASE}{name}": value for name, value in variables.items()})
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("http://c:4318", "http://c:4318/v1/"),
+        ("http://c:4318/", "http://c:4318/v1/"),
+        ("https://c/otlp", "https://c/otlp/v1/"),
+        ("http://c:4318/v1/traces", "http://c:4318/v1/"),
+        ("", "http://localhost:4318/v1/"),
+    ],
+)
+def test_the_path_is_appended_to_the_base(signal: str, base: str, url: str) -> None:
+    assert of(signal, ENDPOINT=base).url == url + signal
+    if base:
+        assert of(signal, Target(endpoint=base), ENDPOINT="http://elsewhere").url == url + signal
+
+
+@pytest.mark.parametrize("own", ["http://t:1", "http://t:1/", "http://t:1/mine"])
+def test_a_signals_own_endpoint_is_taken_as_it_is(own: str) -> None:
+    assert of("traces", ENDPOINT="http://c", TRACES_ENDPOINT=own).url == own
+    assert of("logs", ENDPOINT="http://c", TRACES_ENDPOINT=own).url == "http://c/v1/logs"
+
+
+def test_grpc_has_no_paths() -> None:
+    assert of("traces", PROTOCOL="grpc").url == "http://localhost:4317"
+    assert of("traces", PROTOCOL="grpc", ENDPOINT="https://c:443").url == "https://c:443"
+    assert of("logs", LOGS_PROTOCOL="grpc", ENDPOINT="http://c").protocol == "grpc"
+    assert of("traces", LOGS_PROTOCOL="grpc", ENDPOINT="http://c").protocol == "http/protobuf"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "insecure", "expected"),
+    [
+        ("http://c:1", "", True),
+        ("http://c:1", "false", True),
+        ("https://c:1", "true", False),
+        ("c:1", "", False),
+        ("c:1", "true", True),
+    ],
+)
+def test_the_scheme_says_whether_grpc_is_encrypted_and_the_variable_where_there_is_none(
+    endpoint: str, insecure: str, expected: bool
+) -> None:
+    assert of("traces", PROTOCOL="grpc", ENDPOINT=endpoint, INSECURE=insecure).insecure is expected
+
+
+def test_what_is_said_of_a_signal_comes_first(tmp_path: Path) -> None:
+    c, k, own_k, d = (str(tmp_path / name) for name in "cked")
+    for name in (c, k, own_k, d):
+        Path(name).touch()
+    mixed = of(
+        "logs", HEADERS="a=1", LOGS_HEADERS="b=2", TIMEOUT="3", LOGS_TIMEOUT="4", COMPRESSION="gzip",
+        LOGS_COMPRESSION="none", CERTIFICATE=c, CLIENT_KEY=k, LOGS_CLIENT_KEY=own_k, CLIENT_CERTIFICATE=d,
+    )  # fmt: skip
+    assert dict(mixed.headers) == {"b": "2"}
+    assert (mixed.seconds, mixed.gzip, mixed.certificate) == (4.0, False, c)
+    assert (mixed.client_key, mixed.client_certificate) == (own_k, d)
+    assert of("traces", HEADERS="a=1, key=a%20b%2Cc", COMPRESSION="gzip").headers == {"a": "1", "key": "a b,c"}
+    assert of("traces", COMPRESSION="gzip").gzip
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("", 10), ("2.5", 2.5), ("10000", 10), ("999", 999), ("x", 10), ("-1", 10), ("inf", 10)]
+)
+def test_a_timeout_is_in_seconds_and_a_large_one_in_milliseconds(value: str, seconds: float) -> None:
+    assert of("traces", TIMEOUT=value).seconds == seconds
+
+
+def test_headers_go_to_nobody_else() -> None:
+    """They may be credentials."""
+    assert of("traces", Target(endpoint="http://other"), ENDPOINT="http://c", HEADERS="key=secret").headers == {}
+    assert of("traces", Target(endpoint="http://c"), ENDPOINT="http://c", HEADERS="key=1").headers == {"key": "1"}
+    assert of("traces", Target(endpoint="http://o", headers={"K": "2"}), HEADERS="key=1").headers == {"k": "2"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, False),
+        ({f"{BASE}ENDPOINT": "http://c"}, True),
+        ({f"{BASE}TRACES_ENDPOINT": "http://c"}, True),
+        ({f"{BASE}LOGS_ENDPOINT": "http://c"}, False),
+        ({f"{BASE}ENDPOINT": "  "}, False),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "TRUE"}, False),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, False),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "console, otlp"}, True),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_LOGS_EXPORTER": "none"}, True),
+    ],
+)
+def test_when_the_variables_ask_for_an_export(variables: dict[str, str], expected: bool) -> None:
+    assert wanted(variables) is expected
+
+
+def test_each_signal_can_be_left_out() -> None:
+    assert signals({"OTEL_LOGS_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "prometheus"}) == ("traces",)
+    assert signals({}) == SIGNALS
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:4318", "ftp://c", "http://", "http://c:99999999", "nonsense"])
+def test_what_is_no_url_is_said(endpoint: str) -> None:
+    with pytest.raises(ConfigError, match="nothing is exported"):
+        of("traces", ENDPOINT=endpoint)
+
+
+def test_what_cannot_be_spoken_is_said() -> None:
+    with pytest.raises(ConfigError, match="http/json"):
+        of("traces", PROTOCOL="http/json")
+    with pytest.raises(ConfigError, match="spans"):
+        create(Target(parts=("spans",)))
+
+
+@pytest.mark.parametrize("name", ["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"])
+def test_a_file_that_is_not_there_is_said(name: str) -> None:
+    with pytest.raises(ConfigError, match="is no file"):
+        of("traces", **{name: "/nowhere/c.pem"})
+
+
+def test_nothing_left_to_send_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    with pytest.raises(ConfigError, match="no signal"):
+        create(Target())

@@ -1,0 +1,165 @@
+"""LangChain without any instrumentation: the callback handler records every tool call once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import tooltrace as tt
+from tests.foreign.conftest import data
+from tooltrace.record import ToolCall
+
+if find_spec("langchain_core") is None:
+    pytest.skip("needs langchain-core: make test-langchain", allow_module_level=True)
+
+from langchain_core.tools import StructuredTool, ToolException, tool
+
+from tooltrace.integrations import langchain as module
+from tooltrace.integrations.langchain import ToolTraceCallbackHandler
+
+Calls = Callable[[], list[ToolCall]]
+
+
+@pytest.fixture
+def config(store: Path) -> dict[str, Any]:
+    return {"callbacks": [ToolTraceCallbackHandler()]}
+
+
+def asked(name: str, arguments: dict[str, Any], call_id: str = "c1") -> dict[str, Any]:
+    return {"type": "tool_call", "name": name, "args": arguments, "id": call_id}
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@tool
+def post(text: str) -> dict[str, Any]:
+    """Post."""
+    return {"ok": False, "error": "not_in_channel"}
+
+
+@tool
+def read(path: str) -> str:
+    """Read."""
+    raise FileNotFoundError(f"no such file: {path}")
+
+
+def refuse(path: str) -> str:
+    """Refuse."""
+    raise ToolException("permission denied")
+
+
+def test_a_success(config: dict[str, Any], calls: Calls) -> None:
+    answer = add.invoke(asked("add", {"a": 1, "b": 2}), config)
+    assert answer.content == "3"
+    (call,) = calls()
+    assert (call.tool, call.status, call.call_id, call.tool_description) == ("add", "success", "c1", "Add two numbers.")
+    assert (data(call.arguments), call.text) == ({"a": 1, "b": 2}, "3")
+
+
+def test_a_plain_call_gives_the_plain_result(config: dict[str, Any], calls: Calls) -> None:
+    assert add.invoke({"a": 1, "b": 2}, config) == 3
+    (call,) = calls()
+    assert (data(call.result), call.call_id == call.span_id) == (3, True)
+
+
+def test_failures_by_value_by_exception_and_answered(config: dict[str, Any], calls: Calls) -> None:
+    post.invoke(asked("post", {"text": "hi"}, "c1"), config)
+    with pytest.raises(FileNotFoundError, match=r"a\.txt"):
+        read.invoke(asked("read", {"path": "a.txt"}, "c2"), config)
+    StructuredTool.from_function(refuse, handle_tool_error=True).invoke(asked("refuse", {"path": "a"}, "c3"), config)
+    with pytest.raises(ValueError, match="validation error"):
+        add.invoke(asked("add", {"a": "one"}, "c4"), config)
+    found = {call.call_id: (call.status, call.ending, call.code) for call in calls()}
+    assert found == {
+        "c1": ("error", "returned", "not_in_channel"),
+        "c2": ("error", "raised", "NOT_FOUND"),
+        "c3": ("error", "returned", "PERMISSION_DENIED"),
+        "c4": ("error", "raised", "INVALID_PARAM"),
+    }
+
+
+async def test_side_by_side_and_again(config: dict[str, Any], calls: Calls) -> None:
+    await asyncio.gather(*(add.ainvoke(asked("add", {"a": n, "b": n}, f"c{n}"), config) for n in range(20)))
+    await add.ainvoke(asked("add", {"a": 0, "b": 0}, "c0"), config)
+    found = calls()
+    assert len(found) == 21
+    assert sorted(call.attempt for call in found if call.call_id == "c0") == [1, 2]
+    assert all(data(call.arguments)["a"] * 2 == int(call.text or "") for call in found)
+
+
+async def test_a_cancelled_call_is_no_failure(config: dict[str, Any], calls: Calls) -> None:
+    begun = asyncio.Event()
+
+    @tool
+    async def wait(n: int) -> int:
+        """Wait."""
+        begun.set()
+        await asyncio.sleep(60)
+        return n
+
+    task = asyncio.ensure_future(wait.ainvoke(asked("wait", {"n": 1}), config))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [call.status for call in calls()] in ([], [None])
+
+
+def test_an_agent_of_langgraph_is_recorded_with_its_thread_and_name(store: Path, calls: Calls) -> None:
+    pytest.importorskip("langchain.agents")
+    from langchain.agents import create_agent
+    from langchain_core.language_models import FakeMessagesListChatModel
+    from langchain_core.messages import AIMessage
+
+    class Model(FakeMessagesListChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    wanted = {"name": "add", "args": {"a": 1, "b": 2}, "id": "c1", "type": "tool_call"}
+    model = Model(responses=[AIMessage("", tool_calls=[wanted]), AIMessage("3")])
+    agent = create_agent(model, [add], name="clerk")
+    config = {"callbacks": [ToolTraceCallbackHandler(version="2")], "configurable": {"thread_id": "t7"}}
+    agent.invoke({"messages": [("user", "1 + 2?")]}, config)
+    (call,) = calls()
+    assert (call.tool, call.status, call.call_id, call.tool_version) == ("add", "success", "c1", "2")
+    assert (call.agent, call.conversation_id) == ("clerk", "t7")
+
+
+def test_a_stop_for_a_person_is_no_failure(config: dict[str, Any], calls: Calls) -> None:
+    errors = pytest.importorskip("langgraph.errors")
+
+    @tool
+    def drop(table: str) -> str:
+        """Drop."""
+        raise errors.GraphInterrupt
+
+    with pytest.raises(errors.GraphInterrupt):
+        drop.invoke(asked("drop", {"table": "t"}), config)
+    (call,) = calls()
+    assert (call.status, call.ending) == (None, "paused")
+
+
+def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST", 2)
+    handler = ToolTraceCallbackHandler()
+    runs = [uuid4() for _ in range(3)]
+    for run in runs:
+        handler.on_tool_start({"name": "add"}, "1", run_id=run)
+    for run in runs:
+        handler.on_tool_end(1, run_id=run)
+    assert sorted(call.ending for call in calls()) == ["abandoned", "returned", "returned"]
+
+
+def test_wrong_options_are_refused(store: Path) -> None:
+    with pytest.raises(tt.TooltraceError, match="no option colour"):
+        ToolTraceCallbackHandler(colour="green")

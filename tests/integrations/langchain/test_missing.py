@@ -1,0 +1,14 @@
+"""Where LangChain is not installed, that is said, and how to get it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+
+@pytest.mark.skipif(find_spec("langchain_core") is not None, reason="langchain-core is installed")
+def test_what_is_missing_is_said() -> None:
+    with pytest.raises(ImportError, match=r"pip install 'tooltrace\[langchain\]'"):
+        import_module("tooltrace.integrations.langchain")

@@ -1,0 +1,85 @@
+"""fastmcp's own spans: client, SDK and server show one call, and it is one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+
+from tests.integrations.otel.conftest import data
+from tooltrace.record import ToolCall
+
+fastmcp: Any = pytest.importorskip("fastmcp", reason="needs fastmcp: make test-fastmcp")
+
+Calls = Callable[[], list[ToolCall]]
+
+
+@pytest.fixture
+def server(provider: TracerProvider) -> Any:
+    server = fastmcp.FastMCP("shop")
+
+    @server.tool
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    @server.tool
+    def read(path: str) -> str:
+        raise FileNotFoundError(f"no such file: {path}")
+
+    return server
+
+
+async def test_three_spans_are_one_call(server: Any, calls: Calls) -> None:
+    async with fastmcp.Client(server) as client:
+        await client.call_tool("add", {"a": 1, "b": 2})
+    (call,) = calls()
+    assert (call.tool, call.tool_type, call.status, call.ending) == ("add", "extension", "success", "returned")
+    assert call.parent_span_id is None, "the record has the ids of the outermost span"
+    said = data(call.attributes)
+    assert (said["mcp.method.name"], said["fastmcp.server.name"]) == ("tools/call", "shop")
+
+
+async def test_what_a_server_refuses_is_an_error_with_its_reason(server: Any, calls: Calls) -> None:
+    async with fastmcp.Client(server) as client:
+        for name, arguments in (("read", {"path": "a.txt"}), ("nothing", {}), ("add", {"a": "one"})):
+            result = await client.call_tool(name, arguments, raise_on_error=False)
+            assert result.is_error
+    failed, unknown, wrong = calls()
+    assert [call.status for call in (failed, unknown, wrong)] == ["error"] * 3
+    assert (failed.tool, failed.code, failed.error_type) == ("read", "NOT_FOUND", "fastmcp.exceptions.ToolError")
+    assert "no such file: a.txt" in (failed.error_message or "")
+    assert (unknown.code, unknown.error_message) == ("NOT_FOUND", "Unknown tool: 'nothing'")
+    assert wrong.code == "INVALID_PARAM"
+
+
+async def test_calls_side_by_side_are_calls_of_their_own(server: Any, calls: Calls) -> None:
+    import asyncio
+
+    async with fastmcp.Client(server) as client:
+        await asyncio.gather(*(client.call_tool("add", {"a": n, "b": n}) for n in range(20)))
+    assert [call.status for call in calls()] == ["success"] * 20
+
+
+async def test_a_framework_around_it_is_the_same_call(server: Any, provider: TracerProvider, calls: Calls) -> None:
+    tracer = provider.get_tracer("agent")
+    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "shop_add", "gen_ai.tool.call.id": "c1"}
+    async with fastmcp.Client(server) as client:
+        with tracer.start_as_current_span("execute_tool shop_add", attributes=said) as span:
+            result = await client.call_tool("add", {"a": 1, "b": 2})
+            span.set_attribute("gen_ai.tool.call.result", str(result.data))
+    (call,) = calls()
+    assert (call.tool, call.call_id, data(call.result)) == ("shop_add", "c1", 3)
+    assert data(call.attributes)["otel.scope.name"] == "agent"
+
+
+async def test_a_server_inside_a_server_is_the_same_call(server: Any, calls: Calls) -> None:
+    front = fastmcp.FastMCP("front")
+    front.mount(server, namespace="shop")
+    async with fastmcp.Client(front) as client:
+        await client.call_tool("shop_add", {"a": 1, "b": 2})
+        await client.call_tool("shop_read", {"path": "a.txt"}, raise_on_error=False)
+    added, failed = calls()
+    assert (added.tool, added.status) == ("shop_add", "success")
+    assert (failed.tool, failed.status, failed.code) == ("shop_read", "error", "NOT_FOUND")

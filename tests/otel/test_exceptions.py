@@ -1,0 +1,159 @@
+"""What a tool raises is a log event beside its span, where the application takes log events."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import opentelemetry._logs._internal as logs_api
+import pytest
+from opentelemetry import trace as trace_api
+from opentelemetry._logs import NoOpLoggerProvider, SeverityNumber
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+
+import tooltrace as tt
+from tests.otel.conftest import Logs, exporting
+from tooltrace.otel import attributes as names
+from tooltrace.redaction import MASK
+from tooltrace.version import __version__
+
+
+@tt.trace_tool(name="shelf")
+def broken(path: str) -> None:
+    """Look on a shelf."""
+    raise FileNotFoundError(f"no {path}; password=hunter22222")
+
+
+def fail(tool: Any, *args: Any) -> None:
+    try:
+        tool(*args)
+    except Exception:
+        pass
+
+
+def test_an_exception_is_an_event_of_the_conventions(store: Path, calls: Any, logs: Logs) -> None:
+    with tt.context(call_id="c", conversation_id="chat", agent_name="clerk"):
+        fail(broken, "book")
+        fail(broken, "book")
+    (first, second), (event, again) = calls(), logs()
+    record = event.log_record
+    assert (record.event_name, record.severity_number) == ("gen_ai.execute_tool.exception", SeverityNumber.WARN)
+    assert record.severity_text == "WARN"
+    assert (f"{record.trace_id:032x}", f"{record.span_id:016x}") == (first.trace_id, first.span_id)
+    assert f"{again.log_record.span_id:016x}" == second.span_id
+    scope = event.instrumentation_scope
+    assert (scope.name, scope.version, scope.schema_url) == ("tooltrace", __version__, names.SCHEMA_URL)
+    assert dict(record.attributes) == {
+        "exception.type": "FileNotFoundError",
+        "exception.message": f"no book; password={MASK}",
+        "error.type": "FileNotFoundError",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "shelf",
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": "c",
+        "gen_ai.agent.name": "clerk",
+        "gen_ai.conversation.id": "chat",
+        "tooltrace.attempt": 1,
+    }
+    assert again.log_record.attributes["tooltrace.attempt"] == 2
+
+
+def test_the_exception_is_on_no_span_as_well(store: Path, logs: Logs) -> None:
+    provider, exporter = exporting()
+    tt.configure(store=store, tracer_provider=provider)
+    fail(broken, "book")
+    (span,) = exporter.get_finished_spans()
+    assert (len(logs()), span.events) == (1, ())
+
+
+def test_an_exception_that_the_tool_recorded_itself_goes_out_once(store: Path, logs: Logs) -> None:
+    provider, exporter = exporting()
+    tt.configure(store=store, tracer_provider=provider)
+
+    @tt.trace_tool
+    def careful() -> None:
+        try:
+            raise OSError("full")
+        except OSError as error:
+            trace_api.get_current_span().record_exception(error)
+            raise
+
+    fail(careful)
+    (span,) = exporter.get_finished_spans()
+    assert ([event.name for event in span.events], logs()) == (["exception"], [])
+
+
+def test_a_failure_by_value_a_cancellation_and_a_success_are_no_exceptions(store: Path, calls: Any, logs: Logs) -> None:
+    @tt.trace_tool
+    async def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    tt.trace_tool(lambda: tt.ToolResponse.error("TIMEOUT", "late"))()
+    tt.trace_tool(lambda: {"ok": False, "error": "gone"})()
+    tt.trace_tool(lambda: OSError("returned"))()
+    tt.trace_tool(lambda: 1)()
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+    assert [call.status for call in calls()] == ["error", "error", "error", "success", None]
+    assert logs() == []
+
+
+def test_the_event_is_in_the_trace_and_not_in_that_of_the_thread_that_sends_it(store: Path, logs: Logs) -> None:
+    provider, exporter = exporting()
+    tt.configure(store=store, tracer_provider=provider)
+    with provider.get_tracer("agent").start_as_current_span("invoke_agent") as outer:
+        fail(broken, "book")
+    (event,) = logs()
+    span = exporter.get_finished_spans()[0]
+    assert event.log_record.trace_id == outer.get_span_context().trace_id
+    assert event.log_record.span_id == span.context.span_id
+    assert event.log_record.trace_flags == span.context.trace_flags
+    assert abs(event.log_record.timestamp - span.end_time) < 1_000_000_000
+
+
+def test_of_a_span_that_was_not_sampled_the_event_says_so(store: Path, logs: Logs) -> None:
+    provider, exporter = exporting(sampler=ALWAYS_OFF)
+    tt.configure(store=store, tracer_provider=provider)
+    fail(broken, "book")
+    (event,) = logs()
+    assert (event.log_record.trace_flags.sampled, exporter.get_finished_spans()) == (False, ())
+
+
+@pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
+def test_each_exception_goes_out_once_whatever_the_durability(store: Path, logs: Logs, durability: Any) -> None:
+    tt.configure(store=store, durability=durability)
+    for _ in range(3):
+        fail(broken, "book")
+    assert len(logs()) == 3
+
+
+def test_without_a_store_the_event_goes_out_all_the_same(store: Path, logs: Logs) -> None:
+    tt.configure(store=None)
+    fail(broken, "book")
+    assert len(logs()) == 1
+
+
+@pytest.mark.parametrize("provider", [None, NoOpLoggerProvider()])
+def test_without_a_provider_nothing_is_made(
+    store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, provider: Any
+) -> None:
+    monkeypatch.setattr(logs_api, "_LOGGER_PROVIDER", provider)
+    monkeypatch.setattr("tooltrace.sinks.exceptions.emit", None)
+    fail(broken, "book")
+    assert len(calls()) == 1
+
+
+@pytest.mark.usefixtures("lenient")
+def test_an_application_that_cannot_take_the_event_costs_no_row(
+    store: Path, calls: Any, logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise RuntimeError("no network")
+
+    monkeypatch.setattr(logs_api.get_logger_provider(), "get_logger", full)
+    fail(broken, "book")
+    fail(broken, "book")
+    assert len(calls()) == 2
+    with tt.connect() as db:
+        assert db.execute("SELECT count(*) FROM losses").fetchone() == (0,)

@@ -1,0 +1,105 @@
+"""Questions in threads: the same one is put once, an answer is kept for a moment, and nobody who left is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
+from tooltrace.server import desk as module
+from tooltrace.server.desk import Desk
+
+from .conftest import call, write
+
+
+@pytest.fixture
+def desk(tmp_path):
+    write(tmp_path / "d.duckdb", call(status="error"), call())
+    return Desk(tmp_path / "d.duckdb")
+
+
+async def attempts(desk):
+    return [row["attempts"] for row in (await desk.ask("failure_rate")).dicts()]
+
+
+async def test_the_same_question_at_the_same_time_is_put_once(desk):
+    first, second, other = await asyncio.gather(
+        desk.ask("failure_rate"), desk.ask("failure_rate", None, tool=None), desk.ask("failure_rate", ("agent",))
+    )
+    assert first is second
+    assert other is not first
+    assert [column.name for column in other.columns][:2] == ["agent", "attempts"]
+
+
+async def test_an_answer_is_kept_while_nothing_is_recorded_and_a_second_at_least(desk, tmp_path, monkeypatch):
+    await attempts(desk)  # this one folds: the store's files are others then
+    monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
+    first = await desk.ask("failure_rate")
+    assert await desk.ask("failure_rate") is first
+    write(tmp_path / "d.duckdb", call())
+    assert await attempts(desk) == [3]
+    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
+    write(tmp_path / "d.duckdb", call())
+    assert await attempts(desk) == [3]
+    desk.forget()
+    assert await attempts(desk) == [4]
+
+
+async def test_no_more_answers_are_kept_than_there_is_room_for(desk, monkeypatch):
+    monkeypatch.setattr(module, "KEPT", 3)
+    for n in range(10):
+        await desk.ask("failure_rate", min_n=n)
+    assert len(desk._kept) == 3
+
+
+async def test_a_question_that_nobody_waits_for_any_more_is_not_put(desk):
+    for _ in range(module.AT_ONCE):
+        await desk._limiter.acquire_on_behalf_of(object())  # all places are taken
+    alone = asyncio.ensure_future(desk.ask("failure_rate"))
+    shared = [asyncio.ensure_future(desk.ask("errors")) for _ in range(2)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(desk._asked) == 2
+    alone.cancel()
+    shared[0].cancel()
+    await asyncio.wait([alone, shared[0]])
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert [key[0] for key in desk._asked] == ["errors"], "one still waits for this"
+    shared[1].cancel()
+    await asyncio.wait(shared)
+
+
+async def test_faults_reach_everybody_who_asked_and_are_not_kept(desk, tmp_path):
+    for wrong in (
+        desk.ask("nonsense"),
+        desk.ask("failure_rate", min_n="many"),
+        desk.ask("failure_rate", ("nonsense",)),
+    ):
+        with pytest.raises((UnknownQuery, BadParameter)):
+            await wrong
+    nowhere = Desk(tmp_path / "nowhere.duckdb")
+    both = await asyncio.gather(nowhere.ask("recent"), nowhere.ask("recent"), return_exceptions=True)
+    assert [type(error) for error in both] == [StoreMissing, StoreMissing]
+    write(tmp_path / "nowhere.duckdb", call())
+    assert len((await nowhere.ask("recent")).rows) == 1
+
+
+async def test_an_answer_too_long_to_show_is_cut_and_says_so(desk, monkeypatch):
+    monkeypatch.setattr(module, "MOST_ROWS", 1)
+    answer = await desk.ask("recent")
+    assert (len(answer.rows), answer.cut) == (1, True)
+
+
+async def test_the_state_changes_with_every_write_and_opens_nothing(desk, tmp_path):
+    seen = {desk.state()}
+    for _ in range(3):
+        write(tmp_path / "d.duckdb", call())
+        seen.add(desk.state())
+    assert len(seen) == 4
+    began = time.perf_counter()
+    for _ in range(100):
+        desk.state()
+    assert time.perf_counter() - began < 1

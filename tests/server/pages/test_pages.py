@@ -1,0 +1,202 @@
+"""Every page and every part of one answers from the named queries, and says so where there is nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tooltrace.queries import catalogue
+from tooltrace.record import Outcome
+
+from .conftest import call, write
+
+ROOT = Path(__file__).parents[3]
+PAGES = [
+    "/",
+    "/tiles",
+    "/tiles/gap",
+    "/tools",
+    "/tool?name=search",
+    "/calls",
+    "/calls/newest",
+    "/calls/more",
+    "/options/tool",
+    "/healthz",
+]
+ASKED = [name for name, query in catalogue().items() if not any(p.required for p in query.heading.parameters)]
+
+
+@pytest.mark.parametrize(
+    "path", [*PAGES, *(f"/panel/{name}" for name in ASKED), *(f"/question/{name}" for name in ASKED)]
+)
+def test_everything_answers_where_nothing_is_recorded_and_where_something_is(shown, path):
+    client = shown()
+    assert client.get(path).status_code == 200
+    write(client_store(client), call(), call(status="error", code="GONE"))
+    assert client.get(path).status_code == 200
+
+
+def client_store(client) -> Path:
+    return Path(client.get("/").text.split('<footer><span title="')[1].split('"')[0])
+
+
+def test_an_empty_store_says_what_to_type(shown):
+    client = shown()
+    text = client.get("/tiles").text
+    assert "tooltrace demo" in text
+    assert "nothing was recorded there yet" in text
+
+
+def test_the_figures_are_those_of_the_query(shown):
+    early = datetime.now(UTC) - timedelta(hours=30)
+    client = shown(
+        *(call(status="error" if n < 3 else "success") for n in range(10)),
+        *(call(started_at=early) for _ in range(4)),
+    )
+    text = client.get("/tiles?since=24h").text
+    assert 'value="0.3" data-unit="share"' in text
+    assert 'value="10" data-unit="count"' in text
+    assert 'value="4" data-unit="count"' in text
+    answer = client.get("/data/failure_rate?by=none&since=all").json()
+    names = [column["name"] for column in answer["columns"]]
+    assert dict(zip(names, answer["rows"][0], strict=True))["attempts"] == 14
+
+
+def test_a_panel_has_the_columns_it_is_asked_for_and_an_interval_in_one_cell(shown):
+    client = shown(call(), call(status="error"))
+    text = client.get("/panel/failure_rate?columns=tool,rate,low,high").text
+    assert text.count("<th scope") == 3
+    assert text.count('class="range"') == 1
+
+
+def test_a_long_panel_is_cut_and_can_be_had_whole(shown):
+    client = shown(*(call(tool=f"t{n}") for n in range(30)))
+    assert client.get("/panel/failure_rate").text.count("<tr>") == 13
+    assert "rows=all" in client.get("/panel/failure_rate").text
+    assert client.get("/panel/failure_rate?rows=all").text.count("<tr>") == 31
+
+
+def test_each_panel_shows_sql_that_runs_as_it_stands(shown):
+    import duckdb
+
+    import tooltrace as tt
+
+    client = shown(call(status="error"), call())
+    store = client_store(client)
+    for name in ASKED:
+        text = client.get(f"/question/{name}?since=24h&by=none", headers={"hx-request": "true"}).text
+        sql = text.split("<pre tabindex")[1].split("<code>")[1].split("</code>")[0]
+        import html
+
+        with tt.connect(store) as db:
+            try:
+                db.sql(html.unescape(sql)).fetchall()
+            except duckdb.Error as error:
+                pytest.fail(f"{name}: {error}")
+
+
+def test_a_wrong_question_is_told_and_is_no_fault_of_ours(shown):
+    client = shown(call())
+    assert client.get("/panel/failure_rat").status_code == 404
+    assert "did you mean" in client.get("/panel/failure_rat").text
+    assert client.get("/tiles?since=yesterday").status_code == 400
+    assert client.get("/data/failure_rate?by=nonsense").json()["error"].startswith("by:")
+    assert client.get("/call?id=nothing").status_code == 404
+    assert client.get("/no/such/page").status_code == 404
+    assert client.get("/tool").status_code == 404
+
+
+def test_an_answer_is_fresh_within_a_second_of_its_writing(shown):
+    client = shown(call())
+    assert 'value="1" data-unit="count"' in client.get("/tiles").text
+    write(client_store(client), call(), call())
+    deadline = datetime.now(UTC) + timedelta(seconds=5)
+    while 'value="3" data-unit="count"' not in client.get("/tiles").text:
+        assert datetime.now(UTC) < deadline
+
+
+def test_pages_are_there_for_all_attempts_of_a_call_and_their_judgement(shown):
+    first = call(call_id="c", status="error", code="TIMEOUT", error_message="too slow", attempt=1)
+    again = call(call_id="c", attempt=2, started_at=first.started_at + timedelta(seconds=1), text="fine")
+    client = shown(
+        first, again, Outcome(span_id=again.span_id, correct=False, reason="made up", labeled_at=first.started_at)
+    )
+    text = client.get("/call?id=c").text
+    assert text.count("<article") == 2
+    assert "too slow" in text
+    assert "made up" in text
+    assert 'value="990.0" data-unit="ms"' in text, "the wait between the two"
+
+
+def test_a_label_is_kept_and_counts(shown):
+    one = call(confidence=0.9)
+    client = shown(one)
+    form = {"span_id": one.span_id, "verdict": "wrong", "score": "", "reason": "not so", "labeler": "ann"}
+    answer = client.post("/label", data=form, headers={"hx-request": "true"})
+    assert answer.status_code == 200
+    assert answer.headers["hx-trigger"] == "labelled"
+    assert "not so" in answer.text
+    names = client.get("/data/calibration").json()
+    row = dict(zip([c["name"] for c in names["columns"]], names["rows"][0], strict=True))
+    assert (row["n"], row["accuracy"]) == (1, 0.0)
+    plain = client.post("/label", data={**form, "verdict": "correct"})
+    assert plain.status_code == 303
+    assert client.get("/data/labels", params={"call_id": one.call_id}).json()["rows"][-1][2] is True
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"span_id": "x"}, {"span_id": "x", "verdict": "perhaps"}, {"span_id": "x", "score": "2"}, {"span_id": "x", "score": "much"},
+        {"verdict": "correct"}, {"span_id": "x", "verdict": "", "score": ""},
+    ],
+)  # fmt: skip
+def test_a_label_that_says_nothing_is_refused_and_not_kept(shown, form):
+    client = shown(call())
+    answer = client.post("/label", data=form)
+    assert answer.status_code == 400
+    assert "nothing was recorded" in answer.text
+    assert client.post("/label", content=b"a" * 100_000).status_code == 413
+
+
+def test_the_words_are_those_of_the_reader(shown):
+    client = shown(call())
+    assert "Tools by hurt" in client.get("/").text
+    assert "工具，按损失排序" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
+    assert "Tools by hurt" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
+    assert '<html lang="zh-CN">' in client.get("/?lang=zh").text
+    assert "工具，按损失排序" in client.get("/").text, "it is remembered"
+    assert "Tools by hurt" in client.get("/?lang=en").text
+
+
+def test_chinese_says_all_that_english_says():
+    tables = {name: json.loads((ROOT / "dashboards" / "strings" / f"{name}.json").read_text()) for name in ("en", "zh")}
+    assert set(tables["en"]) <= set(tables["zh"])
+    for key, text in tables["en"].items():
+        holes = {part.split("}")[0] for part in text.split("{")[1:]}
+        assert holes == {part.split("}")[0] for part in tables["zh"][key].split("{")[1:]}, key
+
+
+def test_every_word_of_the_templates_is_in_the_table():
+    import re
+
+    table = json.loads((ROOT / "dashboards" / "strings" / "en.json").read_text())
+    for file in (ROOT / "dashboards").rglob("*.html"):
+        for key in re.findall(r"""\bt\('([a-z0-9_.]+)'\s*[,)]""", file.read_text()):
+            assert key in table or key.startswith("column."), f"{file.name}: {key}"
+    for file in (ROOT / "dashboards" / "scripts").glob("*.js"):
+        for key in re.findall(r"""words\("([a-z]+)"\)""", file.read_text()):
+            assert f"js.{key}" in table, f"{file.name}: {key}"
+
+
+def test_neither_the_server_nor_the_dashboards_hold_sql():
+    import re
+
+    sql = re.compile(r"\bSELECT\b.+\bFROM\b", re.DOTALL)
+    for folder in (ROOT / "tooltrace" / "server", ROOT / "dashboards"):
+        for file in folder.rglob("*"):
+            if file.suffix in (".py", ".html", ".json") or (file.suffix == ".js" and "vendor" not in file.parts):
+                assert not sql.search(file.read_text()), file

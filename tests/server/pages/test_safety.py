@@ -1,0 +1,124 @@
+"""A page of somebody else's reads nothing and changes nothing, and nobody gets in without the token."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tooltrace.server.site import Site, hostname, is_loopback
+
+from .conftest import call, running
+
+POLICY = "default-src 'self'"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "evil.example:8318", "10.0.0.7", "", "[::2]:80", "localhost.evil"],
+)
+def test_a_name_that_is_not_ours_is_refused(shown, host):
+    answer = shown(call()).get("/data/recent", headers={"host": host})
+    assert answer.status_code == 421
+    assert "call_" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:1", "[::1]:8318"])
+def test_names_of_this_machine_are_ours(shown, host):
+    assert shown(call()).get("/data/recent", headers={"host": host}).status_code == 200
+
+
+def test_a_name_can_be_allowed(shown):
+    client = shown(call(), names=("box.local",))
+    assert client.get("/", headers={"host": "box.local:8318"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_form_of_another_site_changes_nothing(shown, headers):
+    one = call()
+    client = shown(one)
+    answer = client.post("/label", data={"span_id": one.span_id, "verdict": "wrong"}, headers=headers)
+    assert answer.status_code == 403
+    assert client.get("/data/labels", params={"call_id": one.call_id}).json()["rows"] == []
+
+
+def test_a_form_of_ours_and_a_program_may(shown):
+    one = call()
+    client = shown(one)
+    for headers in ({}, {"origin": str(client.base_url).rstrip("/"), "sec-fetch-site": "same-origin"}):
+        answer = client.post("/label", data={"span_id": one.span_id, "verdict": "wrong"}, headers=headers)
+        assert answer.status_code == 303
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/data/recent", "/static/styles/tooltrace.css", "/none", "/label", "/calls/newest"]
+)
+def test_every_answer_has_the_policy_and_none_has_cors(shown, path):
+    headers = shown(call()).get(path, headers={"origin": "https://evil.example"}).headers
+    assert headers["content-security-policy"].startswith(POLICY)
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert not [name for name in headers if name.startswith("access-control")]
+
+
+def test_a_file_beside_the_dashboards_cannot_be_had(shown):
+    client = shown(call())
+    for path in (
+        "/static/styles/../../pyproject.toml",
+        "/static/styles/%2e%2e/pages/base.html",
+        "/static/pages/base.html",
+    ):
+        assert client.get(path).status_code == 404
+
+
+def test_beyond_loopback_a_visitor_shows_a_token(tmp_path):
+    import httpx
+
+    site = Site.of(tmp_path / "t.duckdb", host="0.0.0.0")
+    assert site.token is not None
+    assert len(site.token) >= 32
+    with running(site) as address, httpx.Client(base_url=address) as client:
+        assert client.get("/").status_code == 401
+        assert client.get("/static/styles/tooltrace.css").status_code == 401
+        assert client.get("/?token=wrong").status_code == 401
+        assert client.post(f"/label?token={site.token}").status_code == 401
+        assert client.get("/", headers={"authorization": f"Bearer {site.token}"}).status_code == 200
+        entered = client.get(f"/?token={site.token}&since=24h")
+        assert entered.status_code == 303
+        assert entered.headers["location"] == "/?since=24h"
+        cookie = entered.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert client.get("/").status_code == 200
+        assert client.get("/", headers={"host": "evil.example"}).status_code == 421
+        assert client.get("/", headers={"host": "192.168.1.4:8318"}).status_code == 200
+
+
+def test_two_servers_have_two_tokens(tmp_path):
+    assert Site.of(tmp_path, host="0.0.0.0").token != Site.of(tmp_path, host="0.0.0.0").token
+    assert Site.of(tmp_path, host="127.0.0.1").token is None
+    assert Site.of(tmp_path, host="0.0.0.0", token="mine").token == "mine"
+
+
+def test_what_is_loopback():
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.0.1", "localhost.evil.example", "example.com")))
+    assert [hostname(h) for h in ("a:1", "A", "[::1]:80", "[::1]", "::1")] == ["a", "a", "::1", "::1", "::1"]
+
+
+def test_a_location_stays_on_this_server(tmp_path):
+    import httpx
+
+    site = Site.of(tmp_path / "t.duckdb", host="0.0.0.0")
+    with running(site) as address, httpx.Client() as client:
+        answer = client.get(f"{address}//evil.example/?token={site.token}")
+        assert not re.match(r"(https?:)?//", answer.headers.get("location", "")), answer.headers

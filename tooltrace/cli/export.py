@@ -1,0 +1,214 @@
+"""``tooltrace export``: what was recorded to another place, and what waits for one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tooltrace.cli.deliver import deliver, forget_destination, say_status
+from tooltrace.cli.group import Failed, Misused
+from tooltrace.cli.options import store_option
+from tooltrace.cli.text import clean
+
+if TYPE_CHECKING:
+    from tooltrace.exporters.protocol import Destination, Target
+    from tooltrace.exporters.replay import Replay
+    from tooltrace.store.cursors import DestinationFiles
+
+Advance = Callable[[int], None]
+"""Told how many records more were sent."""
+
+
+@click.command(short_help="Send what was recorded to a collector, or write it to a file.")
+@click.argument("name", required=False)
+@click.option("--since", help="From then on: 30m, 24h, 7d, or a date or time in ISO form.")
+@click.option("--until", help="Before then; as --since.")
+@click.option("--tool", help="This tool only.")
+@click.option("--endpoint", help="Base URL, such as http://localhost:4318. Default: $OTEL_EXPORTER_OTLP_ENDPOINT.")
+@click.option("--protocol", type=click.Choice(["http/protobuf", "grpc"]), help="Default: http/protobuf.")
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="To send with each request.")
+@click.option("--signal", "signals", multiple=True, metavar="SIGNAL", help="Only traces, logs or metrics.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PATH", help="The file or folder to write.")
+@click.option("--again", is_flag=True, help="Send what was sent before as well.")
+@click.option(
+    "--follow", is_flag=True, help="Deliver what is recorded from now on, until Ctrl-C; with --since, history first."
+)
+@click.option("--pending", is_flag=True, help="Deliver what waits for this destination, and end.")
+@click.option("--status", is_flag=True, help="Say how far each destination is, and what it keeps from being removed.")
+@click.option("--forget", is_flag=True, help="Keep nothing for the destination NAME any more.")
+@store_option
+def export(*, name: str | None, store: Path, status: bool, forget: bool, **options: Any) -> None:
+    """Send the history to the destination NAME (otlp), or write it to a file (parquet, jsonl, otlp-json, csv).
+
+    What is broken off goes on where it stopped when it is asked for again, and what was sent is not sent twice; --again
+    sends it once more. What a configured destination delivers by itself is left out, unless --until says otherwise.
+    """
+    if status:
+        say_status(store)
+    elif name is None:
+        from tooltrace.exporters.loader import names
+
+        raise Misused(f"which destination? known are {', '.join(names())}")
+    elif forget:
+        forget_destination(store, name)
+    else:
+        _export(store, name, **options)
+
+
+def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
+    from tooltrace.exporters.loader import create
+
+    target = _target(options)
+    if (follow or pending) and target.path is not None:
+        raise Misused(f"the file {target.path} is written whole; leave --follow and --pending out")
+    historic = any(options[key] is not None for key in ("since", "until", "tool")) or options["again"]
+    with _stop() as stop:
+        if historic or not (follow or pending):
+            _replay(store, name, create(name, target), target, stop, **options)
+        if (follow or pending) and not stop.is_set():
+            deliver(store, name, lambda: create(name, target), stop, follow=follow)
+
+
+def _target(options: dict[str, Any]) -> Target:
+    import socket
+
+    from tooltrace.exporters.protocol import Target
+    from tooltrace.settings import default_service
+
+    pairs = [header.partition("=") for header in options.pop("headers")]
+    if any(not name.strip() or not sign for name, sign, _ in pairs):
+        raise Misused("--header takes NAME=VALUE")
+    return Target(
+        path=options.pop("output"),
+        endpoint=options.pop("endpoint"),
+        protocol=options.pop("protocol"),
+        headers={name.strip(): value.strip() for name, _, value in pairs},
+        parts=options.pop("signals") or None,
+        service=default_service(),
+        host=socket.gethostname(),
+    )
+
+
+@contextmanager
+def _stop() -> Iterator[threading.Event]:
+    """Set by Ctrl-C or SIGTERM: what is under way is finished, and the rest is kept."""
+    import signal
+
+    stop = threading.Event()
+
+    def end(_number: int, _frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# history
+
+
+def _replay(
+    store: Path,
+    name: str,
+    destination: Destination,
+    target: Target,
+    stop: threading.Event,
+    *,
+    since: str | None,
+    until: str | None,
+    tool: str | None,
+    again: bool,
+) -> None:
+    from tooltrace.exporters.delivery import describe
+    from tooltrace.exporters.protocol import Whole
+    from tooltrace.exporters.replay import ProgressFile, Replay, write_whole
+    from tooltrace.store.cursors import DestinationFiles
+    from tooltrace.store.history import History
+
+    files = DestinationFiles.of(store, name)
+    file = ProgressFile.of(files, describe(destination), target.parts, since, until, tool)
+    if again:
+        file.forget()
+    progress = file.load()
+    progress.since = progress.since or _moment("since", since)
+    progress.until = progress.until or _moment("until", until)
+    end = progress.until or _delivered_from(files, describe(destination))
+    history = History(files.paths, since=_read(progress.since), until=_read(end), tool=tool)
+    if isinstance(destination, Whole):
+        with _bar(history.count()) as advance:
+            count = write_whole(history, destination, advance)
+        click.echo(f"{count:,} records written to {target.path}.", err=str(target.path) == "-")
+    else:
+        replay = Replay(files, history, destination, progress, file.save, stop=stop, on_wait=_say_wait)
+        _send(replay, destination, history.count(progress.places), stop)
+
+
+def _send(replay: Replay, destination: Destination, total: int, stop: threading.Event) -> None:
+    from tooltrace.exporters.protocol import Unavailable
+
+    earlier = f", {replay.earlier:,} earlier" if replay.earlier else ""
+    try:
+        with _bar(total) as advance:
+            replay.run(advance)
+    except Unavailable as error:
+        said = "" if stop.is_set() else f" ({error})"
+        raise Failed(f"{replay.sent:,} records sent, then it was broken off{said}; the same command goes on") from error
+    finally:
+        destination.close()
+    click.echo(f"{replay.sent:,} records sent{earlier}; {replay.refused:,} refused.")
+
+
+def _moment(name: str, text: str | None) -> str | None:
+    """As ISO text, UTC."""
+    if text is None:
+        return None
+    from tooltrace.queries.parameters import Parameter
+
+    bound = Parameter(name=name, type="timestamp", meaning="").bind(text, datetime.now(UTC))
+    assert isinstance(bound, datetime)
+    return bound.replace(tzinfo=UTC).isoformat()
+
+
+def _read(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _delivered_from(files: DestinationFiles, target: str) -> str | None:
+    """What is recorded since then is delivered to the same place already."""
+    cursor = files.load()
+    if cursor is None or cursor.target != target:
+        return None
+    click.echo(f"What was recorded since {cursor.begun_at:%Y-%m-%d %H:%M:%S} UTC is delivered by itself.", err=True)
+    return cursor.begun_at.isoformat()
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Advance]:
+    """How far it is, on a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from tooltrace.cli.table import console
+
+    screen = console(stderr=True)
+    columns = (TextColumn("Exporting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda count: progress.advance(task, count)
+
+
+def _say_wait(error: Exception) -> None:
+    click.echo(clean(f"waiting: {error}"), err=True)

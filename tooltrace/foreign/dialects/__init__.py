@@ -1,0 +1,82 @@
+"""The ways in which other instrumentations write a tool call into a span: one file each, with a table of what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tooltrace.foreign.dialects import genai, langfuse, mcp, openinference, pydantic_ai, traceloop
+from tooltrace.foreign.sighting import TEXTS, Dialect, Sighting
+from tooltrace.foreign.values import named, structure, text
+from tooltrace.otel import attributes as names
+from tooltrace.otel.form import SpanForm
+
+DIALECTS: tuple[Dialect, ...] = (
+    traceloop.DIALECT,
+    genai.DIALECT,
+    pydantic_ai.DIALECT,
+    mcp.DIALECT,
+    openinference.DIALECT,
+    langfuse.DIALECT,
+)
+"""A span may be written in several; what the first says counts. Traceloop's stands before the conventions': it fills their
+attributes with what is not theirs, and knows how to open it."""
+
+AROUND = (names.OPERATION_NAME, openinference.KIND, traceloop.KIND, langfuse.KIND)
+"""Attributes of spans that are somebody's work (a model's call, an agent) and not merely the way to a tool."""
+
+MARKS = frozenset(AROUND) | {
+    *(
+        names.TOOL_NAME,
+        "mcp.method.name",
+        "rpc.method",
+        "tool_arguments",
+        "tool_response",
+        "pydantic_ai.tool.deferral.name",
+    )
+}
+"""Every tool call has one of these attributes, whatever its dialect."""
+
+CONSUMED = frozenset(key for dialect in DIALECTS for keys in dialect.reads.values() for key in keys) | {
+    *("input.mime_type", "output.mime_type", "request", "response", "logfire.json_schema", "tool.parameters"),
+    *("tool.json_schema", "langfuse.observation.level", names.OPERATION_NAME),
+}
+"""Attributes that have a field of the record to go to, and their like; the others are the call's attributes."""
+
+
+def is_tool(name: str, attributes: Mapping[str, Any]) -> bool:
+    """Whether a span with this name and these attributes is a tool call, in any dialect."""
+    if MARKS.isdisjoint(attributes):
+        return False
+    return not pydantic_ai.is_pending(attributes) and any(dialect.knows(name, attributes) for dialect in DIALECTS)
+
+
+def sighted(form: SpanForm) -> Sighting | None:
+    """What ``form`` says of a tool call; None where it is none."""
+    if pydantic_ai.is_pending(form.attributes):
+        return None
+    found = [dialect for dialect in DIALECTS if dialect.knows(form.name, form.attributes)]
+    if not found:
+        return None
+    fields: dict[str, Any] = {}
+    for dialect in found:
+        fields = {**_read(dialect, form), **fields}
+    fields["arguments"] = named(fields.get("arguments"))
+    return Sighting(form=form, dialects=tuple(dialect.name for dialect in found), **fields)
+
+
+def _read(dialect: Dialect, form: SpanForm) -> dict[str, Any]:
+    """The fields of a sighting that ``dialect`` finds in ``form``."""
+    fields: dict[str, Any] = {}
+    for field, keys in dialect.reads.items():
+        for key in keys:
+            value = form.attributes.get(key)
+            if value is None:
+                continue
+            fields[field] = value if key in dialect.texts else structure(value) if field == "result" else value
+            break
+    dialect.correct(fields, form)
+    for field in (*TEXTS, "error_type", "error_message"):
+        if field in fields:
+            fields[field] = text(fields[field]) if field != "error_message" else str(fields[field])
+    return {name: value for name, value in fields.items() if value is not None or (name == "result")}

@@ -1,0 +1,50 @@
+"""The Model Context Protocol: spans of the method ``tools/call``, on either side.
+
+Source: the MCP page of the conventions for generative AI; seen from mcp 2.3 (``MCP send tools/call add``, without the
+tool's name in an attribute) and fastmcp 4.1 (client, server). Logfire's spans of mcp 1 have the request and the response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tooltrace.foreign.sighting import Dialect
+from tooltrace.foreign.values import structure
+from tooltrace.otel import attributes as names
+from tooltrace.otel.form import SpanForm
+
+NAME = "mcp"
+METHOD = "tools/call"
+_METHODS = ("mcp.method.name", "rpc.method")
+
+
+def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
+    return any(attributes.get(key) == METHOD for key in _METHODS)
+
+
+def _correct(fields: dict[str, Any], form: SpanForm) -> None:
+    fields.setdefault("tool_type", "extension")
+    if "tool" not in fields and f"{METHOD} " in form.name:
+        fields["tool"] = form.name.partition(f"{METHOD} ")[2]
+    request = structure(form.attributes.get("request"))
+    params = request.get("params") if isinstance(request, dict) else None
+    if isinstance(params, dict):
+        fields.setdefault("arguments", params.get("arguments"))
+        if isinstance(params.get("name"), str):
+            fields["tool"] = params["name"]
+
+
+DIALECT = Dialect(
+    NAME,
+    _knows,
+    {
+        "tool": (names.TOOL_NAME, "mcp.tool.name"),
+        "call_id": (names.TOOL_CALL_ID,),
+        "conversation_id": (names.CONVERSATION_ID,),
+        "arguments": (names.TOOL_CALL_ARGUMENTS,),
+        "result": (names.TOOL_CALL_RESULT, "response"),
+        "error_type": (names.ERROR_TYPE, "rpc.response.status_code"),
+    },
+    _correct,
+)

@@ -1,0 +1,49 @@
+"""OpenInference, as Phoenix and Arize read it: ``openinference.span.kind`` is ``TOOL``.
+
+Source: openinference-semantic-conventions 0.1.42; seen from openinference-instrumentation-langchain 0.1.80. A value is
+JSON where its MIME type says so; a bare ``"3"`` may be the text of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tooltrace.foreign.build import NO_RESULT
+from tooltrace.foreign.sighting import Dialect
+from tooltrace.foreign.values import structure
+from tooltrace.otel.form import SpanForm
+
+KIND = "openinference.span.kind"
+_JSON = "application/json"
+
+
+def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
+    kind = attributes.get(KIND)
+    return isinstance(kind, str) and kind.upper() == "TOOL"
+
+
+def _correct(fields: dict[str, Any], form: SpanForm) -> None:
+    said = form.attributes
+    fields.setdefault("tool", form.name)
+    if "input.value" in said and fields.get("arguments") == said["input.value"]:
+        fields["arguments"] = structure(said["input.value"], scalars=said.get("input.mime_type") == _JSON)
+    if fields.get("result", NO_RESULT) is not NO_RESULT:
+        fields["result"] = structure(said["output.value"], scalars=said.get("output.mime_type") == _JSON)
+
+
+DIALECT = Dialect(
+    "openinference",
+    _knows,
+    {
+        "tool": ("tool.name", "tool_call.function.name"),
+        "tool_description": ("tool.description",),
+        "call_id": ("tool_call.id", "tool.id"),
+        "conversation_id": ("session.id",),
+        "agent": ("agent.name",),
+        "arguments": ("input.value", "tool_call.function.arguments"),
+        "result": ("output.value",),
+    },
+    _correct,
+    texts=frozenset({"input.value", "output.value"}),
+)

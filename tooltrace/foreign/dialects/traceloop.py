@@ -1,0 +1,74 @@
+"""Traceloop's OpenLLMetry: ``traceloop.span.kind`` is ``tool``.
+
+Seen from traceloop-sdk 0.62 (decorators) and opentelemetry-instrumentation-langchain 0.62, which wraps what went in and
+what came out in the parameters of LangChain's callback, under the conventions' own names too;
+opentelemetry-instrumentation-mcp 0.62 wraps them in an object of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tooltrace.foreign.build import NO_RESULT
+from tooltrace.foreign.sighting import Dialect
+from tooltrace.foreign.values import named, structure, text
+from tooltrace.otel import attributes as names
+from tooltrace.otel.form import SpanForm
+
+KIND = "traceloop.span.kind"
+
+
+def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
+    return attributes.get(KIND) == "tool"
+
+
+def _correct(fields: dict[str, Any], form: SpanForm) -> None:
+    fields.setdefault("tool", form.name.removesuffix(".tool"))
+    given = named(fields.get("arguments"))
+    if isinstance(given, dict) and {"input_str", "kwargs"} <= set(given):
+        fields["arguments"] = _langchain_input(given, fields)
+    elif isinstance(given, dict) and set(given) == {"tool_name", "arguments"}:
+        fields["arguments"] = given["arguments"]
+    if fields.get("result", NO_RESULT) is not NO_RESULT:
+        fields["result"] = _output(structure(fields["result"]))
+
+
+def _langchain_input(given: dict[str, Any], fields: dict[str, Any]) -> Any:
+    """The tool's own arguments, of the parameters of ``on_tool_start``."""
+    call_id = text(given["kwargs"].get("tool_call_id")) if isinstance(given["kwargs"], dict) else None
+    if call_id is not None:
+        fields.setdefault("call_id", call_id)
+    inputs = given.get("inputs")
+    return given["input_str"] if inputs is None else inputs
+
+
+def _output(given: Any) -> Any:
+    """The tool's own result, of the parameters of ``on_tool_end``, or of what the instrumentation of MCP makes of one."""
+    if not isinstance(given, dict):
+        return given
+    if set(given) == {"output", "kwargs"}:
+        return given["output"]
+    if given.get("is_error") is True and set(given) <= {"result", "is_error"}:
+        said = given.get("result")
+        return {"content": [{"type": "text", "text": said}] if isinstance(said, str) else [], "isError": True}
+    return given
+
+
+DIALECT = Dialect(
+    "traceloop",
+    _knows,
+    {
+        "tool": ("traceloop.entity.name", names.TOOL_NAME),
+        "tool_version": ("traceloop.entity.version",),
+        "tool_type": (names.TOOL_TYPE,),
+        "tool_description": (names.TOOL_DESCRIPTION,),
+        "call_id": (names.TOOL_CALL_ID,),
+        "conversation_id": (names.CONVERSATION_ID, "traceloop.association.properties.session_id"),
+        "agent": (names.AGENT_NAME,),
+        "arguments": ("traceloop.entity.input", names.TOOL_CALL_ARGUMENTS),
+        "result": ("traceloop.entity.output", names.TOOL_CALL_RESULT),
+        "error_type": (names.ERROR_TYPE,),
+    },
+    _correct,
+)

@@ -1,0 +1,135 @@
+"""A span that is no tool call, as a record: redacted and bounded like every other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import orjson
+
+from tooltrace.capture import snapshot
+from tooltrace.foreign.build import LATEST_NS, LONGEST_NAME, LONGEST_NS, hashed
+from tooltrace.otel import attributes as names
+from tooltrace.otel.form import SpanForm
+from tooltrace.record import Json, Span
+from tooltrace.settings import Settings
+from tooltrace.sieve import Sieve
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_STACK = "exception.stacktrace"
+"""Not kept: a text can be redacted, the source lines in a stack cannot."""
+_INT64 = range(-(2**63), 2**63)
+_TELLING = (
+    *("error.", "exception.type", "exception.escaped", "mcp.", "rpc.", "jsonrpc.", "network.", "server.", "client."),
+    *("http.request.method", "http.response.", "http.route", "db.system", "db.operation", "otel.", "service.", "code."),
+    *("gen_ai.operation", "gen_ai.provider", "gen_ai.system", "gen_ai.request.model", "gen_ai.response.model"),
+    *("gen_ai.agent.name", "gen_ai.agent.id", "gen_ai.tool.name", "gen_ai.tool.type", "gen_ai.tool.call.id"),
+    *("gen_ai.conversation.id", "gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.token.type"),
+    *("openinference.span.kind", "traceloop.span.kind", "traceloop.entity.name", "langfuse.observation.type"),
+    *("llm.model_name", "llm.provider", "llm.system", "tool.name", "session.id", "logfire.span_type", "fastmcp."),
+)
+"""Beginnings of the attributes that may stay where neither arguments nor results are to be recorded: texts that say what
+was done, not with what."""
+_UNTOLD = ("gen_ai.system_instructions",)
+
+
+class Origin(NamedTuple):
+    """Who made a span."""
+
+    service: str | None = None
+    host: str | None = None
+    pid: int | None = None
+
+
+def origin_of(form: SpanForm, here: Origin) -> Origin:
+    """What the span's resource says; what it does not say is as ``here``."""
+    service, host, pid = (form.resource.get(key) for key in (names.SERVICE_NAME, names.HOST_NAME, names.PROCESS_PID))
+    if not isinstance(service, str) or service.startswith("unknown_service"):  # the SDK's way to say that nobody said
+        service = here.service
+    known = isinstance(pid, int) and not isinstance(pid, bool) and pid in _INT64
+    return Origin(service or None, host if isinstance(host, str) and host else here.host, pid if known else here.pid)
+
+
+def span_of(form: SpanForm, settings: Settings, here: Origin) -> Span:
+    """The record of ``form``."""
+    sieve = Sieve((settings.redaction,), settings.field_limit)
+    length = form.end_ns - form.start_ns
+    origin = origin_of(form, here)
+    short = Sieve((settings.redaction,), LONGEST_NAME)
+    return Span(
+        trace_id=f"{number(form.trace_id, 32):032x}",
+        span_id=f"{number(form.span_id, 16):016x}",
+        parent_span_id=None if not form.parent_span_id else f"{number(form.parent_span_id, 16):016x}",
+        name=short.text("name", form.name) or "",
+        span_kind=form.kind,
+        started_at=_EPOCH + timedelta(microseconds=min(max(form.start_ns, 0), LATEST_NS) // 1000),
+        duration_ms=length / 1e6 if 0 <= length < LONGEST_NS else None,
+        status=None if form.status == "unset" else form.status,
+        status_message=sieve.text("status_message", message_of(form)),
+        attributes=_json(sieve, "attributes", kept(form.attributes, settings)),
+        events=_json(sieve, "events", events_of(form, settings)),
+        links=_json(sieve, "links", links_of(form, settings)),
+        scope=short.text("scope", form.scope),
+        scope_version=short.text("scope_version", form.scope_version),
+        service=short.text("service", origin.service),
+        host=short.text("host", origin.host),
+        pid=origin.pid,
+    )
+
+
+def number(text: str, digits: int) -> int:
+    """An id of so many hex ``digits``; what is none becomes one, the same for the same text."""
+    try:
+        found = int(text, 16) if len(text) == digits and text.isalnum() else 0
+    except ValueError:
+        found = 0
+    return found or hashed(digits // 2, text)
+
+
+def kept(attributes: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """The attributes that may be recorded, before redaction."""
+    said = {key: value for key, value in attributes.items() if key != _STACK and value is not None}
+    if settings.capture == "full":
+        return said
+    return {key: value for key, value in said.items() if isinstance(value, bool | int | float) or _tells(key)}
+
+
+def _tells(key: str) -> bool:
+    return key.startswith(_TELLING) and not key.startswith(_UNTOLD)
+
+
+def events_of(form: SpanForm, settings: Settings) -> list[dict[str, Any]]:
+    """The span's events, as they are recorded."""
+    return [
+        {
+            "name": event.name,
+            "at": (_EPOCH + timedelta(microseconds=min(max(event.time_ns, 0), LATEST_NS) // 1000)).isoformat(),
+            "attributes": kept(event.attributes, settings),
+        }
+        for event in form.events
+    ]
+
+
+def links_of(form: SpanForm, settings: Settings) -> list[dict[str, Any]]:
+    """The span's links, as they are recorded."""
+    return [
+        {"trace_id": link.trace_id, "span_id": link.span_id, "attributes": kept(link.attributes, settings)}
+        for link in form.links
+    ]
+
+
+def message_of(form: SpanForm) -> str | None:
+    """What the status says. Some put the whole stack into it, behind the message: that is left out."""
+    words = form.description
+    if not words:
+        return None
+    return words.partition("Traceback (most recent call last)")[0].rstrip() or None
+
+
+def _json(sieve: Sieve, field: str, value: Any) -> Json | None:
+    """``value`` as JSON text that may be kept; None where there is nothing."""
+    if not value:
+        return None
+    snap = snapshot(value)
+    return sieve.json(field, snap if isinstance(snap, bytes) else orjson.dumps(snap))

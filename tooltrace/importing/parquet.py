@@ -1,0 +1,105 @@
+"""Parquet: what ``tooltrace export parquet`` writes, and the data frames of Phoenix's client.
+
+Which it is, and which kind of record, is told by the names of the columns. ``number`` is that of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from tooltrace.importing import phoenix
+from tooltrace.importing.again import again
+from tooltrace.importing.formats import Format
+from tooltrace.importing.rows import kind_of, record_of
+from tooltrace.importing.source import Source, UnreadableFile, parsed
+from tooltrace.record import Record
+from tooltrace.settings import Settings
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+NAME: Final = "parquet"
+_MAGIC: Final = b"PAR1"
+_ROWS: Final = 512
+"""Rows that are fetched at once."""
+
+
+def knows(head: bytes) -> bool:
+    """Whether it is a Parquet file."""
+    return head.startswith(_MAGIC)
+
+
+def read(source: Source, settings: Settings) -> Iterator[Record]:
+    """Every record of the file."""
+    with _opened(source) as con:
+        columns = [row[0] for row in con.execute("DESCRIBE file").fetchall()]
+        kind = kind_of(columns)
+        if kind is not None:
+            yield from _own(con, source, settings, kind, columns)
+        elif "context.span_id" in columns or "annotator_kind" in columns:
+            yield from phoenix.read_objects(source, settings, _phoenix(con, source, columns))
+        else:
+            raise UnreadableFile(f"{source.path}: a Parquet file with none of the tables that are known")
+
+
+def _own(
+    con: DuckDBPyConnection, source: Source, settings: Settings, kind: str, columns: list[str]
+) -> Iterator[Record]:
+    from tooltrace.store.columns import RECORDS
+    from tooltrace.store.schema import quoted
+
+    taken = [column for column in RECORDS[kind].columns if column.name in columns]
+    values = ", ".join(f"CAST({quoted(column.name)} AS {column.type})" for column in taken)
+    for number, row in _fetched(con, source, values):
+        try:
+            cells = dict(zip((column.name for column in taken), row, strict=True))
+            record = again(record_of(kind, cells), settings)
+        except ValueError as error:
+            source.skip(number, str(error))
+        else:
+            yield record
+
+
+def _phoenix(con: DuckDBPyConnection, source: Source, columns: list[str]) -> Iterator[tuple[int, Any]]:
+    """The rows as JSON would have them; a data frame's index has a name of its own."""
+    from tooltrace.store.schema import quoted
+
+    values = ", ".join(f"CAST(to_json({quoted(column)}) AS VARCHAR)" for column in columns)
+    for number, row in _fetched(con, source, values):
+        yield (
+            number,
+            {name: None if text is None else parsed(text.encode()) for name, text in zip(columns, row, strict=True)},
+        )
+
+
+def _fetched(con: DuckDBPyConnection, source: Source, values: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    total = (con.execute("SELECT count(*) FROM file").fetchone() or (0,))[0]
+    rows = con.execute(f"SELECT {values} FROM file")
+    number = 0
+    for batch in iter(partial(rows.fetchmany, _ROWS), []):
+        for row in batch:
+            number += 1
+            yield number, row
+        source.read_to(number / total)
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[DuckDBPyConnection]:
+    import duckdb
+
+    from tooltrace.store.database import connect
+    from tooltrace.store.schema import literal
+
+    with connect() as con:
+        try:
+            file = f"read_parquet({literal(str(source.path.absolute()))}, hive_partitioning = false)"
+            con.execute(f"CREATE TEMP VIEW file AS SELECT * FROM {file}")
+            yield con
+        except duckdb.Error as error:
+            raise UnreadableFile(f"{source.path}: {' '.join(str(error).split())[:300]}") from error
+
+
+FORMAT = Format(NAME, knows, read)

@@ -1,0 +1,109 @@
+"""LangChain's tools, recorded by a callback: no instrumentation, and no tool is changed.
+
+::
+
+    from tooltrace.integrations.langchain import ToolTraceCallbackHandler
+
+    agent.invoke(question, config={"callbacks": [ToolTraceCallbackHandler()]})
+
+A tool that is decorated with ``trace_tool`` records itself: give one of the two. Where OpenInference or Traceloop already
+instruments LangChain, add ``TooltraceSpanProcessor`` to their provider instead.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+from uuid import UUID
+
+from tooltrace.attempt import Attempt
+from tooltrace.guard import guarded
+from tooltrace.recorder import Recorder
+from tooltrace.runtime import active
+from tooltrace.spec import ToolSpec, named_spec
+from tooltrace.surroundings import context
+
+try:
+    from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
+except ImportError as error:
+    raise ImportError("langchain-core is not installed: pip install 'tooltrace[langchain]'") from error
+
+__all__ = ["ToolTraceCallbackHandler"]
+
+_MOST = 10_000
+"""Calls that may run at once; of the oldest nobody will say how they ended."""
+_CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
+"""What LangGraph, and applications, call the conversation in a run's metadata."""
+_AGENT = "lc_agent_name"
+_INTERRUPTS = frozenset({"GraphInterrupt", "NodeInterrupt"})
+"""LangGraph's way to stop a tool for a person."""
+
+
+class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
+    """Records every tool call of the runs it is given to: the model's call id, arguments, result or exception.
+
+    One may serve any number of runs, in any number of threads. ``options``: what ``trace_tool`` takes of every tool
+    (``version``, ``capture``, ``redact``, …). Raises ConfigError for an unknown one.
+    """
+
+    run_inline = True  # in the caller's context, whose span is the parent
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        named_spec("", **options)  # what is wrong with them is said here
+        self._running: OrderedDict[UUID, tuple[Recorder, Attempt]] = OrderedDict()
+        self._lock = Lock()
+        self._spec = lru_cache(maxsize=1024)(self._spec_of)
+
+    def on_tool_start(
+        self,
+        serialized: Mapping[str, Any] | None,
+        input_str: str,
+        *,
+        run_id: UUID,
+        metadata: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
+        """A tool begins."""
+        with guarded("begin", lost=1):
+            told = serialized or {}
+            spec = self._spec(str(told.get("name") or more.get("name") or "tool"), told.get("description"))
+            arguments = {"input": input_str} if inputs is None else dict(inputs)
+            recorder, around = active(), metadata or {}
+            conversation = next((around[key] for key in _CONVERSATIONS if around.get(key) is not None), None)
+            with context(conversation_id=conversation, agent_name=around.get(_AGENT)):
+                attempt = recorder.begin(spec, arguments, call_id=more.get("tool_call_id"))
+            if attempt is not None:
+                self._remember(run_id, recorder, attempt)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **_more: Any) -> None:
+        """It returned ``output``."""
+        running = self._running.pop(run_id, None)
+        if running is not None:
+            running[0].returned(running[1], output)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
+        """``error`` left it."""
+        running = self._running.pop(run_id, None)
+        if running is None:
+            return
+        recorder, attempt = running
+        if any(base.__name__ in _INTERRUPTS for base in type(error).__mro__):
+            recorder.stopped(attempt, "paused")
+        else:
+            recorder.raised(attempt, error)
+
+    def _remember(self, run_id: UUID, recorder: Recorder, attempt: Attempt) -> None:
+        with self._lock:
+            self._running[run_id] = recorder, attempt
+            forgotten = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
+        if forgotten is not None:
+            forgotten[0].stopped(forgotten[1], "abandoned")
+
+    def _spec_of(self, tool: str, description: str | None) -> ToolSpec:
+        known = {"description": description, **self._options} if description else self._options
+        return named_spec(tool, **known)

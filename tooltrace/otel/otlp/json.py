@@ -1,0 +1,227 @@
+"""OTLP's JSON form, from and to spans and log events as plain data. It needs no protobuf.
+
+As the specification of OTLP asks: ids are hex, 64-bit integers are text. What is read may be looser where readers are
+asked to be: integers as numbers too, enum values by number or by name, unknown members left alone. Text that is not
+valid Unicode is replaced; an integer beyond 64 bits, which OTLP cannot say, becomes text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar, get_args
+
+from tooltrace.capture import scrub
+from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm, SpanKindName, SpanStatus
+from tooltrace.otel.otlp.json_values import (
+    MAX_DEPTH,
+    MalformedOtlp,
+    Object,
+    any_value,
+    enum,
+    identity,
+    mapping,
+    members,
+    nanoseconds,
+    objects,
+    pairs,
+    plain,
+    read_attributes,
+    read_value,
+    required_id,
+    string,
+    time_of,
+    unreadable,
+)
+
+__all__ = ["MAX_DEPTH", "MalformedOtlp", "logs_from_json", "logs_to_json", "spans_from_json", "spans_to_json"]
+
+Refused = Callable[[str], None]
+"""Told why a span or a log record was left out, once for each."""
+
+_Form = TypeVar("_Form", SpanForm, LogForm)
+_KINDS: Final[tuple[SpanKindName, ...]] = get_args(SpanKindName)  # numbered from 1; 0 is unspecified
+_STATUSES: Final[tuple[SpanStatus, ...]] = get_args(SpanStatus)
+_KIND_NAMES: Final = {"SPAN_KIND_UNSPECIFIED": 0} | {
+    f"SPAN_KIND_{name.upper()}": number for number, name in enumerate(_KINDS, 1)
+}
+_STATUS_NAMES: Final = {f"STATUS_CODE_{name.upper()}": number for number, name in enumerate(_STATUSES)}
+_SEVERITIES: Final = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+_SEVERITY_NAMES: Final = {"SEVERITY_NUMBER_UNSPECIFIED": 0} | {
+    f"SEVERITY_NUMBER_{name}{more or ''}": 4 * place + (more or 1)
+    for place, name in enumerate(_SEVERITIES)
+    for more in (None, 2, 3, 4)
+}
+
+
+# out
+
+
+def spans_to_json(forms: Iterable[SpanForm]) -> Object:
+    """An ``ExportTraceServiceRequest``: the spans by their resource and scope, in their order."""
+    return {"resourceSpans": _grouped(forms, "scopeSpans", "spans", _span)}
+
+
+def logs_to_json(forms: Iterable[LogForm]) -> Object:
+    """An ``ExportLogsServiceRequest``: the log records by their resource and scope, in their order."""
+    return {"resourceLogs": _grouped(forms, "scopeLogs", "logRecords", _log)}
+
+
+def _grouped(forms: Iterable[_Form], scopes: str, items: str, write: Callable[[_Form], Object]) -> list[Object]:
+    resources: dict[str, Object] = {}
+    places: dict[tuple[str, str | None, str | None], list[Object]] = {}
+    for form in forms:
+        about = pairs(form.resource)
+        resource = repr(about)
+        place = (resource, form.scope, form.scope_version)
+        if place not in places:
+            group = resources.setdefault(resource, {"resource": {"attributes": about}, scopes: []})
+            places[place] = []
+            group[scopes].append({"scope": _scope(form), items: places[place]})
+        places[place].append(write(form))
+    return list(resources.values())
+
+
+def _scope(form: SpanForm | LogForm) -> Object:
+    return _known(name=plain(form.scope), version=plain(form.scope_version))
+
+
+def _span(form: SpanForm) -> Object:
+    return {
+        "traceId": form.trace_id,
+        "spanId": form.span_id,
+        "parentSpanId": form.parent_span_id or "",
+        "name": scrub(form.name),
+        "kind": _KINDS.index(form.kind) + 1,
+        "startTimeUnixNano": time_of(form.start_ns),
+        "endTimeUnixNano": time_of(form.end_ns),
+        "attributes": pairs(form.attributes),
+        **_known(events=[_event(event) for event in form.events], links=[_link(link) for link in form.links]),
+        "status": _known(message=plain(form.description), code=_STATUSES.index(form.status)),
+    }
+
+
+def _event(event: EventForm) -> Object:
+    return {
+        "timeUnixNano": time_of(event.time_ns),
+        "name": scrub(event.name),
+        **_known(attributes=pairs(event.attributes)),
+    }
+
+
+def _link(link: LinkForm) -> Object:
+    return {"traceId": link.trace_id, "spanId": link.span_id, **_known(attributes=pairs(link.attributes))}
+
+
+def _log(form: LogForm) -> Object:
+    return {
+        "timeUnixNano": time_of(form.time_ns),
+        "observedTimeUnixNano": time_of(form.time_ns),
+        **_known(severityNumber=form.severity),
+        **({} if form.body is None else {"body": any_value(form.body)}),
+        "attributes": pairs(form.attributes),
+        "traceId": form.trace_id or "",
+        "spanId": form.span_id or "",
+        **_known(eventName=plain(form.event_name)),
+    }
+
+
+def _known(**members: Any) -> Object:
+    """The members that differ from what a reader takes for one that is missing."""
+    return {name: value for name, value in members.items() if value}
+
+
+# in
+
+
+def spans_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[SpanForm]:
+    """The spans of an ``ExportTraceServiceRequest``. A span that cannot be read is left out, and ``refused`` told why.
+
+    Raises MalformedOtlp where ``data`` is no such request.
+    """
+    return _read(data, "resourceSpans", "scopeSpans", "spans", _read_span, refused)
+
+
+def logs_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[LogForm]:
+    """The log records of an ``ExportLogsServiceRequest``, as in :func:`spans_from_json`."""
+    return _read(data, "resourceLogs", "scopeLogs", "logRecords", _read_log, refused)
+
+
+def _read(
+    data: Any,
+    resources: str,
+    scopes: str,
+    items: str,
+    read: Callable[[Object, Object], _Form],
+    refused: Refused,
+) -> Iterator[_Form]:
+    for block in objects(mapping(data, "the request"), resources):
+        common = _resource(block)
+        for scope in objects(block, scopes):
+            named = mapping(scope.get("scope") or {}, "scope")
+            about = {**common, "scope": string(named, "name"), "scope_version": string(named, "version")}
+            for item in members(scope, items):
+                try:
+                    form = read(mapping(item, f"one of {items}"), about)
+                except ValueError as error:
+                    refused(str(error))
+                else:
+                    yield form
+
+
+def _resource(block: Object) -> Object:
+    try:
+        resource = mapping(block.get("resource") or {}, "resource")
+        return {"resource": read_attributes(resource)}
+    except MalformedOtlp as error:
+        raise MalformedOtlp(f"a resource cannot be read: {error}") from error
+
+
+def _read_span(span: Object, about: Object) -> SpanForm:
+    start, end = nanoseconds(span, "startTimeUnixNano"), nanoseconds(span, "endTimeUnixNano")
+    if not (start or end):
+        unreadable("it has no time")
+    status = mapping(span.get("status") or {}, "status")
+    return SpanForm(
+        name=string(span, "name") or "",
+        trace_id=required_id(span, "traceId", 32),
+        span_id=required_id(span, "spanId", 16),
+        parent_span_id=identity(span, "parentSpanId", 16),
+        kind=_KINDS[max(enum(span, "kind", _KIND_NAMES, len(_KINDS)) - 1, 0)],
+        start_ns=start or end,
+        end_ns=end or start,
+        status=_STATUSES[enum(status, "code", _STATUS_NAMES, len(_STATUSES) - 1)],
+        description=string(status, "message"),
+        attributes=read_attributes(span),
+        events=tuple(map(_read_event, objects(span, "events"))),
+        links=tuple(map(_read_link, objects(span, "links"))),
+        **about,
+    )
+
+
+def _read_event(event: Object) -> EventForm:
+    return EventForm(
+        name=string(event, "name") or "",
+        time_ns=nanoseconds(event, "timeUnixNano"),
+        attributes=read_attributes(event),
+    )
+
+
+def _read_link(link: Object) -> LinkForm:
+    return LinkForm(
+        trace_id=required_id(link, "traceId", 32),
+        span_id=required_id(link, "spanId", 16),
+        attributes=read_attributes(link),
+    )
+
+
+def _read_log(log: Object, about: Object) -> LogForm:
+    return LogForm(
+        event_name=string(log, "eventName"),
+        time_ns=nanoseconds(log, "timeUnixNano") or nanoseconds(log, "observedTimeUnixNano"),
+        severity=enum(log, "severityNumber", _SEVERITY_NAMES, 24) or None,
+        body=read_value(log.get("body")),
+        attributes=read_attributes(log),
+        trace_id=identity(log, "traceId", 32),
+        span_id=identity(log, "spanId", 16),
+        **about,
+    )

@@ -1,0 +1,231 @@
+"""Spans, log events and histograms as plain data into OTLP's protobuf messages.
+
+Text that is not valid Unicode is replaced; an integer beyond 64 bits, which OTLP cannot say, becomes text. What is nested
+deeper than a reader of protobuf must bear becomes JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar, get_args
+
+import orjson
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs
+from opentelemetry.proto.metrics.v1 import metrics_pb2 as metrics
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
+
+from tooltrace.capture import scrub
+from tooltrace.otel import attributes as names
+from tooltrace.otel.codec import SCOPE
+from tooltrace.otel.form import LogForm, SpanForm, SpanKindName, SpanStatus
+
+MAX_DEPTH: Final = 20
+"""Lists and maps inside each other: each costs up to four of the hundred levels that protobuf reads by default."""
+
+_KINDS: Final = {name: number for number, name in enumerate(get_args(SpanKindName), 1)}
+_STATUSES: Final = {name: number for number, name in enumerate(get_args(SpanStatus))}
+_INT64: Final = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistogramForm:
+    """One point of a histogram, with delta temporality: what was counted between two times."""
+
+    name: str
+    unit: str = ""
+    description: str = ""
+    start_ns: int
+    """Nanoseconds since the epoch."""
+    end_ns: int
+    count: int
+    sum: float
+    min: float
+    max: float
+    bounds: tuple[float, ...]
+    """Upper edges of all buckets but the last, which has none. An edge belongs to the bucket below it."""
+    buckets: tuple[int, ...]
+    """Counts, one more than bounds."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    resource: dict[str, Any] = field(default_factory=dict)
+    scope: str | None = None
+    scope_version: str | None = None
+
+
+_Form = TypeVar("_Form", SpanForm, LogForm, HistogramForm)
+_Item = TypeVar("_Item")
+
+
+def spans_to_proto(forms: Iterable[SpanForm]) -> ExportTraceServiceRequest:
+    """The request of the trace service: the spans by their resource and scope, in their order.
+
+    Raises ValueError for an id that is not hex, or a time that OTLP cannot say.
+    """
+    groups = [
+        ResourceSpans(
+            resource=resource,
+            scope_spans=[ScopeSpans(scope=scope, spans=spans, schema_url=_schema(scope)) for scope, spans in scopes],
+        )
+        for resource, scopes in _grouped(forms, _span)
+    ]
+    return ExportTraceServiceRequest(resource_spans=groups)
+
+
+def logs_to_proto(forms: Iterable[LogForm]) -> ExportLogsServiceRequest:
+    """The request of the logs service; see :func:`spans_to_proto`."""
+    groups = [
+        ResourceLogs(
+            resource=resource,
+            scope_logs=[ScopeLogs(scope=scope, log_records=logs, schema_url=_schema(scope)) for scope, logs in scopes],
+        )
+        for resource, scopes in _grouped(forms, _log)
+    ]
+    return ExportLogsServiceRequest(resource_logs=groups)
+
+
+def histograms_to_proto(forms: Iterable[HistogramForm]) -> ExportMetricsServiceRequest:
+    """The request of the metrics service; points of one name, resource and scope are one metric."""
+    groups = [
+        metrics.ResourceMetrics(
+            resource=resource,
+            scope_metrics=[
+                metrics.ScopeMetrics(scope=scope, metrics=_metrics(points), schema_url=_schema(scope))
+                for scope, points in scopes
+            ],
+        )
+        for resource, scopes in _grouped(forms, lambda form: form)
+    ]
+    return ExportMetricsServiceRequest(resource_metrics=groups)
+
+
+def any_value(value: Any, depth: int = MAX_DEPTH) -> AnyValue:
+    """An ``AnyValue``; what OpenTelemetry has no word for as text."""
+    if value is None:
+        return AnyValue()
+    if isinstance(value, str):
+        return AnyValue(string_value=scrub(value))
+    if isinstance(value, bool):
+        return AnyValue(bool_value=value)
+    if isinstance(value, int):
+        return AnyValue(int_value=value) if value in _INT64 else AnyValue(string_value=str(value))
+    if isinstance(value, float):
+        return AnyValue(double_value=value)
+    if isinstance(value, bytes):
+        return AnyValue(bytes_value=value)
+    if isinstance(value, list | tuple | dict):
+        return _nested(value, depth)
+    return AnyValue(string_value=scrub(str(value)))
+
+
+def _nested(value: Any, depth: int) -> AnyValue:
+    if depth <= 0:
+        return AnyValue(string_value=_as_text(value))
+    if isinstance(value, dict):
+        return AnyValue(kvlist_value=KeyValueList(values=attributes_of(value, depth - 1)))
+    return AnyValue(array_value=ArrayValue(values=[any_value(item, depth - 1) for item in value]))
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, ValueError):  # deeper than JSON is written, or not Unicode
+        return "…"
+
+
+def attributes_of(values: Mapping[str, Any], depth: int = MAX_DEPTH) -> list[KeyValue]:
+    """A mapping as OTLP's list of pairs."""
+    return [KeyValue(key=scrub(str(key)), value=any_value(value, depth)) for key, value in values.items()]
+
+
+def _grouped(
+    forms: Iterable[_Form], write: Callable[[_Form], _Item]
+) -> list[tuple[Resource, list[tuple[InstrumentationScope, list[_Item]]]]]:
+    resources: dict[str, tuple[Resource, list[tuple[InstrumentationScope, list[_Item]]]]] = {}
+    places: dict[tuple[str, str | None, str | None], list[_Item]] = {}
+    for form in forms:
+        resource = repr(form.resource)
+        place = (resource, form.scope, form.scope_version)
+        if place not in places:
+            if resource not in resources:
+                resources[resource] = (Resource(attributes=attributes_of(form.resource)), [])
+            places[place] = []
+            scope = InstrumentationScope(name=scrub(form.scope or ""), version=scrub(form.scope_version or ""))
+            resources[resource][1].append((scope, places[place]))
+        places[place].append(write(form))
+    return list(resources.values())
+
+
+def _schema(scope: InstrumentationScope) -> str:
+    """Which conventions our own spans, events and points follow."""
+    return names.SCHEMA_URL if scope.name == SCOPE else ""
+
+
+def _span(form: SpanForm) -> Span:
+    return Span(
+        trace_id=bytes.fromhex(form.trace_id),
+        span_id=bytes.fromhex(form.span_id),
+        parent_span_id=bytes.fromhex(form.parent_span_id or ""),
+        name=scrub(form.name),
+        kind=_KINDS[form.kind],  # type: ignore[arg-type]
+        start_time_unix_nano=form.start_ns,
+        end_time_unix_nano=form.end_ns,
+        attributes=attributes_of(form.attributes),
+        events=[
+            Span.Event(name=scrub(event.name), time_unix_nano=event.time_ns, attributes=attributes_of(event.attributes))
+            for event in form.events
+        ],
+        links=[
+            Span.Link(
+                trace_id=bytes.fromhex(link.trace_id),
+                span_id=bytes.fromhex(link.span_id),
+                attributes=attributes_of(link.attributes),
+            )
+            for link in form.links
+        ],
+        status=Status(code=_STATUSES[form.status], message=scrub(form.description or "")),  # type: ignore[arg-type]
+    )
+
+
+def _log(form: LogForm) -> LogRecord:
+    return LogRecord(
+        time_unix_nano=form.time_ns,
+        observed_time_unix_nano=form.time_ns,
+        severity_number=form.severity or 0,  # type: ignore[arg-type]
+        body=None if form.body is None else any_value(form.body),
+        attributes=attributes_of(form.attributes),
+        trace_id=bytes.fromhex(form.trace_id or ""),
+        span_id=bytes.fromhex(form.span_id or ""),
+        event_name=scrub(form.event_name or ""),
+    )
+
+
+def _metrics(forms: list[HistogramForm]) -> list[metrics.Metric]:
+    found: dict[str, metrics.Metric] = {}
+    for form in forms:
+        metric = found.get(form.name)
+        if metric is None:
+            metric = found[form.name] = metrics.Metric(
+                name=form.name, unit=form.unit, description=form.description, histogram=metrics.Histogram()
+            )
+            metric.histogram.aggregation_temporality = metrics.AGGREGATION_TEMPORALITY_DELTA
+        metric.histogram.data_points.append(_point(form))
+    return list(found.values())
+
+
+def _point(form: HistogramForm) -> metrics.HistogramDataPoint:
+    return metrics.HistogramDataPoint(
+        start_time_unix_nano=form.start_ns,
+        time_unix_nano=form.end_ns,
+        count=form.count,
+        sum=form.sum,
+        min=form.min,
+        max=form.max,
+        bucket_counts=form.buckets,
+        explicit_bounds=form.bounds,
+        attributes=attributes_of(form.attributes),
+    )

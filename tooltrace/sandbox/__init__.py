@@ -1,0 +1,6 @@
+"""SQL from somebody else: one question, read-only, in a process of its own with limits."""
+
+from tooltrace.sandbox.limits import Limits
+from tooltrace.sandbox.process import Asked, Sandbox
+
+__all__ = ["Asked", "Limits", "Sandbox"]

@@ -1,0 +1,161 @@
+"""The process that asks: ``python -m tooltrace.sandbox.child``, one request on standard input, one answer on standard output.
+
+It is started ahead of time, reads its request, opens the store by a short lease, gives up all that a question does not
+need, and only then looks at the SQL. It ends with the answer; whatever the SQL did to the process ends with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import orjson
+
+from tooltrace.errors import QueryError, TooltraceError
+from tooltrace.sandbox.limits import Limits
+from tooltrace.sandbox.statement import checked
+from tooltrace.sandbox.values import plain
+from tooltrace.store.lease import reading
+from tooltrace.store.schema import literal
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+GRACE_SECONDS = 1.0
+"""How long an interrupted question may take to notice."""
+_BATCH = 512
+
+
+def main() -> None:
+    """Read the request, answer it, and end."""
+    request = sys.stdin.buffer.readline()
+    if not request:
+        return
+    sys.stdout.buffer.write(orjson.dumps(_answer(json.loads(request))))
+    sys.stdout.buffer.flush()
+    os._exit(0)  # DuckDB's threads may still be busy with what was interrupted
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    limits = Limits(**request["limits"])
+    try:
+        with reading(request["store"], missing_ok=True) as con:
+            _lock_down(con, limits, request["file"])
+            sql = checked(con, request["sql"])
+            return _timed(con, sql, limits, request)
+    except MemoryError:
+        return {"error": _too_much(limits)}
+    except (TooltraceError, duckdb.Error) as error:
+        return {"error": _words(error, limits)}
+
+
+def _lock_down(con: DuckDBPyConnection, limits: Limits, file: str | None) -> None:
+    """Nothing but the store can be reached from here on, and no setting changed. ``file``: the one that the answer goes to."""
+    con.execute(f"SET memory_limit = '{limits.memory_bytes // 1024}KiB'")
+    con.execute(f"SET threads = {min(2, os.cpu_count() or 1)}")
+    con.execute("SET max_temp_directory_size = '0MB'")
+    if file is not None:
+        con.execute(f"SET allowed_paths = [{literal(file)}]")
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions"):
+        con.execute(f"SET {name} = false")
+    con.execute("SET python_enable_replacements = false")
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+    used = _address_space()
+    most = used + limits.memory_bytes + limits.headroom_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    seconds = int(2 * limits.seconds + GRACE_SECONDS) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds * 2, seconds * 2))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _address_space() -> int:
+    """Bytes of address space that the process has now; 0 where that cannot be told, and the limit is tighter then."""
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - it is no file with a path worth an object
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 4 * 1024 * 1024 * 1024
+
+
+def _timed(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str, Any]) -> dict[str, Any]:
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        con.interrupt()
+        time.sleep(GRACE_SECONDS)
+        _say({"error": _too_long(limits)})
+        os._exit(0)
+
+    watch = threading.Timer(limits.seconds, stop)
+    watch.daemon = True
+    watch.start()
+    begun = time.monotonic()
+    try:
+        answer = _to_file(con, sql, limits, request) if request["file"] else _rows(con, sql, limits)
+    except duckdb.Error:
+        if late.is_set():
+            return {"error": _too_long(limits)}
+        raise
+    finally:
+        watch.cancel()
+    return {**answer, "ms": round(1000 * (time.monotonic() - begun), 1)}
+
+
+def _rows(con: DuckDBPyConnection, sql: str, limits: Limits) -> dict[str, Any]:
+    con.execute(sql)
+    columns = [{"name": each[0], "type": str(each[1])} for each in con.description or ()]
+    rows: list[list[Any]] = []
+    size, cut = 0, None
+    while cut is None and (batch := con.fetchmany(_BATCH)):
+        for row in batch:
+            made = [plain(value) for value in row]
+            size += len(orjson.dumps(made))
+            if len(rows) >= limits.rows or size > limits.bytes:
+                cut = "rows" if len(rows) >= limits.rows else "bytes"
+                break
+            rows.append(made)
+    return {"columns": columns, "rows": rows, "cut": cut}
+
+
+def _to_file(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str, Any]) -> dict[str, Any]:
+    options = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}[request["form"]]
+    inner = f"SELECT * FROM (\n{sql}\n) LIMIT {limits.rows}"
+    con.execute(f"COPY ({inner}) TO {literal(request['file'])} ({options})")
+    return {"columns": [], "rows": [], "cut": None}
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(answer))
+    sys.stdout.buffer.flush()
+
+
+def _words(error: Exception, limits: Limits) -> str:
+    text = str(error).strip()
+    if isinstance(error, duckdb.OutOfMemoryException) or "bad_alloc" in text or "Out of Memory" in text:
+        return _too_much(limits)
+    if isinstance(error, duckdb.PermissionException) or "disabled by configuration" in text:
+        first = text.splitlines()[0]
+        return f"only the store can be read here: no files, no network, no settings ({first})"
+    return text if isinstance(error, duckdb.Error | QueryError) else f"the store could not be read: {text}"
+
+
+def _too_long(limits: Limits) -> str:
+    return (
+        f"the question took longer than {limits.seconds:g} s and was stopped; ask for less: a window, a tool, a LIMIT"
+    )
+
+
+def _too_much(limits: Limits) -> str:
+    return f"the question needs more than {limits.memory_bytes // 1024 // 1024} MiB of memory and was stopped; ask for less"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""What one question may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Time, memory and size of one answer."""
+
+    seconds: float = 10.0
+    """Wall clock, from the moment that the store is open."""
+    memory_bytes: int = 512 * MIB
+    """What DuckDB may use of its own accord."""
+    headroom_bytes: int = 1024 * MIB
+    """How much address space the process may take besides: DuckDB does not count all that it takes."""
+    rows: int = 10_000
+    bytes: int = 16 * MIB
+    """Of the answer, as JSON."""

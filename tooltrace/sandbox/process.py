@@ -1,0 +1,114 @@
+"""The side that wants to know: hands a question to a process of its own, and ends that process whatever comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from tooltrace.errors import QueryError
+from tooltrace.sandbox.limits import Limits
+
+FileForm = Literal["csv", "parquet"]
+
+_START_SECONDS = 10.0
+"""How long opening the store may take besides: it may have to be folded first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The answer to a question."""
+
+    columns: tuple[tuple[str, str], ...]
+    """Name and DuckDB type of each."""
+    rows: list[list[Any]] = field(default_factory=list)
+    cut: Literal["rows", "bytes"] | None = None
+    """Which limit the answer was cut at; None where it is whole."""
+    ms: float = 0.0
+
+
+class Sandbox:
+    """Asks the store at ``store``, two questions at a time; the next process waits ready. Belongs to one event loop."""
+
+    def __init__(self, store: str | os.PathLike[str], limits: Limits | None = None, *, at_once: int = 2) -> None:
+        self._store = os.fspath(store)
+        self._limits = limits or Limits()
+        self._turns = asyncio.Semaphore(at_once)
+        self._spare: asyncio.Task[asyncio.subprocess.Process] | None = None
+
+    async def ask(self, sql: str) -> Asked:
+        """The rows that ``sql`` gives. Raises QueryError, with words for whoever typed it."""
+        answer = await self._run(sql, None, None, self._limits)
+        columns = tuple((column["name"], column["type"]) for column in answer["columns"])
+        return Asked(columns, answer["rows"], answer["cut"], answer["ms"])
+
+    async def write(self, sql: str, form: FileForm, limits: Limits | None = None) -> bytes:
+        """The answer as a file. Raises QueryError."""
+        with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
+            path = Path(folder) / f"answer.{form}"
+            await self._run(sql, str(path), form, limits or self._limits)
+            return path.read_bytes()
+
+    async def close(self) -> None:
+        """End the process that waits."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            with contextlib.suppress(Exception):
+                await _end(await spare)
+
+    async def _run(self, sql: str, file: str | None, form: str | None, limits: Limits) -> dict[str, Any]:
+        request = {"store": self._store, "sql": sql, "file": file, "form": form, "limits": asdict(limits)}
+        async with self._turns:
+            process = await self._take()
+            try:
+                line = json.dumps(request).encode() + b"\n"
+                answer, _ = await asyncio.wait_for(process.communicate(line), limits.seconds + _START_SECONDS)
+            except TimeoutError:
+                raise QueryError(f"the question took longer than {limits.seconds:g} s and was stopped") from None
+            finally:
+                await _end(process)
+        return _read(answer, process.returncode)
+
+    async def _take(self) -> asyncio.subprocess.Process:
+        spare, self._spare = self._spare, None
+        process = await spare if spare is not None else await _start()
+        if process.returncode is not None:
+            process = await _start()
+        self._spare = asyncio.create_task(_start())
+        return process
+
+
+async def _start() -> asyncio.subprocess.Process:
+    """A process that waits for a question. It knows nothing of our environment but where Python lies."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "tooltrace.sandbox.child",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=kept,
+    )  # fmt: skip
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _read(answer: bytes, code: int | None) -> dict[str, Any]:
+    try:
+        read: dict[str, Any] = orjson.loads(answer)
+    except ValueError:
+        raise QueryError(
+            f"the question ended the process that asked it (exit code {code}): it needed more memory or time than it may take"
+        ) from None
+    if "error" in read:
+        raise QueryError(read["error"])
+    return read

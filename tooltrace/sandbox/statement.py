@@ -1,0 +1,47 @@
+"""Which SQL may be put: one statement that reads."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from tooltrace.errors import QueryError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_EXPLAIN = re.compile(
+    r"\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*explain\b\s*(?:analyze\b|\([^)]*\))?", re.IGNORECASE | re.DOTALL
+)
+_READS = "SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE or EXPLAIN of one of these"
+
+
+def checked(con: DuckDBPyConnection, sql: str) -> str:
+    """The one statement of ``sql``, which reads. Raises QueryError for anything else."""
+    statement = _only(con, sql)
+    if statement.type == duckdb.StatementType.EXPLAIN:
+        inner = _only(con, _EXPLAIN.sub("", statement.query, count=1))
+        if inner.type != duckdb.StatementType.SELECT:
+            raise QueryError(f"EXPLAIN of {_name(inner)} is refused: only {_READS} is asked here")
+    elif statement.type != duckdb.StatementType.SELECT:
+        raise QueryError(f"{_name(statement)} is refused: only {_READS} is asked here, and nothing is changed")
+    if statement.named_parameters:
+        missing = ", ".join(f"${name}" for name in sorted(statement.named_parameters))
+        raise QueryError(f"the statement has parameters without a value ({missing}): write the values instead")
+    return statement.query.strip().rstrip(";")
+
+
+def _only(con: DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    try:
+        statements = con.extract_statements(sql)
+    except duckdb.Error as error:
+        raise QueryError(str(error).strip()) from error
+    if len(statements) != 1:
+        raise QueryError(f"one statement at a time, please: these are {len(statements)}")
+    return statements[0]
+
+
+def _name(statement: duckdb.Statement) -> str:
+    return str(statement.type).rpartition(".")[2].replace("_", " ")

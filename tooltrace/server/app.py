@@ -1,0 +1,56 @@
+"""The app: its pages, its files, and the checks before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ExceptionHandler, Scope
+
+from tooltrace.server import attempts, labelling, pages, questions, sql
+from tooltrace.server.desk import Desk
+from tooltrace.server.faults import HANDLED, told
+from tooltrace.server.leaving import Attended
+from tooltrace.server.render import Hall
+from tooltrace.server.safety import Guarded
+from tooltrace.server.site import Site
+
+LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
+
+
+class _Files(StaticFiles):
+    """Files of the dashboards."""
+
+    def file_response(self, full_path, stat_result, scope: Scope, status_code: int = 200):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Starlette's own signature
+        """As Starlette's. An address that names the file's content is kept by the browser; another is asked for again."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        exact = scope["query_string"].startswith(b"v=")
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if exact else "no-cache"
+        return response
+
+
+def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tuple[str, str]] = ()) -> Starlette:
+    """The app that serves ``site``. ``more``: routes besides the pages'; ``links``: what the navigation has besides."""
+    import tooltrace.dashboards
+
+    folder = Path(tooltrace.dashboards.__file__).parent
+    files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
+    own = [*pages.ROUTES, *attempts.ROUTES, *labelling.ROUTES, *questions.ROUTES, *sql.ROUTES]
+    handlers: dict[int | type[Exception], ExceptionHandler] = dict.fromkeys(HANDLED, told)
+    app = Starlette(
+        routes=[*own, *more, *files],
+        exception_handlers=handlers,
+        middleware=[
+            Middleware(Attended),
+            Middleware(Guarded, site=site),
+            Middleware(GZipMiddleware, minimum_size=1024),
+        ],
+    )
+    app.router.redirect_slashes = False  # a client would have to post again, and few do
+    app.state.hall = Hall(site, Desk(site.store), [*LINKS, *links])
+    return app

@@ -1,0 +1,78 @@
+"""The list of attempts: filtered, a page at a time, and what is new on top of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tooltrace.errors import StoreMissing
+from tooltrace.server.render import hall_of, iso, render
+from tooltrace.server.window import Window
+
+FILTERS = ("tool", "status", "code", "ending", "agent", "conversation", "min_confidence", "max_confidence", "text")
+STATUSES = ("success", "partial", "error")
+ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
+PAGE = 50
+MOST_NEW = 500
+"""So many rows at most of what came since the list was made; beyond that it begins anew."""
+
+
+async def calls(request: Request) -> Response:
+    """The list's page, with its filters as they are set."""
+    chosen = {name: request.query_params.get(name, "") for name in FILTERS}
+    return render(request, "pages/calls.html", chosen=chosen, statuses=STATUSES, endings=ENDINGS)
+
+
+async def first(request: Request) -> Response:
+    """The newest rows: those of the first page, and with ``down_to`` whatever came on top of them."""
+    hall = hall_of(request)
+    state, address = hall.desk.state(), request.query_params
+    if address.get("seen") == state:
+        return Response(status_code=204)
+    bottom = (address.get("down_to") or None, address.get("down_to_span") or None)
+    rows = await _rows(request, bottom, PAGE if bottom[0] is None else MOST_NEW)
+    if bottom[0] is not None and len(rows) == MOST_NEW:
+        bottom = (None, None)
+        rows = await _rows(request, bottom, PAGE)
+    if bottom[0] is None and len(rows) == PAGE:
+        bottom = (iso(rows[-1]["ended_at"]), rows[-1]["span_id"])
+    return render(request, "parts/newest.html", rows=rows, filters=_filters(request), bottom=bottom, seen=state)
+
+
+async def more(request: Request) -> Response:
+    """The page after a row."""
+    answer = await hall_of(request).desk.ask(
+        "attempts",
+        **{**_window(request), **_filters(request)},
+        before=request.query_params.get("before") or None,
+        before_span=request.query_params.get("before_span") or None,
+        limit=PAGE,
+    )
+    return render(
+        request, "parts/more.html", rows=answer.dicts(), filters=_filters(request), full=len(answer.rows) == PAGE
+    )
+
+
+async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: int) -> list[dict[str, Any]]:
+    """The newest rows down to the last one of the first page. Where there is no store yet there are none: it may come."""
+    given: dict[str, Any] = {**_window(request), **_filters(request), "limit": limit}
+    if bottom[0] is not None:
+        given |= {"since": bottom[0], "until_span": bottom[1]}
+    try:
+        return (await hall_of(request).desk.ask("attempts", **given)).dicts()
+    except StoreMissing:
+        return []
+
+
+def _filters(request: Request) -> dict[str, str]:
+    return {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
+
+
+def _window(request: Request) -> dict[str, Any]:
+    return Window.of(request.query_params).given
+
+
+ROUTES = [Route("/calls", calls), Route("/calls/newest", first), Route("/calls/more", more)]

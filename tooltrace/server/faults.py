@@ -1,0 +1,38 @@
+"""What a visitor is told where there is no answer."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from tooltrace.errors import BadParameter, LabelError, StoreLocked, StoreMissing, TooltraceError, UnknownQuery
+from tooltrace.server.render import hall_of, render
+
+
+def told(request: Request, error: Exception) -> Response:
+    """An error of ours as an answer: a page, a part of one, or JSON, as was asked for."""
+    status = error.status_code if isinstance(error, HTTPException) else _status(error)
+    text = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    if request.url.path.startswith("/data/"):
+        return JSONResponse({"error": text}, status)
+    template = "parts/fault.html" if request.headers.get("hx-request") else "pages/fault.html"
+    missing = isinstance(error, StoreMissing)
+    response = render(request, template, status, text=text, missing=missing, at=hall_of(request).site.store)
+    if request.url.path == "/label":  # the form stays, with what was typed into it
+        response.headers.update({"HX-Retarget": "#labels .told", "HX-Reswap": "innerHTML"})
+    return response
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, UnknownQuery):
+        return 404
+    if isinstance(error, BadParameter | LabelError):
+        return 400
+    if isinstance(error, StoreMissing):
+        return 200  # nothing recorded yet is an answer
+    return 503 if isinstance(error, StoreLocked) else 500
+
+
+HANDLED = (TooltraceError, HTTPException)
+"""What is told; anything else is a fault of ours, and the log has it."""

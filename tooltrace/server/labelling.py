@@ -1,0 +1,84 @@
+"""Say on a page whether a result was right."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from anyio import to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from tooltrace.errors import LabelError
+from tooltrace.outcomes.judgement import judgement
+from tooltrace.outcomes.keeper import Keeper
+from tooltrace.record import Outcome
+from tooltrace.server.pages import about
+from tooltrace.server.render import hall_of, render, url
+from tooltrace.settings import Settings
+
+VERDICTS = {"correct": True, "wrong": False, "": None}
+MOST_BYTES = 64 * 1024
+
+
+async def label(request: Request) -> Response:
+    """Keep the label of a form; the answer is what is known of the call's judgements then. Raises LabelError."""
+    hall = hall_of(request)
+    form = await _form(request)
+    settings = Settings(store=hall.site.store)
+    outcome = _outcome(form, settings)
+    await to_thread.run_sync(_keep, outcome, settings)
+    hall.desk.forget()
+    named = outcome.span_id or ""
+    if not request.headers.get("hx-request"):
+        return RedirectResponse(url("/call", id=named), 303)
+    response = render(request, "parts/labels.html", **await about(request, named))
+    response.headers["HX-Trigger"] = "labelled"
+    return response
+
+
+def _outcome(form: dict[str, str], settings: Settings) -> Outcome:
+    verdict = _text(form, "verdict")
+    if verdict not in VERDICTS:
+        raise LabelError(f"a verdict is correct or wrong, got {verdict!r}; nothing was recorded")
+    try:
+        score = float(_text(form, "score")) if _text(form, "score") else None
+    except ValueError:
+        raise LabelError("a score is a number from 0 to 1; nothing was recorded") from None
+    try:
+        return judgement(
+            settings,
+            span_id=_text(form, "span_id"),
+            correct=VERDICTS[verdict],
+            score=score,
+            labeler=_text(form, "labeler") or "human",
+            reason=_text(form, "reason") or None,
+        )
+    except LabelError as error:
+        raise LabelError(f"{error}; nothing was recorded") from None
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form as a browser sends it, read no further than a form of ours is long."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise HTTPException(413, "the form is too long; nothing was recorded")
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
+    except ValueError:
+        raise HTTPException(400, "this is no form; nothing was recorded") from None
+
+
+def _text(form: dict[str, str], name: str) -> str:
+    return form.get(name, "").strip()
+
+
+def _keep(outcome: Outcome, settings: Settings) -> None:
+    with Keeper(settings) as keeper:
+        keeper.keep(outcome)
+
+
+ROUTES = [Route("/label", label, methods=["POST"])]

@@ -1,0 +1,49 @@
+"""A visitor who left waits for nothing: what was not asked yet on their behalf is not asked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+class Attended:
+    """The app, ended where the connection closes before its answer. Only for what changes nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or stop where nobody listens any more."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        answering = asyncio.ensure_future(self._app(scope, _empty(), send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                answering.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await answering
+        finally:
+            answering.cancel()
+            leaving.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _empty() -> Receive:
+    """What a request without a body receives; whether the visitor left is watched for it."""
+    messages: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> Message:
+        if not messages:
+            await asyncio.get_running_loop().create_future()
+        return messages.pop()
+
+    return receive

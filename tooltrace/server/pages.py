@@ -1,0 +1,96 @@
+"""The pages: each is there at once, and its panels ask for themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tooltrace.server.render import hall_of, render
+from tooltrace.server.waterfall import bars
+from tooltrace.server.window import Window
+
+
+async def overview(request: Request) -> Response:
+    """Which tool hurts."""
+    return render(request, "pages/overview.html")
+
+
+async def tiles(request: Request) -> Response:
+    """The figures at the top: the window, and the one before."""
+    return render(request, "parts/tiles.html", **await _periods(request, "overview"))
+
+
+async def gap(request: Request) -> Response:
+    """One of them that takes longer: it needs what was judged."""
+    return render(request, "parts/gap.html", **await _periods(request, "gap"))
+
+
+async def _periods(request: Request, name: str) -> dict[str, Any]:
+    window = Window.of(request.query_params)
+    tool = request.query_params.get("tool") or None
+    answer = await hall_of(request).desk.ask(name, **window.given, before=window.before, tool=tool)
+    periods = {row["period"]: row for row in answer.dicts()}
+    return {"now": periods.get("now"), "before": periods.get("before"), "tool": tool}
+
+
+async def tools(request: Request) -> Response:
+    """The tools, the worst first."""
+    answer = await hall_of(request).desk.ask("hurt", **Window.of(request.query_params).given)
+    return render(request, "parts/tools.html", tools=answer.dicts())
+
+
+async def tool(request: Request) -> Response:
+    """One tool in full."""
+    name = request.query_params.get("name", "")
+    if not name:
+        raise HTTPException(404, "which tool? /tool?name=…")
+    return render(request, "pages/tool.html", tool=name)
+
+
+async def call(request: Request) -> Response:
+    """One call in full: its attempts, and what stood around them."""
+    return render(request, "pages/call.html", **await about(request, request.query_params.get("id", "")))
+
+
+async def about(request: Request, named: str) -> dict[str, Any]:
+    """All that is known of the call that an id names. Raises HTTPException where it names none."""
+    desk = hall_of(request).desk
+    found = (await desk.ask("call", id=named)).dicts() if named else []
+    if not found:
+        raise HTTPException(
+            404, f"no call or span has an id that begins with {named!r}" if named else "which call? /call?id=…"
+        )
+    place = _place(request, found)
+    attempts = [row for row in found if row["place"] == place]
+    labels = (await desk.ask("labels", call_id=attempts[0]["call_id"])).dicts()
+    gates = (await desk.ask("call_gates", call_id=attempts[0]["call_id"])).dicts()
+    spans = {row["span_id"] for row in attempts}
+    return {
+        "named": named,
+        "others": [row for row in found if row["place"] != place and row["attempt"] == 1],
+        "attempts": attempts,
+        "bars": bars(attempts),
+        "labels": [row for row in labels if row["span_id"] is None or row["span_id"] in spans],
+        "gates": [row for row in gates if row["span_id"] in spans],
+    }
+
+
+def _place(request: Request, found: list[dict[str, Any]]) -> int:
+    """Of several calls with that id, the one that the address names, else the newest."""
+    asked = request.query_params.get("place", "1")
+    places = {row["place"] for row in found}
+    return int(asked) if asked.isdecimal() and int(asked) in places else min(places)
+
+
+ROUTES = [
+    Route("/", overview),
+    Route("/tiles", tiles),
+    Route("/tiles/gap", gap),
+    Route("/tools", tools),
+    Route("/tool", tool),
+    Route("/call", call),
+]

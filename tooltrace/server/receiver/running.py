@@ -1,0 +1,97 @@
+"""Servers that listen until a signal or the caller ends them, and then end within two seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from tooltrace.errors import ConfigError
+
+GRACE_SECONDS: Final = 1
+"""How long requests under way may take to end."""
+MOST_CONNECTIONS: Final = 512
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to whoever runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """None."""
+        yield
+
+
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+    """A socket that listens there; ``port`` 0 takes any. Raises ConfigError, which names the ``option``."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server(address[:2], family=family, backlog=128)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; give another {option}"
+        ) from error
+
+
+async def run_until(
+    stop: asyncio.Event, apps: Sequence[tuple[ASGIApp, socket.socket]], *, stopping: Callable[[], None] | None = None
+) -> None:
+    """Serve each app on its socket until ``stop`` is set. Requests under way may then end, up to a second;
+    ``stopping`` may hurry them."""
+    servers = [_server(app) for app, _ in apps]
+    tasks = [
+        asyncio.create_task(server.serve(sockets=[listener]))
+        for server, (_, listener) in zip(servers, apps, strict=True)
+    ]
+    waiting = asyncio.create_task(stop.wait())
+    await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if stopping is not None:
+        stopping()
+    for server in servers:
+        server.should_exit = True
+    await asyncio.gather(*tasks)
+
+
+def _server(app: ASGIApp) -> _Server:
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        proxy_headers=False,
+        ws="none",
+        log_config=None,
+        log_level="error",  # what strangers send is no news
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    return _Server(config)
+
+
+@contextlib.contextmanager
+def signals_set(stop: asyncio.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM set ``stop`` in the block; a second one ends the process as ever."""
+    loop = asyncio.get_running_loop()
+    known = (signal.SIGINT, signal.SIGTERM)
+
+    def first() -> None:
+        stop.set()
+        restore()
+
+    def restore() -> None:
+        for number in known:
+            loop.remove_signal_handler(number)
+
+    for number in known:
+        loop.add_signal_handler(number, first)
+    try:
+        yield
+    finally:
+        restore()

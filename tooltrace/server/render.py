@@ -1,0 +1,152 @@
+"""Templates to answers. All that comes from a trace is escaped: a tool's result is text, whatever it looks like."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from tooltrace.redaction import MASK
+from tooltrace.server.desk import Desk
+from tooltrace.server.language import COOKIE, LANGUAGES, Words, language_of
+from tooltrace.server.site import Site
+from tooltrace.server.window import CHOICES, Window
+from tooltrace.version import __version__
+
+_YEAR = 365 * 24 * 3600
+
+
+@dataclass(slots=True)
+class Hall:
+    """What every page has at hand: the site, and the desk where its questions are put."""
+
+    site: Site
+    desk: Desk
+    links: list[tuple[str, str]] = field(default_factory=list)
+    """Pages of the navigation: the path, and the key of its name."""
+
+
+def hall_of(request: Request) -> Hall:
+    """The hall of the app that ``request`` came to."""
+    hall: Hall = request.app.state.hall
+    return hall
+
+
+def render(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
+    """The answer made from ``template`` of the dashboards, in the reader's language."""
+    hall = hall_of(request)
+    words = Words(language_of(request))
+    text = _environment().get_template(template).render(
+        t=words,
+        language=words.language,
+        languages=LANGUAGES,
+        window=Window.of(request.query_params),
+        choices=CHOICES,
+        links=hall.links,
+        path=request.url.path,
+        address=request.query_params,
+        state=hall.desk.state(),
+        store=hall.site.store,
+        version=__version__,
+        **context,
+    )  # fmt: skip
+    response = HTMLResponse(text, status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"})
+    if request.query_params.get("lang") in LANGUAGES:
+        response.set_cookie(COOKIE, words.language, max_age=_YEAR, samesite="strict", path="/")
+    return response
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tooltrace.dashboards", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"url": url, "mask": MASK, "asset": asset}
+    environment.filters |= {
+        "parsed": parsed,
+        "web": web,
+        "iso": iso,
+        "size": len,
+        "rows": listed,
+        "anchor": anchor,
+        "raw": raw,
+    }
+    return environment
+
+
+def url(path: str, **query: Any) -> str:
+    """``path`` with ``query`` behind it; what is None or empty is left out."""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a file of the dashboards: another one where its content is."""
+    content = resources.files("tooltrace.dashboards").joinpath(*name.split("/")).read_bytes()
+    return f"/static/{name}?v={zlib.crc32(content):x}"
+
+
+def parsed(text: Any) -> Any:
+    """JSON text as data; what cannot be read stays the text."""
+    if not isinstance(text, str | bytes):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def web(address: Any) -> str | None:
+    """``address`` where a browser may be led there: http and https only."""
+    if not isinstance(address, str):
+        return None
+    try:
+        parts = urlsplit(address.strip())
+    except ValueError:
+        return None
+    return address.strip() if parts.scheme.lower() in ("http", "https") and parts.netloc else None
+
+
+def iso(moment: Any) -> str:
+    """A time as JSON has it; what the store gives is UTC."""
+    if isinstance(moment, datetime):
+        return moment.replace(tzinfo=moment.tzinfo or UTC).isoformat().replace("+00:00", "Z")
+    return moment.isoformat() if isinstance(moment, date) else str(moment)
+
+
+def listed(rows: Any) -> str:
+    """Rows as JSON that may stand between script tags."""
+    text = orjson.dumps(rows, default=_plain, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    return text.decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def raw(value: Any) -> str:
+    """Data as JSON text; what is nested too deep to be written is left out."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return "…"
+
+
+def anchor(text: str) -> str:
+    """``text`` as the end of an element's id."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if hasattr(value, "__float__") else str(value)

@@ -1,0 +1,61 @@
+"""What one server serves, and to whom."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """One store, shown under these names."""
+
+    store: Path
+    hosts: frozenset[str]
+    """Names that a request may call the server by: anything else is somebody's name for this address."""
+    addresses: bool = False
+    """Whether any IP address will do beside them: a foreign page cannot make one of its own name."""
+    token: str | None = None
+    """What a visitor must show once; None where only this machine can reach the server."""
+
+    @classmethod
+    def of(cls, store: Path, *, host: str, names: tuple[str, ...] = (), token: str | None = None) -> Self:
+        """The site of ``store`` on the interface ``host``. Beyond loopback there is a ``token``, a new one where none is given."""
+        if is_loopback(host):
+            return cls(store=store, hosts=_LOOPBACK | {host.lower(), *map(str.lower, names)}, token=token)
+        known = {host.lower(), socket.gethostname().lower(), *map(str.lower, names)}
+        return cls(store=store, hosts=_LOOPBACK | known, addresses=True, token=token or secrets.token_urlsafe(24))
+
+    def knows(self, host: str) -> bool:
+        """Whether ``host``, the name and port of a request's header, is one of the site's names."""
+        name = hostname(host)
+        return name in self.hosts or (self.addresses and _is_address(name))
+
+
+def hostname(host: str) -> str:
+    """The name in a ``Host`` header: without port and brackets, in small letters."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.rpartition(":")[0].lower() if host.count(":") == 1 else host.lower()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server that listens on ``host``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

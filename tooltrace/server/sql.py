@@ -1,0 +1,110 @@
+"""The page where SQL is typed: asked in a process of its own, shown as a table, a chart or a file."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+from dataclasses import asdict
+from typing import TypeVar
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from tooltrace.errors import QueryError
+from tooltrace.queries import catalogue, find
+from tooltrace.sandbox import Limits, Sandbox
+from tooltrace.server.form import form_of
+from tooltrace.server.render import hall_of, render
+from tooltrace.server.window import Window
+
+_T = TypeVar("_T")
+
+LIMITS = Limits()
+FILE_LIMITS = Limits(rows=1_000_000, seconds=30.0)
+KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+LOOK_SECONDS = 0.25
+"""How often it is looked whether the reader is still there."""
+LONGEST = 200_000
+
+
+async def page(request: Request) -> Response:
+    """The editor, and the catalogue beside it."""
+    named = request.query_params.get("query")
+    sql = spelled(request, named) if named else request.query_params.get("q", "")[:LONGEST]
+    return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=LIMITS)
+
+
+async def text(request: Request) -> Response:
+    """A query of the catalogue with its parameters written into it, as it can be run."""
+    return PlainTextResponse(spelled(request, request.path_params["query"]), headers={"Cache-Control": "no-store"})
+
+
+async def ask(request: Request) -> Response:
+    """The answer to the SQL of a form: columns and rows, or what was wrong with it."""
+    form = await form_of(request, LONGEST * 4)
+    try:
+        found = await _while_wanted(request, _sandbox(request).ask(form.get("q", "")))
+    except QueryError as error:
+        return _json({"error": str(error)}, 422)
+    return _json(asdict(found))
+
+
+async def file(request: Request) -> Response:
+    """The answer as a file."""
+    form = await form_of(request, LONGEST * 4)
+    kind = form.get("form", "")
+    if kind not in ("csv", "parquet"):
+        raise HTTPException(400, f"a file is csv or parquet, not {kind[:20]!r}")
+    try:
+        data = await _while_wanted(request, _sandbox(request).write(form.get("q", ""), kind, FILE_LIMITS))  # type: ignore[arg-type]  # one of the two
+    except QueryError as error:
+        return PlainTextResponse(f"{error}\n", 422)
+    disposition = {"Content-Disposition": f'attachment; filename="answer.{kind}"', "Cache-Control": "no-store"}
+    return Response(data, media_type=KINDS[kind], headers=disposition)
+
+
+def spelled(request: Request, name: str) -> str:
+    """The query ``name`` over the page's window. Raises UnknownQuery."""
+    query = find(name)
+    known = {parameter.name for parameter in query.heading.parameters}
+    given = {key: value for key, value in Window.of(request.query_params).given.items() if key in known and value}
+    return query.spell(**given)
+
+
+async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
+    """The answer to ``question``, which is given up where the reader goes away meanwhile."""
+    asking = asyncio.ensure_future(question)
+    try:
+        while not (await asyncio.wait({asking}, timeout=LOOK_SECONDS))[0]:
+            if await request.is_disconnected():
+                raise HTTPException(499, "nobody waits for the answer any more")
+        return asking.result()
+    finally:
+        if not asking.done():
+            asking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asking
+
+
+def _sandbox(request: Request) -> Sandbox:
+    state = request.app.state
+    if not hasattr(state, "sandbox"):
+        state.sandbox = Sandbox(hall_of(request).site.store, LIMITS)
+    sandbox: Sandbox = state.sandbox
+    return sandbox
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(orjson.dumps(value), status, {"Cache-Control": "no-store"}, "application/json")
+
+
+ROUTES = [
+    Route("/sql", page),
+    Route("/sql/text/{query}", text),
+    Route("/sql/ask", ask, methods=["POST"]),
+    Route("/sql/file", file, methods=["POST"]),
+]

@@ -1,0 +1,53 @@
+"""Where the attempts of a call lie on its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST_MS = 1e12
+"""31 years: what was imported may say anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One attempt: where it begins and how long it is, in percent of the call's time, and the wait before it."""
+
+    row: dict[str, Any]
+    start_ms: float
+    left: float
+    width: float
+    gap_ms: float | None
+    """From the end of the attempt before; None for the first."""
+    gap_left: float
+    gap_width: float
+
+
+def bars(attempts: list[dict[str, Any]]) -> list[Bar]:
+    """A bar for each of a call's ``attempts``, rows of the query ``call`` in their order."""
+    begin = min(row["started_at"] for row in attempts)
+    spans = [((row["started_at"] - begin).total_seconds() * 1000, _lasts(row), row) for row in attempts]
+    whole = max([start + lasts for start, lasts, _ in spans]) or 1.0
+    return list(_placed(spans, whole))
+
+
+def _placed(spans: list[tuple[float, float, dict[str, Any]]], whole: float) -> Iterator[Bar]:
+    ended: float | None = None
+    for start, lasts, row in spans:
+        gap = None if ended is None else max(0.0, start - ended)
+        yield Bar(
+            row=row,
+            start_ms=start,
+            left=min(100 * start / whole, 99.6),
+            width=max(100 * lasts / whole, 0.4),
+            gap_ms=gap,
+            gap_left=100 * (ended or 0.0) / whole,
+            gap_width=100 * (gap or 0.0) / whole,
+        )
+        ended = start + lasts
+
+
+def _lasts(row: dict[str, Any]) -> float:
+    total = (row["duration_ms"] or 0.0) + (row["consumer_ms"] or 0.0)
+    return float(total) if 0 <= total <= LONGEST_MS else 0.0

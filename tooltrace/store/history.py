@@ -1,0 +1,173 @@
+"""What the store holds, as records in the order in which they were folded, from any place on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from tooltrace.errors import StoreError
+from tooltrace.record import Record
+from tooltrace.store.columns import ATTEMPTS, RECORDS, SPANS, Table
+from tooltrace.store.fold import fold
+from tooltrace.store.lease import reading
+from tooltrace.store.lines import KINDS
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import STORE, quoted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+BATCH: Final = 512
+LEASE_ROWS: Final = 4096
+"""Rows that one lease reads: what is read is held in memory, and a lease costs 20 ms."""
+FOLD_SECONDS: Final = 10.0
+_ORDER: Final = ("call", "span", "outcome", "gate", "message", "loss")
+"""Calls first: what is said of them is placed beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The last row of a table that was read: its row id, and what it is recognised by if the ids have moved."""
+
+    row: int
+    mark: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Part:
+    """Some records, and where the history goes on after them."""
+
+    records: list[Record]
+    kind: str
+    places: dict[str, Place] = field(default_factory=dict)
+    """By kind of record."""
+
+
+class History:
+    """The records of a store, oldest fold first, calls before the rest.
+
+    ``since``, ``until``: when they were begun, said or lost (aware). ``tool``: the calls of one tool and what was said of
+    them. What is recorded while it is read is not read. Raises as ``reading`` does.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | StorePaths,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tool: str | None = None,
+        batch: int = BATCH,
+    ) -> None:
+        self._paths = StorePaths.of(store)
+        self._since, self._until, self._tool = _naive(since), _naive(until), tool
+        self._batch = batch
+        with reading(self._paths):  # StoreMissing, and whatever else is the matter
+            pass
+        fold(self._paths, wait=FOLD_SECONDS)
+        with reading(self._paths) as con:
+            self._ends = {kind: _last_row(con, RECORDS[kind]) for kind in _ORDER}
+
+    def count(self, places: dict[str, Place] | None = None) -> int:
+        """Records beyond ``places``."""
+        with reading(self._paths) as con:
+            found = {kind: self._found(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
+            return sum(self._number(con, kind, place) for kind, place in found.items())
+
+    def batches(self, places: dict[str, Place] | None = None, *, first: int = 0) -> Iterator[Part]:
+        """Batches beyond ``places``, each of one kind. ``first``: records in the first one, where that matters.
+
+        Raises StoreError where a place is not to be found any more.
+        """
+        places = dict(places or {})
+        for kind in self._kinds():
+            place = places.get(kind)
+            while rows := self._read(kind, place):
+                while rows:
+                    some, rows = rows[: first or self._batch], rows[first or self._batch :]
+                    first = 0
+                    place = places[kind] = Place(some[-1][0], some[-1][1])
+                    yield Part(records=[record for _, _, record in some], kind=kind, places=dict(places))
+
+    def _kinds(self) -> Sequence[str]:
+        return _ORDER if self._tool is None else ("call", "outcome", "gate", "message")
+
+    def _read(self, kind: str, place: Place | None) -> list[tuple[int, str, Record]]:
+        table = RECORDS[kind]
+        columns = ", ".join(quoted(name) for name in table.names)
+        with reading(self._paths) as con:
+            where, values = self._where(kind, self._found(con, kind, place))
+            rows = con.execute(
+                f"SELECT rowid, {_mark(table)}, {columns} FROM {STORE}.{table.name} "
+                f"WHERE {where} ORDER BY rowid LIMIT {LEASE_ROWS}",
+                values,
+            ).fetchall()
+        return [(row[0], row[1], _record(kind, table, row[2:])) for row in rows]
+
+    def _number(self, con: DuckDBPyConnection, kind: str, place: Place | None) -> int:
+        where, values = self._where(kind, place)
+        row = con.execute(f"SELECT count(*) FROM {STORE}.{RECORDS[kind].name} WHERE {where}", values).fetchone()
+        return int(row[0]) if row else 0
+
+    def _where(self, kind: str, place: Place | None) -> tuple[str, list[Any]]:
+        table, first = RECORDS[kind], -1 if place is None else place.row
+        parts = ["rowid > ?", "rowid <= ?"]
+        values: list[Any] = [first, max(first, self._ends[kind])]
+        for sign, moment in ((">=", self._since), ("<", self._until)):
+            if moment is not None:
+                parts.append(f"{quoted(table.time)} {sign} ?")
+                values.append(moment)
+        if self._tool is not None and table is ATTEMPTS:
+            parts.append("tool = ?")
+            values.append(self._tool)
+        elif self._tool is not None:
+            parts.append(
+                f"coalesce(span_id IN (SELECT span_id FROM {STORE}.attempts WHERE tool = ?), "
+                f"call_id IN (SELECT call_id FROM {STORE}.attempts WHERE tool = ?))"
+            )
+            values += [self._tool, self._tool]
+        return " AND ".join(parts), values
+
+    def _found(self, con: DuckDBPyConnection, kind: str, place: Place | None) -> Place | None:
+        """``place`` where it is now: a database that was rebuilt from what was left of it has other row ids."""
+        if place is None:
+            return None
+        table = RECORDS[kind]
+        asked = f"SELECT rowid FROM {STORE}.{table.name} WHERE {_mark(table)} = ?"
+        here = con.execute(f"{asked} AND rowid = ?", [place.mark, place.row]).fetchone()
+        moved = here or con.execute(f"{asked} ORDER BY rowid DESC LIMIT 1", [place.mark]).fetchone()
+        if moved is None:
+            raise StoreError(
+                f"the store {self._paths.database} was made anew since, and the {kind} where the history stopped is not in "
+                "it any more: begin again"
+            )
+        self._ends[kind] = max(self._ends[kind], moved[0])
+        return Place(moved[0], place.mark)
+
+
+def _last_row(con: DuckDBPyConnection, table: Table) -> int:
+    row = con.execute(f"SELECT coalesce(max(rowid), -1) FROM {STORE}.{table.name}").fetchone()
+    return int(row[0]) if row else -1
+
+
+def _mark(table: Table) -> str:
+    """What a row is known by: an attempt or span by its id, any other by all that it says."""
+    if table in (ATTEMPTS, SPANS):
+        return "span_id"
+    values = ", ".join(f"CAST({quoted(name)} AS VARCHAR)" for name in table.names)
+    return f"md5(CAST([{values}] AS VARCHAR))"
+
+
+def _record(kind: str, table: Table, row: Sequence[Any]) -> Record:
+    values: dict[str, Any] = {
+        name: value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+        for name, value in zip(table.names, row, strict=True)
+    }
+    return KINDS[kind](**values)
+
+
+def _naive(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)
