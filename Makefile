@@ -8,7 +8,19 @@ FRAMEWORKS := agno hello-agents
 agno := agno==3.1.10
 hello-agents := hello-agents==1.0.0
 
-.PHONY: demo test check bench bench-analyses clean frameworks $(FRAMEWORKS:%=test-%)
+# Those that say by spans of their own what their tools do, with the instrumentation that makes them.
+INSTRUMENTED := pydantic-ai fastmcp langchain
+pydantic-ai := pydantic-ai-slim[mcp]==2.68.0 fastmcp==4.1.2 opentelemetry-sdk==1.45.2 opentelemetry-distro==0.66b2
+fastmcp := fastmcp==4.1.2
+langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
+	openinference-instrumentation-langchain==0.1.80 opentelemetry-instrumentation-langchain==0.62.4
+
+# What receives the spans in tests: a genuine collector, and behind it Phoenix and the engine of ClickHouse.
+BACKENDS := phoenix clickhouse
+phoenix := arize-phoenix==20.26.1
+clickhouse := chdb-core==26.9.0
+
+.PHONY: demo test check bench bench-analyses clean frameworks $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) collector $(BACKENDS) test-collector
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -24,12 +36,25 @@ check: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
-frameworks: $(FRAMEWORKS:%=test-%)
+frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%)
 
 test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
 	$(VENV)-$*/bin/python -m pytest tests/integrations/$(subst -,_,$*) tests/importing
 	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
+
+test-langchain: SUITES := tests/integrations/langchain
+test-pydantic-ai: SUITES := tests/foreign/test_exporter.py
+
+$(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
+	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
+	$(VENV)-$*/bin/python -m pytest $(SUITES) tests/integrations/otel/test_$(subst -,_,$*).py
+
+$(INSTRUMENTED:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . $($*) \
+		hypothesis pytest pytest-asyncio pytest-timeout
+	touch $@
 
 $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*
@@ -37,12 +62,25 @@ $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 		hypothesis pytest pytest-asyncio pytest-timeout
 	touch $@
 
+test-collector: $(VENV)/.test collector $(BACKENDS)
+	TOOLTRACE_VENV=$(abspath $(VENV)) TOOLTRACE_REQUIRE=collector,phoenix,clickhouse $(BIN)/python -m pytest tests/collector
+
+collector:
+	$(PYTHON) tests/collector/build.py
+
+$(BACKENDS): %: $(VENV)-%/.ready
+
+$(BACKENDS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: Makefile
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check '$($*)'
+	touch $@
+
 bench-analyses: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check arize-phoenix-sqlean
 	$(BIN)/python -m benchmarks --analyses
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(BACKENDS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'

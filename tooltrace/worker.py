@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 from tooltrace import exits
 from tooltrace.attempt import Attempt
@@ -15,10 +15,17 @@ from tooltrace.guard import fault, faults, guarded
 from tooltrace.record import Outcome, Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import evaluation, exceptions, log, metric
-from tooltrace.told import Told
 from tooltrace.writer import Writer
 
-Item = Attempt | Told | Record
+
+class Later(Protocol):
+    """Something that happened, of which this thread is to make the record."""
+
+    def record(self) -> Record:
+        """The record, redacted. Raises whatever is wrong with it."""
+
+
+Item = Attempt | Later | Record
 
 GATHER_SECONDS = 0.03
 """How long the thread lets calls gather before it writes them: well inside the promised 100 ms."""
@@ -175,7 +182,7 @@ class Worker:
         for item in batch:
             try:
                 if not isinstance(item, Attempt):
-                    self._writer.add(item.record() if isinstance(item, Told) else item)
+                    self._writer.add(item if isinstance(item, Record) else item.record())
                 elif not item.written:
                     self._writer.add(item.record())
             except Exception:

@@ -11,7 +11,6 @@ from tooltrace.foreign.assembler import Assembler
 from tooltrace.otel.form import SpanForm
 from tooltrace.otel.readable import read
 from tooltrace.record import Record
-from tooltrace.told import Told
 
 
 class Batch:
@@ -41,17 +40,15 @@ class Batch:
         return self._records[number]
 
 
-class Later(Told):
-    """One record of a batch, made in the recorder's thread: it knows what is told it as something yet to be made."""
+class Later:
+    """One record of a batch, made in the recorder's thread."""
 
     __slots__ = ("_batch", "_number")
-    _batch: Batch
-    _number: int
 
     def __init__(self, batch: Batch, number: int) -> None:
-        object.__setattr__(self, "_batch", batch)
-        object.__setattr__(self, "_number", number)
+        self._batch = batch
+        self._number = number
 
-    def record(self) -> Record:  # type: ignore[override]
+    def record(self) -> Record:
         """The record."""
         return self._batch.record(self._number)

@@ -53,10 +53,18 @@ def origin_of(form: SpanForm, here: Origin) -> Origin:
 
 def span_of(form: SpanForm, settings: Settings, here: Origin) -> Span:
     """The record of ``form``."""
-    sieve = Sieve((settings.redaction,), settings.field_limit)
     length = form.end_ns - form.start_ns
     origin = origin_of(form, here)
-    short = Sieve((settings.redaction,), LONGEST_NAME)
+    parts = {
+        "attributes": _dumped(kept(form.attributes, settings)),
+        "events": _dumped(events_of(form, settings)),
+        "links": _dumped(links_of(form, settings)),
+    }
+    texts = (form.name, message_of(form), form.scope, form.scope_version, origin.service, origin.host)
+    held = "\n".join((*filter(None, texts), *(part.decode() for part in parts.values() if part)))
+    clean = settings.redaction.clean(held)  # most spans hold no secret, and to look closer costs ten times the rest
+    sieve = Sieve((settings.redaction,), settings.field_limit, clean)
+    short = Sieve((settings.redaction,), LONGEST_NAME, clean)
     return Span(
         trace_id=f"{number(form.trace_id, 32):032x}",
         span_id=f"{number(form.span_id, 16):016x}",
@@ -67,9 +75,9 @@ def span_of(form: SpanForm, settings: Settings, here: Origin) -> Span:
         duration_ms=length / 1e6 if 0 <= length < LONGEST_NS else None,
         status=None if form.status == "unset" else form.status,
         status_message=sieve.text("status_message", message_of(form)),
-        attributes=_json(sieve, "attributes", kept(form.attributes, settings)),
-        events=_json(sieve, "events", events_of(form, settings)),
-        links=_json(sieve, "links", links_of(form, settings)),
+        attributes=_json(sieve, "attributes", parts["attributes"]),
+        events=_json(sieve, "events", parts["events"]),
+        links=_json(sieve, "links", parts["links"]),
         scope=short.text("scope", form.scope),
         scope_version=short.text("scope_version", form.scope_version),
         service=short.text("service", origin.service),
@@ -127,9 +135,14 @@ def message_of(form: SpanForm) -> str | None:
     return words.partition("Traceback (most recent call last)")[0].rstrip() or None
 
 
-def _json(sieve: Sieve, field: str, value: Any) -> Json | None:
-    """``value`` as JSON text that may be kept; None where there is nothing."""
+def _dumped(value: Any) -> bytes | None:
+    """``value`` as JSON; None where there is nothing."""
     if not value:
         return None
     snap = snapshot(value)
-    return sieve.json(field, snap if isinstance(snap, bytes) else orjson.dumps(snap))
+    return snap if isinstance(snap, bytes) else orjson.dumps(snap)
+
+
+def _json(sieve: Sieve, field: str, part: bytes | None) -> Json | None:
+    """What may be kept of it."""
+    return None if part is None else sieve.json(field, part)

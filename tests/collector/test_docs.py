@@ -1,0 +1,36 @@
+"""docs/collector.md shows what was run: each configuration is valid as it stands, and every one is named."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.collector.harness import CONFIGS, quiet
+
+PAGE = (CONFIGS.parent / "collector.md").read_text()
+
+
+@pytest.mark.parametrize("config", sorted(path.name for path in CONFIGS.iterdir()))
+def test_a_configuration_is_valid_as_it_stands(otelcol: Path, config: str) -> None:
+    command = [str(otelcol), "validate", "--config", str(CONFIGS / config)]
+    done = subprocess.run(command, env=quiet(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_links_lead_somewhere() -> None:
+    links = {link for link in re.findall(r"\]\(([^)#]+)\)", PAGE) if not link.startswith("http")}
+    assert all((CONFIGS.parent / link).exists() for link in links)
+    assert {f"collector/{path.name}" for path in CONFIGS.iterdir()} <= links
+
+
+def test_the_options_that_are_named_exist() -> None:
+    from tooltrace.cli import cli
+
+    commands = re.findall(r"tooltrace (export|serve|import)\b([^`#\n]*)", PAGE)
+    assert {name for name, _ in commands} == {"export", "serve", "import"}
+    for name, words in commands:
+        known = {option for parameter in cli.commands[name].params for option in parameter.opts}
+        assert set(re.findall(r"--[a-z-]+", words)) <= known, (name, words)
