@@ -8,6 +8,8 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -491,3 +493,15 @@ def test_a_call_without_an_id_of_its_own(call: ToolCall, span_id: str) -> None:
     call = dataclasses.replace(call, span_id=span_id, call_id=span_id)
     form = codec.encode(call)
     assert names.TOOL_CALL_ID not in form.attributes and codec.decode(form) == call
+
+
+def test_a_text_without_data_is_the_result_that_other_backends_show() -> None:
+    call = ToolCall(
+        tool="t", call_id="2" * 16, trace_id="1" * 32, span_id="2" * 16, started_at=datetime(2026, 1, 1, tzinfo=UTC),
+        status="success", text="It was \ud800sent.",
+    )  # fmt: skip
+    form = codec.encode(call)
+    assert form.attributes["gen_ai.tool.call.result"] == '"It was ?sent."'
+    assert codec.decode(form) == call
+    failed = codec.encode(replace(call, status="error"))
+    assert "gen_ai.tool.call.result" not in failed.attributes

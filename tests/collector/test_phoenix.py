@@ -72,6 +72,8 @@ def test_inputs_and_outputs_show(shown: Any) -> None:
         inputs += bool(given)
         if row["result"] is not None:
             assert json.loads(attributes["output.value"]) == json.loads(row["result"])
-            outputs += 1
+        elif row["status"] != "error" and row["text"] is not None:
+            assert json.loads(attributes["output.value"]) == row["text"]
+        outputs += "output.value" in attributes
     assert inputs == len(kept)
-    assert outputs > 5
+    assert outputs >= sum(row["status"] in ("success", "partial") for row in kept)

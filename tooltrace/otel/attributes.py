@@ -147,5 +147,8 @@ LOSS_FIELDS: dict[str, str] = {
 RESOURCE_FIELDS: dict[str, str] = {"service": SERVICE_NAME, "host": HOST_NAME, "pid": PROCESS_PID}
 """Field of a record to the attribute of the resource."""
 
-RESERVED = frozenset(FIELDS.values()) | {OPERATION_NAME, TOOL_CALL_ID, ERROR_TYPE}
+RESULT_IS_TEXT = "tooltrace.result.is_text"
+"""True where the result on the span is the text of a response that has no data: other backends show results alone."""
+
+RESERVED = frozenset(FIELDS.values()) | {OPERATION_NAME, TOOL_CALL_ID, ERROR_TYPE, RESULT_IS_TEXT}
 """What the recorder itself writes; a tool that sets one of these does not displace it."""

@@ -36,6 +36,9 @@ def span_attributes(call: ToolCall) -> dict[str, Any]:
         out[names.TOOL_CALL_ID] = call.call_id
     if call.status == "error":
         out[names.ERROR_TYPE] = error_type(call)
+    elif call.result is None and call.text is not None:
+        out[names.TOOL_CALL_RESULT] = orjson.dumps(call.text.encode("utf-8", "replace").decode()).decode()
+        out[names.RESULT_IS_TEXT] = True
     return out
 
 
@@ -71,6 +74,8 @@ def encode(call: ToolCall) -> SpanForm:
 def decode(form: SpanForm) -> ToolCall:
     """The call that ``form`` was made from."""
     fields = {_BY_KEY[key]: value for key, value in form.attributes.items() if key in _BY_KEY}
+    if form.attributes.get(names.RESULT_IS_TEXT):
+        fields.pop("result", None)
     own = {key: value for key, value in form.attributes.items() if key not in names.RESERVED}
     return ToolCall(
         **fields,

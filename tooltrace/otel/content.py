@@ -65,7 +65,7 @@ def allowed() -> Content:
 OWN: Final = frozenset(
     names.FIELDS[field]
     for field in ("arguments", "result", "text", "seen_text", "stats", "context", "signals", "sources", "explanation")
-)
+) | {names.RESULT_IS_TEXT}
 """Our attributes that carry content: the fields that ``capture="metadata"`` leaves out."""
 
 _FOREIGN: Final = (
