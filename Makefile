@@ -26,7 +26,8 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not alone'
+	$(BIN)/python -m pytest -m alone
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

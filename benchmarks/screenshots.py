@@ -1,6 +1,7 @@
 """The pictures of the documentation: ``python -m benchmarks.screenshots [FOLDER]``, with Debian's chromium or $CHROMIUM.
 
-The overview and a tool show a made-up history of 30 days (benchmarks.history), the list and a call what the demo records.
+The overview, a tool and the SQL page show a made-up history of 30 days (benchmarks.history), the list and a call what the demo
+records.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def take(page: Page, address: str, file: Path, *, height: int = HEIGHT) -> None:
     """One picture, when all that it shows is there."""
     page.set_viewport_size({"width": WIDTH, "height": height})
     page.goto(address, wait_until="networkidle")
-    page.locator(".wait:visible").first.wait_for(state="detached") if page.locator(".wait:visible").count() else None
+    for waiting in page.locator(".wait").all():
+        if waiting.is_visible():
+            waiting.wait_for(state="detached")
     page.wait_for_timeout(1500)  # charts and sparklines
     page.screenshot(path=file)
 
@@ -65,6 +68,7 @@ def main() -> None:
             with served(history) as address:
                 take(page, f"{address}/?since=30d", folder / f"overview-{theme}.png", height=1240)
                 take(page, f"{address}/tool?name=search&since=30d", folder / f"tool-{theme}.png", height=1800)
+                take(page, f"{address}/sql?query=failure_rate&since=30d", folder / f"sql-{theme}.png", height=1080)
             with served(demo) as address:
                 take(page, f"{address}/calls?status=error", folder / f"calls-{theme}.png")
                 take(page, f"{address}/call?id={call}", folder / f"call-{theme}.png", height=1000)

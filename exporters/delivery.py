@@ -8,9 +8,10 @@ point makes the next deliverer send one request again at most.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from threading import Event
-from typing import Any
+from typing import Any, Final
 
 from tooltrace.errors import StoreError
 from tooltrace.exporters.delivery_refused import Refusals
@@ -18,8 +19,12 @@ from tooltrace.exporters.delivery_retry import Pace, Patience
 from tooltrace.exporters.delivery_work import Refusal, Work
 from tooltrace.exporters.protocol import Destination, InParts, Unavailable
 from tooltrace.guard import faults
+from tooltrace.record import Record, Span, ToolCall
 from tooltrace.store.backlog import Backlog, Portion
 from tooltrace.store.cursors import Cursor, DestinationFiles, waiting
+
+MOST_EARLY: Final = 1000
+"""So many spans are remembered to have begun before; an import of old ones may bring more."""
 
 _log = logging.getLogger("tooltrace")
 
@@ -116,6 +121,7 @@ class Delivery:
         reached = {**self._offsets, **portion.ends}
         cursor.journals = {name: end for name, end in reached.items() if name in present}
         cursor.sending, cursor.taken, cursor.error = {}, [], None
+        cursor.early += _early(portion.records, cursor)
         cursor.sent += len(portion.records)
         cursor.sent_at = datetime.now(UTC)
         self._save()
@@ -147,6 +153,13 @@ def _opened(files: DestinationFiles) -> Cursor:
         cursor = Cursor(begun_at=datetime.now(UTC), journals={})
         files.save(cursor)
     return cursor if cursor is not None and cursor.journals is not None else files.begin()
+
+
+def _early(records: Iterable[Record], cursor: Cursor) -> list[str]:
+    """The spans of ``records`` that began before ``cursor`` did."""
+    spans = (record for record in records if isinstance(record, ToolCall | Span))
+    early = [span.span_id for span in spans if span.started_at < cursor.begun_at]
+    return early[: max(0, MOST_EARLY - len(cursor.early))]
 
 
 def describe(destination: Any) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tooltrace.errors import TooltraceError
+from tooltrace.errors import StoreError, TooltraceError
 from tooltrace.exporters.protocol import Destination, Target, Unavailable
 from tooltrace.guard import fault, faults, guarded
 from tooltrace.store.cursors import DestinationFiles
@@ -67,8 +67,13 @@ class DeliveryThread:
         """Begin, if that was not done yet; a new destination gets what is written after this."""
         if self._thread is not None or self._stop.is_set():
             return
-        if not self._files.cursor.exists() and not self._wish.unless():
-            self._settle()
+        try:
+            if not self._files.cursor.exists() and not self._wish.unless():
+                self._settle()
+        except StoreError as error:
+            self._stop.set()
+            self._give_up(str(error))
+            return
         thread = threading.Thread(target=self._run, name=f"tooltrace-export-{self._wish.name}", daemon=True)
         try:
             thread.start()
@@ -151,7 +156,12 @@ class DeliveryThread:
     def _deliver(self) -> None:
         from tooltrace.exporters.delivery import Delivery
 
-        delivery = Delivery(self._files, self._wish.make(self._target), stop=self._stop)
+        try:
+            destination = self._wish.make(self._target)
+        except (TooltraceError, ImportError) as error:
+            self._note(str(error))
+            raise
+        delivery = Delivery(self._files, destination, stop=self._stop)
         self._delivery = delivery
         try:
             while self._goes_on() and (delivery.step() is not None or self._rest()):
@@ -160,6 +170,13 @@ class DeliveryThread:
             return
         finally:
             delivery.close()
+
+    def _note(self, why: str) -> None:
+        """Let ``tooltrace export --status`` say it too."""
+        cursor = self._files.load()
+        if cursor is not None:
+            cursor.error = why[:500]
+            self._files.save(cursor)
 
     def _goes_on(self) -> bool:
         late = self._deadline is not None and time.monotonic() >= self._deadline

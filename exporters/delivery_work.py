@@ -69,7 +69,7 @@ class Work:
         """Send what is left. Raises Unavailable where something still is."""
         while self._parts:
             part = self._parts[0]
-            while self._pieces:
+            while self._pieces or self._is_second_chance():
                 self._send(part, self._pieces[0])
             self._decide(part)
             self._parts.popleft()
@@ -81,6 +81,7 @@ class Work:
         self._pieces = deque([_Piece(self._records)] if self._records else [])
         self._suspects: list[tuple[Record, Unavailable]] = []
         self._accepted = False
+        self._tried_again = False
 
     def _send(self, part: str, piece: _Piece) -> None:
         """Send the first of the pieces, which is not among them any more unless it has to wait."""
@@ -134,6 +135,15 @@ class Work:
         left += [record for piece in self._pieces for record in piece.records]
         self._suspects, self._pieces = [], deque([_Piece(left)])
         raise error
+
+    def _is_second_chance(self) -> bool:
+        """Once something was taken, each suspect goes once more: the other side may have been ill, and be well again."""
+        if not self._suspects or not self._accepted or self._tried_again:
+            return False
+        self._tried_again = True
+        self._pieces.extend(_Piece([record], DOUBTS - 1) for record, _ in self._suspects)
+        self._suspects = []
+        return True
 
     def _decide(self, part: str) -> None:
         """Set the suspects aside; or wait with them, where nothing else was taken either."""

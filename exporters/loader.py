@@ -25,10 +25,11 @@ OWN: Final = {
     "parquet": "tooltrace.exporters.parquet:create",
     "jsonl": "tooltrace.exporters.jsonl:create",
     "csv": "tooltrace.exporters.csv:create",
+    "clickhouse": "tooltrace.clickhouse.backfill:create",
 }
 """Name of a destination, and where its factory is."""
 
-_EXTRAS: Final = {"otlp": "otlp"}
+_EXTRAS: Final = {"clickhouse": "clickhouse", "otlp": "otlp"}
 
 
 def names() -> tuple[str, ...]:

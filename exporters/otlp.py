@@ -48,7 +48,7 @@ def create(target: Target) -> OtlpDestination:
         raise ConfigError("OTEL_SDK_DISABLED and OTEL_…_EXPORTER leave no signal to send; nothing is exported")
     settings = [settings_of(signal, target) for signal in chosen]
     senders = {each.signal: _sender(each) for each in settings}
-    return OtlpDestination(senders, Forms(target.service, target.host), f"{settings[0].protocol} {settings[0].url}")
+    return OtlpDestination(senders, Forms(target.service, target.host), f"{settings[0].protocol} {settings[0].place}")
 
 
 def _sender(settings: SignalSettings) -> Sender:
@@ -135,9 +135,12 @@ class OtlpDestination:
         if points:
             try:
                 self._send("metrics", request, ExportMetricsServiceResponse(), "rejected_data_points")
-            except PartlyRefused:
-                self.memory[COUNTED] = points[0].end_ns
-                raise
+            except Refused as error:
+                if not error.whole:
+                    raise
+                _passed_over(error)
+            except PartlyRefused as error:
+                _passed_over(error)
             self.memory[COUNTED] = points[0].end_ns
 
     def _send(self, signal: Signal, request: bytes, answer: Message, rejected: str) -> None:
@@ -152,3 +155,8 @@ class OtlpDestination:
             raise PartlyRefused(f"{signal}: {count} refused: {message}", count)
         if message:
             faults.say_once(f"export_{signal}", f"tooltrace: the receiver of {signal} says: {message}", counted=False)
+
+
+def _passed_over(error: ExportError) -> None:
+    """A receiver wants no metric: nothing is lost, since the spans say the same."""
+    faults.say_once("export_metrics", f"tooltrace: {error}; the calls themselves are sent as spans", counted=False)

@@ -22,9 +22,9 @@ _METHODS: Final[dict[Signal, str]] = {
     "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
 }
 _Code: Final = grpc.StatusCode
-_BUSY: Final = (_Code.UNAVAILABLE, _Code.CANCELLED, _Code.DEADLINE_EXCEEDED, _Code.ABORTED, _Code.OUT_OF_RANGE,
+_BUSY: Final = (_Code.UNAVAILABLE, _Code.CANCELLED, _Code.ABORTED, _Code.OUT_OF_RANGE,
                 _Code.DATA_LOSS, _Code.UNAUTHENTICATED, _Code.PERMISSION_DENIED)  # fmt: skip
-_DOUBTFUL: Final = (_Code.INTERNAL, _Code.UNKNOWN, _Code.RESOURCE_EXHAUSTED)
+_DOUBTFUL: Final = (_Code.INTERNAL, _Code.UNKNOWN, _Code.RESOURCE_EXHAUSTED, _Code.DEADLINE_EXCEEDED)
 
 
 class GrpcSender:
@@ -50,7 +50,7 @@ class GrpcSender:
                 self._connect()
             raise self._error(error) from error
         except ValueError as error:  # the channel was closed by another thread
-            raise Unavailable(f"{self._settings.url} is called no more: {error}") from error
+            raise Unavailable(f"{self._settings.place} is called no more: {error}") from error
         return answer
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class GrpcSender:
 
     def _error(self, error: Any) -> Unavailable | Refused:
         code, details = error.code(), " ".join((error.details() or "").split())[:300]
-        message = f"{self._settings.url} answered {code.name}: {details}"
+        message = f"{self._settings.place} answered {code.name}: {details}"
         retry_after = _retry_after(error)
         if code in _BUSY or (code is _Code.RESOURCE_EXHAUSTED and retry_after is not None):
             return Unavailable(message, retry_after)

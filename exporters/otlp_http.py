@@ -52,8 +52,12 @@ class HttpSender:
                 answer.drain_conn()
             finally:
                 answer.release_conn()
+        except urllib3.exceptions.ReadTimeoutError as error:  # perhaps for how much it was
+            raise Unavailable(
+                f"{self._settings.place} did not answer in time: {_short(error)}", doubtful=True
+            ) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise Unavailable(f"{self._settings.url} could not be reached: {_short(error)}") from error
+            raise Unavailable(f"{self._settings.place} could not be reached: {_short(error)}") from error
         if 200 <= answer.status < 300:
             return said if "protobuf" in answer.headers.get("content-type", "protobuf") else b""
         raise self._error(answer.status, answer.headers.get("retry-after"), said)
@@ -63,7 +67,7 @@ class HttpSender:
         self._pool.clear()
 
     def _error(self, status: int, retry_after: str | None, said: bytes) -> Unavailable | Refused:
-        message = f"{self._settings.url} answered {status}{_told(said)}"
+        message = f"{self._settings.place} answered {status}{_told(said)}"
         if status in _BUSY:
             return Unavailable(message, seconds_of(retry_after))
         if status in _UNKNOWN:

@@ -45,6 +45,19 @@ class SignalSettings:
     client_key: str | None
     client_certificate: str | None
 
+    @property
+    def place(self) -> str:
+        """``url`` as it may be shown and written down."""
+        return shown(self.url)
+
+
+def shown(url: str) -> str:
+    """``url`` without what may be a secret: user, password, query."""
+    scheme, sign, rest = url.partition("://")
+    rest = (rest if sign else scheme).partition("?")[0].partition("#")[0]
+    authority, slash, path = rest.partition("/")
+    return f"{scheme if sign else ''}{sign}{authority.rpartition('@')[2]}{slash}{path}"
+
 
 def wanted(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether the variables ask for spans to be exported by OTLP."""
@@ -118,9 +131,11 @@ def _url(signal: Signal, protocol: str, target: Target, environ: Mapping[str, st
     base = _checked(base, protocol)
     if protocol == GRPC:
         return base
+    parts = urlsplit(base)
+    path = parts.path
     for other in SIGNALS:  # somebody gave the address of one signal for all
-        base = base.removesuffix(f"/v1/{other}")
-    return f"{base.rstrip('/')}/v1/{signal}"
+        path = path.removesuffix(f"/v1/{other}")
+    return parts._replace(path=f"{path.rstrip('/')}/v1/{signal}").geturl()
 
 
 def _checked(url: str, protocol: str) -> str:
@@ -130,7 +145,9 @@ def _checked(url: str, protocol: str) -> str:
     except ValueError:
         valid = False
     if not valid and not (protocol == GRPC and "://" not in url):
-        raise ConfigError(f"an OTLP endpoint is a URL such as http://localhost:4318, got {url!r}; nothing is exported")
+        raise ConfigError(
+            f"an OTLP endpoint is a URL such as http://localhost:4318, got {shown(url)!r}; nothing is exported"
+        )
     return url
 
 

@@ -41,7 +41,7 @@ WITH ended AS (
         -- at most 1e12 ms (31 years): what was imported may say anything
         started_at + to_microseconds(CAST(1000 * least(greatest(
             coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
-    FROM tool_calls
+    FROM attempts
     WHERE ($tool IS NULL OR tool = $tool)
       AND ($status IS NULL OR status = $status)
       AND ($code IS NULL OR code = $code)

@@ -135,7 +135,7 @@ points AS (
 -- the mean over k of the share wrong among the surest k; for calls that tie, its mean over their orders, which
 -- needs sums of 1/k: exact up to 29, then by the Euler-Maclaurin formula
 harmonic AS (
-    SELECT i AS k, sum(1 / greatest(i, 1)) OVER (ORDER BY i) - 1 AS h FROM numbers WHERE i < 30
+    SELECT CAST(i AS DOUBLE) AS k, sum(1 / greatest(i, 1)) OVER (ORDER BY i) - 1 AS h FROM numbers WHERE i < 30
 ),
 sureness AS (
     SELECT grp, sum((wrong - before * (t.n - s) / t.n) * CASE
@@ -207,14 +207,14 @@ halves AS (
     UNION ALL
     SELECT grp, pair AS node, nodes, sum(n) AS n, sum(s) AS s
     FROM (
-        SELECT grp, pair, floor((nodes + 1) / 2) AS nodes, n, s,
+        SELECT grp, pair, (nodes + 1) // 2 AS nodes, n, s,
             CASE WHEN is_right = 0 AND excess < 0 OR is_right = 1 AND excess > 0 THEN 2 ELSE s / n END AS block
         FROM (
             SELECT *,
                 n * (sum((1 - is_right) * s) OVER from_here + sum(is_right * s) OVER to_here)
               - s * (sum((1 - is_right) * n) OVER from_here + sum(is_right * n) OVER to_here) AS excess
             FROM (
-                SELECT *, floor(node / 2) AS pair, node - 2 * floor(node / 2) AS is_right FROM halves WHERE nodes > 1
+                SELECT *, node // 2 AS pair, node % 2 AS is_right FROM halves WHERE nodes > 1
             )
             WINDOW
                 from_here AS (PARTITION BY grp, pair ORDER BY s / n RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING),

@@ -63,7 +63,7 @@ WITH named AS (
         CASE WHEN conversation_id IS NULL THEN pid END AS of_pid,
         min(CASE WHEN call_id = $id THEN 1 WHEN span_id = $id THEN 2 ELSE 3 END) AS rank,
         max(started_at) AS newest
-    FROM tool_calls
+    FROM attempts
     WHERE starts_with(call_id, $id) OR starts_with(span_id, $id)
     GROUP BY ALL
 ),
@@ -71,11 +71,28 @@ best AS (
     SELECT *, count(*) OVER () AS named, row_number() OVER (ORDER BY newest DESC, tool, call_id) AS place
     FROM named
     WHERE rank = (SELECT min(rank) FROM named)
+),
+found AS (
+    SELECT b.named, b.place, b.rank, c.*
+    FROM attempts AS c
+    JOIN best AS b
+        ON c.tool = b.tool
+        AND c.call_id = b.call_id
+        AND c.conversation_id IS NOT DISTINCT FROM b.conversation_id
+        AND (c.conversation_id IS NOT NULL OR c.host IS NOT DISTINCT FROM b.of_host AND c.pid IS NOT DISTINCT FROM b.of_pid)
+    WHERE b.place <= $limit
+),
+-- as in tool_calls, which holds the messages of all attempts against each other
+told AS (
+    SELECT span_id, arg_max_null("text", "at") AS "text", arg_max("error", "at") AS "error"
+    FROM messages
+    WHERE span_id IN (SELECT span_id FROM found)
+    GROUP BY span_id
 )
 SELECT
-    b.named,
-    b.place,
-    CASE b.rank WHEN 1 THEN 'call_id' WHEN 2 THEN 'span_id' ELSE 'prefix' END AS match,
+    c.named,
+    c.place,
+    CASE c.rank WHEN 1 THEN 'call_id' WHEN 2 THEN 'span_id' ELSE 'prefix' END AS match,
     c.tool,
     c.tool_version,
     c.call_id,
@@ -99,8 +116,8 @@ SELECT
     c.cached,
     c.text,
     c.explanation,
-    c.seen_text,
-    c.seen_error,
+    coalesce(c.seen_text, m."text") AS seen_text,
+    m."error" AS seen_error,
     c.arguments,
     c.result,
     c.sources,
@@ -120,11 +137,6 @@ SELECT
     c.trace_id,
     c.span_id,
     c.parent_span_id
-FROM tool_calls AS c
-JOIN best AS b
-    ON c.tool = b.tool
-    AND c.call_id = b.call_id
-    AND c.conversation_id IS NOT DISTINCT FROM b.conversation_id
-    AND (c.conversation_id IS NOT NULL OR c.host IS NOT DISTINCT FROM b.of_host AND c.pid IS NOT DISTINCT FROM b.of_pid)
-WHERE b.place <= $limit
-ORDER BY b.place, c.attempt, c.started_at, c.span_id
+FROM found AS c
+LEFT JOIN told AS m ON m.span_id = c.span_id
+ORDER BY c.place, c.attempt, c.started_at, c.span_id

@@ -28,7 +28,7 @@ WITH judgements AS (
         count(*) AS n,
         sum(CAST(c.confidence AS DOUBLE)) AS sp,
         sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s
-    FROM tool_calls AS c
+    FROM attempts AS c
     JOIN judged AS j ON j.span_id = c.span_id
     WHERE c.status IS NOT NULL AND c.ending IN ('returned', 'raised')
       AND c.confidence BETWEEN 0 AND 1

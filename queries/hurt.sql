@@ -24,33 +24,51 @@
 --   last_failed_at  time            start of the last attempt that failed
 --   too_few         mark            calls < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+-- attempts is tool_calls without what the model was given
 WITH seen AS (
     SELECT
         /* by */ tool, /* end by */
         tool AS of_tool,
-        call_id,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
+        call_id AS of_call,
+        conversation_id AS place,
+        host AS of_host,
+        pid AS of_pid,
         started_at,
         status = 'error' AS failed,
         -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
         CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
         coalesce(cached, false) AS from_cache
-    FROM tool_calls
+    FROM attempts
     WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- most calls are tried once: their id need not be held against tool, conversation, host and process
+again AS (
+    SELECT *, of_call IN (SELECT of_call FROM seen GROUP BY of_call HAVING count(*) > 1) AS repeated
+    FROM seen
+),
 called AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        1 AS attempts,
+        ms,
+        failed,
+        CASE WHEN failed THEN started_at END AS last_failed_at
+    FROM again
+    WHERE NOT repeated
+    UNION ALL
     SELECT
         /* by names */ tool, /* end by */
         count(*) AS attempts,
         sum(ms) AS ms,
         arg_max(failed, started_at) AS failed,
         max(CASE WHEN failed THEN started_at END) AS last_failed_at
-    FROM seen
-    GROUP BY /* by names */ tool, /* end by */ of_tool, call_id, place, of_pid
+    FROM again
+    WHERE repeated
+    GROUP BY /* by names */ tool, /* end by */ of_tool, of_call, coalesce(place, of_host),
+        CASE WHEN place IS NULL THEN coalesce(of_pid, -1) END
 ),
 timed AS (
     SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95

@@ -34,79 +34,93 @@
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054, z^2 = 3.841458820694124; interval of a percentile:
 --   order statistics (Conover 1999), the binomial taken as normal; percentiles by linear interpolation (Hyndman and Fan
 --   1996, type 7)
+-- attempts is tool_calls without what the model was given
 WITH seen AS (
     SELECT
-        CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
+        $since IS NULL OR started_at >= $since AS is_now,
         tool,
         call_id,
         started_at,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
+        conversation_id,
+        host,
+        pid,
         status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
         coalesce(status = 'error' AND ending IN ('returned', 'raised'), false) AS failed,
         -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
         CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
                 AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms
-    FROM tool_calls
+    FROM attempts
     WHERE (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 attempted AS (
     SELECT
-        period,
+        is_now,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE NOT finished) AS left_out,
         count(ms) AS timed,
         quantile_cont(ms, 0.95) AS p95
     FROM seen
-    GROUP BY period
+    GROUP BY is_now
+),
+-- calls whose id occurs once are known by then: most are tried once
+repeated AS (
+    SELECT
+        is_now,
+        sum(finished - 1) AS more,
+        sum(failures) - count(*) FILTER (WHERE last_failed) AS made_good,
+        count(*) FILTER (WHERE finished > 1) AS retried
+    FROM (
+        SELECT is_now, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
+            arg_max(failed, started_at) AS last_failed
+        FROM seen
+        WHERE finished AND call_id IN (SELECT call_id FROM seen WHERE finished GROUP BY call_id HAVING count(*) > 1)
+        GROUP BY is_now, tool, call_id, coalesce(conversation_id, host),
+            CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END
+    )
+    GROUP BY is_now
 ),
 called AS (
     SELECT
-        period,
-        count(*) AS calls,
-        count(*) FILTER (WHERE last_failed) AS failed_calls,
-        count(*) FILTER (WHERE finished > 1) AS retried
-    FROM (
-        SELECT period, count(*) AS finished, arg_max(failed, started_at) AS last_failed
-        FROM seen
-        WHERE finished
-        GROUP BY period, tool, call_id, place, of_pid
-    )
-    GROUP BY period
+        a.is_now,
+        CAST(a.attempts - coalesce(r.more, 0) AS BIGINT) AS calls,
+        CAST(a.failures - coalesce(r.made_good, 0) AS BIGINT) AS failed_calls,
+        coalesce(r.retried, 0) AS retried
+    FROM attempted AS a
+    LEFT JOIN repeated AS r ON r.is_now = a.is_now
 ),
 -- durations that are the same to a part in a thousand, the shorter first, and how many are no longer
 steps AS (
-    SELECT period, lowest, highest, sum(n) OVER (PARTITION BY period ORDER BY lowest) AS n_to
+    SELECT is_now, lowest, highest, sum(n) OVER (PARTITION BY is_now ORDER BY lowest) AS n_to
     FROM (
-        SELECT period, min(ms) AS lowest, max(ms) AS highest, count(*) AS n
+        SELECT is_now, min(ms) AS lowest, max(ms) AS highest, count(*) AS n
         FROM seen
         WHERE ms IS NOT NULL
-        GROUP BY period, round(1000 * ln(greatest(ms, 1e-6)))
+        GROUP BY is_now, round(1000 * ln(greatest(ms, 1e-6)))
     )
 ),
 percentile AS (
     SELECT
-        a.period,
+        a.is_now,
         min(CASE WHEN s.n_to >= 0.95 * a.timed - 0.427167 * sqrt(a.timed) THEN s.lowest END) AS low,
         min(CASE WHEN s.n_to >= 0.95 * a.timed + 0.427167 * sqrt(a.timed) + 1 THEN s.highest END) AS high
     FROM attempted AS a
-    JOIN steps AS s ON s.period = a.period
-    GROUP BY a.period
+    JOIN steps AS s ON s.is_now = a.is_now
+    GROUP BY a.is_now
 ),
 spread AS (
-    SELECT a.*, c.* EXCLUDE (period), p.low AS p95_from, p.high AS p95_to,
+    SELECT a.*, c.* EXCLUDE (is_now), p.low AS p95_from, p.high AS p95_to,
         1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
         1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half,
         1.959963984540054 * sqrt(retried * (calls - retried) / nullif(calls, 0) + 0.960364705173531) AS retried_half
     FROM attempted AS a
-    LEFT JOIN called AS c ON c.period = a.period
-    LEFT JOIN percentile AS p ON p.period = a.period
+    LEFT JOIN called AS c ON c.is_now = a.is_now
+    LEFT JOIN percentile AS p ON p.is_now = a.is_now
 )
 SELECT
-    period,
+    CASE WHEN is_now THEN 'now' ELSE 'before' END AS period,
     coalesce(calls, 0) AS calls,
     coalesce(failed_calls, 0) AS failed_calls,
     failed_calls / nullif(calls, 0) AS call_rate,
@@ -133,4 +147,4 @@ SELECT
     left_out,
     attempts < $min_n AS too_few
 FROM spread
-ORDER BY period DESC
+ORDER BY is_now DESC

@@ -85,14 +85,14 @@ halves AS (
     UNION ALL
     SELECT grp, pair AS node, nodes, sum(n) AS n, sum(s) AS s, sum(sp) AS sp, min(p_from) AS p_from, max(p_to) AS p_to
     FROM (
-        SELECT grp, pair, floor((nodes + 1) / 2) AS nodes, n, s, sp, p_from, p_to,
+        SELECT grp, pair, (nodes + 1) // 2 AS nodes, n, s, sp, p_from, p_to,
             CASE WHEN is_right = 0 AND excess < 0 OR is_right = 1 AND excess > 0 THEN 2 ELSE s / n END AS block
         FROM (
             SELECT *,
                 n * (sum((1 - is_right) * s) OVER from_here + sum(is_right * s) OVER to_here)
               - s * (sum((1 - is_right) * n) OVER from_here + sum(is_right * n) OVER to_here) AS excess
             FROM (
-                SELECT *, floor(node / 2) AS pair, node - 2 * floor(node / 2) AS is_right FROM halves WHERE nodes > 1
+                SELECT *, node // 2 AS pair, node % 2 AS is_right FROM halves WHERE nodes > 1
             )
             WINDOW
                 from_here AS (PARTITION BY grp, pair ORDER BY s / n RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING),

@@ -32,7 +32,7 @@ WITH seen AS (
         -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
         CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
                 AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms
-    FROM tool_calls
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tooltrace as tt
+from tests.needs import missing
 from tooltrace import guard, runtime
 from tooltrace.guard import faults
 from tooltrace.record import Record, ToolCall
@@ -59,3 +63,16 @@ def calls(store: Path) -> Calls:
         return sorted(found, key=lambda call: call.started_at)
 
     return read
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Debian's chromium; $CHROMIUM names another. It runs an event loop in this thread: no longer than for one module."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        missing("chromium", "no chromium: apt-get install chromium, or $CHROMIUM")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

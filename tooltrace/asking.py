@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tooltrace import runtime
+from tooltrace.address import Address, Place, place_of
 from tooltrace.settings import default_store
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from duckdb import DuckDBPyRelation
 
 
-def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManager[DuckDBPyConnection]:
+def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManager[Any]:
     """A read-only lease on the store: ``with tt.connect() as db: db.sql("SELECT …")``.
 
     The tables are those of the README: tool_calls, calls, outcomes, gates, sources, losses. The calls of this
-    process that have ended are there. ``store``: another store than the configured one.
+    process that have ended are there. ``store``: another store than the configured one; with an address,
+    ``clickhouse://host/database``, ``db.sql`` is what there is.
     Raises StoreError (missing, locked by a foreign program, damaged).
     """
+    runtime.flush()
+    place = _store(store)
+    if isinstance(place, Address):
+        from tooltrace.clickhouse.asking import connect as elsewhere
+
+        return elsewhere(place)
     from tooltrace.store.lease import reading
 
-    runtime.flush()
-    return reading(_store(store), missing_ok=_begun(store))
+    return reading(place, missing_ok=_begun(store))
 
 
 def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> DuckDBPyRelation:
@@ -44,7 +50,7 @@ def _begun(store: str | os.PathLike[str] | None) -> bool:
     return store is None and runtime.configured_store() is not None
 
 
-def _store(store: str | os.PathLike[str] | None) -> Path:
+def _store(store: str | os.PathLike[str] | None) -> Place:
     if store is not None:
-        return Path(store).absolute()
-    return runtime.configured_store() or default_store()
+        return place_of(os.fspath(store) if not isinstance(store, Address) else store.url)
+    return runtime.configured_address() or runtime.configured_store() or default_store()

@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
 
 from tooltrace import exits, message
+from tooltrace.address import Address, place_of
 from tooltrace.attempt import Attempt
 from tooltrace.errors import ConfigError
 from tooltrace.guard import fault, faults, guarded
@@ -20,7 +21,7 @@ from tooltrace.otel import internals
 from tooltrace.recorder import Recorder
 from tooltrace.redaction import Redact, Redaction, as_redaction
 from tooltrace.response import ToolResponse
-from tooltrace.settings import Durability, Overflow, Settings, default_store
+from tooltrace.settings import DEFAULT_STORE, Durability, Overflow, Settings, default_address, default_store
 from tooltrace.sinks import evaluation
 from tooltrace.spec import Capture
 from tooltrace.worker import EXIT_SECONDS, Worker
@@ -48,7 +49,8 @@ def configure(
 ) -> None:
     """Set how this process records; what is left out takes its default. Without it the defaults hold.
 
-    ``store``: path of the DuckDB file; None records no history; default ``$TOOLTRACE_STORE``, else
+    ``store``: path of the DuckDB file; ``clickhouse://host/database`` is asked there, and recorded beside the default
+    path until a collector has it; None records no history; default ``$TOOLTRACE_STORE``, else
     ``./tooltrace.duckdb``. ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
     key names. ``export``: where records go beyond the store: ``"otlp"`` or another name, a destination (``send``,
     ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` is set and
@@ -62,6 +64,7 @@ def configure(
         limits["service_name"] = service_name
     settings = Settings(
         store=default_store() if store is _DEFAULT else _path(store),
+        address=default_address() if store is _DEFAULT else _address(store),
         durability=durability,
         capture=capture,
         redaction=as_redaction(redact),
@@ -84,6 +87,11 @@ def configured_store() -> Path | None:
     return None if _recorder is None else _recorder.settings.store
 
 
+def configured_address() -> Address | None:
+    """Where the store is that is asked, where that is elsewhere."""
+    return default_address() if _recorder is None else _recorder.settings.address
+
+
 def flush(timeout: float | None = 10.0) -> bool:
     """Wait until every call that has ended is in the journal. False where ``timeout`` seconds did not do."""
     return True if _recorder is None else _recorder.worker.flush(timeout)
@@ -102,9 +110,16 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
         raise ConfigError(f"store takes the path of a DuckDB file, or None, got {store!r}; nothing was changed")
     if Path(text).is_dir():
         raise ConfigError(f"store {text!r} is a directory; give the path of a DuckDB file; nothing was changed")
+    if isinstance(place_of(text), Address):
+        return Path(DEFAULT_STORE).absolute()
     if "://" in text:
         raise ConfigError(f"store {text!r} cannot be written by this process; give the path of a DuckDB file")
     return Path(text).absolute()
+
+
+def _address(store: str | os.PathLike[str] | None) -> Address | None:
+    place = place_of(store) if isinstance(store, str) else None
+    return place if isinstance(place, Address) else None
 
 
 def _first() -> Recorder:

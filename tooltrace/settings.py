@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from opentelemetry.trace import TracerProvider
 
+from tooltrace.address import Address, place_of
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import RULES, Rule
 from tooltrace.redaction import Redaction
@@ -30,8 +31,16 @@ FIELD_LIMIT = 64 * 1024
 
 
 def default_store() -> Path:
-    """``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``."""
-    return Path(os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE).absolute()
+    """Where this process records: ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``. An address is only read from: what is
+    recorded goes there by OTLP, and waits in the journal beside the default store."""
+    named = os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE
+    return Path(DEFAULT_STORE if default_address() else named).absolute()
+
+
+def default_address() -> Address | None:
+    """What ``$TOOLTRACE_STORE`` says, where that is the address of a store elsewhere."""
+    place = place_of(os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE)
+    return place if isinstance(place, Address) else None
 
 
 def default_service() -> str | None:
@@ -47,6 +56,8 @@ class Settings:
 
     store: Path | None = field(default_factory=default_store)
     """None: no journal and no store, spans and log lines only."""
+    address: Address | None = field(default_factory=default_address)
+    """The store that is asked, where that is elsewhere."""
     durability: Durability = "batch"
     capture: Capture = "full"
     redaction: Redaction = field(default_factory=Redaction)

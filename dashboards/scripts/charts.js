@@ -200,7 +200,11 @@ async function marks(chart, address, colours, wanted) {
 
 function paint(figure) {
   const kind = KINDS[figure.dataset.chart];
-  if (!kind || typeof echarts === "undefined") return;
+  if (!kind) return;
+  if (typeof echarts === "undefined") {
+    document.getElementById("echarts")?.addEventListener("load", () => { if (figure.isConnected) paint(figure); }, { once: true });
+    return;
+  }
   const colours = palette();
   const rows = records(figure);
   if (!rows.length) return;

@@ -5,18 +5,47 @@ const editor = byId("q"), form = byId("ask"), said = byId("said"), wrong = byId(
 const NUMERIC = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$/;
 const TIMES = /^(DATE|TIMESTAMP)/;
 const SHOWN = 1000;
+const KEPT = "tooltrace-sql";
 let asking = null, answer = null, drawn = null;
 
 const say = (key, values = {}) => (words[`js.sql.${key}`] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 
-async function ask() {
-  if (asking || !editor.value.trim()) return;
+const keep = () => sessionStorage.setItem(KEPT, editor.value);
+
+function begin() {
   asking = new AbortController();
   byId("stop").hidden = false;
   wrong.hidden = true;
   said.textContent = say("asking");
+}
+
+function send(address, more) {
+  return fetch(address, { method: "POST", body: new URLSearchParams({ q: editor.value, ...more }), signal: asking.signal });
+}
+
+async function save(kind) {
+  if (asking || !editor.value.trim()) return;
+  begin();
   try {
-    const response = await fetch(form.dataset.ask, { method: "POST", body: new URLSearchParams({ q: editor.value }), signal: asking.signal });
+    const response = await send(form.action, { form: kind });
+    if (!response.ok) { fail(await response.text()); return; }
+    const address = URL.createObjectURL(await response.blob());
+    Object.assign(document.createElement("a"), { href: address, download: `answer.${kind}` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    said.textContent = say("saved", { name: `answer.${kind}` });
+  } catch (error) {
+    if (error.name === "AbortError") said.textContent = say("stopped"); else fail(String(error));
+  } finally {
+    asking = null;
+    byId("stop").hidden = true;
+  }
+}
+
+async function ask() {
+  if (asking || !editor.value.trim()) return;
+  begin();
+  try {
+    const response = await send(form.dataset.ask, {});
     const body = await response.json().catch(() => ({ error: `${response.status} ${response.statusText}` }));
     if (body.error) fail(body.error); else show(body);
   } catch (error) {
@@ -39,7 +68,7 @@ function show(body) {
   const rows = body.rows.slice(0, SHOWN);
   const numeric = body.columns.map(([, type]) => NUMERIC.test(type));
   box.querySelector("thead").replaceChildren(line("th", body.columns.map(([name]) => name), numeric, body.columns.map(([, type]) => type)));
-  box.querySelector("tbody").replaceChildren(...rows.map((row) => line("td", row.map(written), numeric)));
+  box.querySelector("tbody").replaceChildren(...rows.map((row) => line("td", row.map(written), numeric, row.map((value, at) => numeric[at] && !Number.isInteger(value) ? value : null))));
   box.hidden = false;
   const cut = body.cut ? ` ${say(`cut.${body.cut}`)}` : rows.length < body.rows.length ? ` ${say("shown", { n: SHOWN.toLocaleString() })}` : "";
   said.textContent = say("rows", { n: body.rows.length.toLocaleString(), ms: Math.round(body.ms).toLocaleString() }) + cut;
@@ -53,14 +82,17 @@ function line(tag, texts, numeric, titles) {
     cell.textContent = text;
     if (tag === "th") cell.scope = "col";
     if (numeric[index]) cell.className = "num";
-    if (titles) cell.title = titles[index];
+    if (titles?.[index]) cell.title = titles[index];
     tr.append(cell);
   });
   return tr;
 }
 
+const short = new Intl.NumberFormat(navigator.language, { maximumSignificantDigits: 6, useGrouping: false });
+
 function written(value) {
   if (value === null) return "–";
+  if (typeof value === "number" && !Number.isInteger(value)) return Math.abs(value) >= 1e-4 && Math.abs(value) < 1e15 ? short.format(value) : value.toPrecision(6);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
@@ -68,7 +100,7 @@ function written(value) {
 function draw() {
   drawn?.dispose();
   drawn = null;
-  figure.hidden = !kind.value || !answer?.rows.length;
+  figure.hidden = !kind.value || !answer?.rows.length || typeof echarts === "undefined";
   if (figure.hidden) return;
   const types = answer.columns.map(([, type]) => type);
   const found = [types.findIndex((type) => TIMES.test(type)), types.findIndex((type) => !NUMERIC.test(type)), 0].find((at) => at >= 0);
@@ -88,6 +120,8 @@ function draw() {
 byId("run").addEventListener("click", ask);
 byId("stop").addEventListener("click", () => asking?.abort());
 kind.addEventListener("change", draw);
+form.addEventListener("submit", (event) => { event.preventDefault(); save(event.submitter.value); });
+editor.addEventListener("input", keep);
 addEventListener("resize", () => drawn?.resize());
 editor.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); ask(); }
@@ -96,9 +130,11 @@ document.querySelector(".book").addEventListener("click", async (event) => {
   const button = event.target.closest("[data-text]");
   if (!button) return;
   const response = await fetch(button.dataset.text);
+  if (!response.ok) { fail(`${response.status} ${response.statusText}`); return; }
   editor.value = await response.text();
+  keep();
   editor.scrollTop = 0;
   editor.focus();
-  if (response.ok) ask();
+  ask();
 });
-if (editor.value.trim()) ask(); else editor.value = "SELECT tool, count(*) AS attempts, count(*) FILTER (WHERE status = 'error') AS failures\nFROM tool_calls\nGROUP BY tool\nORDER BY failures DESC\n";
+if (editor.value.trim()) ask(); else editor.value = sessionStorage.getItem(KEPT) || "SELECT tool, count(*) AS attempts, count(*) FILTER (WHERE status = 'error') AS failures\nFROM tool_calls\nGROUP BY tool\nORDER BY failures DESC\n";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -44,6 +45,49 @@ def test_the_filters_and_a_strangers_text(run):
     assert len(run("tail", "--no-follow", "--tool", "fetch").stdout.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("history")
+def test_a_filter_that_is_given_again_adds_to_what_is_shown(run, put, made):
+    put(made(30, tool="other"), made(31, tool="fetch", agent="a", code="X", status="error", conversation_id="c9"))
+
+    def shown(*filters):
+        return len(run("tail", "--no-follow", "-n", "100", *filters).stdout.splitlines())
+
+    assert shown("--tool", "fetch") == 2
+    assert shown("--tool", "fetch", "--tool", "other") == 3
+    assert shown("--tool", "fetch", "--tool", "fetch") == 2
+    assert shown("--tool", "fetch", "--status", "error") == shown("--code", "X") == shown("--agent", "a") == 1
+    assert (
+        shown("--conversation", "c9", "--conversation", "session", "--ending", "cancelled", "--ending", "raised") == 2
+    )
+    assert shown("--tool", "none") == 0
+
+
+@pytest.mark.usefixtures("history")
+def test_the_newest_of_all_that_is_wanted_are_shown_in_order(run, put, made):
+    put(*(made(n, tool="a" if n % 2 else "b") for n in range(40, 60)))
+    lines = run("tail", "--no-follow", "-n", "5", "--tool", "a", "--tool", "b").stdout.splitlines()
+    assert [line.split("#")[1].split()[1] for line in lines] == [f"call_{n}" for n in range(55, 60)]
+
+
+@pytest.mark.usefixtures("history")
+def test_a_text_is_looked_for_whatever_its_case(run):
+    (line,) = run("tail", "--no-follow", "--text", "CATS").stdout.splitlines()
+    assert "TIMEOUT" in line
+    assert run("tail", "--no-follow", "--text", "no such words").stdout == ""
+
+
+@pytest.mark.usefixtures("history")
+def test_as_json_each_line_is_an_object(run):
+    lines = run("tail", "--no-follow", "-n", "3", "--format", "json", "--tool", "search").stdout.splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [row["call_id"] for row in found] == ["call_21", "call_22", "call_23"]
+    assert {"ended_at", "tool", "status", "ending", "code", "said", "agent", "conversation", "span_id"} <= set(found[0])
+    assert found[0]["ended_at"].endswith("Z")
+    (hostile,) = run("tail", "--no-follow", "--status", "error", "--format", "json").stdout.splitlines()
+    assert "\x1b" not in hostile
+    assert json.loads(hostile)["said"].startswith("\x1b[31mred"), "for programs, what was recorded"
+
+
 def test_each_attempt_is_given_once_and_none_is_missed(put, history):
     follower = Follower(history)
     assert ids(follower.last(2)) == ["call_23", "call_24"]
@@ -68,6 +112,13 @@ def test_a_filter_holds_for_news_too(put, history):
     assert follower.last(10) == []
     put(ended(1), ended(2, tool="fetch"), ended(3, tool="fetch", status="error"))
     assert ids(follower.more()) == ["new_3"]
+
+
+def test_news_of_several_tools_come_once_each(put, history):
+    follower = Follower(history, tool=["fetch", "other"])
+    follower.last(10)
+    put(ended(1), ended(2, tool="fetch"), ended(3, tool="other"))
+    assert ids(follower.more()) == ["new_2", "new_3"]
 
 
 def test_it_waits_for_a_store_that_is_not_there_yet(put, where):

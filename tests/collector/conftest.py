@@ -10,6 +10,7 @@ import pytest
 
 from tests.collector.build import binary
 from tests.collector.harness import ROOT, Application, Collector
+from tests.needs import missing
 
 MakeCollector = Callable[..., Collector]
 MakeApplication = Callable[[Collector, str], Application]
@@ -18,9 +19,7 @@ MakeApplication = Callable[[Collector, str], Application]
 def there(path: Path, name: str) -> Path:
     """``path``. Where it is missing the test is skipped, and fails where ``$TOOLTRACE_REQUIRE`` has the ``name``."""
     if not path.exists():
-        told = f"nothing at {path}: `make {name}` brings it"
-        assert name not in os.environ.get("TOOLTRACE_REQUIRE", "").split(","), told
-        pytest.skip(told)
+        missing(name, f"nothing at {path}: `make {name}` brings it")
     return path
 
 

@@ -16,6 +16,7 @@ import pytest
 from tests.collector.conftest import python_with
 from tests.collector.harness import CONFIGS, Collector, free_port, until
 from tests.collector.test_demo import ELSEWHERE, LATER, ROW, rows
+from tooltrace.otel import attributes as names
 
 CALLS = 200
 Ask = Callable[[str], list[dict[str, Any]]]
@@ -50,7 +51,7 @@ def kept(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
         until(lambda: alive(ask), 60, "the engine answers")
         collector.start()
         demo = [sys.executable, str(Path(__file__).with_name("demo_through_sdk.py")), str(CALLS), str(store)]
-        subprocess.run(demo, env=collector.environment("grpc"), check=True)
+        subprocess.run(demo, env={**collector.environment("grpc"), "OTEL_EXPORTER_OTLP_TIMEOUT": "60"}, check=True)
         collector.stop()
         assert not (said := (folder / "engine.log").read_text()), said
         yield ask, store
@@ -76,8 +77,11 @@ def test_every_attempt_is_a_row_of_otel_traces(kept: tuple[Ask, Path]) -> None:
         assert (span["StatusCode"], span["StatusMessage"]) == (
             ("Error", row["error_message"]) if failed else ("Unset", "")
         )
+        attributes = dict(span["SpanAttributes"])
+        if attributes.pop(names.RESULT_IS_TEXT, None) == "true":
+            assert json.loads(attributes.pop(names.TOOL_CALL_RESULT)) == row["text"]
         for column in row.keys() - ELSEWHERE - LATER - {"call_id"}:
-            assert same(row[column], span["SpanAttributes"].get(ROW[column])), column
+            assert same(row[column], attributes.get(ROW[column])), column
 
 
 def same(kept: Any, said: str | None) -> bool:

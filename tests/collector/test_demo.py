@@ -88,6 +88,8 @@ def test_span_and_row_say_the_same(sent: tuple[Collector, Path]) -> None:
         span = by_id[row["span_id"]]
         attributes = dict(span["attributes"])
         assert attributes.pop(names.OPERATION_NAME) == "execute_tool"
+        if attributes.pop(names.RESULT_IS_TEXT, False):
+            assert json.loads(attributes.pop(names.TOOL_CALL_RESULT)) == row["text"]
         for column in row.keys() - ELSEWHERE - LATER:
             said, kept = attributes.pop(ROW[column], None), row[column]
             if column == "call_id" and said is None:

@@ -111,3 +111,40 @@ def test_metadata_alone_has_no_prompts(take: Take) -> None:
         "gen_ai.request.model": "m",
         "gen_ai.usage.input_tokens": 5,
     }
+
+
+HIDDEN = (
+    "mcp.request.argument",
+    "mcp.response.value",
+    "mcp.resource.uri",
+    "db.operation.parameter.name",
+    "rpc.request.metadata.x",
+    "http.response.header.x",
+    "code.stacktrace",
+    "error.details",
+    "gen_ai.system_instructions",
+)
+TOLD = (
+    "mcp.method.name",
+    "db.operation.name",
+    "rpc.method",
+    "http.response.status_code",
+    "code.function",
+    "server.address",
+)
+
+
+def test_metadata_alone_goes_by_whole_names(take: Take) -> None:
+    """What an instrumentation says was done stands beside what it was done with, under the same prefix."""
+    secret = "sesame-4711"
+    said = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(TOLD, "told")}
+    event = EventForm(name="e", time_ns=START, attributes=said)
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
+    records = take(
+        span("other", attributes=said, events=(event,)),
+        span("execute_tool add", attributes={**said, **tool}, events=(event,)),
+        capture="metadata",
+    )
+    assert len(records) == 2
+    assert secret not in repr(records)
+    assert sorted(data(records[0].attributes)) == sorted(TOLD)

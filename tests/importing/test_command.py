@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner
 
 import tooltrace as tt
 from tooltrace.cli import cli
+from tooltrace.record import Json, ToolCall
+from tooltrace.store.lines import encode
 
 
 @pytest.fixture
@@ -154,3 +157,18 @@ def test_a_line_too_long_to_hold_is_skipped_and_the_next_is_read(run, trace, eve
 def test_the_command_is_listed():
     assert "import" in CliRunner().invoke(cli, ["--help"]).stdout
     assert json.dumps("FILE…", ensure_ascii=False).strip('"') in CliRunner().invoke(cli, ["import", "--help"]).stdout
+
+
+def test_content_is_left_out_where_that_was_asked(tmp_path):
+    file = tmp_path / "calls.jsonl"
+    call = ToolCall(
+        tool="t", call_id="c", trace_id="1" * 32, span_id="2" * 16, started_at=datetime(2026, 1, 1, tzinfo=UTC), status="success",
+        arguments=Json('{"q":"told-nobody"}'), result=Json('"told-nobody"'), text="told-nobody",
+    )  # fmt: skip
+    file.write_bytes(encode(call))
+    store = tmp_path / "t.duckdb"
+    done = CliRunner().invoke(cli, ["import", "--capture", "metadata", "--store", str(store), str(file)])
+    assert done.exit_code == 0, done.output
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path != file)
+    assert b'"tool":"t"' in kept
+    assert b"told-nobody" not in kept

@@ -164,6 +164,13 @@ FOREIGN = (
     *("traceloop.entity.input", "traceloop.entity.output", "langfuse.observation.input", "tool_arguments"),
     *(
         "tool_response",
+        "tool.parameters",
+        "mcp.request.argument",
+        "mcp.response.value",
+        "llm.function_call",
+        "llm.prompt_template.variables",
+        "reranker.query",
+        "embedding.embeddings.0.embedding.text",
         "gen_ai.tool.call.arguments",
         "gen_ai.tool.call.result",
         "retrieval.documents.0.document.content",
@@ -187,6 +194,28 @@ def test_content_of_other_instrumentations_goes_as_well() -> None:
     assert sorted(bare.attributes) == sorted(KEPT)
     assert sorted(bare.events[0].attributes) == sorted(KEPT)
     assert form.attributes == attributes
+
+
+def test_the_events_of_a_foreign_call_go_without_content_as_well() -> None:
+    """They are an attribute of the call, and their content has names of one word."""
+    said = {"content": SECRET, "body": SECRET, "gen_ai.prompt": SECRET, "gen_ai.system": "x"}
+    event = {"name": "gen_ai.tool.message", "at": "2026-01-01T00:00:00+00:00", "attributes": said}
+    form = SpanForm(
+        name="x",
+        trace_id="1" * 32,
+        span_id="1" * 16,
+        start_ns=0,
+        end_ns=1,
+        attributes={"otel.events": [event, {"name": "mine", "attributes": {"content": "kept"}}]},
+        events=(EventForm(name="gen_ai.tool.message", time_ns=0, attributes=said),),
+    )
+    bare = without_content(form)
+    assert bare.attributes["otel.events"] == [
+        {**event, "attributes": {"gen_ai.system": "x"}},
+        {"name": "mine", "attributes": {"content": "kept"}},
+    ]
+    assert bare.events[0].attributes == {"gen_ai.system": "x"}
+    assert without_content(bare) == bare
 
 
 @given(st.dictionaries(st.sampled_from([*FOREIGN, *KEPT, *names.FIELDS.values()]), st.text()))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from tooltrace.queries import run
+from tooltrace.record import Span
 
 from .conftest import START
 
 TRACE = "a" * 32
+
+
+def span(**given: Any) -> Span:
+    return Span(**{"trace_id": TRACE, "started_at": START, "duration_ms": 5.0, "scope": "agents", **given})
 
 
 def answer(con, **given):
@@ -37,3 +43,22 @@ def test_of_many_siblings_the_nearest_are_shown(engine, make):
     found = answer(engine(*records), span_id=records[100].span_id)
     assert len(found) == 50
     assert {int(call) for _, call in found} <= set(range(70, 131))
+
+
+def test_spans_that_are_no_tool_calls_are_there_by_name(engine, make):
+    turn, this, request, other = (f"{number:016x}" for number in range(101, 105))
+    con = engine(
+        make(call_id="this", trace_id=TRACE, span_id=this, parent_span_id=turn),
+        make(call_id="twin", trace_id=TRACE, parent_span_id=turn, started_at=START + timedelta(seconds=2)),
+        span(name="invoke_agent clerk", span_id=turn, status="ok"),
+        span(name="GET", span_id=request, parent_span_id=this, status="error", scope="http"),
+        span(name="chat", span_id=other, parent_span_id=turn),
+        span(name="elsewhere", trace_id="b" * 32, span_id=f"{5:016x}", parent_span_id=this),
+    )
+    found = run(con, "around", span_id=this).project("relation, tool, span, scope, status, call_id").fetchall()
+    assert found == [
+        ("parent", None, "invoke_agent clerk", "agents", "ok", None),
+        ("child", None, "GET", "http", "error", None),
+        ("sibling", None, "chat", "agents", None, None),
+        ("sibling", "search", None, None, "success", "twin"),
+    ]

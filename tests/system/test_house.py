@@ -15,14 +15,14 @@ import tooltrace as tt
 ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "codes", "guard", "exits", "capture"),
+    ("errors", "address", "version", "codes", "guard", "exits", "capture"),
     ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
     ("store", "next_step"),
     ("queries", "dashboards"),
     ("normalize", "otel", "sieve"),
-    ("exporters",),
+    ("exporters", "report", "sandbox"),
     ("spec", "sinks"),
-    ("settings",),
+    ("settings", "clickhouse"),
     ("attempt", "told"),
     ("assemble", "writer"),
     ("worker",),

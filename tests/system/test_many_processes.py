@@ -18,6 +18,7 @@ import crowd  # noqa: E402
 WRITERS, READERS, SECONDS = 8, 2, 20.0
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(150)
 def test_writers_never_wait_and_readers_never_fail(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import click
 
+from tooltrace.cli.clickhouse import clickhouse
 from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
+from tooltrace.cli.export import export
 from tooltrace.cli.group import Group, soften
 from tooltrace.cli.imports import imports
 from tooltrace.cli.label import label
 from tooltrace.cli.query import query
+from tooltrace.cli.report import report
+from tooltrace.cli.serve import serve
 from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
 from tooltrace.cli.tail import tail
+from tooltrace.cli.top import top
 from tooltrace.version import __version__
 
 __all__ = ["cli", "main"]
@@ -32,7 +37,7 @@ def cli() -> None:
     """
 
 
-for _command in (demo, query, sql, tail, show, label, imports, doctor):
+for _command in (demo, query, sql, tail, top, show, label, imports, export, report, serve, doctor, clickhouse):
     cli.add_command(_command)
 
 

@@ -92,9 +92,8 @@ def _line(files: DestinationFiles, cursor: Cursor) -> str:
     last = f", the last at {cursor.sent_at:%Y-%m-%d %H:%M:%S} UTC" if cursor.sent_at else ""
     aside = f", {cursor.refused:,} refused" if cursor.refused else ""
     error = f"; waits: {cursor.error}" if cursor.error else ""
-    return (
-        f"{files.name} ({cursor.target}): {cursor.sent:,} records sent{last}{aside}; {left / 1e6:,.1f} MB wait{error}"
-    )
+    to = f" ({cursor.target})" if cursor.target else ""
+    return f"{files.name}{to}: {cursor.sent:,} records sent{last}{aside}; {left / 1e6:,.1f} MB wait{error}"
 
 
 def forget_destination(store: Path, name: str) -> None:

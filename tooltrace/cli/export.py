@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from tooltrace.cli.text import clean
 if TYPE_CHECKING:
     from tooltrace.exporters.protocol import Destination, Target
     from tooltrace.exporters.replay import Replay
-    from tooltrace.store.cursors import DestinationFiles
+    from tooltrace.store.cursors import Cursor, DestinationFiles
 
 Advance = Callable[[int], None]
 """Told how many records more were sent."""
@@ -70,9 +70,24 @@ def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: A
     historic = any(options[key] is not None for key in ("since", "until", "tool")) or options["again"]
     with _stop() as stop:
         if historic or not (follow or pending):
-            _replay(store, name, create(name, target), target, stop, **options)
+            with _whole_or_nothing(create(name, target)) as destination:
+                _replay(store, name, destination, target, stop, **options)
         if (follow or pending) and not stop.is_set():
             deliver(store, name, lambda: create(name, target), stop, follow=follow)
+
+
+@contextmanager
+def _whole_or_nothing(destination: Destination) -> Iterator[Destination]:
+    """Leaves no half of a file behind, whatever happens before it is written."""
+    from tooltrace.exporters.protocol import Whole
+
+    try:
+        yield destination
+    except BaseException:
+        if isinstance(destination, Whole):
+            with suppress(OSError):
+                destination.abandon()
+        raise
 
 
 def _target(options: dict[str, Any]) -> Target:
@@ -146,15 +161,23 @@ def _replay(
     progress = file.load()
     progress.since = progress.since or _moment("since", since)
     progress.until = progress.until or _moment("until", until)
-    end = progress.until or _delivered_from(files, describe(destination))
-    history = History(files.paths, since=_read(progress.since), until=_read(end), tool=tool)
+    live = None if progress.until else _delivered(files, describe(destination))
+    end, early = (_read(progress.until), []) if live is None else (live.begun_at, live.early)
+    history = History(files.paths, since=_read(progress.since), until=end, tool=tool, without=early)
     if isinstance(destination, Whole):
         with _bar(history.count()) as advance:
-            count = write_whole(history, destination, advance)
+            count = write_whole(history, destination, lambda number: _on(advance, number, stop))
         click.echo(f"{count:,} records written to {target.path}.", err=str(target.path) == "-")
     else:
         replay = Replay(files, history, destination, progress, file.save, stop=stop, on_wait=_say_wait)
         _send(replay, destination, history.count(progress.places), stop)
+
+
+def _on(advance: Advance, count: int, stop: threading.Event) -> None:
+    """A file is there whole or not at all, so nothing of it is worth finishing."""
+    advance(count)
+    if stop.is_set():
+        raise KeyboardInterrupt
 
 
 def _send(replay: Replay, destination: Destination, total: int, stop: threading.Event) -> None:
@@ -187,13 +210,13 @@ def _read(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _delivered_from(files: DestinationFiles, target: str) -> str | None:
+def _delivered(files: DestinationFiles, target: str) -> Cursor | None:
     """What is recorded since then is delivered to the same place already."""
     cursor = files.load()
     if cursor is None or cursor.target != target:
         return None
     click.echo(f"What was recorded since {cursor.begun_at:%Y-%m-%d %H:%M:%S} UTC is delivered by itself.", err=True)
-    return cursor.begun_at.isoformat()
+    return cursor
 
 
 @contextmanager

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
+from tooltrace.address import Address, Place
 from tooltrace.errors import StoreMissing
 from tooltrace.queries import ask
 from tooltrace.store.paths import StorePaths
 
 Seen = dict[str, Any]
-"""A row of the query ``recent``, by column."""
+"""A row of the query ``attempts``, by column."""
 
 OVERLAP = timedelta(seconds=60)
 """How much later than its end an attempt may be written and still be found."""
@@ -20,38 +22,59 @@ _ALL = 2**63 - 1
 
 
 class Follower:
-    """Asks again and again; an attempt that was given once is not given again."""
+    """Asks again and again; an attempt that was given once is not given again.
 
-    def __init__(self, store: Path, *, tool: str | None = None, status: str | None = None) -> None:
+    ``wanted``: for a column of the answer the values that will do, one or several. ``text`` is somewhere in the attempt.
+    """
+
+    def __init__(self, store: Place, *, text: str | None = None, **wanted: str | Sequence[str] | None) -> None:
         self._store = store
-        self._filter: dict[str, Any] = {"tool": tool, "status": status}
+        self._text = text
+        self._wanted = {name: _several(values) for name, values in wanted.items() if values}
         self._seen: dict[str, datetime] = {}
         self._last = datetime.now(UTC)
         self._state: object = None
 
     def last(self, number: int) -> list[Seen]:
         """The last ``number`` attempts, the oldest first. Raises StoreMissing and StoreLocked."""
-        self._fresh(self._recent(since=self._last - OVERLAP, limit=_ALL))
-        rows = self._recent(limit=number) if number else []
+        self._fresh(self._since(self._last - OVERLAP))
+        rows = self._newest(number) if number else []
         self._fresh(rows)
         return rows
 
     def more(self) -> list[Seen]:
         """What came since, the oldest first; nothing where there is no store yet. Raises StoreLocked."""
-        state, now = self._look(), datetime.now(UTC)
+        state, now = signature(self._store), datetime.now(UTC)
         if state == self._state:
             return []
         try:
-            rows = self._fresh(self._recent(since=self._last - OVERLAP, limit=_ALL))
+            rows = self._fresh(self._since(self._last - OVERLAP))
         except StoreMissing:
             return []
         self._state, self._last = state, now
         self._forget(now - 2 * OVERLAP)
         return rows
 
-    def _recent(self, **params: Any) -> list[Seen]:
-        answer = ask(self._store, "recent", **self._filter, **params)
-        return [dict(zip(answer.columns, row, strict=True)) for row in reversed(answer.fetchall())]
+    def _newest(self, number: int) -> list[Seen]:
+        """Of each combination of what is wanted so many; of those the newest."""
+        found = [row for one in self._combinations() for row in self._ask(**one, limit=number)]
+        newest = heapq.nlargest(number, found, key=lambda row: row["ended_at"])
+        return newest[::-1]
+
+    def _combinations(self) -> Iterator[dict[str, str]]:
+        names = list(self._wanted)
+        for values in itertools.product(*self._wanted.values()):
+            yield dict(zip(names, values, strict=True))
+
+    def _since(self, since: datetime) -> list[Seen]:
+        """The few that ended since then: one question, whatever is wanted."""
+        single = {name: values[0] for name, values in self._wanted.items() if len(values) == 1}
+        rows = self._ask(**single, since=since, limit=_ALL)
+        return [row for row in reversed(rows) if all(row[name] in values for name, values in self._wanted.items())]
+
+    def _ask(self, **params: Any) -> list[Seen]:
+        answer = ask(self._store, "attempts", text=self._text, **params)
+        return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
 
     def _fresh(self, rows: Iterable[Seen]) -> list[Seen]:
         fresh = [row for row in rows if row["span_id"] not in self._seen]
@@ -61,11 +84,21 @@ class Follower:
     def _forget(self, before: datetime) -> None:
         self._seen = {span: ended for span, ended in self._seen.items() if ended >= before}
 
-    def _look(self) -> object:
-        """What changes whenever the store does: the sizes and times of its files, which are not opened."""
-        paths = StorePaths.of(self._store)
-        try:
-            stat = paths.database.stat()
-        except OSError:
-            return None, paths.journals()
-        return (stat.st_ino, stat.st_size, stat.st_mtime_ns), paths.journals()
+
+def signature(store: Place) -> object:
+    """What changes whenever the store does: the sizes and times of its files, which are not opened. Of one elsewhere
+    that is not known: it may have."""
+    if isinstance(store, Address):
+        return object()
+    paths = StorePaths.of(store)
+    try:
+        stat = paths.database.stat()
+    except OSError:
+        return None, paths.journals()
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns), paths.journals()
+
+
+def _several(values: str | Sequence[str] | None) -> tuple[str, ...]:
+    if values is None:
+        return ()
+    return (values,) if isinstance(values, str) else tuple(dict.fromkeys(values))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.group import Failed
-from tooltrace.cli.options import store_option
+from tooltrace.cli.options import capture_option, store_option
 from tooltrace.cli.text import clean
 
 if TYPE_CHECKING:
     from tooltrace.importing import Imported, UnreadableFile
+    from tooltrace.spec import Capture
 
 Advance = Callable[[int], None]
 """Told how many bytes were read."""
@@ -23,8 +24,9 @@ Advance = Callable[[int], None]
 
 @click.command("import", short_help="Read trace files and exports into the store.")
 @click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@capture_option
 @store_option
-def imports(*, files: tuple[Path, ...], store: Path) -> None:
+def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
     """Read trace files into the store. The format is told by the content:
 
     \b
@@ -39,7 +41,7 @@ def imports(*, files: tuple[Path, ...], store: Path) -> None:
 
     Exit code 1 where a file could not be read at all; the others are imported all the same.
     """  # noqa: D301 - click wants a real backspace where it is not to wrap
-    done = _import(files, store)
+    done = _import(files, store, capture)
     for each in done:
         _say(each)
     read = [each for each in done if not isinstance(each, Exception)]
@@ -57,14 +59,14 @@ def _skipped(read: list[Imported]) -> str:
     return _count(sum(each.skipped for each in read), "line")
 
 
-def _import(named: tuple[Path, ...], store: Path) -> list[Imported | UnreadableFile]:
+def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[Imported | UnreadableFile]:
     """What came of each file."""
     from tooltrace.importing import import_file
     from tooltrace.settings import Settings
     from tooltrace.writer import Writer
 
     files, done = _files(named)
-    settings = Settings(store=store)
+    settings = Settings(store=store, capture=capture)
     writer = Writer(settings)
     try:
         with _bar(files) as advance:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tooltrace.address import Address, Place
 from tooltrace.cli.group import Misused
-from tooltrace.cli.options import store_option
+from tooltrace.cli.options import place_option
 from tooltrace.cli.text import clean
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _SCORE = click.FloatRange(0, 1)
 @click.option("--reason", help="Why.")
 @click.option("--span", is_flag=True, help="CALL_ID is a span id: one attempt is judged, not the call.")
 @click.option("--file", type=click.Path(path_type=Path), help="Labels as CSV, JSON Lines or Parquet.")
-@store_option
+@place_option
 def label(
     *,
     call_id: str | None,
@@ -39,7 +40,7 @@ def label(
     reason: str | None,
     span: bool,
     file: Path | None,
-    store: Path,
+    store: Place,
 ) -> None:
     """Say whether the result of a call was right, or of many by --file.
 
@@ -53,6 +54,8 @@ def label(
     if file is not None:
         if call_id is not None or judged or reason is not None or span:
             raise Misused("--file says all of that itself; it goes with --by and --store alone")
+        if isinstance(store, Address):
+            raise Misused("--file labels a local store; nothing was recorded")
         _many(file, by, store)
         return
     if call_id is None:
@@ -63,7 +66,7 @@ def label(
 
 
 def _one(
-    call_id: str, correct: bool | None, score: float | None, by: str, reason: str | None, store: Path, *, span: bool
+    call_id: str, correct: bool | None, score: float | None, by: str, reason: str | None, store: Place, *, span: bool
 ) -> None:
     from tooltrace.errors import LabelError
     from tooltrace.outcomes.file import Labelled
@@ -71,7 +74,7 @@ def _one(
     from tooltrace.outcomes.keeper import Keeper
     from tooltrace.settings import Settings
 
-    settings = Settings(store=store)
+    settings = Settings(store=None if isinstance(store, Address) else store)
     of_call, of_span = (None, call_id) if span else (call_id, None)
     try:
         outcome = judgement(
@@ -79,6 +82,11 @@ def _one(
         )
     except LabelError as error:
         raise Misused(f"{error}; nothing was recorded") from error
+    if isinstance(store, Address):
+        from tooltrace.clickhouse.labels import keep
+
+        click.echo(clean(f"{call_id} is labelled by {by}: {keep(store, outcome)}."))
+        return
     with Keeper(settings) as keeper:
         keeper.keep(outcome)
     said = [word for word, true in (("right", correct), ("wrong", correct is False)) if true]

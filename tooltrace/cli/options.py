@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from tooltrace.settings import default_store
+from tooltrace.address import Address, Place, place_of
+from tooltrace.settings import default_address, default_store
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -19,7 +20,31 @@ LONG_BYTES = 32 * 1024 * 1024
 """So much journal takes about a second to fold: worth a word to whoever waits."""
 
 
-def _ready(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path:
+class _PlaceType(click.Path):
+    """A path, or the address of a store elsewhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        place = place_of(value) if isinstance(value, str) else value
+        return place if isinstance(place, Address) else super().convert(value, param, ctx)
+
+
+def _ready(_ctx: click.Context, _param: click.Parameter, path: Place | None) -> Path:
+    """The store of a command that writes. Raises BadParameter for an address."""
+    address = path if isinstance(path, Address) else default_address() if path is None else None
+    if address is not None:
+        raise click.BadParameter(
+            f"{address} is read by query, sql, show, tail and label; name the path of a local store here"
+        )
+    assert not isinstance(path, Address)
+    return _folded(path)
+
+
+def _ready_to_read(_ctx: click.Context, _param: click.Parameter, path: Place | None) -> Place:
+    place = path or default_address()
+    return place if isinstance(place, Address) else _folded(place)
+
+
+def _folded(path: Path | None) -> Path:
     from tooltrace.store.paths import StorePaths
     from tooltrace.store.progress import unfolded_bytes
 
@@ -32,12 +57,21 @@ def _ready(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> P
 
 def store_option(command: _F) -> _F:
     """``--store``: a path, ready to be opened."""
+    return _store_option(_ready, "The store.")(command)
+
+
+def place_option(command: _F) -> _F:
+    """``--store`` of a command that only reads: a path, or an address."""
+    return _store_option(_ready_to_read, "The store: a path, or clickhouse://host/database.")(command)
+
+
+def _store_option(ready: Callable[..., Place], said: str) -> Callable[[_F], _F]:
     return click.option(
         "--store",
-        type=click.Path(dir_okay=False, path_type=Path),
-        callback=_ready,
-        help="The store. Default: $TOOLTRACE_STORE, else ./tooltrace.duckdb.",
-    )(command)
+        type=_PlaceType(dir_okay=False, path_type=Path),
+        callback=ready,
+        help=f"{said} Default: $TOOLTRACE_STORE, else ./tooltrace.duckdb.",
+    )
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:
@@ -50,3 +84,14 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
         show_default=True,
         help="Form of the answer.",
     )
+
+
+def capture_option(command: _F) -> _F:
+    """``--capture``: whether what tools were given and gave is kept."""
+    return click.option(
+        "--capture",
+        type=click.Choice(["full", "metadata"]),
+        default="full",
+        show_default=True,
+        help="metadata keeps neither arguments nor results.",
+    )(command)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from tooltrace.cli.options import FORMATS, format_option, store_option
+from tooltrace.address import Place
+from tooltrace.cli.options import FORMATS, format_option, place_option
 
 
 @click.command(short_help="Put a named question, or list them.")
@@ -21,9 +21,11 @@ from tooltrace.cli.options import FORMATS, format_option, store_option
 @click.option("--tool", help="This tool only.")
 @click.option("--min-n", type=click.IntRange(min=0), help="How many are too few to tell.")
 @click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query.")
-@click.option("--explain", is_flag=True, help="Print the SQL with its comment, as `tooltrace sql` takes it, and ask nothing.")
+@click.option(
+    "--explain", is_flag=True, help="Print the SQL with its comment, as `tooltrace sql` takes it, and ask nothing."
+)
 @format_option(*FORMATS)
-@store_option
+@place_option
 def query(
     *,
     name: str | None,
@@ -31,7 +33,7 @@ def query(
     params: tuple[str, ...],
     explain: bool,
     form: str,
-    store: Path,
+    store: Place,
     **common: Any,
 ) -> None:
     """Put a named question to the store. Without NAME: list the questions."""
@@ -53,7 +55,7 @@ def query(
     _answer(name, groups, given, form, store)
 
 
-def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, store: Path) -> None:
+def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, store: Place) -> None:
     from tooltrace.cli.answer import Answer, read
     from tooltrace.cli.formats import write
     from tooltrace.errors import StoreMissing
@@ -97,7 +99,7 @@ def _named(params: tuple[str, ...]) -> dict[str, str]:
     return {name.strip(): value for name, _, value in (param.partition("=") for param in params)}
 
 
-def _nothing(given: dict[str, Any], store: Path) -> str:
+def _nothing(given: dict[str, Any], store: Place) -> str:
     from tooltrace.cli.text import clean
     from tooltrace.queries import ask
 

@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.cli.group import Failed
-from tooltrace.cli.options import store_option
+from tooltrace.address import Address, Place
+from tooltrace.cli.group import Failed, Misused
+from tooltrace.cli.options import capture_option, place_option
 
 if TYPE_CHECKING:
     from tooltrace.server.receiver.receiver import Receiver
     from tooltrace.server.site import Site
+    from tooltrace.spec import Capture
 
 _PAGES = ("starlette", "uvicorn", "jinja2")
 _OTLP = ("google.protobuf", "google.rpc", "opentelemetry.proto")
@@ -42,7 +43,8 @@ GRPC_PORT = 4317
 )
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further name that this server goes by.")
 @click.option("--token", envvar="TOOLTRACE_TOKEN", help="What a visitor must show; beyond loopback one is made up.")
-@store_option
+@capture_option
+@place_option
 def serve(
     *,
     otlp: bool,
@@ -51,13 +53,16 @@ def serve(
     grpc_port: int | None,
     allow_host: tuple[str, ...],
     token: str | None,
-    store: Path,
+    capture: Capture,
+    store: Place,
 ) -> None:
     """Show the store in a browser, until Ctrl-C: which tool hurts, why, and every call in full.
 
     With --otlp spans and evaluations of other programs are taken in as well. What is acknowledged is in the journal of
     the store; metrics are not kept, and the answers say so. Only this machine is served unless --host says otherwise.
     """
+    if otlp and isinstance(store, Address):
+        raise Misused(f"--otlp records here, and {store} is only read; send to the collector, or name a local store")
     _require((*_PAGES, *_OTLP) if otlp else _PAGES, "serve")
     if otlp and grpc_port is not None:
         _require(("grpc",), "grpc")
@@ -73,7 +78,8 @@ def serve(
     from tooltrace.server.receiver.receiver import Receiver
     from tooltrace.settings import Settings
 
-    receiver = Receiver(Settings(store=store, service_name="tooltrace serve"))
+    assert not isinstance(store, Address)
+    receiver = Receiver(Settings(store=store, capture=capture, service_name="tooltrace serve"))
     try:
         asyncio.run(_serve(site, receiver, host, OTLP_PORT if port is None else port, grpc_port))
     finally:

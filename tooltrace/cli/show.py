@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.cli.options import format_option, store_option
+from tooltrace.address import Place
+from tooltrace.cli.options import format_option, place_option
 
 if TYPE_CHECKING:
     from tooltrace.cli.answer import Answer
@@ -19,8 +19,8 @@ _CALLS = 5
 @click.argument("call_id")
 @click.option("--full", is_flag=True, help="Do not fold long texts and JSON.")
 @format_option("table", "json")
-@store_option
-def show(*, call_id: str, full: bool, form: str, store: Path) -> None:
+@place_option
+def show(*, call_id: str, full: bool, form: str, store: Place) -> None:
     """Show every attempt of a call: timing, arguments, result, error, sources, signals, what the model saw, stops
     for a person, outcomes.
 
@@ -45,14 +45,14 @@ def show(*, call_id: str, full: bool, form: str, store: Path) -> None:
         )
 
 
-def _asked(call_id: str, store: Path) -> Answer:
+def _asked(call_id: str, store: Place) -> Answer:
     from tooltrace.cli.answer import read
     from tooltrace.queries import ask, find
 
     return read(ask(store, "call", id=call_id, limit=_CALLS), find("call").heading.columns)
 
 
-def _print(rows: list[dict[str, Any]], store: Path, *, full: bool) -> None:
+def _print(rows: list[dict[str, Any]], store: Place, *, full: bool) -> None:
     from itertools import groupby
 
     from tooltrace.cli.card import card
@@ -65,7 +65,7 @@ def _print(rows: list[dict[str, Any]], store: Path, *, full: bool) -> None:
             out.print(line, soft_wrap=True)
 
 
-def _about(name: str, call_id: str, store: Path) -> list[dict[str, Any]]:
+def _about(name: str, call_id: str, store: Place) -> list[dict[str, Any]]:
     from tooltrace.queries import ask
 
     answer = ask(store, name, call_id=call_id)
@@ -82,7 +82,7 @@ def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
     )
 
 
-def _unknown(call_id: str, store: Path) -> Exception:
+def _unknown(call_id: str, store: Place) -> Exception:
     import difflib
 
     from tooltrace.errors import QueryError

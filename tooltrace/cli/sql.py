@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.cli.options import FORMATS, format_option, store_option
+from tooltrace.address import Address, Place
+from tooltrace.cli.options import FORMATS, format_option, place_option
 
 if TYPE_CHECKING:
     from tooltrace.cli.answer import Answer
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @click.command(short_help="Ask in SQL.")
 @click.argument("statement", required=False)
 @format_option(*FORMATS)
-@store_option
-def sql(*, statement: str | None, form: str, store: Path) -> None:
+@place_option
+def sql(*, statement: str | None, form: str, store: Place) -> None:
     """Ask in SQL; without STATEMENT (or with -) it is read from standard input.
 
     Tables: tool_calls (attempts is the same without what the model saw), calls, outcomes, gates, sources, messages, spans, losses. The store is open for reading only.
@@ -36,7 +36,9 @@ def sql(*, statement: str | None, form: str, store: Path) -> None:
             click.echo("No rows.", err=True)
 
 
-def _asked(statement: str, store: Path) -> Answer | None:
+def _asked(statement: str, store: Place) -> Answer | None:
+    if isinstance(store, Address):
+        return _asked_elsewhere(statement, store)
     import duckdb
 
     from tooltrace.cli.answer import read
@@ -50,3 +52,11 @@ def _asked(statement: str, store: Path) -> Answer | None:
             return None if relation is None else read(relation)
         except duckdb.Error as error:
             raise QueryError(str(error).strip()) from error
+
+
+def _asked_elsewhere(statement: str, store: Address) -> Answer:
+    from tooltrace.cli.answer import read
+    from tooltrace.clickhouse.asking import connect
+
+    with connect(store) as lease:
+        return read(lease.sql(statement))

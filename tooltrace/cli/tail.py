@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.cli.options import store_option
+from tooltrace.address import Place
+from tooltrace.cli.options import format_option, place_option
 from tooltrace.errors import StoreLocked, StoreMissing
 
 if TYPE_CHECKING:
@@ -22,11 +24,17 @@ INTERVAL = 0.5
 """Seconds between two looks at the store."""
 
 STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
+ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 
 
 @click.command(short_help="Show attempts as they come.")
-@click.option("--tool", help="This tool only.")
-@click.option("--status", type=click.Choice(list(STYLES)), help="This status only.")
+@click.option("--tool", multiple=True, help="This tool only; again for a further one, as with the other filters.")
+@click.option("--status", multiple=True, type=click.Choice(list(STYLES)), help="This status only.")
+@click.option("--code", multiple=True, help="This code only.")
+@click.option("--ending", multiple=True, type=click.Choice(ENDINGS), help="This ending only.")
+@click.option("--agent", multiple=True, help="This agent only.")
+@click.option("--conversation", multiple=True, help="This conversation only.")
+@click.option("--text", help="Only with this in its ids, error, arguments, answer or result; case does not count.")
 @click.option(
     "-n",
     "number",
@@ -36,36 +44,56 @@ STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
     help="Begin with the last so many.",
 )
 @click.option("--follow/--no-follow", default=True, help="Go on with what comes, from every process; end with Ctrl-C.")
-@store_option
-def tail(*, tool: str | None, status: str | None, number: int, follow: bool, store: Path) -> None:
-    """Show attempts as they come: when they ended, and how."""
+@format_option("text", "json")
+@place_option
+def tail(*, text: str | None, number: int, follow: bool, form: str, store: Place, **wanted: tuple[str, ...]) -> None:
+    """Show attempts as they come: when they ended, and how. As JSON: an object a line, times in UTC."""
     from tooltrace.cli.follow import Follower
     from tooltrace.cli.table import console
 
     out = console()
     try:
-        for row in _rows(Follower(store, tool=tool, status=status), number, follow=follow):
-            out.print(line(row), soft_wrap=True)
+        for row in _rows(Follower(store, text=text, **wanted), number, follow=follow):
+            if form == "json":
+                click.echo(as_json(row))
+            else:
+                out.print(line(row, said=text is not None), soft_wrap=True)
     except KeyboardInterrupt:
         return
 
 
-def line(row: dict[str, Any]) -> Text:
-    """One attempt: local time, tool, status and ending, duration, attempt, call, code, message."""
+def as_json(row: dict[str, Any]) -> str:
+    """One attempt as an object on one line."""
+    from tooltrace.cli.answer import plain
+
+    return json.dumps({name: plain(value) for name, value in row.items()}, ensure_ascii=_wants_ascii())
+
+
+def _wants_ascii() -> bool:
+    """A terminal reads what a stranger wrote; another encoding may lack it."""
+    return sys.stdout.isatty() or "utf" not in (sys.stdout.encoding or "").lower()
+
+
+def line(row: dict[str, Any], *, said: bool = False) -> Text:
+    """One attempt: local time, tool, status and ending, duration, attempt, call, code, message.
+
+    ``said``: with what it said where nothing went wrong, too.
+    """
     from rich.text import Text
 
     from tooltrace.cli.table import person
     from tooltrace.cli.text import clean
 
-    said = row["status"] or row["ending"]
-    how = said if row["ending"] in ("returned", said) else f"{said}/{row['ending']}"
+    how = row["status"] or row["ending"]
+    how = how if row["ending"] in ("returned", how) else f"{how}/{row['ending']}"
     at = row["ended_at"].replace(tzinfo=UTC).astimezone()
     text = Text().append(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} ", "dim")
     text.append(f"{clean(row['tool']):<16} ", "bold")
     text.append(f"{clean(how):<14} ", STYLES.get(row["status"], "magenta"))
     taken = "" if row["duration_ms"] is None else f"{person(row['duration_ms'], 'ms')} ms"
     text.append(f"{taken:>12}  #{row['attempt']} {clean(row['call_id'])}")
-    rest = "  ".join(clean(row[name]) for name in ("code", "message") if row[name])
+    named = ("code", "said") if said or row["status"] == "error" else ("code",)
+    rest = "  ".join(clean(row[name]) for name in named if row[name])
     return text.append(f"  {rest}") if rest else text
 
 

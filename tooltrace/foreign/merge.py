@@ -11,6 +11,7 @@ from tooltrace.foreign.failure import RULE, End, end_of
 from tooltrace.foreign.sighting import TEXTS, Sighting
 from tooltrace.foreign.spans import Origin, events_of, kept, links_of, number, origin_of
 from tooltrace.otel import attributes as names
+from tooltrace.otel.content import EVENTS
 from tooltrace.response import is_response
 from tooltrace.settings import Settings
 
@@ -74,7 +75,7 @@ def _attributes(members: Sequence[Sighting], settings: Settings) -> dict[str, An
     events = [event for each in members for event in events_of(each.form, settings) if event["name"] != "exception"]
     links = [link for each in members for link in links_of(each.form, settings)]
     if events:
-        out["otel.events"] = events
+        out[EVENTS] = events
     if links:
         out["otel.links"] = links
     return {key: value for key, value in out.items() if key not in names.RESERVED}

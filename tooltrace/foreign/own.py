@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from tooltrace.capture import scrub
+from tooltrace.foreign.untold import untold
 from tooltrace.otel import attributes as names
 from tooltrace.otel.codec import decode
 from tooltrace.otel.form import SpanForm
@@ -27,8 +28,6 @@ _OPTIONAL = frozenset(field.name for field in fields(ToolCall) if "None" in str(
 _EMBEDDED = tuple(name for name, kind in _KINDS.items() if kind == "Json")
 _OWN_WORDS = ("tool_description", "error_message", "suggestion", "user_message", "explanation", "text", "seen_text")
 _NAMES = tuple(name for name, kind in _KINDS.items() if kind == "str" and name not in _OWN_WORDS)
-_CONTENT = ("arguments", "result", "text", "seen_text", "explanation", "stats", "context", "signals", "sources")
-"""What ``capture="metadata"`` leaves out."""
 _CHECKS: dict[str, type | tuple[type, ...]] = {"str": str, "float": (int, float), "int": int, "bool": bool}
 _INT64 = range(-(2**63), 2**63)
 _ROOM = 2
@@ -48,9 +47,7 @@ def recovered(form: SpanForm, settings: Settings) -> ToolCall | None:
         return None
     if not all(_is_sound(name, value) for name, value in vars(call).items()):
         return None
-    if settings.capture == "metadata":
-        call = ToolCall.of({**vars(call), **dict.fromkeys(_CONTENT)})
-    return _redacted(call, settings)
+    return _redacted(untold(call, settings), settings)
 
 
 def _is_sound(name: str, value: Any) -> bool:

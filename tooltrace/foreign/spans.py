@@ -20,18 +20,26 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STACK = "exception.stacktrace"
 """Not kept: a text can be redacted, the source lines in a stack cannot."""
 _INT64 = range(-(2**63), 2**63)
-_TELLING = (
-    *("error.", "exception.type", "exception.escaped", "mcp.", "rpc.", "jsonrpc.", "network.", "server.", "client."),
-    *("http.request.method", "http.response.", "http.route", "db.system", "db.operation", "otel.", "service.", "code."),
-    *("gen_ai.operation", "gen_ai.provider", "gen_ai.system", "gen_ai.request.model", "gen_ai.response.model"),
-    *("gen_ai.agent.name", "gen_ai.agent.id", "gen_ai.tool.name", "gen_ai.tool.type", "gen_ai.tool.call.id"),
-    *("gen_ai.conversation.id", "gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.token.type"),
-    *("openinference.span.kind", "traceloop.span.kind", "traceloop.entity.name", "langfuse.observation.type"),
-    *("llm.model_name", "llm.provider", "llm.system", "tool.name", "session.id", "logfire.span_type", "fastmcp."),
+_TELLING = frozenset(
+    (
+        *("error.type", "exception.type", "exception.escaped", "code.function", "code.function.name", "code.namespace"),
+        *("mcp.method.name", "mcp.session.id", "mcp.protocol.version", "mcp.tool.name", "mcp.request.id"),
+        *("rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "rpc.response.status_code"),
+        *("jsonrpc.protocol.version", "jsonrpc.request.id", "rpc.jsonrpc.version", "rpc.jsonrpc.request_id"),
+        *("http.request.method", "http.response.status_code", "http.route", "db.system", "db.system.name"),
+        *("db.operation", "db.operation.name", "otel.status_code", "otel.status_description", "otel.scope.name"),
+        *("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.system", "gen_ai.request.model"),
+        *("gen_ai.response.model", "gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.token.type"),
+        *("gen_ai.agent.name", "gen_ai.agent.id", "gen_ai.tool.name", "gen_ai.tool.type", "gen_ai.tool.call.id"),
+        *("gen_ai.conversation.id", "openinference.span.kind", "traceloop.span.kind", "traceloop.entity.name"),
+        *("langfuse.observation.type", "llm.model_name", "llm.provider", "llm.system", "tool.name", "session.id"),
+        *("logfire.span_type", "fastmcp.server.name", "fastmcp.component.type", "fastmcp.provider.type"),
+    )
 )
-"""Beginnings of the attributes that may stay where neither arguments nor results are to be recorded: texts that say what
-was done, not with what."""
-_UNTOLD = ("gen_ai.system_instructions",)
+"""The attributes that may stay where neither arguments nor results are to be recorded: texts that say what was done, not
+with what. By their whole names: under ``mcp.``, ``rpc.`` or ``db.operation.`` there are arguments and answers as well."""
+_PLACES = ("network.", "server.", "client.", "service.")
+"""Beginnings of others that may: all below them say where it was."""
 
 
 class Origin(NamedTuple):
@@ -104,7 +112,7 @@ def kept(attributes: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
 
 
 def _tells(key: str) -> bool:
-    return key.startswith(_TELLING) and not key.startswith(_UNTOLD)
+    return key in _TELLING or key.startswith(_PLACES)
 
 
 def events_of(form: SpanForm, settings: Settings) -> list[dict[str, Any]]:

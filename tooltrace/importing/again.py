@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
+from tooltrace.foreign.untold import untold
 from tooltrace.record import Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redaction import MASK
 from tooltrace.settings import Settings
@@ -41,7 +42,7 @@ def again(record: _R, settings: Settings) -> _R:
             changed[name] = MASK if kept is None and name in _REQUIRED else kept
     if isinstance(record, ToolCall) and sieve.redacted:
         changed["redacted"] = True
-    return replace(record, **changed) if changed else record
+    return untold(replace(record, **changed) if changed else record, settings)
 
 
 def _json(sieve: Sieve, name: str, text: str) -> str | None:

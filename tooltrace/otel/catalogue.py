@@ -49,7 +49,9 @@ def _conventions() -> tuple[Attribute, ...]:
         Attribute(names.TOOL_TYPE, "span", "recommended", "text", "`function`, `extension` or `datastore`.", tool),
         Attribute(names.TOOL_CALL_ARGUMENTS, "span", "opt-in", "JSON text", "What the tool was given.", tool),
         Attribute(names.TOOL_CALL_RESULT, "span", "opt-in", "JSON text", "What it gave.", tool),
-        Attribute(names.RESULT_IS_TEXT, "span", "custom", "boolean", "The result is the text of an answer without data."),
+        Attribute(
+            names.RESULT_IS_TEXT, "span", "custom", "boolean", "The result is the text of an answer without data."
+        ),
         Attribute(names.OPERATION_NAME, "metric", "custom", "text", "Always `execute_tool`."),
         Attribute(names.TOOL_NAME, "metric", "required", "text", "The tool's name.", tool),
         Attribute(names.ERROR_TYPE, "metric", "conditionally required", "text", "The same as on the span.", tool),

@@ -72,24 +72,48 @@ _FOREIGN: Final = (
     r"gen_ai\.(input\.messages|output\.messages|system_instructions|tool\.definitions|tool\.call\.(arguments|result)"
     r"|memory\.(records|query\.text)|retrieval\.(documents|query\.text)|prompt|completion)(\.|$)"
     r"|(input|output)\.(value|mime_type)$|llm\.(input_messages|output_messages|prompts|invocation_parameters)(\.|$)"
-    r"|retrieval\.documents(\.|$)|traceloop\.entity\.(input|output)$|langfuse\.(observation|trace)\.(input|output)$"
+    r"|llm\.(function_call|prompt_template)(\.|$)|tool\.parameters$|mcp\.(request\.argument|response\.value|resource\.uri)$"
+    r"|reranker\.(query|input_documents|output_documents)(\.|$)|embedding\.(text|embeddings)(\.|$)"
+    r"|gen_ai\.event\.content$|retrieval\.documents(\.|$)|traceloop\.entity\.(input|output)$|langfuse\.(observation|trace)\.(input|output)$"
     r"|(tool_arguments|tool_response|all_messages_events|pydantic_ai\.all_messages|logfire\.msg)$"
 )
 """Attributes of other instrumentations that carry it: a pattern, compiled when it is needed."""
 
 
+_BARE: Final = frozenset({"content", "body", "message", "messages", "tool_calls", "arguments", "prompt", "completion"})
+"""Attributes of events ``gen_ai.…`` that carry content."""
+
+EVENTS: Final = "otel.events"
+"""Attribute of a call that another library's span showed: the events of that span."""
+
+
 def without(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """A span's attributes, but for content. What a tool says of a failure is none; why an answer is partial is."""
     kept = {key: value for key, value in attributes.items() if key not in OWN and not re.match(_FOREIGN, key)}
+    if isinstance(events := kept.get(EVENTS), list | tuple):
+        kept[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]
     if kept.get(names.FIELDS["status"]) == "partial":
         kept.pop(names.FIELDS["error_message"], None)
     return kept
 
 
+def _event(event: Mapping[str, Any]) -> dict[str, Any]:
+    """A span's event, as it is kept among the attributes of a call."""
+    said = event.get("attributes")
+    return {**event, "attributes": _of_event(str(event.get("name")), said) if isinstance(said, Mapping) else {}}
+
+
+def _of_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """An event's attributes, but for content: that of the conventions' older events has no prefix."""
+    kept = without(attributes)
+    return {key: value for key, value in kept.items() if key not in _BARE} if name.startswith("gen_ai.") else kept
+
+
 def without_content(form: SpanForm) -> SpanForm:
     """The span as it goes out where spans may carry no content."""
     events = tuple(
-        EventForm(name=event.name, time_ns=event.time_ns, attributes=without(event.attributes)) for event in form.events
+        EventForm(name=event.name, time_ns=event.time_ns, attributes=_of_event(event.name, event.attributes))
+        for event in form.events
     )
     return replace(form, attributes=without(form.attributes), events=events)
 

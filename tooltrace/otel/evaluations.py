@@ -19,7 +19,7 @@ WRONG: Final = frozenset({"incorrect", "wrong", "inaccurate", "fail", "failed", 
 """Labels that say by themselves whether a result was right; in lower case, with ``_`` for spaces and hyphens. What is
 ``true``, ``positive`` or ``high`` may be a harm as well."""
 
-_INVERSE: Final = re.compile(
+INVERSE: Final = re.compile(
     r"toxic|hallucinat|harm|bias|hate|violen|unsafe|risk|jailbreak|injection|fabricat", re.IGNORECASE
 )
 """Metrics of which more may be worse: their scores say nothing about right and wrong."""
@@ -105,7 +105,7 @@ def _foreign(form: LogForm) -> Outcome:
 
 def _usable(score: float | None, correct: bool | None, name: str) -> float | None:
     """``score`` where it says how right the result was: in our range, the right way up, and not against the label."""
-    if score is None or not 0.0 <= score <= 1.0 or _INVERSE.search(name):
+    if score is None or not 0.0 <= score <= 1.0 or INVERSE.search(name):
         return None
     return score if correct is None or correct == (score >= 0.5) else None
 

@@ -23,6 +23,7 @@ MOST_NEW = 500
 async def calls(request: Request) -> Response:
     """The list's page, with its filters as they are set."""
     chosen = {name: request.query_params.get(name, "") for name in FILTERS}
+    hall_of(request).desk.begin("attempts", **_newest(request, PAGE))
     return render(request, "pages/calls.html", chosen=chosen, statuses=STATUSES, endings=ENDINGS)
 
 
@@ -39,7 +40,8 @@ async def first(request: Request) -> Response:
         rows = await _rows(request, bottom, PAGE)
     if bottom[0] is None and len(rows) == PAGE:
         bottom = (iso(rows[-1]["ended_at"]), rows[-1]["span_id"])
-    return render(request, "parts/newest.html", rows=rows, filters=_filters(request), bottom=bottom, seen=state)
+    shown = {"rows": rows, "filters": _filters(request), "missing": not rows and not hall.desk.any()}
+    return render(request, "parts/newest.html", **shown, bottom=bottom, seen=state)
 
 
 async def more(request: Request) -> Response:
@@ -58,13 +60,17 @@ async def more(request: Request) -> Response:
 
 async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: int) -> list[dict[str, Any]]:
     """The newest rows down to the last one of the first page. Where there is no store yet there are none: it may come."""
-    given: dict[str, Any] = {**_window(request), **_filters(request), "limit": limit}
+    given = _newest(request, limit)
     if bottom[0] is not None:
         given |= {"since": bottom[0], "until_span": bottom[1]}
     try:
         return (await hall_of(request).desk.ask("attempts", **given)).dicts()
     except StoreMissing:
         return []
+
+
+def _newest(request: Request, limit: int) -> dict[str, Any]:
+    return {**_window(request), **_filters(request), "limit": limit}
 
 
 def _filters(request: Request) -> dict[str, str]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
 
+from tooltrace.address import Address, Place
 from tooltrace.queries import Column, Query, ask, find
 from tooltrace.store.paths import StorePaths
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 State = str
 """Changes whenever the store does."""
@@ -63,6 +67,7 @@ class _Kept:
 class _Asked:
     """A question under way."""
 
+    question: _Question
     task: asyncio.Task[Answer]
     waiting: int = 0
 
@@ -70,14 +75,17 @@ class _Asked:
 class Desk:
     """Asks one store. Of questions that are the same and asked at the same time one is put."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Place) -> None:
         self.store = store
         self._kept: OrderedDict[Key, _Kept] = OrderedDict()
         self._asked: dict[Key, _Asked] = {}
+        self._ahead: set[asyncio.Task[Answer]] = set()
         self._limiter = CapacityLimiter(AT_ONCE)
 
     def state(self) -> State:
-        """What the store's files look like; none is opened."""
+        """What the store's files look like; none is opened. Of a store elsewhere: the time, in steps."""
+        if isinstance(self.store, Address):
+            return f"{time.monotonic() // KEPT_SECONDS:.0f}"
         paths = StorePaths.of(self.store)
         try:
             found = paths.database.stat()
@@ -85,6 +93,13 @@ class Desk:
         except OSError:
             database = "-"
         return f"{database}.{hash(tuple(paths.journals().items())) & 0xFFFFFFFFFFFF:x}"
+
+    def any(self) -> bool:
+        """Whether anything was ever recorded, as far as can be seen from here."""
+        if isinstance(self.store, Address):
+            return True
+        paths = StorePaths.of(self.store)
+        return paths.database.exists() or bool(paths.journals())
 
     def forget(self) -> None:
         """Whatever is asked now is put to the store: something was just recorded."""
@@ -99,9 +114,21 @@ class Desk:
             return kept.answer
         return await self._awaited(self._begun(key, state, given))
 
+    def begin(self, name: str, by: tuple[str, ...] | None = None, **given: Any) -> None:
+        """Put a question ahead of whoever will ask it: the page that is on its way to them. What is wrong is told then."""
+        asking = asyncio.create_task(self.ask(name, by, **given))
+        self._ahead.add(asking)
+        asking.add_done_callback(self._over)
+
+    def _over(self, asking: asyncio.Task[Answer]) -> None:
+        self._ahead.discard(asking)
+        if not asking.cancelled():
+            asking.exception()
+
     def _begun(self, key: Key, state: State, given: dict[str, Any]) -> _Asked:
         if (asked := self._asked.get(key)) is None:
-            asked = self._asked[key] = _Asked(asyncio.create_task(self._put(key, state, given)))
+            question = _Question(self.store, key[0], key[1], given)
+            asked = self._asked[key] = _Asked(question, asyncio.create_task(self._put(key, state, question)))
             asked.task.add_done_callback(lambda _: self._asked.pop(key, None))
         return asked
 
@@ -112,27 +139,56 @@ class Desk:
             return await asyncio.shield(asked.task)
         except asyncio.CancelledError:
             if asked.waiting == 1:
+                asked.question.stop()
                 asked.task.cancel()
             raise
         finally:
             asked.waiting -= 1
 
-    async def _put(self, key: Key, state: State, given: dict[str, Any]) -> Answer:
-        name, by, _ = key
-        answer = await to_thread.run_sync(_ask, self.store, name, by, given, limiter=self._limiter)
+    async def _put(self, key: Key, state: State, question: _Question) -> Answer:
+        answer = await to_thread.run_sync(question.put, limiter=self._limiter)
         self._kept[key] = _Kept(state, time.monotonic(), answer)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return answer
 
 
-def _ask(store: Path, name: str, by: tuple[str, ...] | None, given: dict[str, Any]) -> Answer:
-    query = find(name)
-    relation = ask(store, name, by=by, **given)
-    rows = relation.limit(MOST_ROWS + 1).fetchall()
-    groups = query.groups(by)
-    columns = (*(Column(name=group, unit=_unit(group), meaning="") for group in groups), *query.own_columns(by))
-    return Answer(query, by, given, columns, len(groups), rows[:MOST_ROWS], len(rows) > MOST_ROWS)
+class _Question:
+    """One question, put in a thread; it can be stopped from another."""
+
+    def __init__(self, store: Place, name: str, by: tuple[str, ...] | None, given: dict[str, Any]) -> None:
+        self._store, self._query, self._by, self._given = store, find(name), by, given
+        self._sql, self._bound = self._query.render(by), self._query.bind(**given)
+        self._con: DuckDBPyConnection | None = None
+
+    def put(self) -> Answer:
+        """Ask, and read the answer. Raises StoreError, and InterruptException where it was stopped."""
+        from tooltrace.store.lease import reading, settle
+
+        if isinstance(self._store, Address):
+            rows = ask(self._store, self._query.name, by=self._by, **self._given).limit(MOST_ROWS + 1).fetchall()
+            return self._answer(rows[:MOST_ROWS], cut=len(rows) > MOST_ROWS)
+        with reading(self._store) as con:
+            self._con = con
+            try:
+                relation = settle(con, self._sql, self._bound)
+            finally:
+                self._con = None
+        rows = relation.limit(MOST_ROWS + 1).fetchall()
+        return self._answer(rows[:MOST_ROWS], cut=len(rows) > MOST_ROWS)
+
+    def stop(self) -> None:
+        """Let go of the store soon, if it is asked now."""
+        con = self._con
+        if con is not None:
+            with contextlib.suppress(Exception):  # it has just been answered, and the connection closed
+                con.interrupt()
+
+    def _answer(self, rows: list[tuple[Any, ...]], *, cut: bool) -> Answer:
+        query, by = self._query, self._by
+        groups = query.groups(by)
+        named = (Column(name=group, unit=_unit(group), meaning="") for group in groups)
+        return Answer(query, by, self._given, (*named, *query.own_columns(by)), len(groups), rows, cut)
 
 
 def _unit(group: str) -> str:

@@ -14,8 +14,8 @@ async def form_of(request: Request, most_bytes: int) -> dict[str, str]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > most_bytes:
-            raise HTTPException(413, "the form is too long; nothing was done")
+            raise HTTPException(413, "the form is too long; nothing was recorded or asked")
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
     except ValueError:
-        raise HTTPException(400, "this is no form; nothing was done") from None
+        raise HTTPException(400, "this is no form; nothing was recorded or asked") from None

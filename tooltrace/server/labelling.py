@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl
-
 from anyio import to_thread
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from tooltrace.address import Address, Place
 from tooltrace.errors import LabelError
 from tooltrace.outcomes.judgement import judgement
 from tooltrace.outcomes.keeper import Keeper
 from tooltrace.record import Outcome
+from tooltrace.server.form import form_of
 from tooltrace.server.pages import about
 from tooltrace.server.render import hall_of, render, url
 from tooltrace.settings import Settings
@@ -24,11 +23,11 @@ MOST_BYTES = 64 * 1024
 
 async def label(request: Request) -> Response:
     """Keep the label of a form; the answer is what is known of the call's judgements then. Raises LabelError."""
-    hall = hall_of(request)
-    form = await _form(request)
-    settings = Settings(store=hall.site.store)
+    hall, store = hall_of(request), hall_of(request).site.store
+    form = await form_of(request, MOST_BYTES)
+    settings = Settings(store=None if isinstance(store, Address) else store)
     outcome = _outcome(form, settings)
-    await to_thread.run_sync(_keep, outcome, settings)
+    await to_thread.run_sync(_keep, outcome, settings, store)
     hall.desk.forget()
     named = outcome.span_id or ""
     if not request.headers.get("hx-request"):
@@ -59,24 +58,16 @@ def _outcome(form: dict[str, str], settings: Settings) -> Outcome:
         raise LabelError(f"{error}; nothing was recorded") from None
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form as a browser sends it, read no further than a form of ours is long."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, "the form is too long; nothing was recorded")
-    try:
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
-    except ValueError:
-        raise HTTPException(400, "this is no form; nothing was recorded") from None
-
-
 def _text(form: dict[str, str], name: str) -> str:
     return form.get(name, "").strip()
 
 
-def _keep(outcome: Outcome, settings: Settings) -> None:
+def _keep(outcome: Outcome, settings: Settings, store: Place) -> None:
+    if isinstance(store, Address):
+        from tooltrace.clickhouse.labels import keep
+
+        keep(store, outcome)
+        return
     with Keeper(settings) as keeper:
         keeper.keep(outcome)
 

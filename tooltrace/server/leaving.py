@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -19,7 +20,8 @@ class Attended:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        answering = asyncio.ensure_future(self._app(scope, _empty(), send))
+        answer = _Answer(send)
+        answering = asyncio.ensure_future(self._app(scope, _empty(), answer.send))
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -27,9 +29,27 @@ class Attended:
                 answering.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await answering
+        except asyncio.CancelledError:  # the server ends, and cannot wait for a long question
+            await answer.refuse(scope, receive)
         finally:
             answering.cancel()
             leaving.cancel()
+
+
+class _Answer:
+    """Whether any of it was sent."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._begun = False
+
+    async def send(self, message: Message) -> None:
+        self._begun = True
+        await self._send(message)
+
+    async def refuse(self, scope: Scope, receive: Receive) -> None:
+        if not self._begun:
+            await PlainTextResponse("503: the server was told to end\n", 503)(scope, receive, self._send)
 
 
 async def _left(receive: Receive) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -16,25 +17,32 @@ from tooltrace.server.window import Window
 
 async def overview(request: Request) -> Response:
     """Which tool hurts."""
+    desk, window = hall_of(request).desk, Window.of(request.query_params)
+    desk.begin("overview", **_periods(request))
+    desk.begin("hurt", **window.given)
     return render(request, "pages/overview.html")
 
 
 async def tiles(request: Request) -> Response:
     """The figures at the top: the window, and the one before."""
-    return render(request, "parts/tiles.html", **await _periods(request, "overview"))
+    return render(request, "parts/tiles.html", missing=False, **await _compared(request, "overview"))
 
 
 async def gap(request: Request) -> Response:
     """One of them that takes longer: it needs what was judged."""
-    return render(request, "parts/gap.html", **await _periods(request, "gap"))
+    return render(request, "parts/gap.html", **await _compared(request, "gap"))
 
 
-async def _periods(request: Request, name: str) -> dict[str, Any]:
-    window = Window.of(request.query_params)
-    tool = request.query_params.get("tool") or None
-    answer = await hall_of(request).desk.ask(name, **window.given, before=window.before, tool=tool)
+async def _compared(request: Request, name: str) -> dict[str, Any]:
+    given = _periods(request)
+    answer = await hall_of(request).desk.ask(name, **given)
     periods = {row["period"]: row for row in answer.dicts()}
-    return {"now": periods.get("now"), "before": periods.get("before"), "tool": tool}
+    return {"now": periods.get("now"), "before": periods.get("before"), "tool": given["tool"]}
+
+
+def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
+    window = Window.of(request.query_params)
+    return {**window.given, "before": window.before, "tool": tool or request.query_params.get("tool") or None}
 
 
 async def tools(request: Request) -> Response:
@@ -48,6 +56,7 @@ async def tool(request: Request) -> Response:
     name = request.query_params.get("name", "")
     if not name:
         raise HTTPException(404, "which tool? /tool?name=…")
+    hall_of(request).desk.begin("overview", **_periods(request, name))
     return render(request, "pages/tool.html", tool=name)
 
 
@@ -66,8 +75,8 @@ async def about(request: Request, named: str) -> dict[str, Any]:
         )
     place = _place(request, found)
     attempts = [row for row in found if row["place"] == place]
-    labels = (await desk.ask("labels", call_id=attempts[0]["call_id"])).dicts()
-    gates = (await desk.ask("call_gates", call_id=attempts[0]["call_id"])).dicts()
+    known = [desk.ask(name, call_id=attempts[0]["call_id"]) for name in ("labels", "call_gates")]
+    labels, gates = (answer.dicts() for answer in await asyncio.gather(*known))
     spans = {row["span_id"] for row in attempts}
     return {
         "named": named,

@@ -21,7 +21,7 @@ SHOWN = 12
 
 async def asked(request: Request, name: str, **more: Any) -> Answer:
     """The answer to the query ``name`` with what the address gives of its parameters."""
-    by, given = _given(request, name)
+    by, given = given_of(request, name)
     return await hall_of(request).desk.ask(name, by, **{**given, **more})
 
 
@@ -46,7 +46,7 @@ async def data(request: Request) -> Response:
 async def question(request: Request) -> Response:
     """The SQL of a query with what it was asked with."""
     name = request.path_params["query"]
-    by, given = _given(request, name)
+    by, given = given_of(request, name)
     query = find(name)
     template = "parts/question.html" if request.headers.get("hx-request") else "pages/question.html"
     return render(request, template, query=query, sql=query.spell(by, **given), shell=_command(name, by, given))
@@ -74,7 +74,7 @@ async def healthy(_request: Request) -> Response:
     return JSONResponse({"ok": True})
 
 
-def _given(request: Request, name: str) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
+def given_of(request: Request, name: str) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
     """What the address says of the grouping and the parameters of the query ``name``. Raises QueryError."""
     query, address = find(name), request.query_params
     known = {parameter.name for parameter in query.heading.parameters}

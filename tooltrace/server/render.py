@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import zlib
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -17,8 +18,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace.redaction import MASK
+from tooltrace.report.words import LANGUAGES, Words
 from tooltrace.server.desk import Desk
-from tooltrace.server.language import COOKIE, LANGUAGES, Words, language_of
+from tooltrace.server.language import COOKIE, language_of
 from tooltrace.server.site import Site
 from tooltrace.server.window import CHOICES, Window
 from tooltrace.version import __version__
@@ -84,6 +86,7 @@ def _environment() -> Environment:
         "rows": listed,
         "anchor": anchor,
         "raw": raw,
+        "quoted": quoted,
     }
     return environment
 
@@ -141,6 +144,11 @@ def raw(value: Any) -> str:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
         return "…"
+
+
+def quoted(text: Any) -> str:
+    """``text`` as one word of a shell."""
+    return shlex.quote(str(text))
 
 
 def anchor(text: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Self
+
+from tooltrace.address import Place
+from tooltrace.sandbox import Limits
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -16,21 +18,34 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class Site:
     """One store, shown under these names."""
 
-    store: Path
+    store: Place
     hosts: frozenset[str]
     """Names that a request may call the server by: anything else is somebody's name for this address."""
     addresses: bool = False
     """Whether any IP address will do beside them: a foreign page cannot make one of its own name."""
     token: str | None = None
     """What a visitor must show once; None where only this machine can reach the server."""
+    limits: Limits = field(default_factory=Limits)
+    """What one question in a visitor's own SQL may use."""
 
     @classmethod
-    def of(cls, store: Path, *, host: str, names: tuple[str, ...] = (), token: str | None = None) -> Self:
+    def of(
+        cls,
+        store: Place,
+        *,
+        host: str,
+        names: tuple[str, ...] = (),
+        token: str | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
         """The site of ``store`` on the interface ``host``. Beyond loopback there is a ``token``, a new one where none is given."""
+        limits = limits or Limits()
         if is_loopback(host):
-            return cls(store=store, hosts=_LOOPBACK | {host.lower(), *map(str.lower, names)}, token=token)
+            hosts = _LOOPBACK | {host.lower(), *map(str.lower, names)}
+            return cls(store=store, hosts=hosts, token=token, limits=limits)
         known = {host.lower(), socket.gethostname().lower(), *map(str.lower, names)}
-        return cls(store=store, hosts=_LOOPBACK | known, addresses=True, token=token or secrets.token_urlsafe(24))
+        token = token or secrets.token_urlsafe(24)
+        return cls(store=store, hosts=_LOOPBACK | known, addresses=True, token=token, limits=limits)
 
     def knows(self, host: str) -> bool:
         """Whether ``host``, the name and port of a request's header, is one of the site's names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TypeVar
 
 import orjson
@@ -14,17 +14,16 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from tooltrace.address import Address
 from tooltrace.errors import QueryError
 from tooltrace.queries import catalogue, find
 from tooltrace.sandbox import Limits, Sandbox
 from tooltrace.server.form import form_of
+from tooltrace.server.questions import given_of
 from tooltrace.server.render import hall_of, render
-from tooltrace.server.window import Window
 
 _T = TypeVar("_T")
 
-LIMITS = Limits()
-FILE_LIMITS = Limits(rows=1_000_000, seconds=30.0)
 KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 LOOK_SECONDS = 0.25
 """How often it is looked whether the reader is still there."""
@@ -35,7 +34,7 @@ async def page(request: Request) -> Response:
     """The editor, and the catalogue beside it."""
     named = request.query_params.get("query")
     sql = spelled(request, named) if named else request.query_params.get("q", "")[:LONGEST]
-    return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=LIMITS)
+    return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=hall_of(request).site.limits)
 
 
 async def text(request: Request) -> Response:
@@ -60,7 +59,7 @@ async def file(request: Request) -> Response:
     if kind not in ("csv", "parquet"):
         raise HTTPException(400, f"a file is csv or parquet, not {kind[:20]!r}")
     try:
-        data = await _while_wanted(request, _sandbox(request).write(form.get("q", ""), kind, FILE_LIMITS))  # type: ignore[arg-type]  # one of the two
+        data = await _while_wanted(request, _sandbox(request).write(form.get("q", ""), kind, _for_files(request)))  # type: ignore[arg-type]  # one of the two
     except QueryError as error:
         return PlainTextResponse(f"{error}\n", 422)
     disposition = {"Content-Disposition": f'attachment; filename="answer.{kind}"', "Cache-Control": "no-store"}
@@ -68,11 +67,9 @@ async def file(request: Request) -> Response:
 
 
 def spelled(request: Request, name: str) -> str:
-    """The query ``name`` over the page's window. Raises UnknownQuery."""
-    query = find(name)
-    known = {parameter.name for parameter in query.heading.parameters}
-    given = {key: value for key, value in Window.of(request.query_params).given.items() if key in known and value}
-    return query.spell(**given)
+    """The query ``name`` with what the address gives of its parameters. Raises QueryError."""
+    by, given = given_of(request, name)
+    return find(name).spell(by, **given)
 
 
 async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
@@ -91,11 +88,21 @@ async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
 
 
 def _sandbox(request: Request) -> Sandbox:
-    state = request.app.state
+    state, site = request.app.state, hall_of(request).site
+    if isinstance(site.store, Address):
+        raise QueryError(
+            f"what is typed here is asked of a store on this machine only: tooltrace sql asks {site.store}"
+        )
     if not hasattr(state, "sandbox"):
-        state.sandbox = Sandbox(hall_of(request).site.store, LIMITS)
+        state.sandbox = Sandbox(site.store, site.limits)
     sandbox: Sandbox = state.sandbox
     return sandbox
+
+
+def _for_files(request: Request) -> Limits:
+    """A file may be larger than what a browser shows, and take longer."""
+    limits = hall_of(request).site.limits
+    return replace(limits, rows=100 * limits.rows, seconds=3 * limits.seconds)
 
 
 def _json(value: object, status: int = 200) -> Response:

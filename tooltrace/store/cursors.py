@@ -41,6 +41,8 @@ class Cursor:
     """The parts of the batch under way that were acknowledged."""
     memory: dict[str, Any] = field(default_factory=dict)
     """What the destination wants to remember."""
+    early: list[str] = field(default_factory=list)
+    """Spans that began before and were delivered all the same, having ended after: history leaves them out."""
     sent: int = 0
     """Records that were acknowledged."""
     refused: int = 0
@@ -81,8 +83,13 @@ class DestinationFiles:
         return self.folder / f"{self.name}.refused.jsonl"
 
     def lock(self) -> Lock:
-        """Who has it exclusively delivers."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Who has it exclusively delivers. Raises StoreError where nothing can be written beside the store."""
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder} cannot be made ({error.strerror or error}); nothing is exported"
+            ) from error
         return Lock(replace(self.paths, lock=self.folder / f"{self.name}.lock"))
 
     def load(self) -> Cursor | None:

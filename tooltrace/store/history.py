@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -50,7 +50,7 @@ class History:
     """The records of a store, oldest fold first, calls before the rest.
 
     ``since``, ``until``: when they were begun, said or lost (aware). ``tool``: the calls of one tool and what was said of
-    them. What is recorded while it is read is not read. Raises as ``reading`` does.
+    them. ``without``: span ids of what is left out. What is recorded while it is read is not read. Raises as ``reading`` does.
     """
 
     def __init__(
@@ -60,10 +60,12 @@ class History:
         since: datetime | None = None,
         until: datetime | None = None,
         tool: str | None = None,
+        without: Collection[str] = (),
         batch: int = BATCH,
     ) -> None:
         self._paths = StorePaths.of(store)
         self._since, self._until, self._tool = _naive(since), _naive(until), tool
+        self._without = list(without)
         self._batch = batch
         with reading(self._paths):  # StoreMissing, and whatever else is the matter
             pass
@@ -120,6 +122,9 @@ class History:
             if moment is not None:
                 parts.append(f"{quoted(table.time)} {sign} ?")
                 values.append(moment)
+        if self._without and table in (ATTEMPTS, SPANS):
+            parts.append("NOT list_contains(CAST(? AS VARCHAR[]), span_id)")
+            values.append(self._without)
         if self._tool is not None and table is ATTEMPTS:
             parts.append("tool = ?")
             values.append(self._tool)

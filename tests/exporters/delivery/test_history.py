@@ -186,6 +186,20 @@ def test_the_command_sends_each_record_once_until_it_is_asked_again(paths: Store
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 2)
 
 
+def test_what_began_before_and_was_delivered_all_the_same_is_not_sent_again(
+    paths: StorePaths, receiver: HttpReceiver
+) -> None:
+    """The first call of a program has ended before its delivery begins, and so have the older ones of an import."""
+    write(paths, made(1))
+    sender = delivery(paths, otlp(receiver.endpoint))
+    write(paths, made(2), Span(trace_id="a" * 32, span_id="f" * 16, name="chat", started_at=START))
+    sender.drain()
+    sender.close()
+    arguments = ("otlp", "--store", paths.database, "--endpoint", receiver.endpoint, "--signal", "traces")
+    assert command(*arguments).exit_code == 0
+    assert receiver.spans == dict.fromkeys({*ids(1, 2), "f" * 16}, 1)
+
+
 def test_filters_signals_headers_and_protocol(paths: StorePaths, either: Any) -> None:
     receiver, protocol = either
     write(paths, made(1, tool="a"), made(2, tool="b"), made(3, tool="b", started_at=START + timedelta(days=2)))
@@ -279,3 +293,12 @@ def test_progress_that_cannot_be_read_begins_again(paths: StorePaths, tmp_path: 
     assert file.path.stat().st_mode & 0o077 == 0
     os.truncate(file.path, 5)
     assert file.load() == Progress()
+
+
+@pytest.mark.parametrize("name", ["parquet", "jsonl", "otlp-json", "csv"])
+@pytest.mark.parametrize("wrong", [(), ("--since", "nonsense")])
+def test_a_file_that_is_not_begun_leaves_nothing_behind(tmp_path: Path, name: str, wrong: tuple[str, ...]) -> None:
+    """There is no store, or the question makes no sense."""
+    folder = tmp_path / "out"
+    assert command(name, "--store", tmp_path / "none.duckdb", "-o", folder / "calls", *wrong).exit_code > 0
+    assert [file for file in folder.rglob("*") if file.is_file() or file.name.startswith(".")] == []

@@ -18,6 +18,8 @@ from tooltrace.store.fold import fold
 from tooltrace.store.lease import reading
 from tooltrace.store.paths import StorePaths
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = """
 import os, sys, time
 import tooltrace as tt

@@ -104,6 +104,22 @@ def test_a_receiver_that_fails_at_everything_costs_no_record(count: int) -> None
     assert len(taker.taken) == 2 * count
 
 
+@given(st.integers(2, 12), st.integers(1, 40))
+def test_a_receiver_that_is_well_again_gets_what_it_failed_at(count: int, recovers: int) -> None:
+    """However far the search for the record at fault had come."""
+    refusals: list[Refusal] = []
+    tries: list[int] = []
+
+    def judge(_part: str, numbers: list[int]) -> ExportError | None:
+        tries.append(len(numbers))
+        return Unavailable("500", doubtful=True) if len(tries) < recovers else None
+
+    taker = Taker(judge, parts=("traces",))
+    through(Work(taker, made(count), on_refused=refusals.append))
+    assert refusals == []
+    assert taker.taken == Counter(("traces", number) for number in range(count))
+
+
 def test_a_part_that_was_taken_is_not_sent_again_when_another_has_to_wait() -> None:
     away, done = [True], []
     taker = Taker(lambda part, _: Unavailable("later") if part == "logs" and away[0] else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -104,6 +105,20 @@ def test_what_a_grpc_code_means(code: str, error: type[Exception], doubtful: boo
         otlp(receiver.endpoint, "grpc").send([made(1)])
     assert getattr(caught.value, "doubtful", False) is doubtful
     receiver.stop()
+
+
+def test_no_answer_in_time_may_be_for_what_was_sent(
+    both: tuple[HttpReceiver, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A receiver that cannot take so much in the time it has would else be sent the same for ever."""
+    receiver, protocol = both
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
+    hold = threading.Event()
+    receiver.script.append(Answer("OK" if protocol == "grpc" else 200, hold=hold))
+    with pytest.raises(Unavailable) as caught:
+        otlp(receiver.endpoint, protocol).send([made(1)])
+    hold.set()
+    assert caught.value.doubtful
 
 
 def test_a_grpc_message_that_is_too_large_is_refused_at_once() -> None:

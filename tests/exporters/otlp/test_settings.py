@@ -26,6 +26,7 @@ def of(signal: str, target: Target | None = None, **variables: str) -> SignalSet
         ("http://c:4318/", "http://c:4318/v1/"),
         ("https://c/otlp", "https://c/otlp/v1/"),
         ("http://c:4318/v1/traces", "http://c:4318/v1/"),
+        ("http://ann:word@c:4318/otlp", "http://ann:word@c:4318/otlp/v1/"),
         ("", "http://localhost:4318/v1/"),
     ],
 )
@@ -33,6 +34,23 @@ def test_the_path_is_appended_to_the_base(signal: str, base: str, url: str) -> N
     assert of(signal, ENDPOINT=base).url == url + signal
     if base:
         assert of(signal, Target(endpoint=base), ENDPOINT="http://elsewhere").url == url + signal
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_what_may_be_a_secret_in_the_address_is_not_shown(protocol: str) -> None:
+    """It would stand in the cursor, in the log and in the table of losses."""
+    secret = "sesame-4711"
+    settings = of("logs", ENDPOINT=f"http://ann:{secret}@c:4318/x?key={secret}#{secret}", PROTOCOL=protocol)
+    assert settings.place == ("http://c:4318/x/v1/logs" if protocol != "grpc" else "http://c:4318/x")
+    assert secret in settings.url
+    for wrong in (f"ftp://ann:{secret}@c", f"http://ann:{secret}@:1", f"http://c:0?key={secret}"):
+        with pytest.raises(ConfigError) as caught:
+            of("traces", ENDPOINT=wrong)
+        assert secret not in str(caught.value)
+
+
+def test_the_path_goes_before_a_query() -> None:
+    assert of("traces", ENDPOINT="http://c:4318/?key=1").url == "http://c:4318/v1/traces?key=1"
 
 
 @pytest.mark.parametrize("own", ["http://t:1", "http://t:1/", "http://t:1/mine"])

@@ -108,19 +108,6 @@ def demo(demo_store: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's chromium; $CHROMIUM names another. It runs an event loop in this thread: no longer than for one module."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium: apt-get install chromium, or $CHROMIUM")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def faults() -> list[str]:
     """What the page reported as an error."""

@@ -192,7 +192,7 @@ def test_a_label_without_a_script(shown, browser):
     page.goto(f"{client.base_url}/call?id={one.span_id}")
     page.check("input[value=correct]")
     page.click("form.judge button")
-    assert page.locator(".verdicts .yes").count() == 1
+    page.wait_for_selector(".verdicts .yes")
     context.close()
 
 

@@ -103,3 +103,37 @@ async def test_the_state_changes_with_every_write_and_opens_nothing(desk, tmp_pa
     for _ in range(100):
         desk.state()
     assert time.perf_counter() - began < 1
+
+
+async def test_a_question_that_is_being_asked_can_be_stopped(tmp_path):
+    import duckdb
+
+    from benchmarks.history import make_history
+
+    make_history(tmp_path / "long.duckdb", 300_000)
+    question = module._Question(tmp_path / "long.duckdb", "drift", None, {})
+    asking = asyncio.ensure_future(asyncio.to_thread(question.put))
+    while not asking.done():
+        question.stop()
+        await asyncio.sleep(0.005)
+    with pytest.raises(duckdb.InterruptException):
+        await asking
+    question.stop()
+    assert (await Desk(tmp_path / "long.duckdb").ask("failure_rate")).rows, "the store can be asked again"
+
+
+async def test_what_is_put_ahead_is_put_once(desk):
+    desk.begin("failure_rate")
+    await asyncio.sleep(0)
+    (ahead,) = desk._asked.values()
+    asking = asyncio.ensure_future(desk.ask("failure_rate"))
+    await asyncio.sleep(0)
+    assert list(desk._asked.values()) == [ahead]
+    assert ahead.waiting == 2
+    assert (await asking).rows[0][1] == 2
+
+
+async def test_a_fault_of_what_was_put_ahead_is_told_to_whoever_asks(desk):
+    desk.begin("failure_rate", by=("nonsense",))
+    with pytest.raises(BadParameter):
+        await desk.ask("failure_rate", by=("nonsense",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tooltrace.queries import catalogue
-from tooltrace.record import Outcome
+from tooltrace.record import Outcome, Span
 
 from .conftest import call, write
 
@@ -29,14 +30,12 @@ PAGES = [
 ASKED = [name for name, query in catalogue().items() if not any(p.required for p in query.heading.parameters)]
 
 
-@pytest.mark.parametrize(
-    "path", [*PAGES, *(f"/panel/{name}" for name in ASKED), *(f"/question/{name}" for name in ASKED)]
-)
-def test_everything_answers_where_nothing_is_recorded_and_where_something_is(shown, path):
+def test_everything_answers_where_nothing_is_recorded_and_where_something_is(shown):
     client = shown()
-    assert client.get(path).status_code == 200
+    paths = [*PAGES, *(f"/panel/{name}" for name in ASKED), *(f"/question/{name}" for name in ASKED)]
+    assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
     write(client_store(client), call(), call(status="error", code="GONE"))
-    assert client.get(path).status_code == 200
+    assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
 
 
 def client_store(client) -> Path:
@@ -45,9 +44,15 @@ def client_store(client) -> Path:
 
 def test_an_empty_store_says_what_to_type(shown):
     client = shown()
-    text = client.get("/tiles").text
-    assert "tooltrace demo" in text
-    assert "nothing was recorded there yet" in text
+    for path in ("/tiles", "/calls/newest"):
+        text = client.get(path).text
+        assert f"tooltrace demo --store {client_store(client)}" in text, path
+        assert "nothing was recorded there yet" in text, path
+    assert "tooltrace demo" not in client.get("/panel/failure_rate").text, "once is enough"
+    write(client_store(client), call(started_at=datetime.now(UTC) - timedelta(days=400)))
+    for path in ("/tiles", "/calls/newest"):
+        assert "Choose a longer window" in client.get(path).text, path
+        assert "tooltrace demo" not in client.get(path).text, path
 
 
 def test_the_figures_are_those_of_the_query(shown):
@@ -89,8 +94,6 @@ def test_each_panel_shows_sql_that_runs_as_it_stands(shown):
     for name in ASKED:
         text = client.get(f"/question/{name}?since=24h&by=none", headers={"hx-request": "true"}).text
         sql = text.split("<pre tabindex")[1].split("<code>")[1].split("</code>")[0]
-        import html
-
         with tt.connect(store) as db:
             try:
                 db.sql(html.unescape(sql)).fetchall()
@@ -129,6 +132,22 @@ def test_pages_are_there_for_all_attempts_of_a_call_and_their_judgement(shown):
     assert "too slow" in text
     assert "made up" in text
     assert 'value="990.0" data-unit="ms"' in text, "the wait between the two"
+
+
+def test_a_call_shows_the_spans_around_it_that_are_no_calls(shown):
+    turn, one = "f" * 16, call(parent_span_id="f" * 16)
+    around = {"trace_id": one.trace_id, "started_at": one.started_at, "duration_ms": 7.0, "scope": "agents"}
+    client = shown(
+        one,
+        Span(name="invoke_agent clerk", span_id=turn, **around),
+        Span(name="GET /search", span_id="e" * 16, parent_span_id=one.span_id, **around),
+    )
+    page = client.get("/call", params={"id": one.span_id}).text
+    panel = html.unescape(page.split('hx-get="/panel/around')[1].split('"')[0])
+    text = client.get(f"/panel/around{panel}").text
+    for relation, name in (("parent", "invoke_agent clerk"), ("child", "GET /search")):
+        assert f"<td>{relation}</td>" in text
+        assert f"<td>{name}</td>" in text
 
 
 def test_a_label_is_kept_and_counts(shown):

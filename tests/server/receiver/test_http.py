@@ -6,6 +6,7 @@ import gzip
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import httpx
@@ -24,12 +25,18 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.server.receiver import wire
 from tests.server.receiver.forms import SPAN, VALUE
 from tests.server.receiver.running import JSON, Receiving, Running, made, span
+from tooltrace.exporters.delivery import Delivery
+from tooltrace.exporters.otlp import create
+from tooltrace.exporters.protocol import Target
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import SpanForm
 from tooltrace.otel.otlp.json import spans_to_json
 from tooltrace.record import Loss
+from tooltrace.store.cursors import DestinationFiles
 from tooltrace.store.fold import fold
+from tooltrace.store.journal import Journal
 from tooltrace.store.lease import reading
+from tooltrace.store.lines import encode
 from tooltrace.store.paths import StorePaths
 
 COMPRESSIONS = {
@@ -81,6 +88,32 @@ def test_what_is_sent_twice_is_one_row(receiving: Receiving) -> None:
     assert running.post("/v1/traces", body).content == b""
     with reading(StorePaths.of(running.store)) as db:
         assert db.sql("SELECT count(*), count(DISTINCT span_id) FROM tool_calls").fetchall() == [(50, 50)]
+
+
+def test_what_is_sent_twice_is_written_once(receiving: Receiving) -> None:
+    """Within a request, and in the next; but what could not be written is not known yet."""
+    running = receiving()
+    journal = StorePaths.of(running.store).journal
+    journal.write_text("no folder")
+    assert running.post("/v1/traces", wire.spans(span(1))).status_code == 503
+    journal.unlink()
+    for _ in range(2):
+        assert running.post("/v1/traces", wire.spans(span(1), span(2), span(1))).content == b""
+    assert running.records() == [made(1), made(2)]
+
+
+def test_a_store_that_is_delivered_to_its_own_receiver_does_not_grow_without_end(receiving: Receiving) -> None:
+    running = receiving()
+    files = DestinationFiles.of(running.store, "otlp")
+    files.begin()
+    paths = StorePaths.of(running.store)
+    Journal(paths.journal).write(b"".join(encode(made(number)) for number in range(20)))
+    destination = create(Target(endpoint=running.url, parts=("traces",)))
+    delivery = Delivery(files, destination)
+    batches = list(takewhile(lambda sent: sent is not None, (delivery.step() for _ in range(10))))
+    delivery.close()
+    assert batches == [20, 20]
+    assert len(running.records()) == 40
 
 
 def test_a_call_that_two_spans_show_is_one_row_however_often_they_are_sent(receiving: Receiving) -> None:

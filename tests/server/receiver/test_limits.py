@@ -167,7 +167,7 @@ def test_more_than_can_be_held_is_told_to_come_again(receiving: Receiving, limit
         slow.sendall(body[-1:])
         assert slow.recv(1000).startswith(b"HTTP/1.1 200 ")
     assert running.post("/v1/traces", body).status_code == 200
-    assert len(running.calls()) == 8
+    assert len(running.calls()) == 4  # the second was the same again
     assert running.receiver.admission.bytes == 0
 
 

@@ -28,6 +28,8 @@ from tooltrace.cli import cli
 from tooltrace.store.lease import reading
 from tooltrace.store.paths import StorePaths
 
+pytestmark = pytest.mark.alone
+
 
 @dataclass
 class Serving:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Final
 
-import orjson
-
+from tooltrace.foreign.untold import untold
 from tooltrace.otel import attributes as names
 from tooltrace.otel.events import Event, from_log, name_of, why_not
 from tooltrace.otel.form import LogForm
-from tooltrace.record import Gate, Json, Message
 from tooltrace.server.receiver.receipt import Receipt
 from tooltrace.settings import Settings
 from tooltrace.sieve import Sieve
@@ -50,15 +48,4 @@ def _safe(record: Event, settings: Settings) -> Event:
             safe[field.name] = sieve.text(field.name, value) or ("" if field.default is not None else None)
         else:
             safe[field.name] = value[:LONGEST_NAME]
-    if settings.capture == "metadata":
-        safe |= _without_content(record)
-    return replace(record, **safe)
-
-
-def _without_content(record: Event) -> dict[str, Any]:
-    """As the recorder does it: that the model was given a text, not which; that an argument was changed, not to what."""
-    if isinstance(record, Message):
-        return {"text": None}
-    if isinstance(record, Gate) and record.changed is not None:
-        return {"changed": Json(orjson.dumps(dict.fromkeys(orjson.loads(record.changed))).decode())}
-    return {}
+    return untold(replace(record, **safe), settings)

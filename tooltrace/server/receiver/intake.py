@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
+from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
@@ -26,9 +27,13 @@ from tooltrace.settings import Settings
 from tooltrace.store.journal import Journal
 from tooltrace.store.lines import encode
 from tooltrace.store.paths import StorePaths
+from tooltrace.surroundings import Recent
 
 TOGETHER: Final = 512
 """Spans that are made records at once."""
+REMEMBERED: Final = 50_000
+"""Lines that are known again: what comes twice is written once. A store that is delivered to a receiver of its own would
+else grow without end."""
 LARGE_BYTES: Final = 1024 * 1024
 """A request that is larger waits for others that are, and keeps no small one waiting."""
 REJECTED: Final = "otlp_rejected"
@@ -46,6 +51,7 @@ class Intake:
         self._limits = limits
         self._journal = Journal(StorePaths.of(settings.store).journal, sync=settings.durability == "fsync")
         self._assembler = Assembler(settings)
+        self._written: Recent[bool] = Recent(REMEMBERED)
         self._small = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver")
         self._large = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver-large")
         self._ending = False
@@ -75,7 +81,7 @@ class Intake:
         receipt = Receipt(self._limits)
         self._go_on()
         try:
-            lines = [encode(record) for record in self._records(signal, encoding, body, receipt)]
+            lines = self._new(encode(record) for record in self._records(signal, encoding, body, receipt))
         except MalformedOtlp as error:
             raise malformed(f"{error}; nothing was kept") from error
         except Refusal:
@@ -83,8 +89,15 @@ class Intake:
         except Exception as error:
             fault("receive", lost=receipt.seen)
             raise Refusal(500, "the receiver failed at this request, and nothing was kept of it") from error
-        self._write(lines, receipt.lost)
+        self._write(list(lines.values()), receipt.lost)
+        for digest in lines:
+            self._written.put(digest, value=True)
         return receipt
+
+    def _new(self, lines: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Those that were not written before, each once, by their digests."""
+        found = {blake2b(line, digest_size=16).digest(): line for line in lines}
+        return {digest: line for digest, line in found.items() if not self._written.get(digest)}
 
     def _records(self, signal: Signal, encoding: Encoding, body: bytes, receipt: Receipt) -> Iterator[Record]:
         if signal is TRACES:

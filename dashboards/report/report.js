@@ -1,0 +1,66 @@
+import { localize, number } from "./numbers.js";
+import { draw, redraw } from "./charts.js";
+import { sparks } from "./sparks.js";
+
+const root = document.documentElement;
+const PRINTED = 660;
+
+function isDark() {
+  return root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function charts() {
+  return [...document.querySelectorAll("figure .canvas")].map((canvas) => echarts.getInstanceByDom(canvas)).filter(Boolean);
+}
+
+const button = document.getElementById("theme");
+button.hidden = false;
+button.addEventListener("click", () => {
+  root.dataset.theme = isDark() ? "light" : "dark";
+  redraw();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+// Paper is light, and no wider than it is.
+let before = null;
+addEventListener("beforeprint", () => {
+  before = root.dataset.theme ?? "";
+  root.dataset.theme = "light";
+  drawAll();
+  redraw();
+  for (const chart of charts()) chart.resize({ width: Math.min(PRINTED, chart.getWidth()) });
+});
+addEventListener("afterprint", () => {
+  if (before) root.dataset.theme = before;
+  else delete root.dataset.theme;
+  redraw();
+  for (const chart of charts()) chart.resize({ width: "auto" });
+});
+
+// A chart is drawn when it comes near: a report of many tools opens at once.
+const near = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) if (isIntersecting) show(target);
+}, { rootMargin: "600px" });
+
+function show(figure) {
+  near.unobserve(figure);
+  draw(figure);
+}
+
+function drawAll() {
+  for (const figure of document.querySelectorAll("figure[data-chart]:not([data-done])")) show(figure);
+}
+
+// Figures of the tables, in the reader's locale: a value, and the ends of its interval.
+for (const cell of document.querySelectorAll("td[data-v]")) {
+  const [value, ...ends] = cell.dataset.v.split(" ").map(Number);
+  const shown = (end, open) => (Number.isFinite(end) ? number(end, cell.dataset.u) : open);
+  cell.textContent = shown(value, cell.textContent);
+  if (!ends.some(Number.isFinite)) continue;
+  const range = Object.assign(document.createElement("span"), { className: "range", textContent: `[${shown(ends[0], "−∞")}, ${shown(ends[1], "∞")}]` });
+  cell.append(" ", range);
+}
+
+localize(document.body);
+sparks(document.body);
+for (const figure of document.querySelectorAll("figure[data-chart]")) near.observe(figure);

@@ -1,0 +1,295 @@
+-- Is it better or worse than before, and is that more than noise?
+--
+-- One row for each tool and measure: two windows, or two versions, beside one another. An attempt is finished where it ended
+-- with a status; a call failed where its last finished attempt did. The difference is after - before, with its 95 % interval.
+-- Of many comparisons some lie outside that by chance alone, so `worse` and `better` ask for more: that the interval which holds
+-- for all comparisons of the answer together (Bonferroni) leaves zero out too. `maybe_worse` and `maybe_better` are what only the
+-- 95 % interval says: one in twenty comparisons does without any change. A gap is worse where it is further from zero.
+-- What belongs to one conversation counts as one draw where both sides have five conversations or more, else what belongs to
+-- one call. An outage makes neighbours fail together all the same: a difference that rests on one tells of that time. What belongs
+-- to both sides counts before.
+--
+-- by: tool (default), agent, attributes
+-- parameters:
+--   before_since    timestamp = NULL  before: attempts that started at this time or later
+--   before_until    timestamp = NULL  before: attempts that started before this time
+--   before_version  text = NULL       before: this version only
+--   since           timestamp = NULL  after: attempts that started at this time or later
+--   until           timestamp = NULL  after: attempts that started before this time
+--   version         text = NULL       after: this version only
+--   tool            text = NULL       this tool only
+--   min_n           integer = 20      fewer on either side are too few to tell
+-- columns:
+--   measure     text             failure_rate (of attempts), call_failure_rate, p95 (latency, caches left out), attempts_per_call, accuracy (right / judged), confidence_gap (mean confidence - share right)
+--   unit        text             of the figures: share, ms, ratio or points
+--   before      number           the measure before
+--   after       number           the measure after
+--   difference  number           after - before
+--   low         low(difference)   95 % interval of difference; NULL is unbounded, or cannot be told
+--   high        high(difference)  95 % interval of difference
+--   verdict     text             worse, better, maybe_worse, maybe_better, unclear, too_few, new (nothing before) or gone (nothing after)
+--   n_before    count            attempts, calls or judged attempts that the measure is of, before
+--   n_after     count            and after
+--   counted     text             what counts as one draw: conversation or call
+--   compared    count            comparisons in this answer that could be told
+-- source: difference of proportions: Newcombe 1998, method 10 (Wilson limits, squared and added), with the effective number of
+--   draws, n / design effect, the higher one of both sides (Kish 1965); difference of other measures: the same from the limits
+--   of each side (Zou and Donner 2008, MOVER); mean: normal, by draws; percentile: order statistics with the design effect
+--   (Woodruff 1952), the binomial taken as normal, to a part in a thousand; normal quantile of Bonferroni's level: Abramowitz and
+--   Stegun 26.2.23; percentile by linear interpolation (Hyndman and Fan 1996, type 7); z = 1.959963984540054
+WITH seen AS (
+    SELECT
+        /* by */ tool, /* end by */
+        tool AS of_tool,
+        call_id,
+        span_id,
+        conversation_id,
+        coalesce(conversation_id, host) AS place,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
+        started_at,
+        CASE WHEN ($before_since IS NULL OR started_at >= $before_since)
+              AND ($before_until IS NULL OR started_at < $before_until)
+              AND ($before_version IS NULL OR tool_version = $before_version) THEN 0 ELSE 1 END AS side,
+        status = 'error' AS failed,
+        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
+        CASE WHEN NOT coalesce(cached, false) AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
+        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p
+    FROM tool_calls
+    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+      AND ($tool IS NULL OR tool = $tool)
+      AND (($before_since IS NULL OR started_at >= $before_since)
+              AND ($before_until IS NULL OR started_at < $before_until)
+              AND ($before_version IS NULL OR tool_version = $before_version)
+          OR ($since IS NULL OR started_at >= $since)
+              AND ($until IS NULL OR started_at < $until)
+              AND ($version IS NULL OR tool_version = $version))
+),
+-- grp: a number that the rows of a group have in common
+numbered AS (
+    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM seen
+),
+groups AS (
+    SELECT /* by names */ tool, /* end by */ grp FROM numbered GROUP BY ALL
+),
+percentiles AS (
+    SELECT grp, side, quantile_cont(ms, 0.95) AS p95 FROM numbered GROUP BY grp, side
+),
+-- how many things a measure is of in each call, and what they come to
+called AS (
+    SELECT
+        s.grp,
+        s.side,
+        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(place, ''), '/', of_pid)
+             ELSE conversation_id END AS conversation,
+        1.0 AS calls,
+        CASE WHEN arg_max(failed, started_at) THEN 1.0 ELSE 0.0 END AS failed,
+        CAST(count(*) AS DOUBLE) AS attempts,
+        CAST(count(*) FILTER (WHERE failed) AS DOUBLE) AS failures,
+        CAST(count(ms) AS DOUBLE) AS timed,
+        CAST(count(*) FILTER (WHERE ms > q.p95) AS DOUBLE) AS slow
+    FROM numbered AS s
+    JOIN percentiles AS q ON q.grp = s.grp AND q.side = s.side
+    GROUP BY s.grp, s.side, of_tool, call_id, conversation_id, place, of_pid
+),
+judgements AS (
+    SELECT
+        grp,
+        side,
+        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(place, ''), '/', of_pid)
+             ELSE conversation_id END AS conversation,
+        CAST(count(*) AS DOUBLE) AS judged,
+        CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS correct,
+        CAST(count(p) AS DOUBLE) AS sure,
+        coalesce(sum(p - CASE WHEN correct THEN 1.0 ELSE 0.0 END), 0.0) AS gap
+    FROM numbered AS s
+    JOIN judged AS j ON j.span_id = s.span_id
+    WHERE correct IS NOT NULL
+    GROUP BY grp, side, of_tool, call_id, conversation_id, place, of_pid
+),
+draws AS (
+    SELECT 'call' AS counted, grp, side, calls, failed, attempts, failures, timed, slow FROM called
+    UNION ALL
+    SELECT 'conversation' AS counted, grp, side, sum(calls) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
+        sum(failures) AS failures, sum(timed) AS timed, sum(slow) AS slow
+    FROM called
+    GROUP BY grp, side, conversation
+),
+judged_draws AS (
+    SELECT 'call' AS counted, grp, side, judged, correct, sure, gap FROM judgements
+    UNION ALL
+    SELECT 'conversation' AS counted, grp, side, sum(judged) AS judged, sum(correct) AS correct, sum(sure) AS sure,
+        sum(gap) AS gap
+    FROM judgements
+    GROUP BY grp, side, conversation
+),
+-- n: how many things a measure is of; s: their sum
+measured AS (
+    SELECT counted, grp, side, 'failure_rate' AS measure, attempts AS n, failures AS s FROM draws
+    UNION ALL
+    SELECT counted, grp, side, 'call_failure_rate' AS measure, calls AS n, failed AS s FROM draws
+    UNION ALL
+    SELECT counted, grp, side, 'p95' AS measure, timed AS n, slow AS s FROM draws
+    UNION ALL
+    SELECT counted, grp, side, 'attempts_per_call' AS measure, calls AS n, attempts AS s FROM draws
+    UNION ALL
+    SELECT counted, grp, side, 'accuracy' AS measure, judged AS n, correct AS s FROM judged_draws
+    UNION ALL
+    SELECT counted, grp, side, 'confidence_gap' AS measure, sure AS n, gap AS s FROM judged_draws
+),
+moments AS (
+    SELECT counted, grp, side, measure, sum(n) AS n, sum(s) AS s, count(*) AS units,
+        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn
+    FROM measured
+    WHERE n > 0
+    GROUP BY counted, grp, side, measure
+),
+-- conversations count as draws where there are five of them on both sides, and fewer than calls
+levels AS (
+    SELECT grp, measure,
+        CASE WHEN min(CASE WHEN counted = 'conversation' THEN units END) >= 5
+                AND sum(CASE WHEN counted = 'conversation' THEN units ELSE -units END) < 0
+             THEN 'conversation' ELSE 'call' END AS counted
+    FROM moments
+    GROUP BY grp, measure
+),
+sides AS (
+    SELECT m.grp, m.measure, m.side, m.counted, m.n, m.units, m.s / m.n AS mean,
+        CASE WHEN m.measure = 'p95' THEN q.p95 ELSE m.s / m.n END AS value,
+        -- of the sum; draws of one thing each have the variance of the binomial as it is
+        greatest(0, ss - 2 * m.s / m.n * sn + power(m.s / m.n, 2) * nn)
+            * CASE WHEN m.units < m.n OR m.measure IN ('attempts_per_call', 'confidence_gap')
+                   THEN m.units / nullif(m.units - 1, 0) ELSE 1 END AS variance
+    FROM moments AS m
+    JOIN levels AS w ON w.grp = m.grp AND w.measure = m.measure AND w.counted = m.counted
+    JOIN percentiles AS q ON q.grp = m.grp AND q.side = m.side
+),
+pairs AS (
+    SELECT grp, measure,
+        count(*) < 2 OR min(n) < $min_n OR min(units) < 5 AS too_few,
+        -- the design effect of a proportion
+        greatest(1, coalesce(max(CASE WHEN mean > 0 AND mean < 1 THEN variance / (n * mean * (1 - mean)) END), 1)) AS effect
+    FROM sides
+    GROUP BY grp, measure
+),
+told AS (
+    SELECT count(*) AS compared FROM pairs WHERE NOT too_few
+),
+widths AS (
+    SELECT 'alone' AS width, 1.959963984540054 AS z
+    UNION ALL
+    SELECT 'all' AS width,
+        greatest(1.959963984540054, t - (2.515517 + 0.802853 * t + 0.010328 * t * t)
+            / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t)) AS z
+    FROM (SELECT sqrt(-2 * ln(0.025 / greatest(compared, 1))) AS t FROM told)
+),
+-- durations that are the same to a part in a thousand, the shorter first, and how many are no longer
+steps AS (
+    SELECT grp, side, lowest, highest, sum(n) OVER (PARTITION BY grp, side ORDER BY lowest) AS n_to
+    FROM (
+        SELECT grp, side, min(ms) AS lowest, max(ms) AS highest, count(*) AS n
+        FROM numbered
+        WHERE ms IS NOT NULL
+        GROUP BY grp, side, round(1000 * ln(greatest(ms, 1e-6)))
+    )
+),
+ranked AS (
+    SELECT s.grp, s.side, w.width, 0.95 * s.n AS middle, w.z * sqrt(0.0475 * s.n * p.effect) AS half
+    FROM sides AS s
+    JOIN pairs AS p ON p.grp = s.grp AND p.measure = s.measure
+    CROSS JOIN widths AS w
+    WHERE s.measure = 'p95'
+),
+ranks AS (
+    SELECT r.grp, r.side, r.width,
+        min(CASE WHEN t.n_to >= r.middle - r.half THEN t.lowest END) AS low,
+        min(CASE WHEN t.n_to >= r.middle + r.half + 1 THEN t.highest END) AS high
+    FROM ranked AS r
+    JOIN steps AS t ON t.grp = r.grp AND t.side = r.side
+    GROUP BY r.grp, r.side, r.width
+),
+limits AS (
+    SELECT s.grp, s.measure, s.side, s.width, s.value,
+        CASE WHEN s.measure IN ('failure_rate', 'call_failure_rate', 'accuracy') THEN
+                 CASE WHEN value <= 0 THEN 0
+                      ELSE (e * value + zz / 2 - sqrt(zz * (e * value * (1 - value) + zz / 4))) / (e + zz) END
+             WHEN s.measure = 'p95' THEN least(s.value, r.low)
+             ELSE value - half END AS low,
+        CASE WHEN s.measure IN ('failure_rate', 'call_failure_rate', 'accuracy') THEN
+                 CASE WHEN value >= 1 THEN 1
+                      ELSE (e * value + zz / 2 + sqrt(zz * (e * value * (1 - value) + zz / 4))) / (e + zz) END
+             WHEN s.measure = 'p95' THEN CASE WHEN r.high IS NOT NULL THEN greatest(s.value, r.high) END
+             ELSE value + half END AS high
+    FROM (
+        SELECT s.*, w.width, w.z * w.z AS zz, s.n / p.effect AS e, w.z * sqrt(s.variance) / s.n AS half
+        FROM sides AS s
+        JOIN pairs AS p ON p.grp = s.grp AND p.measure = s.measure
+        CROSS JOIN widths AS w
+    ) AS s
+    LEFT JOIN ranks AS r ON s.measure = 'p95' AND r.grp = s.grp AND r.side = s.side AND r.width = s.width
+),
+differences AS (
+    SELECT a.grp, a.measure, a.width,
+        b.value - a.value AS difference,
+        b.value - a.value - sqrt(power(b.value - b.low, 2) + power(a.high - a.value, 2)) AS low,
+        b.value - a.value + sqrt(power(b.high - b.value, 2) + power(a.value - a.low, 2)) AS high
+    FROM limits AS a
+    JOIN limits AS b ON b.grp = a.grp AND b.measure = a.measure AND b.width = a.width AND b.side = 1
+    WHERE a.side = 0
+),
+beside AS (
+    SELECT s.grp, s.measure, p.too_few, s.counted,
+        max(CASE WHEN s.side = 0 THEN s.value END) AS before,
+        max(CASE WHEN s.side = 1 THEN s.value END) AS after,
+        max(CASE WHEN s.side = 0 THEN s.n END) AS n_before,
+        max(CASE WHEN s.side = 1 THEN s.n END) AS n_after
+    FROM sides AS s
+    JOIN pairs AS p ON p.grp = s.grp AND p.measure = s.measure
+    GROUP BY s.grp, s.measure, p.too_few, s.counted
+),
+judgement AS (
+    SELECT b.*, d.difference, d.low, d.high,
+        CASE b.measure WHEN 'accuracy' THEN d.difference < 0
+             WHEN 'confidence_gap' THEN abs(b.after) > abs(b.before)
+             ELSE d.difference > 0 END AS is_worse,
+        -- sums of the same numbers in another order differ a little
+        abs(d.difference) > 1e-9 AND coalesce(d.low > 0 OR d.high < 0, false) AS alone,
+        abs(d.difference) > 1e-9 AND coalesce(f.low > 0 OR f.high < 0, false) AS among_all
+    FROM beside AS b
+    LEFT JOIN differences AS d ON d.grp = b.grp AND d.measure = b.measure AND d.width = 'alone'
+    LEFT JOIN differences AS f ON f.grp = b.grp AND f.measure = b.measure AND f.width = 'all'
+),
+verdicts AS (
+    SELECT *,
+        CASE WHEN n_before IS NULL THEN 'new'
+             WHEN n_after IS NULL THEN 'gone'
+             WHEN too_few THEN 'too_few'
+             WHEN among_all AND is_worse THEN 'worse'
+             WHEN among_all THEN 'better'
+             WHEN alone AND is_worse THEN 'maybe_worse'
+             WHEN alone THEN 'maybe_better'
+             ELSE 'unclear' END AS verdict
+    FROM judgement
+)
+SELECT
+    /* by names */ tool, /* end by */
+    measure,
+    CASE measure WHEN 'p95' THEN 'ms' WHEN 'attempts_per_call' THEN 'ratio' WHEN 'confidence_gap' THEN 'points'
+         ELSE 'share' END AS unit,
+    before,
+    after,
+    difference,
+    low,
+    high,
+    verdict,
+    CAST(coalesce(n_before, 0) AS BIGINT) AS n_before,
+    CAST(coalesce(n_after, 0) AS BIGINT) AS n_after,
+    counted,
+    compared
+FROM verdicts AS v
+JOIN groups AS g ON g.grp = v.grp
+CROSS JOIN told
+ORDER BY
+    CASE verdict WHEN 'worse' THEN 0 WHEN 'maybe_worse' THEN 1 WHEN 'maybe_better' THEN 3 WHEN 'better' THEN 4 ELSE 2 END,
+    /* by names */ tool, /* end by */
+    CASE measure WHEN 'failure_rate' THEN 0 WHEN 'call_failure_rate' THEN 1 WHEN 'p95' THEN 2
+         WHEN 'attempts_per_call' THEN 3 WHEN 'accuracy' THEN 4 ELSE 5 END

@@ -1,0 +1,83 @@
+"""The queries' SQL for ClickHouse. There is one text of each query, DuckDB's; this translates it.
+
+sqlglot reads and writes it; what it would get wrong stands in ``dialect_table``. Needs the extra ``clickhouse``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tooltrace.errors import QueryError
+from tooltrace.queries import dialect_shape as shape
+from tooltrace.queries.dialect_words import Source, written
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A question in ClickHouse's SQL: what is kept for it first, by name, and the question itself."""
+
+    kept: tuple[tuple[str, str], ...]
+    question: str
+
+    def __str__(self) -> str:
+        statements = [*(keep(name, sql) for name, sql in self.kept), self.question]
+        return ";\n".join(statements)
+
+
+def keep(name: str, sql: str) -> str:
+    """The statement that keeps the answer to ``sql`` for this session."""
+    return f"CREATE TEMPORARY TABLE {name} ENGINE = Memory AS {sql}"
+
+
+def to_clickhouse(sql: str, values: Mapping[str, Any] | None = None) -> Script:
+    """``sql`` of DuckDB for ClickHouse, with ``values`` written for its ``$name`` parameters. Raises QueryError."""
+    tree = _parsed(sql).copy()
+    for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
+        if values is not None and node.name in values:
+            node.replace(_literal(values[node.name]))
+    try:
+        shape.leave_out_messages(tree)
+        shape.name_what_joins_give(tree)
+        shape.read_members_by_array_join(tree, written)
+        kept = tuple((name, written(part)) for name, part in shape.steps(tree))
+        return Script(kept, written(tree))
+    except SqlglotError as error:
+        raise QueryError(f"this cannot be said in ClickHouse's SQL: {error}") from error
+
+
+def view_sql(sql: str, database: str) -> str:
+    """The SQL of a view over the tables in ``database``; a view can keep nothing."""
+    tree = _parsed(sql).copy()
+    shape.leave_out_messages(tree)
+    shape.name_what_joins_give(tree)
+    shape.place_tables(tree, database)
+    return written(tree)
+
+
+@cache
+def _parsed(sql: str) -> shape.Node:
+    try:
+        return sqlglot.parse_one(sql, read=Source)
+    except SqlglotError as error:
+        raise QueryError(f"the SQL cannot be read: {error}") from error
+
+
+def _literal(value: Any) -> shape.Node:
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, datetime):
+        text = exp.Literal.string(value.isoformat(sep=" ", timespec="microseconds"))
+        return exp.Anonymous(this="toDateTime64", expressions=[text, exp.Literal.number(6), exp.Literal.string("UTC")])
+    if isinstance(value, float):
+        return exp.Anonymous(this="toFloat64", expressions=[exp.Literal.string(repr(value))])
+    return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(str(value))

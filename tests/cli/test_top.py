@@ -1,0 +1,152 @@
+"""``tooltrace top``: the tools of the last minutes, printed once or shown live on a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tooltrace.cli.board import look
+
+HOSTILE = "\x1b[31mred\x1b]0;title\x07[bold]x[/bold]\u202e"
+
+
+def rows(done) -> list[list[str]]:
+    """The body of the table, a line each."""
+    lines = done.stdout.splitlines()
+    rule = next(at for at, line in enumerate(lines) if "───" in line)
+    return [line.split() for line in lines[rule + 1 :] if line.strip()]
+
+
+@pytest.fixture
+def busy(put, made):
+    """Two tools a minute ago: one fails often and briefly, one seldom and long."""
+    at = datetime.now(UTC) - timedelta(minutes=1)
+
+    def attempt(number, tool, *, failed, ms):
+        return made(
+            number, tool=tool, started_at=at + timedelta(seconds=number / 100), duration_ms=ms,
+            status="error" if failed else "success", code="TIMEOUT" if failed else None, error_message=HOSTILE if failed else None,
+        )  # fmt: skip
+
+    put(
+        *(attempt(100 + n, "brief", failed=n < 30, ms=5.0) for n in range(50)),
+        *(attempt(200 + n, "long", failed=n < 2, ms=4000.0) for n in range(20)),
+        made(400, tool="old", started_at=at - timedelta(hours=3)),
+    )
+
+
+@pytest.mark.usefixtures("busy")
+def test_it_is_printed_once_where_there_is_no_terminal(run):
+    done = run("top")
+    assert done.exit_code == 0
+    assert "70 calls, 32 failed" in done.stdout
+    first, second = rows(done)
+    assert [first[0], second[0]] == ["long", "brief"], "2 × 4 s hurt more than 30 × 5 ms"
+    assert second[1:7] == ["50", "30", "60.0", "%", "[46,", "72]"]
+    assert "TIMEOUT" in second
+    assert not set(done.stdout) & set("\x1b\x07\u202e")
+
+
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize(
+    ("sort", "first"), [("hurt", "long"), ("calls", "brief"), ("failed", "brief"), ("rate", "brief"), ("p95", "long"), ("tool", "brief")]
+)  # fmt: skip
+def test_it_is_sorted_by_what_was_asked(run, sort, first):
+    assert rows(run("top", "--sort", sort))[0][0] == first
+
+
+@pytest.mark.usefixtures("busy")
+def test_the_window_is_what_was_asked(run):
+    assert {row[0] for row in rows(run("top", "--since", "1d"))} == {"brief", "long", "old"}
+
+
+@pytest.mark.usefixtures("busy")
+def test_no_more_tools_than_lines(where, put, made):
+    put(*(made(500 + n, tool=f"tool_{n:02}") for n in range(30)))
+    from rich.console import Console
+
+    console = Console(width=100, height=20, file=io.StringIO())
+    console.print(look(where, "1d", "hurt").table(20))
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) <= 20
+    assert lines[-1] == "and 19 more"
+    (brief,) = [line for line in lines if line.startswith(" brief")]
+    assert "60.0 % [46, 72]" in brief, "where there is little room, it is the message that is cut short"
+    assert brief.rstrip().endswith("…")
+
+
+def test_a_quiet_window_is_no_fault(run, put, made):
+    put(made(1, started_at=datetime.now(UTC) - timedelta(days=2)))
+    done = run("top")
+    assert done.exit_code == 0
+    assert "0 calls" in done.stdout
+
+
+def test_a_missing_store_and_a_wrong_span_are_said(run):
+    assert run("top", "--once").exit_code == 1
+    assert run("top", "--since", "soon").exit_code in (1, 2)
+
+
+class Screen:
+    """A terminal of 100 × 30 with a program on it."""
+
+    def __init__(self, *command: str, **environment: str) -> None:
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        known = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES", "NO_COLOR")}
+        self.process = subprocess.Popen(
+            command, stdin=follower, stdout=follower, stderr=follower, close_fds=True,
+            env={**known, "TERM": "xterm-256color", "PYTHONUTF8": "1", **environment},
+        )  # fmt: skip
+        os.close(follower)
+        self.leader, self.text = leader, ""
+
+    def until(self, pattern: str, seconds: float) -> float:
+        """How long it took until ``pattern`` was printed; what was before is forgotten."""
+        began = time.monotonic()
+        while not (found := re.search(pattern, self.text)):
+            left = began + seconds - time.monotonic()
+            assert left > 0, f"{pattern!r} did not come within {seconds} s: {self.text[-800:]!r}"
+            if select.select([self.leader], [], [], left)[0]:
+                self.text += os.read(self.leader, 65536).decode(errors="replace")
+        self.text = self.text[found.end() :]
+        return time.monotonic() - began
+
+
+@contextmanager
+def screen(*command: str, **environment: str):
+    shown = Screen(*command, **environment)
+    try:
+        yield shown
+    finally:
+        shown.process.kill()
+        shown.process.wait(10)
+        os.close(shown.leader)
+
+
+def test_what_another_process_records_is_on_a_live_screen_within_two_seconds(where, put, made):
+    command = (sys.executable, "-m", "tooltrace.cli", "top", "--interval", "0.5")
+    with screen(*command, TOOLTRACE_STORE=str(where)) as shown:
+        shown.until("there is no store", 30)  # it waits for one
+        put(*(made(n, tool="fresh_tool", started_at=datetime.now(UTC)) for n in range(1, 30)))
+        assert shown.until("fresh_tool", 30) < 5
+        put(made(50, tool="fresher", started_at=datetime.now(UTC), status="error"))
+        taken = shown.until("fresher", 30)
+        assert taken < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        shown.process.send_signal(signal.SIGINT)
+        shown.until(r"\x1b\[\?1049l", 10)  # the screen that was there before is back
+        assert shown.process.wait(10) == 0

@@ -1,0 +1,98 @@
+"""Every query answers the same from DuckDB and from ClickHouse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from benchmarks.history import make_history
+from tests.clickhouse.compare import both, differences
+from tests.clickhouse.conftest import Fill, records_of
+from tooltrace.queries import catalogue, find
+from tooltrace.queries.dimensions import DIMENSIONS
+from tooltrace.store.lease import reading
+
+ROWS = 200_000
+FEW = 8_000
+BIG, SMALL = "big", "small"
+
+
+def made(path: Path, rows: int) -> Path:
+    make_history(path, rows)
+    return path
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> Iterator[duckdb.DuckDBPyConnection]:
+    """200,000 attempts of 30 days, in both."""
+    store = made(tmp_path_factory.mktemp("big") / "big.duckdb", ROWS)
+    fill(BIG, records_of(store))
+    with reading(store) as con:
+        yield con
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same of 8,000, for what is asked in many ways."""
+    store = made(tmp_path_factory.mktemp("small") / "small.duckdb", FEW)
+    fill(SMALL, records_of(store))
+    with reading(store) as con:
+        yield con
+
+
+def one(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+    return con.execute(sql).fetchall()[0][0]
+
+
+def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
+    """What the query has to be told, and what makes its answer interesting."""
+    known = {
+        "call": {"id": one(con, "SELECT call_id FROM tool_calls WHERE attempt = 3 ORDER BY span_id LIMIT 1")},
+        "labels": {"call_id": one(con, "SELECT call_id FROM outcomes WHERE span_id IS NULL ORDER BY call_id LIMIT 1")},
+        "call_gates": {"call_id": one(con, "SELECT call_id FROM gates ORDER BY call_id LIMIT 1")},
+        "around": {"span_id": one(con, "SELECT span_id FROM tool_calls ORDER BY span_id LIMIT 1")},
+    }
+    middle = one(con, "SELECT min(started_at) + INTERVAL 15 DAY FROM tool_calls")
+    known["overview"] = {"since": middle, "before": one(con, "SELECT min(started_at) FROM tool_calls")}
+    known["gap"] = known["overview"]
+    known["compare"] = {"before_until": middle, "since": middle}
+    known["changes"] = {"since": one(con, "SELECT min(started_at) + INTERVAL 5 DAY FROM tool_calls")}
+    known["burn_rate"] = {"until": one(con, "SELECT max(started_at) FROM tool_calls")}
+    takes = {parameter.name for parameter in find(name).heading.parameters}
+    return {key: value for key, value in known.get(name, {}).items() if key in takes}
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_of_200_000_attempts(big: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
+    duck, house = both(big, engine, BIG, name, **needed(big, name))
+    assert duck
+    assert not differences(duck, house)[:5]
+
+
+EVERY = [*DIMENSIONS, "attributes.region"]
+GROUPED = [name for name, query in catalogue().items() if query.heading.by]
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_by_everything(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
+    by = [[one] for one in find(name).heading.by if one != "attributes"]
+    if "attributes" in find(name).heading.by:
+        by.append(["attributes.region"])
+    for groups in [[], *by, [group for few in by[:3] for group in few]]:
+        duck, house = both(small, engine, SMALL, name, by=groups, **needed(small, name))
+        assert not differences(duck, house)[:5], groups
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_of_one_tool_in_a_window(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
+    takes = {parameter.name for parameter in find(name).heading.parameters}
+    since = one(small, "SELECT min(started_at) + INTERVAL 3 DAY FROM tool_calls")
+    until = one(small, "SELECT min(started_at) + INTERVAL 9 DAY FROM tool_calls")
+    window = {"since": since, "until": until, "tool": "fetch", "min_n": 3}
+    given = {**needed(small, name), **{key: value for key, value in window.items() if key in takes}}
+    duck, house = both(small, engine, SMALL, name, **given)
+    assert not differences(duck, house)[:5]

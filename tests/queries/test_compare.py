@@ -1,0 +1,242 @@
+"""Two windows or versions beside one another: intervals as statsmodels has them, and verdicts that chance does not give."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+
+import pytest
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from tooltrace.queries import ask, find, run
+from tooltrace.record import Outcome
+
+from .conftest import START
+
+MIDDLE = START + timedelta(days=1)
+WINDOWS = {"before_until": MIDDLE, "since": MIDDLE}
+
+
+NOTHING_CHANGED = """
+INSERT INTO attempts BY NAME
+WITH talks AS (
+    SELECT tool, side, talk, 1 / (1 + exp(1.5 - sqrt(-2 * ln(1 - (hash(hash(tool, side, talk), 1) >> 11) / 9007199254740992.0))
+        * cos(6.283185 * ((hash(hash(tool, side, talk), 7) >> 11) / 9007199254740992.0)))) AS failing
+    FROM range(300) AS a(tool), range(2) AS b(side), range(30) AS c(talk)
+)
+SELECT 'tool_' || tool AS tool, concat_ws('/', tool, side, talk, i) AS call_id, concat_ws('/', tool, side, talk) AS conversation_id,
+    1 AS attempt, 't' AS trace_id, concat_ws('/', tool, side, talk, i) AS span_id, 1.0 AS duration_ms, 'returned' AS ending,
+    TIMESTAMP '2026-03-01 12:00:00' + to_days(CAST(side AS INTEGER)) AS started_at,
+    CASE WHEN (hash(hash(tool, side, talk, i), 17) >> 11) / 9007199254740992.0 < failing THEN 'error' ELSE 'success' END AS status
+FROM talks, range(10) AS d(i)
+"""
+
+
+def answer(con, **given):
+    return rows(run(con, "compare", **{**WINDOWS, **given}))
+
+
+def rows(relation):
+    return {
+        (row["tool"], row["measure"]): row
+        for row in (dict(zip(relation.columns, line, strict=True)) for line in relation.fetchall())
+    }
+
+
+def side(make, n, failures, *, at, **given):
+    """``n`` calls of a conversation each, so many of which fail."""
+    return [
+        make(status="error" if i < failures else "success", started_at=at + timedelta(seconds=i),
+             conversation_id=f"{at}{i}", **given)
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def two(make, before, after, **given):
+    return [*side(make, *before, at=START, **given), *side(make, *after, at=MIDDLE, **given)]
+
+
+@pytest.mark.parametrize(("before", "after"), [((80, 15), (48, 20)), ((30, 0), (40, 12)), ((100, 100), (100, 60))])
+def test_the_interval_of_a_difference_is_newcombes(engine, make, before, after):
+    row = answer(engine(*two(make, before, after)))["search", "call_failure_rate"]
+    low, high = confint_proportions_2indep(after[1], after[0], before[1], before[0], method="newcomb", compare="diff")
+    assert row["difference"] == pytest.approx(after[1] / after[0] - before[1] / before[0])
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=1e-9)
+    assert (row["n_before"], row["n_after"]) == (before[0], after[0])
+
+
+def test_a_case_worked_by_hand(engine, make):
+    """56/70 and 48/80: Newcombe 1998, table II, row (a), method 10."""
+    row = answer(engine(*two(make, (80, 48), (70, 56))))["search", "failure_rate"]
+    assert (round(row["difference"], 4), round(row["low"], 4), round(row["high"], 4)) == (0.2, 0.0524, 0.3339)
+
+
+def test_chance_alone_is_seldom_called_worse(make, stored):
+    """Nothing changes between the sides of 40 tools: 95 % intervals cry about twelve times, the verdict does not."""
+    draw = random.Random(5)
+    records = []
+    for tool in range(40):
+        for at in (START, MIDDLE):
+            for i in range(60):
+                records.append(make(
+                    tool=f"t{tool}", started_at=at + timedelta(seconds=i), conversation_id=None,
+                    status="error" if draw.random() < 0.3 else "success", duration_ms=draw.lognormvariate(3, 1),
+                ))  # fmt: skip
+    found = list(rows(ask(stored(*records), "compare", **WINDOWS)).values())
+    verdicts = [row["verdict"] for row in found]
+    assert {row["compared"] for row in found} == {160}
+    assert {"worse", "better"}.isdisjoint(verdicts)
+    assert 1 <= sum(verdict.startswith("maybe") for verdict in verdicts) <= 16
+
+
+def test_an_interval_holds_what_it_says_where_calls_of_a_conversation_hang_together(engine):
+    """300 tools that do not change, 30 conversations of 10 calls a side, some conversations harder than others."""
+    con = engine()
+    con.execute(NOTHING_CHANGED)
+    found = [row for row in rows(run(con, "compare", **WINDOWS)).values() if row["measure"] == "call_failure_rate"]
+    beyond = sum(row["low"] > 0 or row["high"] < 0 for row in found)
+    assert len(found) == 300
+    assert 0.01 <= beyond / len(found) <= 0.08
+    blind = [
+        confint_proportions_2indep(
+            round(row["after"] * 300), 300, round(row["before"] * 300), 300, method="newcomb", compare="diff"
+        )
+        for row in found
+    ]
+    assert sum(low > 0 or high < 0 for low, high in blind) / len(found) > 0.12, "as if each call stood alone"
+
+
+def test_what_is_more_than_noise_is_worse_or_better(engine, make):
+    worse = answer(engine(*two(make, (200, 10), (200, 90), duration_ms=10.0)))
+    assert worse["search", "failure_rate"]["verdict"] == "worse"
+    assert next(iter(worse.values()))["verdict"] == "worse", "what got worse stands first"
+    better = answer(engine(*two(make, (200, 90), (200, 10))))
+    assert better["search", "failure_rate"]["verdict"] == "better"
+    same = answer(engine(*two(make, (200, 90), (200, 95))))
+    assert same["search", "failure_rate"]["verdict"] == "unclear"
+
+
+def test_what_holds_alone_need_not_hold_among_many(engine, make):
+    """0.2 [0.05, 0.33] is beyond zero among the four measures of one tool, and among forty more comparisons it is not."""
+    case = two(make, (80, 48), (70, 56))
+    assert answer(engine(*case))["search", "failure_rate"]["verdict"] == "worse"
+    others = [record for n in range(10) for record in two(make, (20, 7), (20, 7), tool=f"t{n}")]
+    row = answer(engine(*case, *others))["search", "failure_rate"]
+    assert (row["verdict"], row["compared"]) == ("maybe_worse", 44)
+
+
+def test_calls_of_a_conversation_are_one_draw(engine, make):
+    """Six conversations a side, each all right or all wrong: a hundred times the calls say nothing more."""
+
+    def talks(at, wrong, calls):
+        return [
+            make(status="error" if talk < wrong else "success", started_at=at, conversation_id=f"{at}{talk}")
+            for talk in range(6) for _ in range(calls)
+        ]  # fmt: skip
+
+    few = answer(engine(*talks(START, 2, 10), *talks(MIDDLE, 4, 10)))["search", "failure_rate"]
+    many = answer(engine(*talks(START, 2, 200), *talks(MIDDLE, 4, 200)))["search", "failure_rate"]
+    assert few["counted"] == many["counted"] == "conversation"
+    assert (few["low"], few["high"]) == pytest.approx((many["low"], many["high"]), abs=1e-9)
+    assert many["verdict"] == "unclear"
+    # effective draws: 6 of 6 on a side, times 5/6 for the mean that is estimated too
+    low, high = confint_proportions_2indep(5 * 4 / 6, 5, 5 * 2 / 6, 5, method="newcomb", compare="diff")
+    assert (many["low"], many["high"]) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_one_long_conversation_falls_back_to_calls(engine, make):
+    records = [make(status="error" if i < k else "success", started_at=at) for at, k in ((START, 5), (MIDDLE, 60)) for i in range(100)]  # fmt: skip
+    row = answer(engine(*records))["search", "call_failure_rate"]
+    assert (row["counted"], row["verdict"]) == ("call", "worse")
+
+
+def test_attempts_of_one_call_are_one_draw(engine, make):
+    def calls(at, failing):
+        return [
+            make(call_id=f"{at}{call}", attempt=n, conversation_id=None, started_at=at + timedelta(seconds=call, milliseconds=n),
+                 status="error" if call < failing else "success")
+            for call in range(30) for n in range(1, 5)
+        ]  # fmt: skip
+
+    found = answer(engine(*calls(START, 10), *calls(MIDDLE, 17)))
+    rate, whole = found["search", "failure_rate"], found["search", "call_failure_rate"]
+    assert rate["difference"] == pytest.approx(whole["difference"])
+    assert rate["n_before"] == 4 * whole["n_before"]
+    assert rate["low"] == pytest.approx(whole["low"], abs=0.01), "four attempts that fail together are one failure"
+
+
+def test_retries_are_attempts_per_call(engine, make):
+    tries = {START: [1, 1, 1, 2] * 25, MIDDLE: [1, 2, 3, 4] * 25}
+    records = [
+        make(call_id=f"{at}{call}", attempt=n, conversation_id=None, started_at=at + timedelta(seconds=call, milliseconds=n))
+        for at, each in tries.items() for call, most in enumerate(each) for n in range(1, most + 1)
+    ]  # fmt: skip
+    row = answer(engine(*records))["search", "attempts_per_call"]
+    assert (row["before"], row["after"], row["unit"], row["verdict"]) == (1.25, 2.5, "ratio", "worse")
+    half = 1.959963984540054 * ((0.1875 + 1.25) / 99) ** 0.5
+    assert (row["low"], row["high"]) == pytest.approx((1.25 - half, 1.25 + half))
+
+
+def test_latency_is_held_at_its_order_statistics(engine, make):
+    draw = random.Random(2)
+    slower = [
+        make(started_at=at, conversation_id=None, duration_ms=draw.lognormvariate(3, 1) * times)
+        for at, times in ((START, 1), (MIDDLE, 4)) for _ in range(500)
+    ]  # fmt: skip
+    row = answer(engine(*slower))["search", "p95"]
+    assert row["verdict"] == "worse"
+    assert 0 < row["low"] < row["difference"] < row["high"]
+    few = answer(engine(*slower[:30], *slower[-30:]))["search", "p95"]
+    assert few["high"] is None, "thirty do not bound the 95th percentile from above"
+    assert few["verdict"] == "unclear"
+
+
+def test_right_and_sure_are_compared_where_somebody_judged(engine, make):
+    records = []
+    for at, right in ((START, 0.9), (MIDDLE, 0.5)):
+        for i in range(100):
+            call = make(started_at=at, conversation_id=None, confidence=0.9)
+            records += [call, Outcome(span_id=call.span_id, correct=i < 100 * right, labeled_at=at)]
+    found = answer(engine(*records))
+    accuracy, gap = found["search", "accuracy"], found["search", "confidence_gap"]
+    low, high = confint_proportions_2indep(50, 100, 90, 100, method="newcomb", compare="diff")
+    assert (accuracy["low"], accuracy["high"]) == pytest.approx((low, high), abs=1e-9)
+    assert accuracy["verdict"] == gap["verdict"] == "worse"
+    assert (gap["before"], gap["after"]) == pytest.approx((0.0, 0.4))
+
+
+def test_a_constant_is_no_change_however_its_sum_is_rounded(engine, make):
+    """The mean of 30 times 0.7 - 1 is not to the last bit that of 37."""
+    records = []
+    for tool, (before, after) in enumerate([(30, 37), (41, 23), (29, 53), (60, 49)]):
+        for at, n in ((START, before), (MIDDLE, after)):
+            for _ in range(n):
+                one = make(tool=f"t{tool}", started_at=at, conversation_id=None, confidence=0.7)
+                records += [one, Outcome(span_id=one.span_id, correct=True, labeled_at=at)]
+    found = answer(engine(*records))
+    gaps = [row for row in found.values() if row["measure"] == "confidence_gap"]
+    assert any(row["difference"] != 0 for row in gaps), "there is something to be rounded here"
+    assert {row["verdict"] for row in found.values()} == {"unclear"}
+
+
+def test_versions_are_compared_over_the_same_time(engine, make):
+    records = [
+        make(tool_version=version, status="error" if i < k else "success", conversation_id=None, started_at=START)
+        for version, k in (("1", 5), ("2", 50), (None, 90), ("3", 80)) for i in range(100)
+    ]  # fmt: skip
+    row = rows(run(engine(*records), "compare", before_version="1", version="2"))["search", "call_failure_rate"]
+    assert (row["before"], row["after"], row["n_before"], row["n_after"]) == (0.05, 0.5, 100, 100)
+
+
+def test_too_few_and_one_side_alone_get_no_verdict(engine, make):
+    found = answer(engine(*two(make, (19, 1), (50, 40)), *side(make, 30, 3, at=MIDDLE, tool="fresh"), *side(make, 30, 3, at=START, tool="left")))  # fmt: skip
+    assert found["search", "failure_rate"]["verdict"] == "too_few"
+    assert found["fresh", "failure_rate"]["verdict"] == "new"
+    assert (found["left", "p95"]["verdict"], found["left", "p95"]["n_after"]) == ("gone", 0)
+    assert {row["compared"] for row in found.values()} == {0}
+
+
+def test_every_verdict_is_in_the_heading():
+    (meaning,) = [column.meaning for column in find("compare").heading.columns if column.name == "verdict"]
+    for verdict in ("worse", "better", "maybe_worse", "maybe_better", "unclear", "too_few", "new", "gone"):
+        assert verdict in meaning

@@ -1,0 +1,120 @@
+"""``tooltrace report`` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tooltrace.queries import ask, find
+from tooltrace.report import Scope, asked_count, outline
+from tooltrace.report.figures import figure, interval
+from tooltrace.report.words import Words
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("r.html", "\n<!doctype html>"), ("r.md", "# "), ("r.json", "{"), ("r.txt", "\n<!doctype html>")],
+)
+def test_the_name_of_the_file_says_its_form(report, past, tmp_path, name, begins):
+    done = report(past, "-o", str(tmp_path / name), "--since", "3d")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / name).read_text().lstrip() == (tmp_path / name).read_text().lstrip()
+    assert (tmp_path / name).read_text().strip().startswith(begins.strip())
+    assert "is written" in done.stderr
+    assert done.stdout == ""
+
+
+def test_json_has_every_answer_as_the_query_gives_it(report, past):
+    done = report(past, "--format", "json", "--since", "2000-01-01", "--until", "2100-01-01", "--tool", "fetch")
+    whole = json.loads(done.stdout)
+    assert len(whole["answers"]) == asked_count(Scope.of(since=None, until=None)) - 1, (
+        "all but the bars beside the tools"
+    )
+    assert whole["scope"] == {"since": "2000-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z", "tool": "fetch"}
+    by_name = {answer["query"]: answer for answer in whole["answers"]}
+    (row,) = by_name["failure_rate"]["rows"]
+    (own,) = ask(past, "failure_rate", tool="fetch").fetchall()
+    assert row == pytest.approx(list(own))
+    assert [column["name"] for column in by_name["failure_rate"]["columns"]] == ["tool", *(c.name for c in find("failure_rate").heading.columns)]  # fmt: skip
+
+
+def test_a_section_holds_the_rows_of_its_tool_alone(past):
+    from tooltrace.report import ask_all
+
+    found = ask_all(past, Scope.of(since=None, until=None))
+    assert set(found.sections) == {"search", "fetch"}
+    (rates,) = [answer for answer in found.section("fetch") if answer.part.query == "failure_rate"]
+    (own,) = ask(past, "failure_rate", tool="fetch", by=[]).fetchall()
+    assert rates.rows[0] == pytest.approx(own)
+
+
+def test_a_missing_store_is_said(report, tmp_path):
+    done = report(tmp_path / "none.duckdb", "--format", "markdown")
+    assert done.exit_code == 1
+    assert "there is no store" in done.stderr
+
+
+def test_a_file_that_cannot_be_written_is_said(report, past, tmp_path):
+    done = report(past, "-o", str(tmp_path), "--format", "json")
+    assert done.exit_code == 1
+    assert "is a directory" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--since", "soon"], ["--since", "1d", "--until", "2d"], ["--compare", "x"], ["--lang", "fr"]]
+)
+def test_what_cannot_be_asked_is_wrong_usage(report, past, wrong):
+    assert report(past, *wrong, "--format", "json").exit_code == 2
+
+
+def test_markdown_and_json_need_no_template_engine(past):
+    code = (
+        "import sys; sys.modules['jinja2'] = sys.modules['starlette'] = None\n"
+        "from tooltrace.cli import main; main()"
+    )  # fmt: skip
+    for form in ("markdown", "json"):
+        command = [sys.executable, "-c", code, "report", "--format", form, "--store", str(past)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("part", [outline.FIGURES, outline.GAP, outline.TOOLS, *outline.OVERVIEW, *outline.TOOL])
+def test_every_part_names_columns_of_its_query_and_words_of_both_languages(part):
+    query = find(part.query)
+    assert set(part.columns) <= set(query.columns(part.by))
+    query.bind(**part.given)
+    for language in ("en", "zh"):
+        words = Words(language)
+        assert words(part.title) != part.title
+        assert not part.help or words(part.help) != part.help
+
+
+def test_words_of_the_report_are_in_both_languages():
+    english, chinese = ({key for key in Words(lang)._table} for lang in ("en", "zh"))
+    from tooltrace.report.words import _table
+
+    for prefix in ("report.", "verdict.", "measure.", "belief."):
+        own = {key for key in _table("en") if key.startswith(prefix)}
+        assert own == {key for key in _table("zh") if key.startswith(prefix)}
+        assert own
+    assert english <= chinese
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.123, "share", "12.3 %"), (1234, "count", "1,234"), (0.0004, "ms", "0.4 µs"), (12.34, "ms", "12.3 ms"),
+        (0, "ms", "0 ms"), (90_000.0, "ms", "1.5 min"), (-2500.0, "ms", "-2.5 s"), (0.1, "points", "+0.100"), (None, "share", "–"),
+        (float("nan"), "ms", "–"), (2.5, "ratio", "2.5"),
+    ],
+)  # fmt: skip
+def test_a_figure_has_its_unit(value, unit, text):
+    assert figure(value, unit) == text
+
+
+def test_an_interval_may_be_open():
+    assert interval(None, 0.5, "share") == "[-∞, 50.0 %]"
+    assert interval(None, None, "share") == ""

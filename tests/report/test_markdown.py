@@ -1,0 +1,79 @@
+"""Markdown for a pull request: read back by a parser, what a trace says is code and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tooltrace.report import Scope, ask_all
+from tooltrace.report.markdown import _UNSEEN, as_markdown, code, table
+from tooltrace.report.words import Words
+
+from .conftest import HOSTILE
+
+PARSER = MarkdownIt("commonmark").enable("table")
+
+
+def cells(text: str) -> list[list]:
+    """The inline tokens of each cell of the body."""
+    tokens = PARSER.parse(text)
+    inline = [token.children or [] for token in tokens if token.type == "inline"]
+    return inline[1:]
+
+
+@given(st.text(max_size=80))
+@example("`")
+@example("a | b")
+@example("\\|")
+@example("``|`` \\")
+@example("@octocat #1 https://example.org <b>")
+@example(" `x` ")
+def test_a_text_is_one_code_span_of_one_cell(text):
+    shown = " ".join(_UNSEEN.sub(" ", text).split())
+    lines = "\n".join(table(["a", "b"], [False, True], [["x", code(text)], ["y", "1"]]))
+    body = PARSER.parse(lines)
+    inline = [token.children or [] for token in body if token.type == "inline"]
+    assert len(inline) == 6, "three rows of two cells"
+    if shown:
+        (span,) = inline[3]
+        assert span.type == "code_inline"
+        assert span.content.strip() == shown
+    else:
+        assert inline[3] == []
+
+
+def test_a_hostile_trace_leaves_no_markup_behind(foul):
+    text = as_markdown(ask_all(foul, Scope.of(since=None, until=None)), Words("en"))
+    kinds = {child.type for token in PARSER.parse(text) for child in token.children or []}
+    assert kinds <= {"text", "code_inline", "html_inline", "softbreak", "hardbreak"}
+    html = [token.content for token in PARSER.parse(text) if token.type == "html_block"]
+    html += [
+        child.content for token in PARSER.parse(text) for child in token.children or [] if child.type == "html_inline"
+    ]
+    tags = {tag for block in html for tag in re.findall(r"<\s*[/!]?\s*([a-zA-Z!-]+)", block)}
+    assert tags <= {"details", "summary", "code", "sub"}
+    spoken = "".join(
+        child.content for token in PARSER.parse(text) for child in token.children or [] if child.type == "text"
+    )
+    assert "octocat" not in spoken
+    assert "https://" not in spoken
+    assert not set(text) & set("\x1b\u202e\u2028")
+    assert len(re.findall("<summary>", text)) == len(HOSTILE)
+
+
+def test_it_says_what_the_store_says(past):
+    scope = Scope.of(since="20d", until=None)
+    text = as_markdown(ask_all(past, scope), Words("en"))
+    assert re.search(r"^\| `fetch` \| [\d.]+ \w+ \| \d+ \| 900 \|", text, re.MULTILINE)
+    assert "Overconfident: it claims 90.0 %" in text
+    assert "tooltrace query hurt --since" in text
+
+
+def test_it_speaks_chinese(past):
+    text = as_markdown(ask_all(past, Scope.of(since=None, until=None)), Words("zh"))
+    assert text.startswith("# 智能体的工具")
+    assert "过度自信" in text
+    assert "Nothing" not in text

@@ -1,0 +1,195 @@
+"""The file in a browser without a network: drawn, read and printed, in both themes, and on a phone."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tooltrace.report import Scope, ask_all
+from tooltrace.report.bundle import bundle, inert
+from tooltrace.report.page import as_html
+from tooltrace.report.words import Words
+
+from .conftest import HOSTILE
+
+AXE = Path(__file__).parents[1] / "server" / "pages" / "vendor" / "axe.min.js"
+SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
+    .filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 160)).join(' | '))"""
+BLOCKED = "document.querySelectorAll('figure[data-chart]:not([data-done])').length"
+
+
+@pytest.fixture(scope="module")
+def made(past, demo, foul, tmp_path_factory):
+    """Reports as files, by name."""
+    folder = tmp_path_factory.mktemp("made")
+    scope = Scope.of(since=None, until=None)
+    texts = {
+        "past": as_html(ask_all(past, Scope.of(since="10d", until=None)), Words("en")),
+        "demo": as_html(ask_all(demo, scope), Words("en")),
+        "foul": as_html(ask_all(foul, scope), Words("zh")),
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return folder
+
+
+def until(page, expression: str) -> None:
+    deadline = time.monotonic() + 30
+    while not page.evaluate(expression):
+        assert time.monotonic() < deadline, expression
+        page.wait_for_timeout(50)
+
+
+def open_whole(page, file: Path) -> None:
+    """With every chart drawn, as if somebody had read it to the end."""
+    page.goto(file.as_uri())
+    for figure in page.locator("figure[data-chart]").all():
+        figure.scroll_into_view_if_needed()
+    until(page, f"{BLOCKED} === 0")
+    page.evaluate("scrollTo(0, 0)")
+
+
+@pytest.mark.parametrize("name", ["past", "demo", "foul"])
+def test_it_opens_without_a_network_and_every_chart_is_drawn(page, made, name):
+    page.context.set_offline(True)
+    open_whole(page, made / f"{name}.html")
+    charts = page.locator("figure[data-chart]").count()
+    assert page.locator("figure canvas").count() == charts > 3
+    assert page.locator("td.spark svg").count() == page.locator("table.tools tbody tr").count() >= 2
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["past", "demo"])
+def test_nothing_serious_for_axe(page, made, name, theme):
+    page.emulate_media(color_scheme=theme)
+    open_whole(page, made / f"{name}.html")
+    page.evaluate(AXE.read_text())
+    assert page.evaluate(SERIOUS) == []
+
+
+@pytest.mark.parametrize("name", ["past", "demo", "foul"])
+def test_it_is_no_wider_than_a_phone(page, made, name):
+    page.set_viewport_size({"width": 360, "height": 800})
+    open_whole(page, made / f"{name}.html")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_theme_can_be_switched_and_paper_is_light(page, made):
+    page.emulate_media(color_scheme="dark")
+    open_whole(page, made / "past.html")
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = page.evaluate(ground)
+    page.locator("#theme").click()
+    light = page.evaluate(ground)
+    assert dark != light
+    page.locator("#theme").click()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(ground) == light
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(ground) == dark
+
+
+def test_it_prints_with_charts_that_nobody_scrolled_to(page, made):
+    page.goto((made / "past.html").as_uri())
+    printed = page.pdf()
+    assert printed.startswith(b"%PDF")
+    assert page.evaluate(BLOCKED) == 0
+
+
+class Parsed(HTMLParser):
+    """Which elements there are, and what their attributes lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.scripts: list[str | None] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes) -> None:
+        self.tags.add(tag)
+        self.attributes += attributes
+        if tag == "script":
+            self.scripts.append(dict(attributes).get("type"))
+
+
+def test_what_a_trace_says_stays_text(page, made):
+    file = made / "foul.html"
+    page.goto(file.as_uri())
+    shown = page.locator("article.tool > .head h2").all_inner_texts()
+    for text in HOSTILE[:5]:
+        assert any(text in heading for heading in shown), text
+    assert page.evaluate("document.images.length") == 0
+    parsed = Parsed(file.read_text())
+    assert not [name for name, _ in parsed.attributes if name.startswith("on") or name == "style"]
+    assert all(value.startswith("#") for name, value in parsed.attributes if name in ("href", "src", "action"))
+    assert not parsed.tags & {"img", "iframe", "form", "input", "link", "base", "object"}
+    assert [kind for kind in parsed.scripts if kind in (None, "module")] == [None, "module"]
+
+
+def test_the_policy_lets_nothing_else_run(browser, made, tmp_path):
+    """A script that came into the document all the same is refused, and so is a request."""
+    text = (made / "past.html").read_text()
+    planted = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
+    (tmp_path / "planted.html").write_text(text.replace("<main", f"{planted}<main", 1))
+    page = browser.new_page()
+    refused = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto((tmp_path / "planted.html").as_uri())
+    assert "taken" not in page.title()
+    assert any("Content Security Policy" in text for text in refused)
+    outcome = page.evaluate("fetch('https://example.org').then(() => 'went', () => 'refused')")
+    page.close()
+    assert outcome == "refused"
+    assert any("example.org" in text and "Content Security Policy" in text for text in refused), (
+        "not for want of a network"
+    )
+
+
+def test_every_figure_has_its_query_beside_it(made):
+    text = (made / "past.html").read_text()
+    sections = re.findall(r'<section class="panel.*?</section>', text, re.DOTALL)
+    assert len(sections) > 20
+    assert all("tooltrace query " in section for section in sections)
+    assert "tooltrace query failure_rate --by tool --since 20" in text
+
+
+def test_a_file_of_many_tools_stays_small_and_says_what_it_leaves_out(demo, made, tmp_path):
+    from .conftest import call, write
+
+    store = write(
+        tmp_path / "many.duckdb", *(call(tool=f"tool_{n % 40}", tool_version=str(n % 7)) for n in range(4000))
+    )
+    text = as_html(ask_all(store, Scope.of(since=None, until=None)), Words("en"))
+    assert len(text.encode()) < 2_000_000
+    assert "24 more tools have no section here" in text
+    assert text.count('<article id="tool-') == 16
+    assert (made / "demo.html").stat().st_size < 2_000_000
+
+
+def test_the_licence_of_what_is_inside_is_inside(made):
+    text = (made / "past.html").read_text()
+    assert "Apache License" in text
+    assert "Copyright 2017-2026 The Apache Software Foundation" in text
+
+
+def test_a_window_with_nothing_in_it_says_so(page, past, tmp_path):
+    report = ask_all(past, Scope.of(since="2020-01-01", until="2020-02-01"))
+    (tmp_path / "empty.html").write_text(as_html(report, Words("en")), encoding="utf-8")
+    page.goto((tmp_path / "empty.html").as_uri())
+    assert "Nothing was recorded in this window." in page.locator("main").inner_text()
+
+
+def test_a_script_that_would_end_its_block_is_refused():
+    for text in ("x = '</script>'", "x = '</SCRIPT '", "a <!--b"):
+        with pytest.raises(ValueError, match="end early"):
+            inert(text)
+
+
+def test_a_script_of_another_form_is_refused_rather_than_broken():
+    with pytest.raises(ValueError, match="the report: 'import'"):
+        bundle(["numbers"], 'import * as all from "./numbers.js";')

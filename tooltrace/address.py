@@ -1,0 +1,55 @@
+"""A store that is no file here: where it is, as a URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+SCHEMES = ("clickhouse", "clickhouses", "chdb")
+
+
+class Address(str):
+    """The URL of a store: ``clickhouse://[user[:password]@]host[:port]/database[?traces=…&logs=…]``.
+
+    ``clickhouses`` is the same over TLS; ``chdb:///folder?database=…`` is ClickHouse's engine in this process. Shown, it has no
+    password.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        parts = urlsplit(self.url)
+        if parts.password is None:
+            return self.url
+        name = parts.netloc.rpartition("@")[2]
+        return urlunsplit(parts._replace(netloc=f"{parts.username}:…@{name}"))
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    @property
+    def url(self) -> str:
+        """The whole of it, with the password."""
+        return str.__str__(self)
+
+    @property
+    def name(self) -> str:
+        """What it is called in a heading."""
+        parts = urlsplit(self.url)
+        return f"{parts.hostname or ''}{parts.path}"
+
+    @property
+    def scheme(self) -> str:
+        """What stands before ``://``."""
+        return self.url.partition("://")[0]
+
+
+Place = Path | Address
+"""Where a store is."""
+
+
+def place_of(text: str) -> Place:
+    """A path, made absolute, or the address that ``text`` is."""
+    return Address(text) if text.partition("://")[0] in SCHEMES and "://" in text else Path(text).absolute()

@@ -1,0 +1,160 @@
+"""``tooltrace report``: one document about a window, or about two beside one another."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tooltrace.address import Place
+from tooltrace.cli.group import Failed, Misused
+from tooltrace.cli.options import place_option
+
+if TYPE_CHECKING:
+    from tooltrace.report import Comparison, Report, Scope
+    from tooltrace.report.asking import Told
+
+FORMATS = ("html", "markdown", "json")
+_SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
+BAD_NEWS = 3
+"""Exit code where --fail-on found what it looks for."""
+
+
+@click.command(short_help="Write a report: one file, for people, pull requests or programs.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write there; - is standard output."
+)
+@click.option("--since", help="From then on: 30m, 24h, 7d, or a date or time in ISO form.")
+@click.option("--until", help="Before then; as --since.")
+@click.option("--tool", help="This tool only.")
+@click.option(
+    "--compare",
+    "compared",
+    metavar="A..B",
+    help="Put two times side by side: 7d or a date (since then against as long before), A..B (from A to B against since "
+    "B), A/B..C/D (two windows), version:A..B (two versions).",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["worse", "maybe"]),
+    help="With --compare: exit code 3 where something got worse for sure enough, or maybe did.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: by the name of the file, else html.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Its language.")
+@place_option
+def report(
+    *,
+    output: Path | None,
+    since: str | None,
+    until: str | None,
+    tool: str | None,
+    compared: str | None,
+    fail_on: str | None,
+    form: str | None,
+    lang: str,
+    store: Place,
+) -> None:
+    """Write a report: the tools together, and each by itself, with the query behind every figure.
+
+    The HTML is one file that opens anywhere without a network. What comes from a trace is text in it, and in Markdown too.
+
+    Exit codes: 0 written, 1 could not be done, 2 wrong usage, 3 what --fail-on looks for was found.
+    """
+    from tooltrace.report import Scope, compare
+
+    form = form or _SUFFIXES.get(output.suffix.lower() if output else "", "html")
+    if fail_on and not compared:
+        raise Misused("--fail-on goes with --compare: nothing got worse without a before")
+    if form == "html":
+        _require_jinja()
+        if output is None and sys.stdout.isatty():
+            raise Misused("an HTML report wants a file: -o report.html")
+    if compared:
+        about: Scope | Comparison = compare(compared, since=since, until=until, tool=tool)
+    else:
+        about = Scope.of(since=since, until=until, tool=tool)
+    found = _asked(store, about)
+    _write(_text(found, form, lang), output)
+    if fail_on and found.comparison is not None:
+        _judge(found, fail_on)
+
+
+def _asked(store: Place, about: Scope | Comparison) -> Report:
+    from tooltrace.report import ask_all, asked_count
+
+    with _progress(asked_count(about)) as told:
+        return ask_all(store, about, told)
+
+
+def _text(found: Report, form: str, lang: str) -> str:
+    from tooltrace.report.words import Words
+
+    if form == "json":
+        from tooltrace.report.data import as_json
+
+        return as_json(found)
+    if form == "markdown":
+        from tooltrace.report.markdown import as_markdown
+
+        return as_markdown(found, Words(lang))
+    from tooltrace.report.page import as_html
+
+    return as_html(found, Words(lang))
+
+
+def _write(text: str, output: Path | None) -> None:
+    from tooltrace.exporters.new_file import STANDARD, NewFile
+
+    output = output or STANDARD
+    if output == STANDARD and sys.stdout.isatty():
+        from tooltrace.cli.text import clean
+
+        click.echo(clean(text, lines=True), nl=False)
+        return
+    file = NewFile(output)  # UTF-8, whatever the terminal's encoding
+    file.write(text.encode())
+    file.publish()
+    if output != STANDARD:
+        click.echo(f"{output} is written ({len(text.encode()) / 1024:,.0f} KiB).", err=True)
+
+
+def _judge(found: Report, level: str) -> None:
+    from tooltrace.report.verdicts import counts, is_bad, noise
+    from tooltrace.report.words import Words
+
+    assert found.comparison is not None
+    words = Words("en")
+    click.echo(f"{counts(found.comparison, words)}. {noise(found.comparison, words)}", err=True)
+    if is_bad(found.comparison, level):
+        raise click.exceptions.Exit(BAD_NEWS)
+
+
+def _require_jinja() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("jinja2") is None:
+        raise Failed("an HTML report needs jinja2: pip install 'tooltrace[report]' (--format markdown and json do not)")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Told]:
+    """Which question is put, on standard error: a bar on a terminal, else one line."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from tooltrace.cli.table import console
+
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        screen.print(f"{total} question{'s' * (total > 1)} to the store …")
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("", total=total)
+
+        def told(name: str) -> None:
+            progress.update(task, description=name, completed=min(progress.tasks[0].completed + 1, total))
+
+        yield told

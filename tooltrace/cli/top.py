@@ -1,0 +1,63 @@
+"""``tooltrace top``: the tools of the last minutes, as they are now."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from tooltrace.address import Place
+from tooltrace.cli.options import place_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SORTS = ("hurt", "calls", "failed", "rate", "retries", "p95", "tool")
+STALE_SECONDS = 3.0
+"""A board is asked anew after so long, though nothing came: its window moves on."""
+
+
+@click.command(short_help="Show the tools of the last minutes, live.")
+@click.option("--since", default="15m", show_default=True, help="From then on: 30s, 15m, 24h, or a time in ISO form.")
+@click.option(
+    "--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds between looks."
+)
+@click.option("--sort", type=click.Choice(SORTS), default="hurt", show_default=True, help="What stands first.")
+@click.option("--once", is_flag=True, help="Print it once, and end; so it is where the output is no terminal.")
+@place_option
+def top(*, since: str, interval: float, sort: str, once: bool, store: Place) -> None:
+    """Show the tools of the last minutes, from every process; end with Ctrl-C.
+
+    Rates are of calls that failed, with their 95 % interval; hurt is the time that failed calls took. The bars are attempts
+    over time, red where half of them failed or more, yellow where any did.
+    """
+    from tooltrace.cli.board import look
+    from tooltrace.cli.table import console
+
+    screen = console()
+    if once or not sys.stdout.isatty():
+        screen.print(look(store, since, sort).table(None))
+        return
+    try:
+        _watch(store, since, sort, interval, screen)
+    except KeyboardInterrupt:
+        return
+
+
+def _watch(store: Place, since: str, sort: str, interval: float, screen: Console) -> None:
+    from rich.live import Live
+
+    from tooltrace.cli.board import look_again
+    from tooltrace.cli.follow import signature
+
+    state, at = signature(store), time.monotonic()
+    board = look_again(store, since, sort)
+    with Live(board.table(screen.height), console=screen, screen=True, auto_refresh=False) as live:
+        while True:
+            live.update(board.table(screen.height), refresh=True)
+            time.sleep(interval)
+            now = signature(store)
+            if now != state or time.monotonic() - at > STALE_SECONDS:
+                state, at, board = now, time.monotonic(), look_again(store, since, sort)

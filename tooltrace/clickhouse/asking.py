@@ -1,0 +1,107 @@
+"""Questions to a store in ClickHouse, answered as DuckDB relations: ``.df()``, ``.pl()``, ``.fetchall()`` as ever.
+
+The answer alone comes here, as Parquet, and is given DuckDB's types.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tooltrace.address import Address
+from tooltrace.clickhouse.client import House
+from tooltrace.clickhouse.tables import quoted
+from tooltrace.queries import find
+from tooltrace.queries.dialect import Script, keep, to_clickhouse
+from tooltrace.queries.query import By
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
+UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
+"""Type of a column by its unit, where ClickHouse has none for it."""
+_PLAIN: Final = {
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "BIGINT"),
+}
+
+
+def ask(address: Address, name: str, *, by: By | None = None, **params: Any) -> DuckDBPyRelation:
+    """The answer to the query ``name`` from the store at ``address``, read whole.
+
+    Raises UnknownQuery and BadParameter before anything is asked, then StoreMissing, StoreError, QueryError.
+    """
+    query = find(name)
+    script = to_clickhouse(query.render(by), query.bind(**params))
+    types = {column.name: UNITS[column.unit] for column in query.heading.columns if column.unit in UNITS}
+    with connect(address) as lease:
+        return lease.answer(script, types)
+
+
+@contextmanager
+def connect(address: Address) -> Iterator[Lease]:
+    """A connection that answers SQL, until the block ends."""
+    house = House(address)
+    with house.client() as client:
+        yield Lease(house, client)
+
+
+class Lease:
+    """Answers SQL from the views of a store."""
+
+    def __init__(self, house: House, client: Any) -> None:
+        self._house = house
+        self._client = client
+
+    def sql(self, statement: str) -> DuckDBPyRelation:
+        """The answer to ``statement``, read whole. It is DuckDB's SQL, as the queries are; functions that only ClickHouse
+        has are handed on as they are."""
+        return self.answer(to_clickhouse(statement))
+
+    execute = sql
+
+    def answer(self, script: Script, types: Mapping[str, str] | None = None) -> DuckDBPyRelation:
+        """The answer to ``script``. ``types``: of columns, where they are known better."""
+        with self._kept(script):
+            data = self._house.told(lambda: self._client.raw_query(script.question, fmt="Parquet"))
+        return relation(data, types or {})
+
+    @contextmanager
+    def _kept(self, script: Script) -> Iterator[None]:
+        """What ``script`` keeps is there until the block ends."""
+        self._command(f"USE {quoted(self._house.database)}")
+        names: list[str] = []
+        try:
+            for name, sql in script.kept:
+                self._command(keep(name, sql))
+                names.append(name)
+            yield
+        finally:
+            for name in names:
+                self._command(f"DROP TEMPORARY TABLE IF EXISTS {name}")
+
+    def _command(self, statement: str) -> None:
+        self._house.told(lambda: self._client.command(statement))
+
+
+def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
+    """The Parquet file ``data`` as a relation that stays."""
+    from tooltrace.store.database import connect as memory
+
+    con = memory()
+    with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
+        file = Path(folder) / "answer.parquet"
+        file.write_bytes(data)
+        found = con.read_parquet(str(file))
+        kinds = zip(found.columns, map(str, found.types), strict=True)
+        columns = ", ".join(_column(name, types.get(name) or _PLAIN.get(kind)) for name, kind in kinds)
+        con.execute(f"CREATE TABLE answer AS SELECT {columns} FROM read_parquet(?)", [str(file)])
+    return con.table("answer")
+
+
+def _column(name: str, wanted: str | None) -> str:
+    column = '"' + name.replace('"', '""') + '"'
+    return column if wanted is None else f"CAST({column} AS {wanted}) AS {column}"

@@ -1,0 +1,103 @@
+"""Connections to ClickHouse, by its HTTP interface, and what its refusals mean."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tooltrace.address import Address
+from tooltrace.clickhouse.tables import Tables, Variant
+from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
+from tooltrace.queries.dialect_table import SETTINGS
+
+DATABASE: Final = "otel"
+"""Where the collector's exporter writes, and the views are, unless the address says otherwise."""
+EXTRA: Final = "pip install 'tooltrace[clickhouse]'"
+_NATIVE: Final = {9000: 8123, 9440: 8443}
+_MISSING: Final = ("UNKNOWN_TABLE", "UNKNOWN_DATABASE")
+_T = TypeVar("_T")
+
+
+class House:
+    """A database of ClickHouse that has the views, or is to have them."""
+
+    def __init__(self, address: Address) -> None:
+        """Raises ConfigError for an address that cannot be used."""
+        self.address = address
+        parts = urlsplit(address.url)
+        self._options = dict(parse_qsl(parts.query))
+        if unknown := set(self._options) - {"database", "traces", "logs", "variant", "secure", "verify", "folder"}:
+            raise ConfigError(f"{address}: there is no option {', '.join(sorted(unknown))}; nothing was asked")
+        own = "" if address.scheme == "chdb" else unquote(parts.path.strip("/"))
+        self.database = own or self._options.get("database", DATABASE)
+        if parts.port in _NATIVE:
+            raise ConfigError(
+                f"{address}: tooltrace speaks HTTP to ClickHouse, and {parts.port} is its native port; "
+                f"try {_NATIVE[parts.port]}; nothing was asked"
+            )
+        self._parts = parts
+
+    @property
+    def tables(self) -> Tables:
+        """The exporter's tables that the views are made over."""
+        variant: Variant = "json" if self._options.get("variant") == "json" else "map"
+        traces, logs = self._options.get("traces", "otel_traces"), self._options.get("logs", "otel_logs")
+        return Tables(database=self.database, traces=traces, logs=logs, variant=variant)
+
+    @contextmanager
+    def client(self) -> Iterator[Any]:
+        """A client, closed when the block ends. Raises StoreError where nobody answers, or the extra is missing."""
+        client = self._connected()
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def _connected(self) -> Any:
+        try:
+            from clickhouse_connect import get_client
+            from clickhouse_connect.driver.exceptions import ClickHouseError
+        except ImportError as error:
+            raise StoreError(
+                f"the store {self.address} needs a package that is not installed ({error}): {EXTRA}"
+            ) from error
+        logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())  # it is said once, by the error
+        try:
+            return get_client(**self._arguments(), settings=SETTINGS)
+        except (ClickHouseError, OSError) as error:
+            raise StoreError(f"the store {self.address} does not answer: {one_line(error)}") from error
+
+    def _arguments(self) -> dict[str, Any]:
+        if self.address.scheme == "chdb":
+            return {"interface": "chdb", "path": unquote(self._parts.path)}
+        secure = self.address.scheme == "clickhouses" or self._options.get("secure") == "true"
+        return {
+            "host": self._parts.hostname or "localhost",
+            "port": self._parts.port or (8443 if secure else 8123),
+            "username": unquote(self._parts.username) if self._parts.username else None,
+            "password": unquote(self._parts.password or ""),
+            "secure": secure,
+            "verify": self._options.get("verify") != "false",
+        }
+
+    def told(self, ask: Callable[[], _T]) -> _T:
+        """What ``ask`` gives. Raises StoreMissing where there are no views, QueryError for whatever else is refused."""
+        from clickhouse_connect.driver.exceptions import ClickHouseError
+
+        try:
+            return ask()
+        except ClickHouseError as error:
+            text = one_line(error)
+            if any(name in text for name in _MISSING):
+                raise StoreMissing(
+                    f"the store {self.address} has no such view, or none at all: tooltrace clickhouse init makes them ({text})"
+                ) from error
+            raise QueryError(text) from error
+
+
+def one_line(error: BaseException) -> str:
+    """The beginning of what ``error`` says."""
+    return " ".join(str(error).split())[:400]

@@ -1,0 +1,146 @@
+"""The named queries as one statement each, for a panel of Grafana that asks ClickHouse.
+
+The statement asks the views of :mod:`tooltrace.clickhouse.views` in the dashboard's ``${database}``, for its time range and,
+where there is one, its ``${tool}``. Macros and variables are those of the plugin grafana-clickhouse-datasource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import sqlglot
+from sqlglot.tokens import Token, TokenType
+
+from tooltrace.clickhouse.tables import quoted
+from tooltrace.errors import QueryError
+from tooltrace.queries import find
+from tooltrace.queries.dialect import Script, to_clickhouse
+from tooltrace.queries.dialect_table import SETTINGS
+from tooltrace.queries.query import Query
+from tooltrace.store.columns import RECORDS
+from tooltrace.store.views import VIEWS
+
+DATABASE: Final = "${database:raw}"
+TOOL: Final = "${tool:percentencode}"
+_STARTS: Final = "toUnixTimestamp64Milli($__fromTime_ms)"
+_ENDS: Final = "toUnixTimestamp64Milli($__toTime_ms)"
+
+MACROS: Final[Mapping[str, tuple[Any, str]]] = {
+    "since": (datetime(2001, 1, 1, 1, 1, 1, 1), "toDateTime64($__fromTime_ms, 6, 'UTC')"),  # noqa: DTZ001  bound values are naive UTC
+    "until": (datetime(2002, 2, 2, 2, 2, 2, 2), "toDateTime64($__toTime_ms, 6, 'UTC')"),  # noqa: DTZ001  as above
+    "before": (
+        datetime(2003, 3, 3, 3, 3, 3, 3),  # noqa: DTZ001  as above
+        f"toDateTime64(fromUnixTimestamp64Milli(2 * {_STARTS} - {_ENDS}), 6, 'UTC')",
+    ),
+    # a tool's name may be anything, and inside quotes a backslash or a quote would be SQL: of this encoding neither is left
+    "tool": ("the tool of the page", f"decodeURLComponent('{TOOL}')"),
+}
+"""A parameter of the queries, to what stands for it while the query is translated, and what Grafana is given instead."""
+
+_TABLES: Final = frozenset(table.name for table in RECORDS.values()) | {view.name for view in VIEWS}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A named query as a panel asks it."""
+
+    name: str
+    by: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Values of parameters; of those in :data:`MACROS` the dashboard has its own."""
+    one_tool: bool = False
+    """Whether it is about the dashboard's tool alone."""
+
+    @property
+    def query(self) -> Query:
+        """The query. Raises UnknownQuery."""
+        return find(self.name)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of what it answers."""
+        return self.query.columns(self.by if self.query.heading.by else None)
+
+    def sql(self, columns: Mapping[str, str] | None = None, order: str = "") -> str:
+        """The statement. ``columns``: only these, by their new names, in the order of ``order``.
+
+        Raises QueryError where it cannot be said in one statement, or a column is not there.
+        """
+        script = to_clickhouse(self.query.render(self.by if self.query.heading.by else None), self._values())
+        question = script.question
+        if columns is not None:
+            self._require(columns.values())
+            named = ", ".join(f"{old} AS {new}" if old != new else old for new, old in columns.items())
+            question = f"SELECT {named} FROM ({question})" + (f" ORDER BY {order}" if order else "")
+        text = place(_merged(Script(script.kept, question), self.name))
+        for stands, macro in _written().items():
+            text = text.replace(stands, macro)
+        return f"-- {self._title()}\n{text}\n{_settings()}"
+
+    def _values(self) -> dict[str, Any]:
+        query = self.query
+        takes = {parameter.name for parameter in query.heading.parameters}
+        values: dict[str, Any] = dict(query.bind(**self.given))
+        left_out = set() if self.one_tool else {"tool"}
+        return values | {name: value for name, (value, _) in MACROS.items() if name in takes - left_out}
+
+    def _require(self, columns: Any) -> None:
+        if missing := set(columns) - set(self.columns):
+            raise QueryError(f"{self.name} answers no {', '.join(sorted(missing))}; no dashboard is made")
+
+    def _title(self) -> str:
+        by = f" by {', '.join(self.by)}" if self.by else ""
+        return f"tooltrace query {self.name}{by}: {self.query.question}"
+
+
+def _written() -> dict[str, str]:
+    """How each stand-in is written in ClickHouse's SQL, to the macro."""
+    return {
+        to_clickhouse("SELECT $value", {"value": value}).question.removeprefix("SELECT "): macro
+        for value, macro in MACROS.values()
+    }
+
+
+def _merged(script: Script, name: str) -> str:
+    """``script`` as one statement: what it keeps stands before the question, and is asked as often as it is named."""
+    if not script.kept:
+        return script.question
+    before = ", ".join(f"{kept} AS ({sql})" for kept, sql in script.kept)
+    if script.question.upper().startswith("WITH RECURSIVE "):
+        raise QueryError(f"{name} cannot be said in one statement of ClickHouse; no dashboard is made")
+    if script.question.startswith("WITH "):
+        return f"WITH {before}, {script.question.removeprefix('WITH ')}"
+    return f"WITH {before} {script.question}"
+
+
+def place(sql: str) -> str:
+    """``sql`` with each of the store's tables in the dashboard's database. Raises QueryError."""
+    tokens = sqlglot.tokenize(sql, read="clickhouse")
+    if both := _TABLES.intersection(_ctes(tokens)):
+        raise QueryError(
+            f"{', '.join(sorted(both))} names a table and a part of the query; no dashboard is made: {sql}"
+        )
+    text = sql
+    for token in reversed(list(_tables(tokens))):
+        text = f"{text[: token.start]}{quoted(DATABASE)}.{text[token.start :]}"
+    return text
+
+
+def _tables(tokens: list[Token]) -> Iterator[Token]:
+    for before, token in zip(tokens, tokens[1:], strict=False):
+        if before.token_type in (TokenType.FROM, TokenType.JOIN) and token.text in _TABLES:
+            yield token
+
+
+def _ctes(tokens: list[Token]) -> Iterator[str]:
+    for name, word, bracket in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if word.token_type == TokenType.ALIAS and bracket.token_type == TokenType.L_PAREN:
+            yield name.text
+
+
+def _settings() -> str:
+    said = (f"{name} = {value!r}" for name, value in SETTINGS.items())
+    return f"SETTINGS {', '.join(said)}"

@@ -1,0 +1,81 @@
+"""Tables that ClickHouse fills by itself from the exporter's, one column for each field: what makes questions fast.
+
+Reading one field of a map reads the whole map. A column of its own is read alone, is sorted by tool and time, and has each row
+once: what a collector delivered twice is one row here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrace.clickhouse.tables import Tables, quoted, views
+from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
+
+PREFIX: Final = "tooltrace_"
+ORDER: Final = {
+    ATTEMPTS.name: "tool, started_at, span_id",
+    OUTCOMES.name: "labeled_at, labeler, ifNull(span_id, ''), ifNull(call_id, '')",
+    MESSAGES.name: "at, ifNull(span_id, ''), sha256, ifNull(call_id, '')",
+    GATE_EVENTS.name: "asked_at, ifNull(span_id, ''), kind, ifNull(decision, ''), ifNull(answered_at, toDateTime64(0, 6, 'UTC'))",
+    LOSSES.name: "at, reason, ifNull(detail, ''), ifNull(pid, 0)",
+}
+"""What the rows of each table are sorted by; rows that agree in it are one."""
+_TABLES: Final = (ATTEMPTS, OUTCOMES, MESSAGES, GATE_EVENTS, LOSSES)
+_TYPES: Final = {
+    "VARCHAR": "String",
+    "JSON": "String",
+    "BIGINT": "Int64",
+    "DOUBLE": "Float64",
+    "BOOLEAN": "Bool",
+    "TIMESTAMP": "DateTime64(6, 'UTC')",
+}
+
+
+def statements(tables: Tables, database: str, days: int | None = None) -> list[str]:
+    """What makes and fills the tables in ``database``, in order. ``days``: how long rows are kept."""
+    made = []
+    for table in _TABLES:
+        select = views(tables)[table.name]
+        name = f"{quoted(database)}.{quoted(PREFIX + table.name)}"
+        made += [
+            _table(table, name, days),
+            f"CREATE MATERIALIZED VIEW IF NOT EXISTS {quoted(database)}.{quoted(f'{PREFIX}{table.name}_fill')} TO {name} AS\n{select}",
+            f"INSERT INTO {name}\n{select}",
+        ]
+    return made
+
+
+def selects(database: str) -> dict[str, str]:
+    """The SELECT of each base table that is read from such a table instead."""
+    return {table.name: f"SELECT * FROM {quoted(database)}.{quoted(PREFIX + table.name)} FINAL" for table in _TABLES}
+
+
+SETTINGS: Final = "do_not_merge_across_partitions_select_final = 1"
+"""Rows that are one are of one day, and so in one partition."""
+
+
+def _table(table: Table, name: str, days: int | None) -> str:
+    key = {part.strip() for part in ORDER[table.name].split(",")}
+    columns = ",\n    ".join(
+        f"{quoted(column.name)} {_type(column.type, column.name, key)} CODEC({_codec(column.type)})"
+        for column in table.columns
+    )
+    indexes = "".join(
+        f",\n    INDEX by_{column} {column} TYPE bloom_filter(0.01) GRANULARITY 1"
+        for column in ("call_id", "span_id", "trace_id")
+        if table is ATTEMPTS
+    )
+    ttl = f"\nTTL toDateTime({table.time}) + INTERVAL {days} DAY" if days else ""
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name} (\n    {columns}{indexes}\n) ENGINE = ReplacingMergeTree\n"
+        f"PARTITION BY toDate({table.time})\nORDER BY ({ORDER[table.name]}){ttl}"
+    )
+
+
+def _type(type_: str, name: str, key: set[str]) -> str:
+    plain = name in key or name == "trace_id"
+    return _TYPES[type_] if plain else f"Nullable({_TYPES[type_]})"
+
+
+def _codec(type_: str) -> str:
+    return "Delta, ZSTD(1)" if type_ == TIME else "ZSTD(1)"

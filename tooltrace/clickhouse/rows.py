@@ -1,0 +1,123 @@
+"""Spans and log events as rows of the exporter's tables: what the collector's exporter writes of the same."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from tooltrace.clickhouse.tables import Variant
+from tooltrace.otel import attributes as names
+from tooltrace.otel.form import LogForm, SpanForm
+
+_SECOND: Final = 10**9
+
+
+def span_row(form: SpanForm, variant: Variant = "map") -> dict[str, Any]:
+    """The row of ``otel_traces``."""
+    row: dict[str, Any] = {
+        "Timestamp": _moment(form.start_ns),
+        "TraceId": form.trace_id,
+        "SpanId": form.span_id,
+        "ParentSpanId": form.parent_span_id or "",
+        "TraceState": "",
+        "SpanName": form.name,
+        "SpanKind": form.kind.capitalize(),
+        "ServiceName": form.resource.get(names.SERVICE_NAME, ""),
+        "ScopeName": form.scope or "",
+        "ScopeVersion": form.scope_version or "",
+        "Duration": max(form.end_ns - form.start_ns, 0),
+        "StatusCode": form.status.capitalize(),
+        "StatusMessage": form.description or "",
+        "Events.Timestamp": [_moment(event.time_ns) for event in form.events],
+        "Events.Name": [event.name for event in form.events],
+        "Events.Attributes": [_kept(event.attributes, variant) for event in form.events],
+        "Links.TraceId": [link.trace_id for link in form.links],
+        "Links.SpanId": [link.span_id for link in form.links],
+        "Links.TraceState": ["" for _ in form.links],
+        "Links.Attributes": [_kept(link.attributes, variant) for link in form.links],
+    }
+    return row | _attributes("Resource", form.resource, variant) | _attributes("Span", form.attributes, variant)
+
+
+def log_row(form: LogForm, variant: Variant = "map") -> dict[str, Any]:
+    """The row of ``otel_logs``."""
+    row: dict[str, Any] = {
+        "Timestamp": _moment(form.time_ns),
+        "TraceId": form.trace_id or "",
+        "SpanId": form.span_id or "",
+        "TraceFlags": 0,
+        "SeverityText": "",
+        "SeverityNumber": form.severity or 0,
+        "ServiceName": form.resource.get(names.SERVICE_NAME, ""),
+        "Body": as_text(form.body),
+        "ResourceSchemaUrl": "",
+        "ScopeSchemaUrl": "",
+        "ScopeName": form.scope or "",
+        "ScopeVersion": form.scope_version or "",
+        "EventName": form.event_name or "",
+    }
+    row |= _attributes("Resource", form.resource, variant) | _attributes("Scope", {}, variant)
+    return row | _attributes("Log", form.attributes, variant)
+
+
+def as_text(value: Any) -> str:
+    """An attribute's value in a map of text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _figure(value)
+    if isinstance(value, int):
+        return str(value)
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def _figure(value: float) -> str:
+    """As Go's JSON has it: the shortest text that reads back, with an exponent only below 1e-6 and from 1e21 on."""
+    if not math.isfinite(value):
+        return "json: unsupported value: " + {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
+    if value == 0:
+        return "-0" if math.copysign(1, value) < 0 else "0"
+    exact = Decimal(repr(value)).normalize()
+    if 1e-6 <= abs(value) < 1e21:
+        return f"{exact:f}"
+    digits = "".join(map(str, exact.as_tuple().digits))
+    power = exact.adjusted()
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{'-' if value < 0 else ''}{digits[0]}{fraction}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+def _kept(attributes: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
+    return {key: as_text(value) for key, value in attributes.items()} if variant == "map" else dict(attributes)
+
+
+def _attributes(of: str, attributes: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
+    kept: dict[str, Any] = {f"{of}Attributes": _kept(attributes, variant)}
+    if variant == "json":
+        kept[f"{of}AttributesKeys"] = list(attributes)
+    return kept
+
+
+def _moment(ns: int) -> str:
+    """As text, UTC; what ``DateTime64(9)`` cannot say is the nearest that it can."""
+    ns = min(max(ns, 0), 2**63 - 1)
+    return f"{datetime.fromtimestamp(ns // _SECOND, UTC):%Y-%m-%d %H:%M:%S}.{ns % _SECOND:09}"
+
+
+def lines(rows: list[dict[str, Any]]) -> bytes:
+    """``rows`` as ClickHouse's format JSONEachRow."""
+    return b"\n".join(map(_line, rows))
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(row)
+    except TypeError:  # a number beyond 64 bits
+        return json.dumps(row).encode()

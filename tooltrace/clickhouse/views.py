@@ -1,0 +1,44 @@
+"""The views that make a database of ClickHouse a store: the tables that a user knows, over the exporter's."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tooltrace.clickhouse.kept import SETTINGS as KEPT_SETTINGS
+from tooltrace.clickhouse.kept import selects
+from tooltrace.clickhouse.tables import Tables, quoted, views
+from tooltrace.queries.dialect import view_sql
+from tooltrace.store.views import VIEWS
+
+SETTINGS: Final = (
+    "SETTINGS join_use_nulls = 1, aggregate_functions_null_for_empty = 1, prefer_column_name_to_alias = 1, "
+    "precise_float_parsing = 1"
+)
+"""Said in each view, so that it means the same whoever asks."""
+
+TRUTHS: Final = {"calls": ("recovered",)}
+"""Columns of the views that are computed, and true or false."""
+
+
+def statements(tables: Tables, database: str, *, kept: bool = False) -> list[str]:
+    """What makes the views in ``database``, in order. Made again, they are replaced. ``kept``: over the tables of
+    :mod:`tooltrace.clickhouse.kept`."""
+    base = {name: f"{sql}\n{SETTINGS}" for name, sql in views(tables).items()}
+    if kept:
+        base |= {name: f"{sql}\n{SETTINGS}, {KEPT_SETTINGS}" for name, sql in selects(database).items()}
+    above = {view.name: f"{_typed(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
+    return [
+        f"CREATE OR REPLACE VIEW {quoted(database)}.{quoted(name)} AS\n{sql}" for name, sql in {**base, **above}.items()
+    ]
+
+
+def apply(client: Any, tables: Tables, database: str, *, kept: bool = False) -> None:
+    """Make the views in ``database``."""
+    for statement in statements(tables, database, kept=kept):
+        client.command(statement)
+
+
+def _typed(name: str, sql: str) -> str:
+    """What is true or false is a number to ClickHouse, unless it is said."""
+    truths = ", ".join(f"CAST({column} AS Nullable(Bool)) AS {column}" for column in TRUTHS.get(name, ()))
+    return f"SELECT * REPLACE ({truths}) FROM ({sql})" if truths else sql

@@ -1,0 +1,120 @@
+"""Two windows or versions, named by a person, to be put beside one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tooltrace.errors import BadParameter
+from tooltrace.report.scope import Scope, moment
+
+_FORMS = (
+    "a moment (7d, 2026-11-08: since then against as long before), A..B (from A to B against since B), "
+    "A/B..C/D (two windows) or version:A..B"
+)
+_VERSION = "version:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Attempts of one of the two sides."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What is held against what."""
+
+    before: Side
+    after: Side
+    tool: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """As parameters of the query ``compare``."""
+        known = {
+            "before_since": self.before.since,
+            "before_until": self.before.until,
+            "before_version": self.before.version,
+            "since": self.after.since,
+            "until": self.after.until,
+            "version": self.after.version,
+            "tool": self.tool,
+        }
+        return {name: value for name, value in known.items() if value is not None}
+
+
+def compare(text: str, *, since: str | None = None, until: str | None = None, tool: str | None = None) -> Comparison:
+    """The comparison that ``text`` asks for.
+
+    ``7d`` or ``2026-11-08``: since that moment against as long before it. ``14d..7d``: from the first moment to the second
+    against since the second. ``A/B..C/D``: the window from A to B against the one from C to D; an empty A is the beginning, an
+    empty D now. ``version:1.2..1.3``: two versions, within ``since`` and ``until``. ``until`` ends what has no end.
+    Raises BadParameter.
+    """
+    now = datetime.now(UTC)
+    if text.startswith(_VERSION):
+        return _versions(text, since, until, tool, now)
+    if since is not None:
+        raise BadParameter("since goes with version:A..B; a comparison of windows names its own; nothing was asked")
+    end = Scope.of(since=None, until=until, now=now).until
+    before, dots, after = text.partition("..")
+    if "/" in text:
+        first, second = _window(before, end, now), _window(after, end, now)
+    elif dots:
+        first, second = _adjoining(moment("compare", before, now), moment("compare", after, now), end)
+    else:
+        first, second = _halves(moment("compare", text, now), end)
+    _check(first, second, text)
+    return Comparison(before=first, after=second, tool=tool)
+
+
+def _versions(text: str, since: str | None, until: str | None, tool: str | None, now: datetime) -> Comparison:
+    before, dots, after = text.removeprefix(_VERSION).partition("..")
+    after = after.removeprefix(_VERSION)
+    if not dots or not before or not after or before == after:
+        raise BadParameter(f"compare takes {_FORMS}; {text!r} does not name two versions; nothing was asked")
+    scope = Scope.of(since=since, until=until, now=now)
+    sides = (Side(since=scope.since, until=scope.until, version=version) for version in (before, after))
+    return Comparison(before=next(sides), after=next(sides), tool=tool)
+
+
+def _window(text: str, end: datetime, now: datetime) -> Side:
+    begin, slash, close = text.partition("/")
+    if not slash:
+        raise BadParameter(f"compare takes {_FORMS}; {text!r} is no window A/B; nothing was asked")
+    return Side(
+        since=moment("compare", begin, now) if begin else None,
+        until=moment("compare", close, now) if close else end,
+    )
+
+
+def _adjoining(begin: datetime, middle: datetime, end: datetime) -> tuple[Side, Side]:
+    return Side(since=begin, until=middle), Side(since=middle, until=end)
+
+
+def _halves(middle: datetime, end: datetime) -> tuple[Side, Side]:
+    try:
+        return _adjoining(middle - (end - middle), middle, end)
+    except OverflowError:
+        raise BadParameter(f"compare: there is no time as long before {middle}; nothing was asked") from None
+
+
+def _check(first: Side, second: Side, text: str) -> None:
+    for side in (first, second):
+        if side.since is not None and side.until is not None and side.since >= side.until:
+            raise BadParameter(
+                f"compare: {text!r} has a window that ends ({side.until} UTC) before it begins ({side.since} UTC); "
+                "nothing was asked"
+            )
+    if not (_ends_by(first, second) or _ends_by(second, first)):
+        raise BadParameter(f"compare: the windows of {text!r} overlap: what is in both says nothing; nothing was asked")
+
+
+def _ends_by(one: Side, other: Side) -> bool:
+    """Whether ``one`` is over when ``other`` begins."""
+    return one.until is not None and other.since is not None and one.until <= other.since

@@ -1,0 +1,174 @@
+"""A report for a pull request: Markdown as GitHub and GitLab read it.
+
+Whatever comes from a trace stands in code spans: there no markup, mention, reference or link is read.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from tooltrace.report.asking import Answer, Report
+from tooltrace.report.belief import belief
+from tooltrace.report.compare import Comparison, Side
+from tooltrace.report.figures import UNKNOWN, figure, interval
+from tooltrace.report.scope import Scope
+from tooltrace.report.verdicts import counts, noise
+from tooltrace.report.words import Words
+
+LONGEST = 160
+"""Characters of a text from a trace."""
+_COMMAND = 2000
+
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+"
+)
+_TICKS = re.compile(r"`+")
+_NUMBERS = ("count", "aside", "share", "ratio", "ms", "number", "points")
+
+
+def as_markdown(report: Report, words: Words) -> str:
+    """The report in short: figures, tools and what is new; of each tool what went wrong."""
+    title = "report.title" if report.comparison is None else "report.compared"
+    lines = [f"# {words(title)}", ""]
+    if report.compared is not None and report.comparison is not None:
+        lines += _compared(report.compared, report.comparison, words)
+    elif report.scope is not None:
+        lines += [_window(report.scope, words), ""]
+        lines += _whole(report, words)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def code(text: str, longest: int = LONGEST) -> str:
+    """``text`` as a code span of a table that no content of it can end."""
+    shown = _seen(text, longest)
+    if not shown:
+        return ""
+    fence = "`" * (1 + max((len(run) for run in _TICKS.findall(shown)), default=0))
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}".replace("|", r"\|")
+
+
+def table(heads: Sequence[str], numbers: Sequence[bool], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table; what its cells say is ready to be written."""
+    rules = ["---:" if number else "---" for number in numbers]
+    return [f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows)]
+
+
+def _whole(report: Report, words: Words) -> Iterator[str]:
+    for answer in (report.figures, report.gap, report.tools, *report.overview):
+        if answer is not None and answer.part.brief:
+            yield from _answer(answer, words, "##")
+    for tool in report.sections:
+        yield from ("<details>", f"<summary>{words('tool')} {_html(tool)}</summary>", "")
+        for answer in report.section(tool):
+            if answer.part.brief:
+                yield from _answer(answer, words, "###")
+                yield from _said(answer, words)
+        yield from ("</details>", "")
+    if report.tools and len(report.tools.rows) > len(report.sections):
+        yield words("report.tools.more", n=len(report.tools.rows) - len(report.sections))
+
+
+def _answer(answer: Answer, words: Words, level: str) -> Iterator[str]:
+    shown = answer.shown()
+    yield from (f"{level} {words(answer.part.title)}", "")
+    if not answer.rows or not shown:
+        yield from (f"{words('empty.panel')} {_asked(answer)}", "")
+        return
+    columns = [answer.columns[at] for at, _, _ in shown]
+    rows = [[_cell(answer, row, place, words) for place in shown] for row in answer.rows[: answer.part.rows]]
+    yield from table([words.column(c.name) for c in columns], [c.unit in _NUMBERS for c in columns], rows)
+    left = len(answer.rows) - len(rows)
+    yield from ("", f"{words('report.rows.more', n=left)} {_asked(answer)}" if left > 0 else _asked(answer), "")
+
+
+def _cell(answer: Answer, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Words) -> str:
+    at, low, high = place
+    value, unit = row[at], answer.columns[at].unit
+    if value is None:
+        return UNKNOWN
+    if answer.columns[at].name == "period":
+        return words("now" if value == "now" else "tiles.was")
+    if isinstance(value, str):
+        return code(value)
+    if isinstance(value, bool):
+        return words("yes" if value else "no")
+    text = figure(value, unit)
+    if low is None or high is None or (row[low] is None and row[high] is None):
+        return text
+    return f"{text} {interval(row[low], row[high], unit)}"
+
+
+def _said(answer: Answer, words: Words) -> Iterator[str]:
+    if answer.part.query == "calibration":
+        yield from (belief(answer.dicts()[0], words), "")
+
+
+def _asked(answer: Answer) -> str:
+    return f"<sub>{code(answer.command, _COMMAND)}</sub>"
+
+
+def _compared(compared: Comparison, answer: Answer, words: Words) -> Iterator[str]:
+    yield from (f"{words('report.before')}: {_side(compared.before, words)}  ", "")
+    yield from (f"{words('report.after')}: {_side(compared.after, words)}", "")
+    yield from (f"**{counts(answer, words)}**", "", noise(answer, words), "")
+    if not answer.rows:
+        yield from (words("empty.window"), "")
+        return
+    heads = [words.column(name) for name in ("tool", "measure", "before", "after", "difference", "verdict", "n")]
+    rows = [_difference(row, words) for row in answer.dicts()[: answer.part.rows]]
+    yield from table(heads, [False, False, True, True, True, False, True], rows)
+    yield from ("", _asked(answer), "")
+
+
+def _difference(row: dict[str, Any], words: Words) -> list[str]:
+    unit = row["unit"]
+    differs = "points" if unit == "points" else unit
+    verdict = words(f"verdict.{row['verdict']}")
+    return [
+        UNKNOWN if row["tool"] is None else code(row["tool"]),
+        words(f"measure.{row['measure']}"),
+        figure(row["before"], unit),
+        figure(row["after"], unit),
+        UNKNOWN
+        if row["difference"] is None
+        else f"{signed(row['difference'], differs)} {interval(row['low'], row['high'], differs)}".strip(),
+        f"**{verdict}**" if row["verdict"] in ("worse", "better") else verdict,
+        f"{row['n_before']:,} / {row['n_after']:,}",
+    ]
+
+
+def signed(value: float, unit: str) -> str:
+    """A difference, with its sign."""
+    text = figure(value, unit)
+    return text if value < 0 or text.startswith(("+", "-")) else f"+{text}"
+
+
+def _side(side: Side, words: Words) -> str:
+    version = "" if side.version is None else f"{words('column.tool_version')} {code(side.version)}, "
+    return f"{version}{_span(side.since, side.until, words)}"
+
+
+def _window(scope: Scope, words: Words) -> str:
+    tool = "" if scope.tool is None else f"{words('tool')} {code(scope.tool)}, "
+    return f"{tool}{_span(scope.since, scope.until, words)}"
+
+
+def _span(since: datetime | None, until: datetime | None, words: Words) -> str:
+    begin = words("report.beginning") if since is None else f"{since:%Y-%m-%d %H:%M}"
+    return f"{begin} – {words('now') if until is None else f'{until:%Y-%m-%d %H:%M}'} UTC"
+
+
+def _html(text: str) -> str:
+    """A trace's text in a line of HTML, where Markdown is not read."""
+    return f"<code>{html.escape(_seen(text, LONGEST))}</code>"
+
+
+def _seen(text: str, longest: int) -> str:
+    """``text`` on one line, without what turns or hides other text."""
+    shown = " ".join(_UNSEEN.sub(" ", text).split())
+    return shown if len(shown) <= longest else f"{shown[:longest]}…"
