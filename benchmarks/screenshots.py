@@ -66,9 +66,9 @@ def main() -> None:
             context = browser.new_context(color_scheme=theme, locale="en-GB", timezone_id="Europe/Berlin")
             page = context.new_page()
             with served(history) as address:
-                take(page, f"{address}/?since=30d", folder / f"overview-{theme}.png", height=1240)
-                take(page, f"{address}/tool?name=search&since=30d", folder / f"tool-{theme}.png", height=1800)
-                take(page, f"{address}/sql?query=failure_rate&since=30d", folder / f"sql-{theme}.png", height=1080)
+                take(page, f"{address}/?since=14d", folder / f"overview-{theme}.png", height=1240)
+                take(page, f"{address}/tool?name=search&since=14d", folder / f"tool-{theme}.png", height=1800)
+                take(page, f"{address}/sql?query=failure_rate&since=14d", folder / f"sql-{theme}.png", height=1080)
             with served(demo) as address:
                 take(page, f"{address}/calls?status=error", folder / f"calls-{theme}.png")
                 take(page, f"{address}/call?id={call}", folder / f"call-{theme}.png", height=1000)

@@ -23,24 +23,34 @@ _SEEN: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"see
 
 def name_what_joins_give(tree: Node) -> None:
     """``t.name`` gives a column ``name``, and ``t.*`` each of its own: where two joined tables have one, ClickHouse calls
-    it ``t.name``."""
+    it ``t.name``. Of a star, only what is named somewhere."""
+    wanted = _wanted(tree)
     for select, known in _selects(tree, dict(_tables())):
         if not select.args.get("joins"):
             continue
         items: list[Node] = []
         for item in select.expressions:
             taken = {made.alias_or_name for made in items}
-            items += [made for made in _spelled(item, select, known) if made.alias_or_name not in taken]
+            spelled = _spelled(item, select, known, wanted)
+            items += [made for made in spelled if made.alias_or_name not in taken]
         select.set("expressions", items)
 
 
-def _spelled(item: Node, select: exp.Select, known: Columns) -> list[Node]:
+def _wanted(tree: Node) -> Callable[[str], bool]:
+    """Whether a column can matter: it does where it is named, and all do where the answer has a star."""
+    if any(item.is_star for item in _answers(tree)):
+        return lambda _name: True
+    named = frozenset(found.name for found in tree.find_all(exp.Identifier))
+    return named.__contains__
+
+
+def _spelled(item: Node, select: exp.Select, known: Columns, wanted: Callable[[str], bool]) -> list[Node]:
     if not isinstance(item, exp.Column) or not item.table:
         return [item]
     if not isinstance(item.this, exp.Star):
         return [exp.alias_(item.copy(), item.name, quoted=True)]
     replaced = {made.alias: made.this for made in item.this.args.get("replace") or ()}
-    names = _starred(item.this, _sources(select, known)[item.table])
+    names = filter(wanted, _starred(item.this, _sources(select, known)[item.table]))
     made = ((name, replaced.get(name) or exp.column(name, item.table, quoted=True)) for name in names)
     return [exp.alias_(value, name, quoted=True) for name, value in made]
 
@@ -160,11 +170,30 @@ def steps(tree: Node) -> list[tuple[str, Node]]:
         if names_itself(cte):
             cte.set("this", _alone(cte))
     kept = {name for name, count in uses.items() if count > 1}
+    narrow = _narrowed(tree, ctes)
     inline = {name: cte for name, cte in ctes.items() if name not in kept}
     tree.set("with_", None)
-    done = [(name, _with(ctes[name].this, inline)) for name in ctes if name in kept]
+    done = [(name, narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in kept]
     _with(tree, inline)
     return done
+
+
+def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Node]:
+    """What leaves out of a kept table the columns that nothing names: ``SELECT *`` would keep each call's texts."""
+    wanted = _wanted(tree)
+    known = dict(_tables())
+    columns: Columns = {}
+    for name, cte in ctes.items():
+        columns[name] = known[name] = _columns(cte.this, known)
+
+    def narrow(name: str, body: Node) -> Node:
+        some = [column for column in columns[name] if wanted(column)]
+        if not some or len(some) == len(columns[name]):
+            return body
+        inner = exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("whole")))
+        return exp.select(*(exp.column(column, quoted=True) for column in some)).from_(inner)
+
+    return narrow
 
 
 def _alone(cte: exp.CTE) -> Node:

@@ -202,7 +202,7 @@ function paint(figure) {
   const kind = KINDS[figure.dataset.chart];
   if (!kind) return;
   if (typeof echarts === "undefined") {
-    document.getElementById("echarts")?.addEventListener("load", () => { if (figure.isConnected) paint(figure); }, { once: true });
+    document.getElementById("drawing")?.addEventListener("load", () => { if (figure.isConnected) paint(figure); }, { once: true });
     return;
   }
   const colours = palette();
@@ -217,6 +217,7 @@ function paint(figure) {
   chart.setOption(option);
   if (address?.startsWith("/data/")) marks(chart, address, colours, { max: option.xAxis.max });
   live.add(figure);
+  sizes.observe(figure);
 }
 
 const sizes = new ResizeObserver((entries) => {
@@ -227,7 +228,6 @@ export function draw(part) {
   for (const figure of within(part, "figure[data-chart]:not([data-done])")) {
     figure.dataset.done = "";
     paint(figure);
-    sizes.observe(figure);
   }
 }
 

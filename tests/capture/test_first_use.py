@@ -52,7 +52,7 @@ def test_arguments_that_are_no_mapping_do_not_stop_the_block(store: Path, calls:
     assert [call.arguments for call in calls()] == ['{"value":"not a mapping"}']
 
 
-@pytest.mark.parametrize("store", [5, b"x", "", "clickhouse://host/db"])
+@pytest.mark.parametrize("store", [5, b"x", "", "postgres://host/db"])
 def test_what_is_no_path_is_refused(store: Any) -> None:
     with pytest.raises(ConfigError, match="store"):
         tt.configure(store=store)

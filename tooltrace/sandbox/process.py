@@ -44,6 +44,11 @@ class Sandbox:
         self._turns = asyncio.Semaphore(at_once)
         self._spare: asyncio.Task[asyncio.subprocess.Process] | None = None
 
+    def warm(self) -> None:
+        """Have a process ready for the next question."""
+        if self._spare is None:
+            self._spare = asyncio.create_task(_start())
+
     async def ask(self, sql: str) -> Asked:
         """The rows that ``sql`` gives. Raises QueryError, with words for whoever typed it."""
         answer = await self._run(sql, None, None, self._limits)
@@ -75,15 +80,13 @@ class Sandbox:
                 raise QueryError(f"the question took longer than {limits.seconds:g} s and was stopped") from None
             finally:
                 await _end(process)
+        self.warm()  # only now: beside the question it would slow that down
         return _read(answer, process.returncode)
 
     async def _take(self) -> asyncio.subprocess.Process:
         spare, self._spare = self._spare, None
         process = await spare if spare is not None else await _start()
-        if process.returncode is not None:
-            process = await _start()
-        self._spare = asyncio.create_task(_start())
-        return process
+        return process if process.returncode is None else await _start()
 
 
 async def _start() -> asyncio.subprocess.Process:

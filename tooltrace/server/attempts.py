@@ -40,7 +40,7 @@ async def first(request: Request) -> Response:
         rows = await _rows(request, bottom, PAGE)
     if bottom[0] is None and len(rows) == PAGE:
         bottom = (iso(rows[-1]["ended_at"]), rows[-1]["span_id"])
-    shown = {"rows": rows, "filters": _filters(request), "missing": not rows and not hall.desk.any()}
+    shown: dict[str, Any] = {"rows": rows, "filters": _filters(request), "missing": not rows and not hall.desk.any()}
     return render(request, "parts/newest.html", **shown, bottom=bottom, seen=state)
 
 

@@ -34,6 +34,8 @@ async def page(request: Request) -> Response:
     """The editor, and the catalogue beside it."""
     named = request.query_params.get("query")
     sql = spelled(request, named) if named else request.query_params.get("q", "")[:LONGEST]
+    if not isinstance(hall_of(request).site.store, Address):
+        _sandbox(request).warm()
     return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=hall_of(request).site.limits)
 
 

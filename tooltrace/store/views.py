@@ -176,7 +176,7 @@ JUDGED: Final = View(
     """
 WITH ends AS (
     SELECT tool, call_id, arg_max(span_id, started_at) AS span_id, min(started_at) AS began
-    FROM tool_calls
+    FROM attempts
     WHERE status IS NOT NULL AND call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL)
     GROUP BY
         tool,
