@@ -26,6 +26,7 @@ def strict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A fault of the recorder fails the test; nothing is written beside the test's own files."""
     monkeypatch.setattr(guard, "strict", True)
     monkeypatch.setenv("TOOLTRACE_STORE", str(tmp_path / "unconfigured.duckdb"))
+    monkeypatch.delenv("COLUMNS", raising=False)  # which the workers of parallel runs have
 
 
 @pytest.fixture

@@ -32,9 +32,7 @@ def _ready(_ctx: click.Context, _param: click.Parameter, path: Place | None) -> 
     """The store of a command that writes. Raises BadParameter for an address."""
     address = path if isinstance(path, Address) else default_address() if path is None else None
     if address is not None:
-        raise click.BadParameter(
-            f"{address} is only read; name the path of a local store here"
-        )
+        raise click.BadParameter(f"{address} is only read; name the path of a local store here")
     assert not isinstance(path, Address)
     return _folded(path)
 

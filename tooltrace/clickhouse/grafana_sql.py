@@ -6,13 +6,14 @@ where there is one, its ``${tool}``. Macros and variables are those of the plugi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final
 
 import sqlglot
-from sqlglot.tokens import Token, TokenType
+from sqlglot import Token, TokenType
 
 from tooltrace.clickhouse.tables import quoted
 from tooltrace.errors import QueryError
@@ -72,7 +73,7 @@ class Asked:
         script = to_clickhouse(self.query.render(self.by if self.query.heading.by else None), self._values())
         question = script.question
         if columns is not None:
-            self._require(columns.values())
+            self.require(columns.values())
             named = ", ".join(f"{old} AS {new}" if old != new else old for new, old in columns.items())
             question = f"SELECT {named} FROM ({question})" + (f" ORDER BY {order}" if order else "")
         text = place(_merged(Script(script.kept, question), self.name))
@@ -87,13 +88,19 @@ class Asked:
         left_out = set() if self.one_tool else {"tool"}
         return values | {name: value for name, (value, _) in MACROS.items() if name in takes - left_out}
 
-    def _require(self, columns: Any) -> None:
+    @property
+    def by_columns(self) -> tuple[str, ...]:
+        """Names of the columns that its rows are grouped by."""
+        return self.query.groups(self.by)
+
+    def require(self, columns: Iterable[str]) -> None:
+        """Raises QueryError where one of ``columns`` is not in the answer."""
         if missing := set(columns) - set(self.columns):
             raise QueryError(f"{self.name} answers no {', '.join(sorted(missing))}; no dashboard is made")
 
     def _title(self) -> str:
         by = f" by {', '.join(self.by)}" if self.by else ""
-        return f"tooltrace query {self.name}{by}: {self.query.question}"
+        return f"tooltrace query {self.name}{by}"
 
 
 def _written() -> dict[str, str]:
@@ -130,7 +137,7 @@ def place(sql: str) -> str:
 
 
 def _tables(tokens: list[Token]) -> Iterator[Token]:
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if before.token_type in (TokenType.FROM, TokenType.JOIN) and token.text in _TABLES:
             yield token
 

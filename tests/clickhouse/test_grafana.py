@@ -1,0 +1,413 @@
+"""Grafana's dashboards: made from the queries, as Grafana's schema has them, and right in ClickHouse's own engine."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import typing
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import clickhouse_connect
+import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models import dashboard as schema
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.history import make_history
+from tests.clickhouse.compare import address, differences
+from tests.clickhouse.conftest import Fill, exporters_tables, records_of
+from tooltrace.clickhouse.asking import UNITS, ask, relation
+from tooltrace.clickhouse.grafana import DASHBOARDS, of_all_tools, of_one_tool, text, write
+from tooltrace.clickhouse.grafana_panels import Panel
+from tooltrace.clickhouse.grafana_sql import Asked, place
+from tooltrace.clickhouse.views import apply
+from tooltrace.errors import QueryError
+from tooltrace.record import ToolCall
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "dashboards" / "grafana"
+FULL, EMPTY, HOSTILE = "grafana_full", "grafana_empty", "grafana_hostile"
+TOOL = "python"
+WHOLE = (datetime(2000, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001  naive UTC, as parameters are
+PANELS = [pytest.param(panel, id=f"all-{panel.title}") for panel in of_all_tools()]
+PANELS += [pytest.param(panel, id=f"one-{panel.title}") for panel in of_one_tool()]
+register_default_plugins()
+
+Window = tuple[datetime, datetime]
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def grafana(engine: Any) -> Iterator[Any]:
+    """A client as Grafana's plugin is one: no settings, and another database than that of the dashboard."""
+    client = clickhouse_connect.get_client(interface="chdb", path=engine.path)
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def window(engine: Any, fill: Fill, tmp_path_factory: pytest.TempPathFactory) -> Window:
+    """A time range with something before it, inside and after, of 8,000 attempts of 30 days."""
+    store = tmp_path_factory.mktemp("grafana") / "history.duckdb"
+    make_history(store, 8_000)
+    records = records_of(store)
+    fill(FULL, records)
+    first = min(record.started_at for record in records if isinstance(record, ToolCall)).replace(
+        tzinfo=None, microsecond=0
+    )
+    return first + timedelta(days=3, milliseconds=123), first + timedelta(days=25, milliseconds=456)
+
+
+def millis(at: datetime) -> int:
+    return int(at.replace(tzinfo=UTC).timestamp() * 1000 + 0.5)
+
+
+def as_sent(sql: str, database: str, window: Window, tool: str | None) -> str:
+    """What the plugin sends: variables as Grafana's ``percentencode`` and ``raw`` write them, then macros as the plugin does."""
+    values = {"database:raw": database, "tool:percentencode": quote(tool or "", safe="-_.~")}
+    sql = re.sub(r"\$\{([\w:]+)\}", lambda found: values[found[1]], sql)
+    sql = re.sub(r"('(?:[^'\\]|\\.|'')*')|--[^\n]*", lambda found: found[1] or " ", sql)
+    ends = {"fromTime_ms": window[0], "toTime_ms": window[1]}
+    return re.sub(r"\$__(\w+)", lambda found: f"fromUnixTimestamp64Milli({millis(ends[found[1]])})", sql)
+
+
+def answer(client: Any, sql: str, asked: Asked, database: str, window: Window, tool: str | None) -> Any:
+    data = client.raw_query(as_sent(sql, database, window, tool), fmt="Parquet")
+    return relation(data, {c.name: UNITS[c.unit] for c in asked.query.heading.columns if c.unit in UNITS})
+
+
+def by_query(engine: Any, asked: Asked, database: str, window: Window, tool: str | None) -> Any:
+    """The same of the named query."""
+    takes = {parameter.name for parameter in asked.query.heading.parameters}
+    since, until = window
+    known = {
+        "since": since,
+        "until": until,
+        "before": since - (until - since),
+        "tool": tool if asked.one_tool else None,
+    }
+    params = {**asked.given, **{name: value for name, value in known.items() if name in takes}}
+    by = asked.by if asked.query.heading.by else None
+    return ask(address(engine, database), asked.name, by=by, **params)
+
+
+def only(panel: Panel) -> str:
+    """The panel's SQL."""
+    (target,) = panel.body["targets"]
+    return str(target["rawSql"])
+
+
+def dashboards() -> list[Json]:
+    return [make() for make in DASHBOARDS.values()]
+
+
+def statements() -> list[str]:
+    """Every statement of every dashboard: of panels, variables and annotations."""
+    found = []
+    for board in dashboards():
+        found += [target["rawSql"] for panel in board["panels"] for target in panel["targets"]]
+        found += [one["query"]["rawSql"] for one in board["templating"]["list"] if one["type"] == "query"]
+        found += [one["target"]["rawSql"] for one in board["annotations"]["list"]]
+    return found
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_what_is_kept_is_what_the_queries_make(name: str) -> None:
+    made, kept = text(DASHBOARDS[name]()), (FOLDER / name).read_text(encoding="utf-8")
+    assert kept == made, "python -m tooltrace.clickhouse.grafana makes it anew"
+
+
+def test_there_is_no_other_file() -> None:
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(DASHBOARDS)
+
+
+def test_the_command_writes_them(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tooltrace.clickhouse.grafana", str(tmp_path / "new")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == [str(tmp_path / "new" / name) for name in DASHBOARDS]
+    assert (tmp_path / "new" / "tool.json").read_bytes() == (FOLDER / "tool.json").read_bytes()
+    assert write(tmp_path / "new") == [tmp_path / "new" / name for name in DASHBOARDS]
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_panel_answers_as_the_query_does(engine: Any, grafana: Any, window: Window, panel: Panel) -> None:
+    asked, tool = panel.asked, TOOL if panel.asked.one_tool else None
+    found = answer(grafana, only(panel), asked, FULL, window, tool)
+    expected = by_query(engine, asked, FULL, window, tool)
+    if panel.body["type"] == "timeseries":
+        names = {"time": "started"}
+        columns = [names.get(name, name) for name in found.columns]
+        assert columns[0] == "started"
+        expected = expected.project(", ".join(columns))
+        assert sorted(row[0] for row in found.fetchall()) == [row[0] for row in found.fetchall()]
+        assert not differences(sorted(expected.fetchall(), key=repr), sorted(found.fetchall(), key=repr))
+    else:
+        assert found.columns == expected.columns
+        assert not differences(expected.fetchall(), found.fetchall())
+    assert shown(panel) <= set(found.columns)
+    assert found.fetchall(), "the history has an answer to every panel"
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_panel_of_nothing(grafana: Any, engine: Any, panel: Panel) -> None:
+    if not engine.command(f"EXISTS DATABASE {EMPTY}"):
+        apply(engine, exporters_tables(engine, EMPTY), EMPTY)
+    found = answer(grafana, only(panel), panel.asked, EMPTY, WHOLE, TOOL)
+    assert shown(panel) <= set(found.columns)
+    assert all(value in (None, 0) or isinstance(value, (str, bool)) for row in found.fetchall() for value in row)
+
+
+def shown(panel: Panel) -> set[str]:
+    """Names of the columns that the panel speaks of."""
+    config = panel.body["fieldConfig"]
+    names = {one["matcher"]["options"] for one in config["overrides"]}
+    for change in panel.body.get("transformations", []):
+        first, hidden = set(change["options"]["indexByName"]), set(change["options"]["excludeByName"])
+        assert not first & hidden
+        names |= first | hidden
+    properties = [property_ for one in config["overrides"] for property_ in one["properties"]]
+    names |= {one["value"] for one in properties if one["id"] == "custom.fillBelowTo"}
+    names |= set(panel.body["options"].get("reduceOptions", {}).get("fields", "").strip("/^$()").split("|"))
+    names |= set(re.findall(r"labels\.(\w+)", config["defaults"].get("displayName", "")))
+    return names - {""}
+
+
+def test_intervals_stand_beside_what_they_are_of() -> None:
+    """Of every interval of which a table shows one end, it shows the other, and the figure."""
+    for panel in (*of_all_tools(), *of_one_tool()):
+        shown = [name for change in panel.body.get("transformations", []) for name in change["options"]["indexByName"]]
+        ends = {c.name: c.end_of for c in panel.asked.query.heading.columns if c.end_of is not None}
+        for name in set(shown) & set(ends):
+            assert ends[name][1] in shown, (panel.title, name)
+            assert {end for end, of in ends.items() if of[1] == ends[name][1]} <= set(shown), (panel.title, name)
+
+
+def test_variables_answer(grafana: Any, window: Window) -> None:
+    tool = next(one for one in DASHBOARDS["tool.json"]()["templating"]["list"] if one["name"] == "tool")
+    rows = grafana.query(as_sent(tool["query"]["rawSql"], FULL, window, None)).result_rows
+    assert len(rows) == 12
+    assert (TOOL,) in rows
+    database = next(one for one in DASHBOARDS["tool.json"]()["templating"]["list"] if one["name"] == "database")
+    assert (FULL,) in grafana.query(database["query"]["rawSql"]).result_rows
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_incidents_are_marks(grafana: Any, engine: Any, window: Window, name: str) -> None:
+    (marks,) = DASHBOARDS[name]()["annotations"]["list"]
+    asked = Asked("incidents", ("tool",), one_tool=name == "tool.json")
+    found = answer(grafana, marks["target"]["rawSql"], asked, FULL, window, TOOL)
+    assert found.columns == ["time", "timeEnd", "title", "text"]
+    expected = by_query(engine, asked, FULL, window, TOOL).project("started, ended, tool, code").fetchall()
+    assert expected
+    assert sorted(found.fetchall(), key=repr) == sorted(expected, key=repr)
+
+
+NAMES = ["it's", "a\\", "\\' OR 1=1 --", "' UNION SELECT 1 --", "日本 語", "100%", "%27", "a+b c", "${database}", "$__toTime_ms", "{x:String}", "x\ny"]  # fmt: skip
+
+
+def test_a_tool_of_any_name(engine: Any, grafana: Any, fill: Fill) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    calls = [
+        ToolCall(tool=name, call_id=f"c{at}", span_id=f"{at + 1:016x}", trace_id=f"{at + 1:032x}", started_at=start,
+            duration_ms=float(at), ending="returned")
+        for at, name in enumerate(NAMES)
+    ]  # fmt: skip
+    fill(HOSTILE, list(calls))
+    panel = next(panel for panel in of_one_tool() if panel.asked.name == "recent")
+    for at, name in enumerate(NAMES):
+        rows = answer(grafana, only(panel), panel.asked, HOSTILE, WHOLE, name)
+        assert rows.project("tool, call_id").fetchall() == [(name, f"c{at}")]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_name_comes_through_whole(grafana: Any, name: str) -> None:
+    asked = Asked("recent", one_tool=True)
+    (written,) = set(re.findall(r"decodeURLComponent\('[^']*'\)", asked.sql()))
+    found = grafana.query("SELECT hex(" + as_sent(written, FULL, WHOLE, name) + ")").result_rows
+    assert bytes.fromhex(found[0][0]).decode() == name
+
+
+def test_grafana_finds_no_variable_but_ours() -> None:
+    """Its grammar has ``$name``, ``${name}`` and ``[[name]]``; an expression of a query that looks so would be replaced."""
+    variable = re.compile(r"\$(\w+)|\[\[(\w+?)(?::\w+)?\]\]|\$\{(\w+)(?:\.[^:^}]+)?(?::[^}]+)?\}")
+    names = {name for sql in statements() for found in variable.findall(sql) for name in found if name}
+    assert names == {"database", "tool", "__fromTime_ms", "__toTime_ms"}
+
+
+def test_each_statement_is_one_and_says_what_it_asks() -> None:
+    for sql in statements():
+        assert ";" not in re.sub(r"'(?:[^'\\]|\\.|'')*'", "", sql)
+    for panel in (*of_all_tools(), *of_one_tool()):
+        assert only(panel).startswith(f"-- tooltrace query {panel.asked.name}")
+
+
+def test_a_column_that_is_not_there_makes_no_dashboard() -> None:
+    with pytest.raises(QueryError, match="hurt answers no pain, sorrow; no dashboard is made"):
+        Asked("hurt", ("tool",)).require(["hurt_ms", "pain", "sorrow"])
+    with pytest.raises(QueryError, match="timeline answers no end"):
+        Asked("timeline").sql({"time": "end"})
+
+
+def test_tables_alone_are_placed() -> None:
+    sql = place(
+        "WITH mine AS (SELECT 'FROM attempts' AS attempts FROM attempts) SELECT * FROM mine JOIN outcomes AS o ON 1"
+    )
+    base = "`${database:raw}`."
+    assert sql == (
+        f"WITH mine AS (SELECT 'FROM attempts' AS attempts FROM {base}attempts) SELECT * FROM mine JOIN {base}outcomes AS o ON 1"
+    )
+    with pytest.raises(QueryError, match="gates names a table and a part of the query"):
+        place("WITH gates AS (SELECT 1) SELECT * FROM gates")
+
+
+def test_panels_lie_beside_and_below_one_another() -> None:
+    for board in dashboards():
+        taken: set[tuple[int, int]] = set()
+        for panel in board["panels"]:
+            at = panel["gridPos"]
+            cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+            assert not cells & taken, panel["title"]
+            assert max(x for x, _ in cells) < 24
+            taken |= cells
+        assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_links_go_to_what_is_there() -> None:
+    boards = {board["uid"]: board for board in dashboards()}
+    links = set(re.findall(r'"url": "/d/([^"]+)"', json.dumps(dashboards())))
+    assert links
+    for link in links:
+        uid, _, query = link.partition("?")
+        variables = {one["name"] for one in boards[uid]["templating"]["list"]}
+        given_ = set(re.findall(r"\$\{(\w+):queryparam\}|var-(\w+)=", query))
+        assert {name for pair in given_ for name in pair if name} == variables
+
+
+# Grafana's schema: every member has a place in the typed models of its own kit, and is of the type that is said there.
+
+KNOWN = re.compile(r"/annotations/list/0/target/\w+")
+"""What the models do not have: the query of an annotation. A comment there says that it should be a query of a panel, as it is."""
+
+
+def gone(mine: Any, theirs: Any, path: str = "") -> Iterator[str]:
+    """Where ``theirs``, read from ``mine`` and written again, lacks something or says something else."""
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        for name, value in mine.items():
+            yield from gone(value, theirs[name], f"{path}/{name}") if name in theirs else [f"{path}/{name}"]
+    elif isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+        for at, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+            yield from gone(one, other, f"{path}/{at}")
+    elif mine != theirs or type(mine) is not type(theirs):
+        yield path
+
+
+def wrong(value: Any, kind: Any, path: str) -> Iterator[str]:
+    """Where ``value`` is not of ``kind``, an annotation of the models."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if kind in (typing.Any, object):
+        return
+    if origin is typing.Union:
+        if value is None and type(None) in inner:
+            return
+        faults = [list(wrong(value, one, path)) for one in inner if one is not type(None)]
+        yield from min(faults, key=len)
+    elif origin is typing.Literal:
+        yield from [] if value in inner else [f"{path}: {value!r} is none of {inner}"]
+    elif origin is list:
+        if not isinstance(value, list):
+            yield f"{path}: {value!r} is no list"
+            return
+        for at, one in enumerate(value):
+            yield from wrong(one, inner[0], f"{path}/{at}")
+    elif origin is dict:
+        if not isinstance(value, dict):
+            yield f"{path}: {value!r} is no object"
+            return
+        for name, one in value.items():
+            yield from wrong(one, inner[1], f"{path}/{name}")
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        yield from [] if value in [one.value for one in kind] else [f"{path}: {value!r} is no {kind.__name__}"]
+    elif isinstance(value, dict) and hasattr(kind, "from_json"):  # the models leave some parts unread
+        yield from gone(value, json.loads(json.dumps(kind.from_json(value), cls=JSONEncoder)), path)
+        yield from wrong(kind.from_json(value), kind, path)
+    elif kind is float:
+        yield from [] if isinstance(value, (int, float)) and not isinstance(value, bool) else [f"{path}: {value!r}"]
+    elif type(value) is not kind and not isinstance(value, kind):
+        yield f"{path}: {value!r} is no {kind.__name__}"
+    else:
+        yield from members(value, path)
+
+
+def members(value: Any, path: str) -> Iterator[str]:
+    """Where a member of a model is not of its type."""
+    if not type(value).__module__.startswith("grafana_foundation_sdk.models"):
+        return
+    for name, kind in hints(type(value)).items():
+        yield from wrong(getattr(value, name), kind, f"{path}/{name}")
+
+
+@cache
+def hints(model: type) -> dict[str, Any]:
+    return typing.get_type_hints(model, vars(sys.modules[model.__module__]))
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_grafanas_models_know_every_member(name: str) -> None:
+    made = DASHBOARDS[name]()
+    read = json.loads(json.dumps(schema.Dashboard.from_json(made), cls=JSONEncoder))
+    assert {path for path in gone(made, read) if not KNOWN.fullmatch(path)} == set()
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_every_member_is_of_its_type(name: str) -> None:
+    board = schema.Dashboard.from_json(DASHBOARDS[name]())
+    assert list(members(board, "")) == []
+    for panel in board.panels or []:
+        assert isinstance(panel, schema.Panel)
+        module = type(panel.options).__module__
+        assert module.startswith("grafana_foundation_sdk.models"), f"{panel.title}: its options are of no known type"
+        assert list(members(panel.options, panel.title or "")) == []
+        assert panel.field_config is not None
+        assert list(members(panel.field_config.defaults.custom, panel.title or "")) == []
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_what_is_said_of_one_column_could_be_said_of_all(name: str) -> None:
+    """To the models an override is a name and anything; the same as a default is typed."""
+    made = DASHBOARDS[name]()
+    said = 0
+    for panel in made["panels"]:
+        for one in (one for override in panel["fieldConfig"]["overrides"] for one in override["properties"]):
+            default: Any = one["value"]
+            for part in reversed(one["id"].split(".")):
+                default = {part: default}
+            alone = {"type": panel["type"], "fieldConfig": {"defaults": default, "overrides": []}}
+            read = schema.Panel.from_json(alone)
+            assert set(gone(alone, json.loads(json.dumps(read, cls=JSONEncoder)))) == set(), one
+            assert read.field_config is not None
+            assert [*members(read, ""), *members(read.field_config.defaults.custom, "")] == [], one
+            said += 1
+    assert said
+
+
+def test_the_check_of_types_finds_what_is_wrong() -> None:
+    made = DASHBOARDS["overview.json"]()
+    made["panels"][0]["gridPos"]["w"] = "wide"
+    made["graphTooltip"] = 7
+    made["colour"] = "red"
+    board = schema.Dashboard.from_json(made)
+    found = list(members(board, ""))
+    assert any("wide" in one for one in found)
+    assert any("graph_tooltip" in one for one in found)
+    assert "/colour" in set(gone(made, json.loads(json.dumps(board, cls=JSONEncoder))))

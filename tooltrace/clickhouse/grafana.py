@@ -1,0 +1,251 @@
+"""Dashboards of Grafana over a store in ClickHouse, made from the named queries.
+
+``python -m tooltrace.clickhouse.grafana [folder]`` writes them, one file each. What is in ``dashboards/grafana`` was made so;
+what a dashboard asks is changed in ``queries/``, never there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tooltrace.clickhouse.grafana_panels import (
+    AMPLIFICATION,
+    COVER,
+    GAP,
+    PLUGIN,
+    RATE,
+    SOURCE,
+    Json,
+    Panel,
+    figures,
+    over_time,
+    table,
+    target,
+)
+from tooltrace.clickhouse.grafana_sql import Asked
+
+SCHEMA: Final = 41
+"""Version of Grafana's dashboard schema: that of 11.6, the oldest that the plugin runs in. A newer one migrates it."""
+WIDTH: Final = 24
+TAG: Final = "tooltrace"
+
+LATENCY: Final = ("n", "p50", "p90", "p95", "p99", "max", "untimed_share", "too_few")
+ERRORS: Final = (
+    "code",
+    "type",
+    "n",
+    "share",
+    "share_low",
+    "share_high",
+    "retryable_share",
+    "first_seen",
+    "last_seen",
+    "message",
+)
+RETRIES: Final = ("calls", "attempts", "amplification", "retried", "recovered", "gave_up", "wasted_ms", "wasted_share",
+    "backoff_violations", "ignored_retry_after", "too_few")  # fmt: skip
+BANDS: Final = ("band", "n", "mean_confidence", "accuracy", "low", "high", "labelled_share", "too_few")
+JUDGED: Final = ("period", "n", "mean_confidence", "accuracy", "gap", "gap_low", "gap_high", "too_few")
+INCIDENTS: Final = ("started", "ended", "failures", "attempts", "lasted_ms", "code", "may_be_older", "too_few")
+GATES: Final = ("n", "approved", "declined", "expired", "waiting", "approved_share", "wait_p50", "wait_p95", "failure_rate",
+    "failure_low", "failure_high", "too_few")  # fmt: skip
+NOW: Final = ("calls", "call_rate", "retried_share", "p95")
+COMPARED: Final = ("period", "calls", "call_rate", "call_low", "call_high", "retried_share", "retried_low", "retried_high",
+    "p95", "p95_low", "p95_high", "too_few")  # fmt: skip
+
+
+def of_all_tools() -> list[Panel]:
+    """The panels of the overview."""
+    tool = ("tool",)
+    return [
+        figures("In this time range", Asked("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
+        table("Against the time before", Asked("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
+        over_time("Failure rate", Asked("timeline", tool), "rate", limits=RATE, width=12),
+        over_time("Attempts", Asked("timeline", tool), "attempts", bars=True, width=12),
+        table("Tools by hurt", Asked("hurt", tool), ("tool", "hurt_share", "hurt_ms", "failed_calls", "calls", "rate", "low",
+            "high", "amplification", "cost_ms", "p95", "last_failed_at", "too_few"),
+            colours={"rate": RATE, "amplification": AMPLIFICATION}),
+        table("Codes", Asked("errors", tool), ("tool", *ERRORS)),
+        over_time("p50", Asked("timeline", tool), "p50", width=12),
+        over_time("p95", Asked("timeline", tool), "p95", width=12),
+        table("Time in the tool", Asked("latency", tool), ("tool", *LATENCY)),
+        table("Retries", Asked("retries", tool), ("tool", *RETRIES), colours={"amplification": AMPLIFICATION}),
+        table("Confidence against what was right", Asked("gap"), JUDGED, colours={"gap": GAP}, width=12),
+        table("Bands of confidence", Asked("confidence_bands", tool), ("tool", *BANDS), width=12),
+        table("Incidents", Asked("incidents", tool), ("tool", *INCIDENTS)),
+        table("Stops for a person", Asked("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
+        table("What changed", Asked("changes"), Asked("changes").columns),
+    ]  # fmt: skip
+
+
+def of_one_tool() -> list[Panel]:
+    """The panels of the tool that the variable ``tool`` names."""
+    version = ("version",)
+    return [
+        figures("In this time range", _of("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
+        table("Against the time before", _of("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
+        over_time("Failure rate, with its 95 % interval", _of("timeline"), "rate", band=("low", "high"), limits=RATE, width=12),
+        over_time("Failure rate by version", _of("timeline", version), "rate", limits=RATE, width=12),
+        over_time("p50", _of("timeline"), "p50", width=12),
+        over_time("p95", _of("timeline"), "p95", width=12),
+        table("Time in the tool by version", _of("latency", version), ("version", *LATENCY)),
+        table("Codes", _of("errors"), ERRORS),
+        table("Retries by version", _of("retries", version), ("version", *RETRIES), colours={"amplification": AMPLIFICATION}),
+        table("How far retrying gets", _of("retry_survival"), ("k", "at_risk", "succeeded", "gave_up", "km", "km_low",
+            "km_high", "naive", "too_few"), width=12),
+        table("Advice on what to do next", _of("next_action"), ("advice", "n", "followed_share", "succeeded_when_followed",
+            "succeeded_when_not", "too_few"), width=12),
+        table("Confidence against what was right", _of("gap"), JUDGED, colours={"gap": GAP}, width=12),
+        table("Bands of confidence", _of("confidence_bands"), BANDS, width=12),
+        table("Incidents", _of("incidents"), INCIDENTS),
+        table("Stops for a person", _of("gates"), GATES, colours={"waiting": COVER}),
+        table("What happened last", _of("recent", limit=100), ("ended_at", "status", "ending", "code", "duration_ms",
+            "attempt", "message", "agent", "call_id")),
+    ]  # fmt: skip
+
+
+def overview() -> Json:
+    """The dashboard of all tools."""
+    return dashboard("tooltrace: overview", "tooltrace-overview", of_all_tools(), one_tool=False)
+
+
+def tool() -> Json:
+    """The dashboard of one tool."""
+    return dashboard("tooltrace: one tool", "tooltrace-tool", of_one_tool(), one_tool=True)
+
+
+DASHBOARDS: Final = {"overview.json": overview, "tool.json": tool}
+"""Name of a file to what makes it."""
+
+
+def _of(name: str, by: tuple[str, ...] = (), **given: object) -> Asked:
+    return Asked(name, by, given, one_tool=True)
+
+
+def dashboard(title: str, uid: str, panels: Sequence[Panel], *, one_tool: bool) -> Json:
+    """The dashboard, to be imported."""
+    variables = [_source(), _database()]
+    return {
+        "uid": uid,
+        "title": title,
+        "description": "Tool calls of LLM agents, from the spans that the OpenTelemetry collector wrote into ClickHouse.",
+        "tags": [TAG],
+        "schemaVersion": SCHEMA,
+        "version": 1,
+        "editable": True,
+        "graphTooltip": 1,
+        "refresh": "",
+        "time": {"from": "now-24h", "to": "now"},
+        "timepicker": {},
+        "timezone": "browser",
+        "links": [_others()],
+        "templating": {"list": [*variables, _tool()] if one_tool else variables},
+        "annotations": {"list": [_incidents(one_tool=one_tool)]},
+        "panels": placed(panels),
+    }
+
+
+def placed(panels: Sequence[Panel]) -> list[Json]:
+    """The panels from left to right, and down."""
+    made: list[Json] = []
+    x = y = height = 0
+    for number, panel in enumerate(panels, 1):
+        if x + panel.width > WIDTH:
+            x, y, height = 0, y + height, 0
+        made.append(panel.json(number, x, y))
+        x, height = x + panel.width, max(height, panel.height)
+    return made
+
+
+def _source() -> Json:
+    return {
+        "name": "datasource",
+        "label": "Data source",
+        "type": "datasource",
+        "query": PLUGIN,
+        "refresh": 1,
+        "current": {"text": "", "value": ""},
+        "options": [],
+        "regex": "",
+        "hide": 0,
+        "includeAll": False,
+        "multi": False,
+    }
+
+
+def _database() -> Json:
+    sql = "SELECT database FROM system.tables WHERE name = 'tool_calls' ORDER BY database"
+    return _asking("database", "Database", sql, refresh=1)
+
+
+def _tool() -> Json:
+    return _asking("tool", "Tool", Asked("hurt", ("tool",)).sql({"tool": "tool"}), refresh=2)
+
+
+def _asking(name: str, label: str, sql: str, refresh: int) -> Json:
+    """A variable of what ``sql`` answers. ``refresh``: 1 when the dashboard is opened, 2 when the time range changes."""
+    return {
+        "name": name,
+        "label": label,
+        "type": "query",
+        "datasource": SOURCE,
+        "query": target(sql),
+        "refresh": refresh,
+        "current": {"text": "", "value": ""},
+        "options": [],
+        "regex": "",
+        "sort": 0,
+        "hide": 0,
+        "includeAll": False,
+        "multi": False,
+    }
+
+
+def _incidents(*, one_tool: bool) -> Json:
+    """The incidents as marks over every panel that has a time axis."""
+    columns = {"time": "started", "timeEnd": "ended", "title": "tool", "text": "code"}
+    asked = Asked("incidents", ("tool",), one_tool=one_tool)
+    return {
+        "name": "Incidents",
+        "datasource": SOURCE,
+        "enable": True,
+        "hide": False,
+        "iconColor": "red",
+        "target": target(asked.sql(columns, "time")),
+    }
+
+
+def _others() -> Json:
+    return {
+        "title": "tooltrace",
+        "type": "dashboards",
+        "tags": [TAG],
+        "asDropdown": False,
+        "icon": "external link",
+        "includeVars": True,
+        "keepTime": True,
+        "targetBlank": False,
+        "tooltip": "",
+    }
+
+
+def text(made: Json) -> str:
+    """A dashboard as a file has it."""
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+
+
+def write(folder: Path) -> list[Path]:
+    """Write the dashboards into ``folder``. The paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in DASHBOARDS.items():
+        (folder / name).write_text(text(make()), encoding="utf-8")
+    return [folder / name for name in DASHBOARDS]
+
+
+if __name__ == "__main__":
+    for written in write(Path(*sys.argv[1:2] or ["dashboards/grafana"])):
+        print(written)  # noqa: T201  a command's answer

@@ -1,0 +1,236 @@
+"""Panels of a Grafana dashboard, as its JSON has them: what a query's heading says of a column decides its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tooltrace.clickhouse.grafana_sql import Asked
+from tooltrace.queries.heading import Column
+
+PLUGIN: Final = "grafana-clickhouse-datasource"
+PLUGIN_VERSION: Final = "4.20.0"
+"""The version that the panels are written for, and whose macros are tested."""
+SOURCE: Final = {"type": PLUGIN, "uid": "${datasource}"}
+
+Json = dict[str, Any]
+
+UNITS: Final[Mapping[str, Json]] = {
+    "count": {"unit": "locale"},
+    "aside": {"unit": "locale"},
+    "share": {"unit": "percentunit", "decimals": 1},
+    "ratio": {"unit": "none", "decimals": 2},
+    "ms": {"unit": "ms"},
+    "time": {"unit": "dateTimeAsIso"},
+    "flag": {"unit": "bool_yes_no"},
+    "mark": {"unit": "bool_yes_no"},
+    "number": {"unit": "none", "decimals": 3},
+}
+"""What a unit of a query's column is to Grafana; text has none."""
+
+RATE: Final = ((None, "green"), (0.05, "yellow"), (0.2, "red"))
+AMPLIFICATION: Final = ((None, "green"), (1.2, "yellow"), (1.5, "red"))
+GAP: Final = ((None, "blue"), (-0.1, "green"), (0.1, "yellow"), (0.2, "red"))
+"""Confidence above accuracy is what does harm; well below it is modesty, in blue."""
+COVER: Final = ((None, "text"), (1, "yellow"))
+"""There is none, or there are some."""
+
+LINK: Final = {
+    "title": "${__value.text}: this tool alone",
+    "url": "/d/tooltrace-tool?${datasource:queryparam}&${database:queryparam}&var-tool=${__value.raw:percentencode}"
+    "&${__url_time_range}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One panel, not yet in its place."""
+
+    title: str
+    asked: Asked
+    body: Json
+    width: int = 24
+    height: int = 8
+
+    def json(self, number: int, x: int, y: int) -> Json:
+        """The panel, with its place."""
+        place = {"h": self.height, "w": self.width, "x": x, "y": y}
+        about = f"{self.asked.query.question}\n\n{self.asked.query.heading.about}".strip()
+        head = {"id": number, "title": self.title, "description": about, "datasource": SOURCE, "gridPos": place}
+        return head | self.body
+
+
+def table(
+    title: str, asked: Asked, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
+) -> Panel:
+    """The answer as it is, of its columns those that ``show`` names, in that order. A tool is a link to its page."""
+    asked.require(show)
+    hidden = {name: True for name in asked.columns if name not in show}
+    order = {name: at for at, name in enumerate(show)}
+    overrides = [_named(name, _table_properties(name, _heading(asked, name), colours or {})) for name in show]
+    body = {
+        "type": "table",
+        "targets": [target(asked.sql())],
+        "transformations": [
+            {"id": "organize", "options": {"excludeByName": hidden, "indexByName": order, "renameByName": {}}}
+        ],
+        "fieldConfig": {
+            "defaults": {"custom": {"align": "auto", "filterable": True}, "noValue": "–"},
+            "overrides": [override for override in overrides if override["properties"]],
+        },
+        "options": {"showHeader": True, "cellHeight": "sm"},
+    }
+    return Panel(title=title, asked=asked, body=body, **size)
+
+
+def figures(
+    title: str, asked: Asked, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
+) -> Panel:
+    """Figures of the first row of the answer."""
+    asked.require(show)
+    overrides = []
+    for name in show:
+        properties = _properties(_heading(asked, name))
+        if colours and name in colours:
+            properties += _coloured(colours[name])
+        overrides.append(_named(name, properties))
+    body = {
+        "type": "stat",
+        "targets": [target(asked.sql())],
+        "fieldConfig": {
+            "defaults": {"noValue": "–", "color": {"mode": "fixed", "fixedColor": "text"}},
+            "overrides": overrides,
+        },
+        "options": {
+            "reduceOptions": {"values": False, "calcs": ["first"], "fields": f"/^({'|'.join(show)})$/"},
+            "orientation": "vertical",
+            "textMode": "value_and_name",
+            "colorMode": "value",
+            "graphMode": "none",
+            "justifyMode": "auto",
+        },
+    }
+    return Panel(title=title, asked=asked, body=body, **size)
+
+
+def over_time(
+    title: str,
+    asked: Asked,
+    shown: str,
+    *,
+    band: tuple[str, str] | None = None,
+    limits: Any = None,
+    bars: bool = False,
+    **size: int,
+) -> Panel:
+    """The column ``shown`` over time, a line for each group, or ``bars`` on one another.
+
+    ``band``: the ends of its interval, where there is one group. ``limits``: lines to compare with.
+    """
+    column = _heading(asked, shown)
+    values = [shown, *(band or ())]
+    names = {"time": "started", **{name: name for name in (*asked.by_columns, *values)}}
+    defaults: Json = dict(UNITS[column.unit if column else "text"])
+    defaults |= {
+        "min": 0,
+        "noValue": "–",
+        "color": {"mode": "palette-classic"},
+        "custom": _bars() if bars else _line(limits),
+    }
+    if column and column.unit == "share":
+        defaults["max"] = 1
+    if limits:
+        defaults["thresholds"] = thresholds(limits)
+    if asked.by:
+        defaults["displayName"] = "${__field.labels." + asked.by_columns[0] + "}"
+    body = {
+        "type": "timeseries",
+        "targets": [target(asked.sql(names, "time"), series=True)],
+        "fieldConfig": {"defaults": defaults, "overrides": _band(*band) if band else []},
+        "options": {
+            "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []},
+            "tooltip": {"mode": "multi", "sort": "desc"},
+        },
+    }
+    return Panel(title=title, asked=asked, body=body, **size)
+
+
+def target(sql: str, *, series: bool = False) -> Json:
+    """A query of the plugin. ``series``: as lines over time, else as a table."""
+    return {
+        "refId": "A",
+        "datasource": SOURCE,
+        "editorType": "sql",
+        "format": 0 if series else 1,
+        "pluginVersion": PLUGIN_VERSION,
+        "queryType": "timeseries" if series else "table",
+        "rawSql": sql,
+    }
+
+
+def thresholds(steps: Any) -> Json:
+    """Colours from these values on."""
+    return {"mode": "absolute", "steps": [{"value": value, "color": color} for value, color in steps]}
+
+
+def _line(limits: Any) -> Json:
+    return {
+        "drawStyle": "line",
+        "lineWidth": 1,
+        "fillOpacity": 0,
+        "showPoints": "always",  # a stretch between two without any attempt is a point and no line
+        "pointSize": 4,
+        "spanNulls": False,
+        "thresholdsStyle": {"mode": "dashed" if limits else "off"},
+    }
+
+
+def _bars() -> Json:
+    stacking = {"mode": "normal", "group": "A"}
+    return {"drawStyle": "bars", "lineWidth": 0, "fillOpacity": 70, "showPoints": "never", "stacking": stacking}
+
+
+def _band(low: str, high: str) -> list[Json]:
+    quiet = [_property("custom.lineWidth", 0), _property("custom.showPoints", "never")]
+    hidden = _property("custom.hideFrom", {"legend": True, "tooltip": False, "viz": False})
+    filled = [_property("custom.fillBelowTo", low), _property("custom.fillOpacity", 15)]
+    return [_named(high, [*quiet, hidden, *filled]), _named(low, [*quiet, hidden])]
+
+
+def _table_properties(name: str, column: Column | None, colours: Mapping[str, Any]) -> list[Json]:
+    properties = _properties(column)
+    if column is not None:
+        properties.append(_property("description", column.meaning))
+    if name == "tool":
+        properties.append(_property("links", [LINK]))
+    if name in colours:
+        properties += _coloured(colours[name])
+        properties.append(_property("custom.cellOptions", {"type": "color-text"}))
+    return properties
+
+
+def _coloured(steps: Any) -> list[Json]:
+    return [_property("thresholds", thresholds(steps)), _property("color", {"mode": "thresholds"})]
+
+
+def _properties(column: Column | None) -> list[Json]:
+    unit = UNITS.get(column.unit, {}) if column else {}
+    return [_property(name, value) for name, value in unit.items()]
+
+
+def _heading(asked: Asked, name: str) -> Column | None:
+    """What the heading says of the column; the end of an interval has the unit of what it is the interval of."""
+    columns = {column.name: column for column in asked.query.heading.columns}
+    column = columns.get(name)
+    if column is None or column.end_of is None:
+        return column
+    return Column(name=name, unit=columns[column.end_of[1]].unit, meaning=column.meaning)
+
+
+def _named(name: str, properties: list[Json]) -> Json:
+    return {"matcher": {"id": "byName", "options": name}, "properties": properties}
+
+
+def _property(name: str, value: Any) -> Json:
+    return {"id": name, "value": value}
