@@ -66,17 +66,10 @@ $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 test-collector: $(VENV)/.test collector $(BACKENDS)
 	TOOLTRACE_VENV=$(abspath $(VENV)) TOOLTRACE_REQUIRE=collector,phoenix,clickhouse $(BIN)/python -m pytest tests/collector
 
-# A process of its own: the engine brings threads, and other tests fork.
-test-clickhouse: collector $(VENV)-chdb/.ready
-	TOOLTRACE_REQUIRE=chdb,collector $(VENV)-chdb/bin/python -m pytest --numprocesses auto --dist loadfile tests/clickhouse
-
-$(VENV)-chdb/.ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-chdb
-	$(VENV)-chdb/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable '.[clickhouse,demo,grpc,otlp,serve]' $(clickhouse) \
-		opentelemetry-exporter-otlp-proto-grpc opentelemetry-exporter-otlp-proto-http \
-		hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
-	touch $@
+# A process of its own, and the engine beside the tests' environment: it brings threads, and other tests fork.
+test-clickhouse: $(VENV)/.test collector clickhouse
+	PYTHONPATH=$$($(VENV)-clickhouse/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+		TOOLTRACE_REQUIRE=chdb,collector $(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/clickhouse
 
 collector:
 	$(PYTHON) tests/collector/build.py
@@ -93,7 +86,7 @@ bench-analyses: $(VENV)/.test
 	$(BIN)/python -m benchmarks --analyses
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(BACKENDS:%=$(VENV)-%) $(VENV)-chdb build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(BACKENDS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
