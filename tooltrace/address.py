@@ -52,4 +52,9 @@ Place = Path | Address
 
 def place_of(text: str) -> Place:
     """A path, made absolute, or the address that ``text`` is."""
-    return Address(text) if text.partition("://")[0] in SCHEMES and "://" in text else Path(text).absolute()
+    return address_of(text) or Path(text).absolute()
+
+
+def address_of(text: str) -> Address | None:
+    """The address that ``text`` is; None where it is a path."""
+    return Address(text) if text.partition("://")[0] in SCHEMES and "://" in text else None

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from opentelemetry.trace import TracerProvider
 
-from tooltrace.address import Address, place_of
+from tooltrace.address import Address, address_of
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import RULES, Rule
 from tooltrace.redaction import Redaction
@@ -39,8 +39,7 @@ def default_store() -> Path:
 
 def default_address() -> Address | None:
     """What ``$TOOLTRACE_STORE`` says, where that is the address of a store elsewhere."""
-    place = place_of(os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE)
-    return place if isinstance(place, Address) else None
+    return address_of(os.environ.get("TOOLTRACE_STORE", ""))
 
 
 def default_service() -> str | None:

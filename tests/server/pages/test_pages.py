@@ -212,10 +212,13 @@ def test_every_word_of_the_templates_is_in_the_table():
 
 
 def test_neither_the_server_nor_the_dashboards_hold_sql():
+    """But Grafana's, which are made from the queries and held against them."""
     import re
 
     sql = re.compile(r"\bSELECT\b.+\bFROM\b", re.DOTALL)
     for folder in (ROOT / "tooltrace" / "server", ROOT / "dashboards"):
         for file in folder.rglob("*"):
+            if "grafana" in file.parts:
+                continue
             if file.suffix in (".py", ".html", ".json") or (file.suffix == ".js" and "vendor" not in file.parts):
                 assert not sql.search(file.read_text()), file
