@@ -27,6 +27,10 @@ class Words:
         """The heading of a column of an answer."""
         return self._table.get(f"column.{name}", name.replace("_", " "))
 
+    def question(self, name: str, text: str) -> str:
+        """What the query ``name`` asks; ``text``, which its file says, where it is not translated."""
+        return self._table.get(f"question.{name}", text)
+
     def part(self, prefix: str) -> dict[str, str]:
         """All texts whose key begins so, for the scripts."""
         return {key: text for key, text in self._table.items() if key.startswith(prefix)}

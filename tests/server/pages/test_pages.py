@@ -222,3 +222,13 @@ def test_neither_the_server_nor_the_dashboards_hold_sql():
                 continue
             if file.suffix in (".py", ".html", ".json") or (file.suffix == ".js" and "vendor" not in file.parts):
                 assert not sql.search(file.read_text()), file
+
+
+def test_every_question_is_asked_in_chinese_too():
+    from tooltrace.queries import catalogue
+    from tooltrace.report.words import Words
+
+    words = Words("zh")
+    for name, query in catalogue().items():
+        assert words.question(name, "") not in ("", query.question), name
+        assert Words("en").question(name, query.question) == query.question
