@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
 import orjson
@@ -13,11 +13,10 @@ from tooltrace.otel import attributes as names
 from tooltrace.otel.codec import encode
 from tooltrace.otel.events import exception_log, to_log
 from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm, SpanKindName
+from tooltrace.otel.moments import nanoseconds
 from tooltrace.record import Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.surroundings import Recent
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _KINDS: Final = get_args(SpanKindName)
 OF_DELIVERY: Final = "export_"
 """How the reason of a loss begins that a destination caused: to send it there could cause the next."""
@@ -81,7 +80,7 @@ class Forms:
 
 def span_form(record: Span) -> SpanForm:
     """The span that ``record`` was made from, in whole microseconds."""
-    start = _ns(record.started_at)
+    start = nanoseconds(record.started_at)
     kind: Any = record.span_kind if record.span_kind in _KINDS else "internal"
     return SpanForm(
         name=record.name,
@@ -107,16 +106,12 @@ def span_form(record: Span) -> SpanForm:
 def _event(event: dict[str, Any]) -> EventForm:
     at = datetime.fromisoformat(event["at"])
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    return EventForm(name=event["name"], time_ns=_ns(at), attributes=event.get("attributes") or {})
+    return EventForm(name=event["name"], time_ns=nanoseconds(at), attributes=event.get("attributes") or {})
 
 
 def _link(link: dict[str, Any]) -> LinkForm:
     attributes = link.get("attributes") or {}
     return LinkForm(trace_id=link["trace_id"], span_id=link["span_id"], attributes=attributes)
-
-
-def _ns(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND * 1000
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:

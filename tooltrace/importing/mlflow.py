@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import orjson
 
+from tooltrace.foreign.own import MARK
 from tooltrace.importing.formats import Format
 from tooltrace.importing.source import Source, parsed
-from tooltrace.importing.spans import MARK, Assembled, evaluation, moment
+from tooltrace.importing.spans import Assembled, evaluation, moment
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import EventForm, LogForm, SpanForm, SpanStatus
 from tooltrace.record import Record, ToolCall

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, get_args
 
+from tooltrace.foreign.own import MARK
 from tooltrace.importing.formats import Format
 from tooltrace.importing.source import Source
-from tooltrace.importing.spans import MARK, Assembled, evaluation, moment, nanoseconds
+from tooltrace.importing.spans import Assembled, evaluation, moment, nanoseconds
 from tooltrace.otel.form import EventForm, SpanForm, SpanStatus
 from tooltrace.otel.otlp.json import spans_from_json
 from tooltrace.record import Record

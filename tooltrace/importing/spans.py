@@ -16,8 +16,6 @@ from tooltrace.settings import Settings
 
 BATCH: Final = 1024
 """Spans that are looked at together: the doubled ones of a call lie close to each other."""
-MARK: Final = names.FIELDS["recorder_version"]
-"""The attribute that tells a span of tooltrace's own."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from operator import attrgetter
 from typing import Any
 
@@ -10,6 +10,7 @@ import orjson
 
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import SpanForm
+from tooltrace.otel.moments import EPOCH, nanoseconds
 from tooltrace.record import Json, ToolCall
 
 SCOPE = "tooltrace"
@@ -18,8 +19,6 @@ SCOPE = "tooltrace"
 LONGEST_MS = 1e12
 """31 years: what is longer is no duration of a span."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _FIELDS = tuple(names.FIELDS)
 _KEYS = tuple(names.FIELDS.values())
 _VALUES = attrgetter(*_FIELDS)
@@ -49,7 +48,7 @@ def error_type(call: ToolCall) -> str:
 
 def encode(call: ToolCall) -> SpanForm:
     """The call's span."""
-    start = (call.started_at - _EPOCH) // _MICROSECOND * 1000
+    start = nanoseconds(call.started_at)
     held = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
     if not 0 <= held < LONGEST_MS:  # an imported record may say anything; the attribute keeps what it says
         held = 0.0
@@ -83,7 +82,7 @@ def decode(form: SpanForm) -> ToolCall:
         trace_id=form.trace_id,
         span_id=form.span_id,
         parent_span_id=form.parent_span_id,
-        started_at=_EPOCH + timedelta(microseconds=form.start_ns // 1000),
+        started_at=EPOCH + timedelta(microseconds=form.start_ns // 1000),
         attributes=Json(orjson.dumps(own).decode()) if own else None,
         service=form.resource.get(names.SERVICE_NAME),
         host=form.resource.get(names.HOST_NAME),

@@ -16,9 +16,14 @@ _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
 
 
+def nanoseconds(moment: datetime) -> int:
+    """Since the epoch, in whole microseconds."""
+    return (moment - EPOCH) // _MICROSECOND * 1000
+
+
 def ns_of(moment: datetime) -> tuple[int, str | None]:
     """Nanoseconds since the epoch, and ``moment`` in ISO form where these cannot say it: they are then 0."""
-    ns = (moment - EPOCH) // _MICROSECOND * 1000
+    ns = nanoseconds(moment)
     return (ns, None) if ns in _SAYABLE else (0, moment.astimezone(UTC).isoformat())
 
 

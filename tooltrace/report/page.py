@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,7 @@ from tooltrace.report.belief import belief
 from tooltrace.report.bundle import asset, bundle, inert
 from tooltrace.report.data import plain
 from tooltrace.report.figures import figure, interval
+from tooltrace.report.html import anchor, iso
 from tooltrace.report.verdicts import counts, noise
 from tooltrace.report.words import Words
 from tooltrace.version import __version__
@@ -127,15 +126,3 @@ def _environment() -> Environment:
         "shortened": shortened,
     }
     return environment
-
-
-def iso(moment: Any) -> str:
-    """A time as HTML has it; what the store gives is UTC."""
-    if isinstance(moment, datetime):
-        return moment.replace(tzinfo=moment.tzinfo or UTC).isoformat().replace("+00:00", "Z")
-    return moment.isoformat() if isinstance(moment, date) else str(moment)
-
-
-def anchor(text: str) -> str:
-    """``text`` as the end of an element's id."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", text)

@@ -9,7 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tooltrace.errors import StoreMissing
-from tooltrace.server.render import hall_of, iso, render
+from tooltrace.report.html import iso
+from tooltrace.server.render import hall_of, render
 from tooltrace.server.window import Window
 
 FILTERS = ("tool", "status", "code", "ending", "agent", "conversation", "min_confidence", "max_confidence", "text")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import zlib
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -18,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace.redaction import MASK
+from tooltrace.report.html import anchor, iso
 from tooltrace.report.words import LANGUAGES, Words
 from tooltrace.server.desk import Desk
 from tooltrace.server.language import COOKIE, language_of
@@ -125,13 +124,6 @@ def web(address: Any) -> str | None:
     return address.strip() if parts.scheme.lower() in ("http", "https") and parts.netloc else None
 
 
-def iso(moment: Any) -> str:
-    """A time as JSON has it; what the store gives is UTC."""
-    if isinstance(moment, datetime):
-        return moment.replace(tzinfo=moment.tzinfo or UTC).isoformat().replace("+00:00", "Z")
-    return moment.isoformat() if isinstance(moment, date) else str(moment)
-
-
 def listed(rows: Any) -> str:
     """Rows as JSON that may stand between script tags."""
     text = orjson.dumps(rows, default=_plain, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
@@ -149,11 +141,6 @@ def raw(value: Any) -> str:
 def quoted(text: Any) -> str:
     """``text`` as one word of a shell."""
     return shlex.quote(str(text))
-
-
-def anchor(text: str) -> str:
-    """``text`` as the end of an element's id."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", text)
 
 
 def _plain(value: Any) -> Any:
