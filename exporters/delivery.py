@@ -86,13 +86,6 @@ class Delivery:
         self._done(portion)
         return len(portion.records)
 
-    def drain(self) -> int:
-        """Deliver until nothing is left; records. Raises as ``step`` does."""
-        total = 0
-        while (sent := self.step()) is not None:
-            total += sent
-        return total
-
     def interrupt(self) -> None:
         """From another thread: give up a request under way, where the destination can."""
         self._destination.close()

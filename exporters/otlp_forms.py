@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-import orjson
 from opentelemetry.sdk.resources import OTELResourceDetector
 
 from tooltrace.otel import attributes as names
 from tooltrace.otel.codec import encode
 from tooltrace.otel.events import exception_log, to_log
-from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm, SpanKindName
-from tooltrace.otel.moments import nanoseconds
+from tooltrace.otel.foreign_span import encode_span
+from tooltrace.otel.form import LogForm, SpanForm
 from tooltrace.record import Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.surroundings import Recent
 
-_KINDS: Final = get_args(SpanKindName)
 OF_DELIVERY: Final = "export_"
 """How the reason of a loss begins that a destination caused: to send it there could cause the next."""
 
@@ -40,7 +37,7 @@ class Forms:
             self.remember(record)
             form = encode(record)
             return replace(form, resource=self.resource_of(form))
-        return span_form(record) if isinstance(record, Span) else None
+        return encode_span(record) if isinstance(record, Span) else None
 
     def log(self, record: Record) -> LogForm | None:
         """The log event of ``record``: the exception of a call that raised, and what is no span."""
@@ -76,42 +73,6 @@ class Forms:
         here = all(own.get(key) == value for key, value in self._here.items())
         sdk = {"telemetry.sdk.name": "tooltrace", "telemetry.sdk.language": "python", "telemetry.sdk.version": version}
         return {**(sdk if version else {}), **(self._said if here else {}), **own}
-
-
-def span_form(record: Span) -> SpanForm:
-    """The span that ``record`` was made from, in whole microseconds."""
-    start = nanoseconds(record.started_at)
-    kind: Any = record.span_kind if record.span_kind in _KINDS else "internal"
-    return SpanForm(
-        name=record.name,
-        trace_id=record.trace_id,
-        span_id=record.span_id,
-        parent_span_id=record.parent_span_id,
-        kind=kind,
-        start_ns=start,
-        end_ns=start + round((record.duration_ms or 0.0) * 1e6),
-        status="error" if record.status == "error" else "ok" if record.status == "ok" else "unset",
-        description=record.status_message,
-        attributes=orjson.loads(record.attributes or "{}"),
-        events=tuple(map(_event, orjson.loads(record.events or "[]"))),
-        links=tuple(map(_link, orjson.loads(record.links or "[]"))),
-        resource=_known(
-            {names.SERVICE_NAME: record.service, names.HOST_NAME: record.host, names.PROCESS_PID: record.pid}
-        ),
-        scope=record.scope,
-        scope_version=record.scope_version,
-    )
-
-
-def _event(event: dict[str, Any]) -> EventForm:
-    at = datetime.fromisoformat(event["at"])
-    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    return EventForm(name=event["name"], time_ns=nanoseconds(at), attributes=event.get("attributes") or {})
-
-
-def _link(link: dict[str, Any]) -> LinkForm:
-    attributes = link.get("attributes") or {}
-    return LinkForm(trace_id=link["trace_id"], span_id=link["span_id"], attributes=attributes)
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import Any
 
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
 
-from tooltrace import exits, message
+from tooltrace import message
 from tooltrace.address import Address, place_of
-from tooltrace.attempt import Attempt
+from tooltrace.delivering import DeliveringWorker
 from tooltrace.errors import ConfigError
-from tooltrace.guard import fault, faults, guarded
+from tooltrace.guard import fault, faults
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import internals
 from tooltrace.recorder import Recorder
@@ -24,10 +24,7 @@ from tooltrace.response import ToolResponse
 from tooltrace.settings import DEFAULT_STORE, Durability, Overflow, Settings, default_address, default_store
 from tooltrace.sinks import evaluation
 from tooltrace.spec import Capture
-from tooltrace.worker import EXIT_SECONDS, Worker
-
-if TYPE_CHECKING:
-    from tooltrace.exporters.delivery_thread import DeliveryThreads
+from tooltrace.worker import EXIT_SECONDS
 
 _DEFAULT: Any = object()
 _lock = Lock()
@@ -141,48 +138,6 @@ def _first() -> Recorder:
     return _recorder
 
 
-class _DeliveringWorker(Worker):
-    """Has the journals delivered as well, from the first record on."""
-
-    def __init__(self, settings: Settings, deliveries: DeliveryThreads) -> None:
-        super().__init__(settings)
-        self._deliveries = deliveries
-        self._forget()
-
-    def _forget(self) -> None:
-        self._delivers = False
-        self._starting = RLock()  # a stream that the garbage collector ends may come between
-
-    def after_fork(self) -> None:
-        super().after_fork()
-        self._deliveries.after_fork()
-        self._forget()
-
-    def write_now(self, attempt: Attempt) -> None:
-        if not self._delivers:
-            self._deliver()
-        super().write_now(attempt)
-
-    def close(self, timeout: float | None = EXIT_SECONDS) -> None:
-        super().close(timeout)
-        self._deliveries.close(timeout)
-
-    def _start(self) -> None:
-        if not self._delivers:
-            self._deliver()
-        super()._start()
-
-    def _deliver(self) -> None:
-        """Before the first record is written: a new destination gets what comes after."""
-        with self._starting, guarded("export"):
-            if not self._delivers:
-                try:
-                    self._deliveries.start()
-                    exits.register(self.close)
-                finally:
-                    self._delivers = True
-
-
 def _recorder_of(settings: Settings) -> Recorder:
     """With deliveries, where there are any to make. Raises ConfigError for a destination that cannot be."""
     recorder = Recorder(settings)
@@ -200,7 +155,7 @@ def _recorder_of(settings: Settings) -> Recorder:
             exported=lambda signal: _is_exported(signal, settings.tracer_provider),
         )
         if deliveries is not None:
-            recorder.worker = _DeliveringWorker(settings, deliveries)
+            recorder.worker = DeliveringWorker(settings, deliveries)
     return recorder
 
 

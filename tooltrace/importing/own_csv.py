@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tooltrace.exporters.csv import QUOTED_BY
-from tooltrace.importing.again import again
+from tooltrace.foreign.again import LONGEST_OF_FILE, again
 from tooltrace.importing.formats import Format
 from tooltrace.importing.rows import kind_of, record_of
 from tooltrace.importing.source import LONGEST_LINE, Source
@@ -43,7 +43,7 @@ def read(source: Source, settings: Settings) -> Iterator[Record]:
                     source.skip(number, f"{len(row)} fields, where the header has {len(names)}")
                     continue
                 cells = {name: _cell(text) for name, text in zip(names, row, strict=True)}
-                record = again(record_of(kind or "", cells), settings)
+                record = again(record_of(kind or "", cells), settings, LONGEST_OF_FILE)
             except ValueError as error:
                 source.skip(number, str(error))
             else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 from zlib import crc32
 
-from tooltrace.importing.again import again
+from tooltrace.foreign.again import LONGEST_OF_FILE, again
 from tooltrace.importing.formats import Format
 from tooltrace.importing.source import Source
 from tooltrace.record import Record
@@ -35,7 +35,7 @@ def read(source: Source, settings: Settings) -> Iterator[Record]:
         if not text:
             continue
         try:
-            yield again(decode(text if text.startswith(START) else _sealed(text)), settings)
+            yield again(decode(text if text.startswith(START) else _sealed(text)), settings, LONGEST_OF_FILE)
         except LineError as error:
             source.skip(number, str(error))
         except ValueError:

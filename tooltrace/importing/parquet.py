@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from tooltrace.foreign.again import LONGEST_OF_FILE, again
 from tooltrace.importing import phoenix
-from tooltrace.importing.again import again
 from tooltrace.importing.formats import Format
 from tooltrace.importing.rows import kind_of, record_of
 from tooltrace.importing.source import Source, UnreadableFile, parsed
@@ -56,7 +56,7 @@ def _own(
     for number, row in _fetched(con, source, values):
         try:
             cells = dict(zip((column.name for column in taken), row, strict=True))
-            record = again(record_of(kind, cells), settings)
+            record = again(record_of(kind, cells), settings, LONGEST_OF_FILE)
         except ValueError as error:
             source.skip(number, str(error))
         else:

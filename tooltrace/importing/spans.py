@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from tooltrace.importing.again import again
+from tooltrace.foreign.again import LONGEST_OF_FILE, again
 from tooltrace.importing.source import Source
 from tooltrace.otel import attributes as names
 from tooltrace.otel.events import from_log, why_not
@@ -47,7 +47,7 @@ class Assembled:
         for form in forms:
             record = from_log(form)
             if record is not None:
-                yield again(record, self._settings)
+                yield again(record, self._settings, LONGEST_OF_FILE)
             elif reason := why_not(form):
                 self._source.skip(number, reason)
 

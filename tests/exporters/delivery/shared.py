@@ -56,6 +56,11 @@ def write(paths: StorePaths, *records: Record) -> Path:
     return path
 
 
+def drained(sender: Delivery) -> int:
+    """Delivers until nothing is left; how many records that was."""
+    return sum(iter(sender.step, None))  # type: ignore[arg-type]
+
+
 def otlp(endpoint: str, protocol: str = "http/protobuf", **more: Any) -> Destination:
     return create("otlp", Target(endpoint=endpoint, protocol=protocol, **more))
 

@@ -12,7 +12,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from tests.exporters.delivery.shared import START, delivery, ids, made, otlp, write
+from tests.exporters.delivery.shared import START, delivery, drained, ids, made, otlp, write
 from tests.exporters.otlp.receiver import ANSWERS, Answer, GrpcReceiver, HttpReceiver, spans_in
 from tooltrace.exporters.protocol import Unavailable
 from tooltrace.guard import faults
@@ -40,8 +40,8 @@ def test_spans_events_and_durations_of_each_call_arrive_once(paths: StorePaths, 
     failed = made(3, status="error", ending="raised", error_type="KeyError", error_message="no")
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
     write(paths, made(0), made(1), failed, Outcome(call_id="c0", correct=True, labeled_at=START))
-    assert sender.drain() == 4
-    assert sender.drain() == 0
+    assert drained(sender) == 4
+    assert drained(sender) == 0
     assert receiver.spans == dict.fromkeys(ids(0, 1, 3), 1)
     assert sorted(log.event_name for log in receiver.logs) == [
         "gen_ai.evaluation.result",
@@ -64,7 +64,7 @@ def test_a_new_destination_gets_what_is_recorded_from_then_on(paths: StorePaths,
     with old.path.open("ab") as file:
         file.write(encode(made(2))[40:])
     write(paths, made(3))
-    assert sender.drain() == 2
+    assert drained(sender) == 2
     assert receiver.spans == dict.fromkeys(ids(2, 3), 1)
     sender.close()
     old.close()
@@ -73,11 +73,11 @@ def test_a_new_destination_gets_what_is_recorded_from_then_on(paths: StorePaths,
 def test_another_deliverer_goes_on_where_one_ended(paths: StorePaths, receiver: HttpReceiver) -> None:
     first = delivery(paths, otlp(receiver.endpoint))
     write(paths, made(1))
-    first.drain()
+    drained(first)
     first.close()
     write(paths, made(2))
     second = delivery(paths, otlp(receiver.endpoint))
-    assert second.drain() == 1
+    assert drained(second) == 1
     assert receiver.spans == dict.fromkeys(ids(1, 2), 1)
     second.close()
 
@@ -91,10 +91,10 @@ def test_a_fold_keeps_what_a_destination_waits_for_and_removes_it_afterwards(
     assert sum(sender.waiting_bytes for _ in [0]) > 0
     with reading(paths) as db:
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(1,)]
-    sender.drain()
+    drained(sender)
     assert receiver.spans == dict.fromkeys(ids(1), 1)
     assert fold(paths).removed == 1
-    sender.drain()
+    drained(sender)
     assert sender.cursor.journals is not None
     sender.close()
 
@@ -118,7 +118,7 @@ def test_what_is_not_for_what_was_sent_is_tried_until_it_is_taken(
     receiver.script.extend(Answer(status) for _ in range(4))
     sender = delivery(paths, otlp(receiver.endpoint))
     write(paths, made(1), made(2))
-    assert sender.drain() == 2
+    assert drained(sender) == 2
     assert receiver.signals == ["traces"] * 5 + ["metrics"]
     assert receiver.spans == dict.fromkeys(ids(1, 2), 1)
     assert sender.cursor.error is None
@@ -132,7 +132,7 @@ def test_so_it_is_by_grpc(paths: StorePaths, by_grpc: GrpcReceiver, code: str) -
     receiver.script.extend(Answer(code) for _ in range(3))
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
     write(paths, made(1))
-    assert sender.drain() == 1
+    assert drained(sender) == 1
     assert receiver.signals == ["traces"] * 4 + ["metrics"]
     sender.close()
 
@@ -157,7 +157,7 @@ def test_who_asks_to_wait_is_left_in_peace_that_long(paths: StorePaths, either: 
     receiver.rule = note
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
     write(paths, made(1))
-    sender.drain()
+    drained(sender)
     assert times[1] - times[0] >= 0.6
     sender.close()
 
@@ -168,7 +168,7 @@ def test_a_receiver_that_is_killed_and_back_gets_everything_once(paths: StorePat
     write(paths, *(made(number) for number in range(1000)))
     assert sender.step() == 512
     receiver.stop()
-    waits = threading.Thread(target=sender.drain)
+    waits = threading.Thread(target=drained, args=(sender,))
     waits.start()
     while not sender.is_away:
         assert waits.is_alive()
@@ -197,7 +197,7 @@ def test_a_slow_receiver_is_asked_again(
     receiver.rule = rule
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
     write(paths, made(1, status="error", ending="raised"))
-    assert sender.drain() == 1
+    assert drained(sender) == 1
     assert receiver.signals.count(slow) == 2
     assert len(receiver.signals) == 4  # the other two were not sent again
     hold.set()
@@ -218,7 +218,7 @@ def test_each_signal_is_sent_once_though_another_has_to_wait_over_two_processes(
     write(paths, made(9))
     receiver.rule = lambda _signal, _message: None
     second = delivery(paths, otlp(receiver.endpoint))
-    assert second.drain() == 6
+    assert drained(second) == 6
     assert receiver.spans == dict.fromkeys(ids(*range(5), 9), 1)
     assert len(receiver.logs) == 5
     assert receiver.counted == 6
@@ -237,7 +237,7 @@ def test_poison_is_set_aside_counted_and_stops_nothing(paths: StorePaths, either
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
     poison = made(77, tool="poison")
     write(paths, *(made(number) for number in range(100) if number != 77), poison)
-    assert sender.drain() == 100 + 1  # and the loss, of which nothing is sent
+    assert drained(sender) == 100 + 1  # and the loss, of which nothing is sent
     assert receiver.spans == dict.fromkeys(ids(*(n for n in range(100) if n != 77)), 1)
     assert receiver.counted == 100
     sender.close()
@@ -253,7 +253,7 @@ def test_what_has_no_form_in_otlp_is_set_aside_too(paths: StorePaths, receiver: 
     sender = delivery(paths, otlp(receiver.endpoint))
     odd = made(2, span_id="not hex")
     write(paths, made(1), odd, made(3))
-    sender.drain()
+    drained(sender)
     assert receiver.spans == dict.fromkeys(ids(1, 3), 1)
     assert [loss[:2] for loss in losses(paths)] == [("export_refused", 1)]
     sender.close()
@@ -263,7 +263,7 @@ def test_a_batch_that_is_too_large_is_sent_in_smaller_ones(paths: StorePaths, re
     receiver.rule = lambda _signal, message: Answer(413) if message.ByteSize() > 20_000 else None
     sender = delivery(paths, otlp(receiver.endpoint))
     write(paths, *(made(number) for number in range(300)))
-    sender.drain()
+    drained(sender)
     assert receiver.spans == dict.fromkeys(ids(*range(300)), 1)
     assert losses(paths) == []
     sender.close()
@@ -285,7 +285,7 @@ def test_a_partial_success_is_taken_counted_and_said_once(
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
     for start in (0, 10, 20):
         write(paths, *(made(start + number) for number in range(5)))
-        sender.drain()
+        drained(sender)
     assert receiver.spans == dict.fromkeys(ids(*range(5), *range(10, 15), *range(20, 25)), 1)
     assert [loss[:2] for loss in losses(paths)] == [("export_refused", 2)] * 3
     assert sum("too old" in record.getMessage() for record in caplog.records) == 1
@@ -299,8 +299,8 @@ def test_a_receiver_without_logs_gets_the_rest(paths: StorePaths, either: Any) -
     receiver.rule = lambda signal, _: Answer(missing) if signal == "logs" else None
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
     write(paths, made(0), made(1, status="error", ending="raised"))
-    sender.drain()
-    sender.drain()
+    drained(sender)
+    drained(sender)
     assert receiver.spans == dict.fromkeys(ids(0, 1), 1)
     assert receiver.counted == 2
     assert receiver.signals.count("logs") == 1
@@ -311,7 +311,7 @@ def test_a_receiver_without_logs_gets_the_rest(paths: StorePaths, either: Any) -
 def test_losses_go_out_but_those_of_delivery(paths: StorePaths, receiver: HttpReceiver) -> None:
     sender = delivery(paths, otlp(receiver.endpoint))
     write(paths, Loss(reason="queue_full", count=4, at=START), Loss(reason="export_refused", count=1, at=START))
-    sender.drain()
+    drained(sender)
     assert [log.event_name for log in receiver.logs] == ["tooltrace.loss"]
     sender.close()
 
@@ -322,7 +322,7 @@ def test_damaged_and_torn_lines_stop_nothing_and_hold_nothing(paths: StorePaths,
     line = encode(made(2))
     with path.open("ab") as file:
         file.write(line.replace(b"search", b"sEarch") + encode(made(3)) + line[: len(line) // 2])
-    sender.drain()
+    drained(sender)
     assert receiver.spans == dict.fromkeys(ids(1, 3), 1)
     assert sender.waiting_bytes == 0
     fold(paths)
@@ -339,9 +339,9 @@ def test_a_line_that_is_being_written_is_waited_for(paths: StorePaths, receiver:
     with journal.path.open("ab") as file:
         file.write(half[:30])
         file.flush()
-        assert sender.drain() == 1
+        assert drained(sender) == 1
         file.write(half[30:])
-    assert sender.drain() == 1
+    assert drained(sender) == 1
     assert receiver.spans == dict.fromkeys(ids(1, 2), 1)
     journal.close()
     sender.close()
@@ -351,7 +351,7 @@ def test_a_long_line_is_a_batch_of_its_own(paths: StorePaths, receiver: HttpRece
     sender = delivery(paths, otlp(receiver.endpoint))
     write(paths, made(1), made(2, text="x" * 5_000_000), made(3))
     assert [sender.step(), sender.step()] == [1, 1]
-    assert sender.drain() == 1
+    assert drained(sender) == 1
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 1)
     sender.close()
 
@@ -372,7 +372,7 @@ def test_a_cursor_that_cannot_be_read_costs_no_record(paths: StorePaths, receive
     DestinationFiles.of(paths, "otlp").cursor.write_bytes(b'{"begun_at"')
     assert fold(paths).removed == 0
     sender = delivery(paths, otlp(receiver.endpoint))
-    assert sender.drain() == 1
+    assert drained(sender) == 1
     assert receiver.spans == dict.fromkeys(ids(1), 1)
     sender.close()
 
@@ -395,6 +395,6 @@ def test_a_destination_far_behind_lets_go_of_the_oldest_and_it_is_counted(
     assert fold(paths).removed == 1
     assert list(paths.journals()) == [new.name]
     assert losses(paths) == [("export_overflow", 30, f"otlp: {old}")]
-    sender.drain()
+    drained(sender)
     assert receiver.spans == dict.fromkeys(ids(*range(100, 110)), 1)
     sender.close()

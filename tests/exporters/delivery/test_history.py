@@ -15,7 +15,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.exporters.delivery.shared import QUICK, START, delivery, ids, made, otlp, python, write
+from tests.exporters.delivery.shared import QUICK, START, delivery, drained, ids, made, otlp, python, write
 from tests.exporters.otlp.receiver import Answer, HttpReceiver
 from tooltrace.cli import cli
 from tooltrace.errors import StoreError, StoreMissing
@@ -193,7 +193,7 @@ def test_what_began_before_and_was_delivered_all_the_same_is_not_sent_again(
     write(paths, made(1))
     sender = delivery(paths, otlp(receiver.endpoint))
     write(paths, made(2), Span(trace_id="a" * 32, span_id="f" * 16, name="chat", started_at=START))
-    sender.drain()
+    drained(sender)
     sender.close()
     arguments = ("otlp", "--store", paths.database, "--endpoint", receiver.endpoint, "--signal", "traces")
     assert command(*arguments).exit_code == 0
@@ -218,7 +218,7 @@ def test_what_is_delivered_by_itself_is_left_out(paths: StorePaths, receiver: Ht
     sender = delivery(paths, otlp(receiver.endpoint))
     later = sender.cursor.begun_at + timedelta(seconds=1)
     write(paths, made(2, started_at=later.astimezone(UTC)))
-    sender.drain()
+    drained(sender)
     sender.close()
     done = command("otlp", "--store", paths.database, "--endpoint", receiver.endpoint)
     assert "is delivered by itself" in done.output

@@ -16,10 +16,11 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from tests.exporters.delivery.shared import made
 from tooltrace.exporters.otlp_durations import histograms
-from tooltrace.exporters.otlp_forms import Forms, span_form
+from tooltrace.exporters.otlp_forms import Forms
 from tooltrace.otel import attributes as names
 from tooltrace.otel.codec import decode, encode
 from tooltrace.otel.events import from_log
+from tooltrace.otel.foreign_span import encode_span
 from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm
 from tooltrace.otel.otlp.from_proto import logs_from_proto, spans_from_proto
 from tooltrace.otel.otlp.to_proto import any_value, histograms_to_proto, logs_to_proto, spans_to_proto
@@ -232,7 +233,7 @@ def test_a_span_of_another_library_goes_as_it_came() -> None:
         links=Json('[{"trace_id":"%s","span_id":"%s","attributes":{}}]' % ("d" * 32, "e" * 16)),
         scope="lib", scope_version="2", service="s", host="h", pid=3,
     )  # fmt: skip
-    form = span_form(record)
+    form = encode_span(record)
     start = int(AT.timestamp()) * 10**9
     assert (form.start_ns, form.end_ns, form.kind, form.status) == (start, start + 2_500_000, "client", "error")
     assert form.events == (EventForm(name="e", time_ns=start + 1000, attributes={"x": 1}),)

@@ -1,0 +1,88 @@
+"""A record that tooltrace made before, by way of a span, a log event or a file: the same, but redacted again.
+
+Nobody knows who sent it, or what was redacted then. Where nothing is to be taken out the record is equal.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from typing import Any, Final, TypeVar, cast
+
+import orjson
+
+from tooltrace.capture import scrub
+from tooltrace.foreign.untold import untold
+from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.redaction import MASK
+from tooltrace.settings import Settings
+from tooltrace.sieve import Sieve
+
+ROOM: Final = 2
+"""Fields that another recorder cut are a little longer than its limit: they are not cut again."""
+LONGEST_OF_FILE: Final = 8 * 1024 * 1024
+"""Bytes that are kept of a field of a file, whatever limit held where it was recorded."""
+
+_R = TypeVar("_R", bound=Record)
+_KINDS: Final = (ToolCall, Outcome, Gate, Message, Loss, Span)
+_TEXTS: Final[dict[type[Any], dict[str, bool]]] = {
+    kind: {field.name: "Json" in str(field.type) for field in fields(kind) if re.match("str|Json", str(field.type))}
+    for kind in _KINDS
+}
+"""The fields of each record that are text, and whether they are JSON."""
+_WORDS: Final[dict[type[Any], frozenset[str]]] = {
+    ToolCall: frozenset(
+        ("tool_description", "error_message", "suggestion", "user_message", "explanation", "text", "seen_text")
+    ),
+    Outcome: frozenset(("reason", "labeler")),
+    Gate: frozenset(("note", "answered_by")),
+    Message: frozenset(("text",)),
+    Loss: frozenset(("reason", "detail")),
+    Span: frozenset(("status_message",)),
+}
+"""Those that somebody wrote; the others name something, and stay where redaction fails."""
+_REQUIRED: Final = {(kind, field.name) for kind in _KINDS for field in fields(kind) if str(field.type) == "str"}
+
+
+def again(record: _R, settings: Settings, longest: int | None = None) -> _R:
+    """``record`` as it may be kept here, no field longer than ``longest`` bytes (default: twice the configured
+    limit). Raises ValueError where a field that says JSON is none."""
+    limit = settings.field_limit * ROOM if longest is None else longest
+    return cast("_R", _redacted(untold(record, settings), settings, limit))
+
+
+def _redacted(record: Record, settings: Settings, limit: int) -> Record:
+    texts = {name: value for name in _TEXTS[type(record)] if (value := getattr(record, name)) is not None}
+    if settings.redaction.clean("\n".join(texts.values())) and max(map(len, texts.values())) <= limit:
+        return record
+    sieve = Sieve((settings.redaction,), limit)
+    kept = {name: _kept(sieve, type(record), name, value) for name, value in texts.items()}
+    changed: dict[str, Any] = {name: value for name, value in kept.items() if value != texts[name]}
+    if isinstance(record, ToolCall) and changed:
+        return ToolCall.of({**vars(record), **changed, **_marks(record, sieve)})
+    return replace(record, **changed) if changed else record
+
+
+def _marks(call: ToolCall, sieve: Sieve) -> dict[str, Any]:
+    """What the record says of what was taken out of it."""
+    marks: dict[str, Any] = {"redacted": True} if sieve.redacted else {}
+    if sieve.sizes:
+        before = orjson.loads(call.full_sizes) if call.full_sizes else {}
+        marks |= {"truncated": True, "full_sizes": Json(orjson.dumps({**sieve.sizes, **before}).decode())}
+    return marks
+
+
+def _kept(sieve: Sieve, kind: type[Any], name: str, value: str) -> str | None:
+    if _TEXTS[kind][name]:
+        return _json(sieve, name, value)
+    kept = sieve.text(name, value)
+    if kept is None and name not in _WORDS[kind]:
+        return scrub(value)
+    return MASK if kept is None and (kind, name) in _REQUIRED else kept
+
+
+def _json(sieve: Sieve, name: str, text: str) -> str | None:
+    """The text as it is where there is nothing to take out of it: it may spell a number as only it does."""
+    before = orjson.loads(text)
+    kept = sieve.json(name, orjson.dumps(before))
+    return text if kept is not None and orjson.loads(kept) == before else kept
