@@ -6,6 +6,8 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from tooltrace.store.paths import StorePaths
 pytestmark = pytest.mark.alone
 
 PROGRAM = """
-import os, sys, time
+import json, os, sys, threading, time
 import tooltrace as tt
 
 @tt.trace_tool
@@ -31,6 +33,25 @@ def search(number):
 def run(count):
     for number in range(count):
         search(number)
+
+def until(condition):
+    ends = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < ends, "it did not come to that"
+        time.sleep(0.01)
+
+def cursor():
+    try:
+        with open(os.environ["TOOLTRACE_STORE"] + ".export/otlp.cursor.json") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return {"sent": 0, "error": None}
+
+def delivered(count):
+    until(lambda: cursor()["sent"] >= count)
+
+def tried():
+    until(lambda: cursor()["error"])
 """
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -107,8 +128,9 @@ def test_a_destination_that_was_named_gets_everything(paths: StorePaths, receive
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_the_end_of_a_process_does_not_wait_for_a_dead_receiver(paths: StorePaths, protocol: str) -> None:
-    baseline = ended_in(paths, "")
-    assert ended_in(paths, "http://127.0.0.1:9", protocol) < baseline + 1.5
+    baseline = ended_in(paths, {})
+    dead = {ENDPOINT: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
+    assert ended_in(paths, dead, "tried()") < baseline + 1.5
 
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
@@ -116,7 +138,8 @@ def test_nor_more_than_two_seconds_for_one_that_hangs(paths: StorePaths, protoco
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert ended_in(paths, f"http://127.0.0.1:{silent.getsockname()[1]}", protocol) < 2.0 + 0.8
+        hangs = {ENDPOINT: f"http://127.0.0.1:{silent.getsockname()[1]}", "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
+        assert ended_in(paths, hangs, "sys.stdin.readline()", lambda: silent.accept()[0]) < 2.0 + 0.8
 
 
 def test_a_destination_that_hangs_takes_no_time_from_another(paths: StorePaths) -> None:
@@ -147,13 +170,18 @@ run(3); tt.flush(); print(time.time(), flush=True)
     assert ended - start < 2.0 + 0.8
 
 
-def ended_in(paths: StorePaths, endpoint: str, protocol: str = "grpc") -> float:
-    """Seconds from the end of the program to the end of its process."""
-    code = PROGRAM + "run(2000); tt.flush(); time.sleep(1.5); search(1); print(time.time(), flush=True)"
-    variables = {ENDPOINT: endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": protocol} if endpoint else {}
+def ended_in(
+    paths: StorePaths,
+    variables: dict[str, str],
+    meanwhile: str = "pass",
+    ready: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> float:
+    """Seconds from the end of the program to the end of its process. It goes on after ``meanwhile``, and ``ready``."""
+    code = PROGRAM + f"run(2000); tt.flush(); {meanwhile}; search(1); print(time.time(), flush=True)"
     process = python(code, TOOLTRACE_STORE=str(paths.database), **variables)
-    out, err = process.communicate(timeout=60)
-    ended = time.time()
+    with ready():
+        out, err = process.communicate("\n", timeout=60)
+        ended = time.time()
     assert process.returncode == 0, err
     return ended - float(out)
 
@@ -164,7 +192,7 @@ def test_the_rest_goes_with_the_next_process(paths: StorePaths, receiver: HttpRe
     assert len(spans_of(paths.database)) == 700
     fold(paths)
     receiver.start()
-    run("run(1); time.sleep(0.2)", paths.database, **{ENDPOINT: receiver.endpoint})
+    run("run(1); delivered(701)", paths.database, **{ENDPOINT: receiver.endpoint})
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
     assert len(receiver.spans) == receiver.counted == 701
     fold(paths)
@@ -178,7 +206,7 @@ def test_a_collector_away_for_an_hour_and_back_gets_everything_once_in_bounded_m
     code = (
         "import resource\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
-        "tt.configure(field_limit=4096); run(2000); tt.flush(); time.sleep(2); before = peak()\n"
+        "tt.configure(field_limit=4096); run(2000); tt.flush(); tried(); before = peak()\n"
         "run(18000); tt.flush(); print(before, peak(), flush=True); sys.stdin.readline(); print(peak(), flush=True)"
     )
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
@@ -201,27 +229,29 @@ def test_after_a_kill_another_process_delivers_the_rest(paths: StorePaths, recei
     """What was under way when it was killed is one request at most."""
     hold = threading.Event()
     receiver.rule = lambda _signal, _message: Answer(hold=hold) if len(receiver.requests) == 6 else None
-    process = python(PROGRAM + "run(5000); tt.flush(); time.sleep(60)",
+    process = python(PROGRAM + "run(5000); tt.flush(); sys.stdin.read()",
                      TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})  # fmt: skip
     receiver.wait_until(lambda: len(receiver.requests) == 6)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     hold.set()
     receiver.wait_until(lambda: len(receiver.spans) % 512 == 0)
-    run("run(1); time.sleep(3)", paths.database, **{ENDPOINT: receiver.endpoint})
+    process = python(PROGRAM + "run(1); tt.flush(); sys.stdin.read()",
+                     TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})  # fmt: skip
+    receiver.wait_until(lambda: len(receiver.spans) == 5001)
+    process.communicate(timeout=30)
     known = spans_of(paths.database)
-    receiver.wait_until(lambda: len(receiver.spans) == len(known))
     assert set(receiver.spans) == known
     assert sum(receiver.spans.values()) + receiver.counted <= 2 * len(known) + 512
 
 
 def test_many_processes_have_one_deliverer_at_a_time(paths: StorePaths, receiver: HttpReceiver) -> None:
     variables = {"TOOLTRACE_STORE": str(paths.database), ENDPOINT: receiver.endpoint}
-    processes = [python(PROGRAM + "run(500); time.sleep(0.3); run(500)", **variables) for _ in range(5)]
+    processes = [python(PROGRAM + "run(500); tt.flush(); run(500)", **variables) for _ in range(5)]
     for process in processes:
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
-    run("run(1); time.sleep(1.5)", paths.database, **{ENDPOINT: receiver.endpoint})
+    run("run(1); delivered(5001)", paths.database, **{ENDPOINT: receiver.endpoint})
     receiver.wait_until(lambda: len(receiver.spans) == 5001)
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
     assert receiver.counted == 5001
@@ -231,7 +261,7 @@ def test_a_forked_child_is_delivered_too_and_uses_nothing_of_its_parents(
     paths: StorePaths, receiver: HttpReceiver
 ) -> None:
     code = """
-run(10); tt.flush(); time.sleep(1)
+run(10); delivered(10)
 pids = []
 for _ in range(3):
     pid = os.fork()
@@ -242,7 +272,7 @@ for _ in range(3):
     pids.append(pid)
 for pid in pids:
     assert os.waitpid(pid, 0)[1] == 0
-time.sleep(1.5)
+delivered(40)
 """
     run(code, paths.database, **{ENDPOINT: receiver.endpoint})
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
@@ -251,10 +281,10 @@ time.sleep(1.5)
 
 def test_a_child_goes_on_when_its_parent_is_gone(paths: StorePaths, receiver: HttpReceiver) -> None:
     code = """
-run(10); tt.flush(); time.sleep(1)
+run(10); delivered(10)
 if os.fork():
     os._exit(0)
-run(10); tt.flush(); time.sleep(3); tt.shutdown()
+run(10); delivered(20); tt.shutdown()
 """
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
     receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 20)
@@ -317,8 +347,11 @@ except tt.TooltraceError as error:
     assert "nothing was changed" in printed
 
 
+GIVEN_UP = "until(lambda: not any('tooltrace-export' in thread.name for thread in threading.enumerate())); "
+
+
 def test_a_missing_package_is_said_once_and_nothing_is_lost(paths: StorePaths, receiver: HttpReceiver) -> None:
-    code = "sys.modules['urllib3'] = None\nrun(5); tt.flush(); time.sleep(1); run(5)"
+    code = "sys.modules['urllib3'] = None\nrun(5); tt.flush()\n" + GIVEN_UP + "run(5)"
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0
