@@ -31,10 +31,12 @@
 --   name      text   the point
 --   passed    flag   whether the history keeps to it; NULL where it cannot be told
 --   n         count  what it was judged on: results, errors or attempts
---   evidence  text   the figures behind it
+--   evidence  text   the figures behind it, in a sentence
 --   fix       text   what to do where it is not passed
 --   attempts  count  finished attempts of the group
 --   too_few   mark   attempts < min_n
+--   example_call_id  text  a call that hid a failure (point 10)
+--   figures   parts  what evidence says, to say it in other words: which sentence it is, and its numbers
 -- source: the checklist of the ToolResult-with-confidence protocol; Wilson score interval (Wilson 1927), 95 %,
 --   z = 1.959963984540054; z^2 = 3.841458820694124
 WITH later AS (
@@ -173,6 +175,25 @@ points AS (
         'name the version in trace_tool(version=…), and pass the model''s id with tt.context(call_id=…)'
     UNION ALL SELECT 10, 'no failure hidden in data',
         'report a failure as one: return ToolResponse.error(…) or raise, never a text or a member that only says so'
+),
+-- which sentence the evidence is
+worded AS (
+    SELECT *,
+        CASE point
+            WHEN 1 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'confident' END
+            WHEN 2 THEN CASE WHEN confident = 0 THEN 'unsure' WHEN labelled = 0 THEN 'unlabelled'
+                WHEN gap >= 0 THEN 'over' ELSE 'under' END
+            WHEN 3 THEN CASE WHEN confident = 0 THEN 'unsure' ELSE 'signalled' END
+            WHEN 4 THEN CASE WHEN citations = 0 THEN 'no_sources' ELSE 'sourced' END
+            WHEN 5 THEN 'advised'
+            WHEN 6 THEN CASE WHEN errors = 0 THEN 'no_errors' ELSE 'coded' END
+            WHEN 7 THEN CASE WHEN errors = 0 THEN 'no_errors' WHEN retried = 0 THEN 'untried' ELSE 'retried' END
+            WHEN 8 THEN CASE WHEN errors = 0 THEN 'no_errors' ELSE 'helped' END
+            WHEN 9 THEN 'traceable'
+            ELSE CASE WHEN hidden > 0 THEN 'hidden' WHEN ruled = 0 THEN 'unread' ELSE 'none_hidden' END
+        END AS says
+    FROM spread
+    CROSS JOIN points
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -204,55 +225,87 @@ SELECT
         WHEN point = 10 THEN ruled
         ELSE attempts
     END AS BIGINT) AS n,
-    CASE point
-        WHEN 1 THEN CASE WHEN results = 0 THEN 'no results'
-            ELSE concat(confident, ' of ', results, ' results have a confidence') END
-        WHEN 2 THEN CASE WHEN confident = 0 THEN 'no result has a confidence'
-            WHEN labelled = 0 THEN concat('none of ', confident, ' results with a confidence is labelled')
-            ELSE concat(
-                labelled, ' of ', confident, ' results with a confidence are labelled: says ',
-                round(mean_confidence, 2), ', is right ', round(rights / labelled, 2), ' of the time, ',
-                CASE WHEN gap >= 0 THEN 'over' ELSE 'under' END, 'confident by ', round(abs(gap), 2), ' [',
-                round(CASE WHEN gap >= 0 THEN gap_low ELSE -gap_high END, 2) + 0, ', ',
-                round(CASE WHEN gap >= 0 THEN gap_high ELSE -gap_low END, 2) + 0, ']'
-            ) END
-        WHEN 3 THEN CASE WHEN confident = 0 THEN 'no result has a confidence'
-            ELSE concat(signalled, ' of ', confident, ' results with a confidence have signals') END
-        WHEN 4 THEN CASE WHEN citations = 0 THEN concat('none of ', attempts, ' attempts names a source')
-            ELSE concat(
-                sourced, ' of ', attempts, ' attempts name sources: ', citations, ' in all, ', without_id,
-                ' without an id, ', without_type, ' without a type'
-            ) END
-        WHEN 5 THEN concat(advised, ' of ', attempts, ' attempts advise a next action')
-        WHEN 6 THEN CASE WHEN errors = 0 THEN 'no errors'
-            ELSE concat(coded, ' of ', errors, ' errors have a code of their own') END
-        WHEN 7 THEN CASE WHEN errors = 0 THEN 'no errors'
-            WHEN retried = 0 THEN concat(
-                said, ' of ', errors, ' errors say whether they are retryable; none that said yes was tried again'
-            )
-            ELSE concat(
-                said, ' of ', errors, ' errors say whether they are retryable; ', recovered, ' of ', retried,
-                ' that said yes and were tried again succeeded, ', round(recovered / retried, 2), ' [',
-                round(retry_low, 2), ', ', round(retry_high, 2), ']'
-            ) END
-        WHEN 8 THEN CASE WHEN errors = 0 THEN 'no errors'
-            ELSE concat(
-                helped, ' of ', errors, ' errors say what to do: ', suggested, ' with a suggestion, ', told_user,
-                ' with words for the user'
-            ) END
-        WHEN 9 THEN concat(
+    CASE says
+        WHEN 'no_results' THEN 'no results'
+        WHEN 'confident' THEN concat(confident, ' of ', results, ' results have a confidence')
+        WHEN 'unsure' THEN 'no result has a confidence'
+        WHEN 'unlabelled' THEN concat('none of ', confident, ' results with a confidence is labelled')
+        WHEN 'signalled' THEN concat(signalled, ' of ', confident, ' results with a confidence have signals')
+        WHEN 'no_sources' THEN concat('none of ', attempts, ' attempts names a source')
+        WHEN 'sourced' THEN concat(
+            sourced, ' of ', attempts, ' attempts name sources: ', citations, ' in all, ', without_id,
+            ' without an id, ', without_type, ' without a type'
+        )
+        WHEN 'advised' THEN concat(advised, ' of ', attempts, ' attempts advise a next action')
+        WHEN 'no_errors' THEN 'no errors'
+        WHEN 'coded' THEN concat(coded, ' of ', errors, ' errors have a code of their own')
+        WHEN 'untried' THEN concat(
+            said, ' of ', errors, ' errors say whether they are retryable; none that said yes was tried again'
+        )
+        WHEN 'retried' THEN concat(
+            said, ' of ', errors, ' errors say whether they are retryable; ', recovered, ' of ', retried,
+            ' that said yes and were tried again succeeded, ', round(recovered / retried, 2), ' [',
+            round(retry_low, 2), ', ', round(retry_high, 2), ']'
+        )
+        WHEN 'helped' THEN concat(
+            helped, ' of ', errors, ' errors say what to do: ', suggested, ' with a suggestion, ', told_user,
+            ' with words for the user'
+        )
+        WHEN 'traceable' THEN concat(
             'of ', attempts, ' attempts ', versioned, ' have a tool version, ', identified,
             ' a call id of the model''s, ', timed, ' a duration'
         )
-        WHEN 10 THEN CASE WHEN hidden > 0 THEN concat(
-                hidden, ' of ', ruled, ' attempts hid a failure that a heuristic rule found, such as call ', hidden_call
-            )
-            WHEN ruled = 0 THEN 'it is not recorded how results were read'
-            ELSE concat('none of ', ruled, ' attempts hid a failure that a rule knows') END
+        WHEN 'hidden' THEN concat(
+            hidden, ' of ', ruled, ' attempts hid a failure that a heuristic rule found, such as call ', hidden_call
+        )
+        WHEN 'unread' THEN 'it is not recorded how results were read'
+        WHEN 'none_hidden' THEN concat('none of ', ruled, ' attempts hid a failure that a rule knows')
+        ELSE concat(
+            labelled, ' of ', confident, ' results with a confidence are labelled: says ',
+            round(mean_confidence, 2), ', is right ', round(rights / labelled, 2), ' of the time, ',
+            says, 'confident by ', round(abs(gap), 2), ' [',
+            round(CASE WHEN gap >= 0 THEN gap_low ELSE -gap_high END, 2) + 0, ', ',
+            round(CASE WHEN gap >= 0 THEN gap_high ELSE -gap_low END, 2) + 0, ']'
+        )
     END AS evidence,
     fix,
     attempts,
-    attempts < $min_n AS too_few
-FROM spread
-CROSS JOIN points
+    attempts < $min_n AS too_few,
+    CASE WHEN says = 'hidden' THEN hidden_call END AS example_call_id,
+    concat('{"says":"', says, '"', CASE says
+        WHEN 'confident' THEN concat(',"confident":', confident, ',"results":', results)
+        WHEN 'unlabelled' THEN concat(',"confident":', confident)
+        WHEN 'signalled' THEN concat(',"signalled":', signalled, ',"confident":', confident)
+        WHEN 'no_sources' THEN concat(',"attempts":', attempts)
+        WHEN 'sourced' THEN concat(
+            ',"sourced":', sourced, ',"attempts":', attempts, ',"citations":', citations, ',"without_id":', without_id,
+            ',"without_type":', without_type
+        )
+        WHEN 'advised' THEN concat(',"advised":', advised, ',"attempts":', attempts)
+        WHEN 'coded' THEN concat(',"coded":', coded, ',"errors":', errors)
+        WHEN 'untried' THEN concat(',"said":', said, ',"errors":', errors)
+        WHEN 'retried' THEN concat(
+            ',"said":', said, ',"errors":', errors, ',"recovered":', recovered, ',"retried":', retried,
+            ',"share":', round(recovered / retried, 6), ',"low":', round(retry_low, 6), ',"high":', round(retry_high, 6)
+        )
+        WHEN 'helped' THEN concat(
+            ',"helped":', helped, ',"errors":', errors, ',"suggested":', suggested, ',"told_user":', told_user
+        )
+        WHEN 'traceable' THEN concat(
+            ',"attempts":', attempts, ',"versioned":', versioned, ',"identified":', identified, ',"timed":', timed
+        )
+        WHEN 'hidden' THEN concat(',"hidden":', hidden, ',"ruled":', ruled)
+        WHEN 'none_hidden' THEN concat(',"ruled":', ruled)
+        WHEN 'over' THEN concat(
+            ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
+            ',"right":', round(rights / labelled, 6), ',"gap":', round(gap, 6),
+            ',"low":', round(gap_low, 6) + 0, ',"high":', round(gap_high, 6) + 0
+        )
+        WHEN 'under' THEN concat(
+            ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
+            ',"right":', round(rights / labelled, 6), ',"gap":', round(-gap, 6),
+            ',"low":', round(-gap_high, 6) + 0, ',"high":', round(-gap_low, 6) + 0
+        )
+        ELSE '' END, '}') AS figures
+FROM worded
 ORDER BY /* by names */ tool, /* end by */ point

@@ -38,6 +38,7 @@ UNITS = {
     "time": "UTC",
     "text": "text",
     "json": "JSON text",
+    "parts": "what a text beside it is made of, as JSON: for programs, not shown to people",
     "flag": "true or false",
     "mark": "true where the reader should take care: shown to people only where it is",
     "number": "any other number",

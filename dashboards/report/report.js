@@ -3,14 +3,9 @@ import { draw, redraw } from "./charts.js";
 import { sparks } from "./sparks.js";
 
 const root = document.documentElement;
-const PRINTED = 660;
 
 function isDark() {
   return root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-}
-
-function charts() {
-  return [...document.querySelectorAll("figure .canvas")].map((canvas) => echarts.getInstanceByDom(canvas)).filter(Boolean);
 }
 
 const button = document.getElementById("theme");
@@ -21,20 +16,27 @@ button.addEventListener("click", () => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
+// On paper nobody hovers: times in full, as UTC.
+function turnTimes() {
+  for (const time of document.querySelectorAll("time[title]")) [time.textContent, time.title] = [time.title.replace(/\.\d+/, ""), time.textContent];
+}
+
 // Paper is light, and no wider than it is.
 let before = null;
 addEventListener("beforeprint", () => {
   before = root.dataset.theme ?? "";
   root.dataset.theme = "light";
+  root.dataset.printing = "";
+  turnTimes();
   drawAll();
   redraw();
-  for (const chart of charts()) chart.resize({ width: Math.min(PRINTED, chart.getWidth()) });
 });
 addEventListener("afterprint", () => {
   if (before) root.dataset.theme = before;
   else delete root.dataset.theme;
+  delete root.dataset.printing;
+  turnTimes();
   redraw();
-  for (const chart of charts()) chart.resize({ width: "auto" });
 });
 
 // A chart is drawn when it comes near: a report of many tools opens at once.

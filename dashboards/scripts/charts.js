@@ -1,5 +1,5 @@
 // Charts from the rows of a panel. Texts go to the canvas or into text nodes: nothing of a trace is read as HTML.
-import { duration, full, number, within } from "./numbers.js";
+import { duration, full, number, tick, within } from "./numbers.js";
 
 const live = new Set();
 
@@ -37,13 +37,18 @@ function base(colours, more) {
     textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colours.ink },
     grid: { left: 52, right: 56, top: 34, bottom: 26 },
     tooltip: { trigger: "axis", backgroundColor: colours.sheet, borderColor: colours.line, textStyle: { color: colours.ink }, confine: true },
-    legend: { top: 0, left: 0, itemWidth: 14, itemHeight: 8, textStyle: { color: colours.quiet, fontSize: 12 } },
+    legend: { type: "scroll", top: 0, left: 0, itemWidth: 14, itemHeight: 8, textStyle: { color: colours.quiet, fontSize: 12 }, pageIconColor: colours.ink, pageIconInactiveColor: colours.line, pageTextStyle: { color: colours.quiet } },
     ...more,
   };
 }
 
 function axis(colours, more) {
   return { axisLine: { lineStyle: { color: colours.line } }, axisTick: { show: false }, axisLabel: { color: colours.quiet, fontSize: 11, hideOverlap: true }, splitLine: { lineStyle: { color: colours.faint } }, nameTextStyle: { color: colours.quiet, fontSize: 11 }, ...more };
+}
+
+// To a line of the grid, so that the last label stands no closer than the others.
+function rounded(value, parts, how) {
+  return Math.min(1, how(value * parts) / parts);
 }
 
 // Two lines that are stacked, the lower one unseen: a band.
@@ -100,10 +105,10 @@ function timeline(rows, colours, figure) {
   const high = Math.max(...total.keys()) + 500 * seconds;
   return base(colours, {
     legend: { ...base(colours).legend, data: series.map((one) => one.name).filter((name) => !/ $/.test(name)) },
-    xAxis: axis(colours, { type: "time", splitLine: { show: false }, min: low - 500 * seconds, max: high }),
+    xAxis: axis(colours, { type: "time", splitLine: { show: false }, min: low - 500 * seconds, max: high, axisLabel: { ...axis(colours).axisLabel, formatter: (value) => tick(value, high - low) } }),
     yAxis: [
       axis(colours, { type: "value", minInterval: 1, axisLabel: { ...axis(colours).axisLabel, formatter: (value) => number(value, "count") } }),
-      axis(colours, { type: "value", min: 0, max: (range) => Math.min(1, Math.ceil(Math.max(0.1, range.max) * 10) / 10), splitLine: { show: false }, axisLabel: { ...axis(colours).axisLabel, formatter: (value) => number(value, "share").replace(/[.,]0/, "") } }),
+      axis(colours, { type: "value", min: 0, max: (range) => rounded(Math.max(0.1, range.max), range.max > 0.5 ? 5 : 10, Math.ceil), splitLine: { show: false }, axisLabel: { ...axis(colours).axisLabel, formatter: (value) => number(value, "share").replace(/[.,]0/, "") } }),
     ],
     tooltip: { ...base(colours).tooltip, formatter: (items) => {
       const at = items[0].axisValue;
@@ -136,7 +141,7 @@ function durations(rows, colours) {
 
 function survival(rows, colours) {
   const ks = rows.map((row) => row.k);
-  const share = axis(colours, { type: "value", max: 1, min: (range) => Math.max(0, Math.floor(range.min * 10 - 0.5) / 10), axisLabel: { ...axis(colours).axisLabel, formatter: (value) => number(value, "share").replace(/[.,]0/, "") } });
+  const share = axis(colours, { type: "value", max: 1, min: (range) => Math.max(0, rounded(range.min - 0.05, range.min < 0.55 ? 5 : 10, Math.floor)), axisLabel: { ...axis(colours).axisLabel, formatter: (value) => number(value, "share").replace(/[.,]0/, "") } });
   return base(colours, {
     grid: { left: 52, right: 16, top: 34, bottom: 40 },
     legend: { ...base(colours).legend, data: [words("km"), words("naive")] },

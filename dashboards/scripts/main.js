@@ -39,9 +39,24 @@ function mark(body) {
   known = new Set(rows.map((row) => row.id));
 }
 
+// That there is more is said once: said again every two seconds, it would be read out again, and lose the focus.
+const live = document.getElementById("live");
+live.addEventListener("htmx:before:request", (event) => { if (live.firstElementChild) event.preventDefault(); });
+
+// A swap takes the focus away with what it replaces: a row of the list gets it back, and a label that was kept is read out.
+let held = null;
+document.addEventListener("htmx:before:swap", () => {
+  const row = document.activeElement?.closest("#newest tr[id]");
+  held = row && [row.id, [...row.querySelectorAll("a")].indexOf(document.activeElement)];
+});
+
 const dialog = document.getElementById("sql");
 document.addEventListener("htmx:after:swap", (event) => {
-  if (event.target.id === "sql-body" || event.detail?.ctx?.target?.id === "sql-body") if (!dialog.open) dialog.showModal();
+  const swapped = (id) => event.target.id === id || event.detail?.ctx?.target?.id === id;
+  if (held && document.activeElement === document.body) document.getElementById(held[0])?.querySelectorAll("a")[held[1]]?.focus({ preventScroll: true });
+  held = null;
+  if (swapped("sql-body") && !dialog.open) dialog.showModal();
+  if (swapped("labels")) document.querySelector("#labels .verdicts")?.focus();
 });
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");

@@ -1,10 +1,12 @@
 // Numbers and times in the reader's locale. The page has them plain: <data value data-unit> and <time datetime>.
-const locale = document.documentElement.lang === "zh-CN" ? "zh-CN" : navigator.language;
+export const locale = document.documentElement.lang === "zh-CN" ? "zh-CN" : navigator.language;
 const whole = new Intl.NumberFormat(locale);
 const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const percent = new Intl.NumberFormat(locale, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const signed = new Intl.NumberFormat(locale, { minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "exceptZero" });
 const time = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const minutes = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hour12: false });
+const day = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric" });
 const short = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 const long = new Intl.DateTimeFormat(locale, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 
@@ -35,6 +37,13 @@ export function moment(date) {
   const now = new Date();
   if (date.toDateString() === now.toDateString()) return time.format(date);
   return (date.getFullYear() === now.getFullYear() ? short : long).format(date);
+}
+
+// On a time axis: the day where one begins, else the clock, with seconds where the whole axis is a matter of minutes.
+export function tick(value, span) {
+  const date = new Date(value);
+  if (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0) return day.format(date);
+  return (span > 600e3 ? minutes : time).format(date);
 }
 
 export function full(date) { return long.format(date); }

@@ -1,4 +1,6 @@
 // The editor: Ctrl-Enter asks, the answer comes as JSON and is written as text, never as HTML.
+import { locale, number, tick } from "./numbers.js";
+
 const words = JSON.parse(document.getElementById("words").textContent);
 const byId = (id) => document.getElementById(id);
 const editor = byId("q"), form = byId("ask"), said = byId("said"), wrong = byId("wrong"), box = byId("answer"), figure = byId("figure"), kind = byId("chart");
@@ -32,7 +34,7 @@ async function save(kind) {
     const address = URL.createObjectURL(await response.blob());
     Object.assign(document.createElement("a"), { href: address, download: `answer.${kind}` }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    said.textContent = say("saved", { name: `answer.${kind}` });
+    said.textContent = say("saved", { name: `answer.${kind}` }) + (response.headers.has("tooltrace-full") ? ` ${say("full")}` : "");
   } catch (error) {
     if (error.name === "AbortError") said.textContent = say("stopped"); else fail(String(error));
   } finally {
@@ -70,8 +72,11 @@ function show(body) {
   box.querySelector("thead").replaceChildren(line("th", body.columns.map(([name]) => name), numeric, body.columns.map(([, type]) => type)));
   box.querySelector("tbody").replaceChildren(...rows.map((row) => line("td", row.map(written), numeric, row.map((value, at) => numeric[at] && !Number.isInteger(value) ? value : null))));
   box.hidden = false;
-  const cut = body.cut ? ` ${say(`cut.${body.cut}`)}` : rows.length < body.rows.length ? ` ${say("shown", { n: SHOWN.toLocaleString() })}` : "";
-  said.textContent = say("rows", { n: body.rows.length.toLocaleString(), ms: Math.round(body.ms).toLocaleString() }) + cut;
+  said.textContent = [
+    say("rows", { n: number(body.rows.length, "count"), ms: number(Math.round(body.ms), "count") }),
+    body.cut ? say(`cut.${body.cut}`) : "",
+    rows.length < body.rows.length ? say("shown", { n: number(SHOWN, "count") }) : "",
+  ].filter(Boolean).join(" ");
   draw();
 }
 
@@ -88,12 +93,25 @@ function line(tag, texts, numeric, titles) {
   return tr;
 }
 
-const short = new Intl.NumberFormat(navigator.language, { maximumSignificantDigits: 6, useGrouping: false });
+const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 6, useGrouping: false });
+const large = new Intl.NumberFormat(locale, { maximumFractionDigits: 2, useGrouping: false });
+
+function readable(value) {
+  const size = Math.abs(value);
+  if (size < 1e-4 || size >= 1e15) return value.toPrecision(6);
+  return (size < 1e4 ? short : large).format(value);
+}
 
 function written(value) {
   if (value === null) return "–";
-  if (typeof value === "number" && !Number.isInteger(value)) return Math.abs(value) >= 1e-4 && Math.abs(value) < 1e15 ? short.format(value) : value.toPrecision(6);
+  if (typeof value === "number" && !Number.isInteger(value)) return readable(value);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function times(axis, found) {
+  const moments = answer.rows.slice(0, SHOWN).map((row) => Date.parse(row[found])).filter(Number.isFinite);
+  const span = Math.max(...moments) - Math.min(...moments);
+  return { ...axis, type: "time", axisLabel: { ...axis.axisLabel, formatter: (value) => tick(value, span) } };
 }
 
 // The first column that is no number (a time before a text) is across; every number is a series.
@@ -111,8 +129,8 @@ function draw() {
   drawn = echarts.init(figure);
   drawn.setOption({
     animation: false, color: tones, grid: { left: 60, right: 20, top: 34, bottom: 30 },
-    legend: { top: 0, left: 0, textStyle: { color: colour("quiet") } }, tooltip: { trigger: "axis", renderMode: "richText", confine: true },
-    xAxis: { type: TIMES.test(types[found]) ? "time" : "category", ...axis }, yAxis: { type: "value", ...axis },
+    legend: { type: "scroll", top: 0, left: 0, textStyle: { color: colour("quiet") }, pageIconColor: colour("ink"), pageIconInactiveColor: colour("line"), pageTextStyle: { color: colour("quiet") } }, tooltip: { trigger: "axis", renderMode: "richText", confine: true },
+    xAxis: TIMES.test(types[found]) ? times(axis, found) : { type: "category", ...axis }, yAxis: { type: "value", ...axis },
     series: series.map((at) => ({ name: answer.columns[at][0], type: kind.value, showSymbol: answer.rows.length < 60, data: answer.rows.slice(0, SHOWN).map((row) => [written(row[found]), row[at]]) })),
   });
 }
@@ -120,6 +138,8 @@ function draw() {
 byId("run").addEventListener("click", ask);
 byId("stop").addEventListener("click", () => asking?.abort());
 kind.addEventListener("change", draw);
+new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 form.addEventListener("submit", (event) => { event.preventDefault(); save(event.submitter.value); });
 editor.addEventListener("input", keep);
 addEventListener("resize", () => drawn?.resize());

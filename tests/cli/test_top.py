@@ -80,13 +80,28 @@ def test_no_more_tools_than_lines(where, put, made):
     from rich.console import Console
 
     console = Console(width=100, height=20, file=io.StringIO())
-    console.print(look(where, "1d", "hurt").table(20))
+    console.print(look(where, "1d", "hurt").table(100, 20))
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= 20
     assert lines[-1] == "and 19 more"
     (brief,) = [line for line in lines if line.startswith(" brief")]
     assert "60.0 % [46, 72]" in brief, "where there is little room, it is the message that is cut short"
     assert brief.rstrip().endswith("…")
+
+
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize(("width", "heads"), [(60, 6), (80, 7), (100, 8), (200, 8)])
+def test_figures_are_whole_however_narrow_it_is(where, width, heads):
+    from rich.console import Console
+
+    console = Console(width=width, height=20, file=io.StringIO())
+    console.print(look(where, "1d", "hurt").table(width, 20))
+    lines = console.file.getvalue().splitlines()
+    (head,) = [line for line in lines if "calls  " in line and "tooltrace" not in line]
+    assert len(re.split(r"\s{2,}", head.strip())) == heads
+    (brief,) = [line for line in lines if line.startswith(" brief")]
+    assert re.match(r" brief +50 +30 +60\.0 % \[46, 72\] +1\.00 +5\.00", brief)
+    assert max(map(len, lines)) <= width
 
 
 def test_a_quiet_window_is_no_fault(run, put, made):
@@ -149,4 +164,13 @@ def test_what_another_process_records_is_on_a_live_screen_within_two_seconds(whe
         assert taken < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
         shown.process.send_signal(signal.SIGINT)
         shown.until(r"\x1b\[\?1049l", 10)  # the screen that was there before is back
+        assert shown.process.wait(10) == 0
+
+
+def test_who_ends_it_otherwise_gets_the_terminal_back_too(where, put, made):
+    put(made(1, tool="fresh_tool", started_at=datetime.now(UTC)))
+    with screen(sys.executable, "-m", "tooltrace.cli", "top", TOOLTRACE_STORE=str(where)) as shown:
+        shown.until("fresh_tool", 30)
+        shown.process.terminate()
+        shown.until(r"\x1b\[\?1049l", 10)
         assert shown.process.wait(10) == 0

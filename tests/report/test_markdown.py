@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tooltrace.report import Scope, ask_all
+from tooltrace.report import Scope, ask_all, compare
 from tooltrace.report.markdown import _UNSEEN, as_markdown, code, table
 from tooltrace.report.words import Words
 
-from .conftest import HOSTILE
+from .conftest import HOSTILE, NOW, call, write
 
 PARSER = MarkdownIt("commonmark").enable("table")
 
@@ -77,3 +78,38 @@ def test_it_speaks_chinese(past):
     assert text.startswith("# 智能体的工具")
     assert "过度自信" in text
     assert "Nothing" not in text
+
+
+def test_a_document_of_many_tools_fits_into_a_comment(tmp_path):
+    """GitHub refuses a comment of more than 65,536 characters."""
+    said = {"status": "error", "error_message": "word " * 60}
+    store = write(
+        tmp_path / "many.duckdb",
+        *(call(tool=f"{'name_' * 20}{n % 300}", code=f"CODE_{n}", **said) for n in range(3000)),
+    )
+    text = as_markdown(ask_all(store, Scope.of(since=None, until=None)), Words("en"))
+    assert len(text) <= 65_536
+    sections = text.count("<summary>")
+    assert 0 < sections == text.count("</details>")
+    assert f"{300 - sections} more tools have no section here" in text
+    assert "250 more rows are not shown" in text
+
+
+def test_of_a_long_comparison_what_changed_is_shown(tmp_path):
+    at = [NOW - timedelta(days=3), NOW - timedelta(hours=1)]
+    unchanged = [call(tool=f"a{n}", started_at=when) for n in range(100) for when in at]
+    mended = [call(tool="z", started_at=when, status=how) for when, how in zip(at, ("error", "success"), strict=True) for _ in range(60)]  # fmt: skip
+    found = ask_all(write(tmp_path / "long.duckdb", *unchanged, *mended), compare("2d"))
+    lines = as_markdown(found, Words("en")).splitlines()
+    rows = [line for line in lines if line.startswith("| `")]
+    assert len(rows) == 50
+    assert rows[0].startswith("| `a0` |"), "in the order of the answer"
+    assert ["z", "Failed calls"] == [cell.strip(" `") for cell in rows[-1].split("|")[1:3]]
+    assert "**better**" in rows[-1]
+    assert any("more rows are not shown" in line for line in lines)
+
+
+def test_a_window_with_nothing_in_it_says_so(past):
+    text = as_markdown(ask_all(past, Scope.of(since="2020-01-01", until="2020-02-01")), Words("en"))
+    assert text.endswith("Nothing was recorded in this window.\n")
+    assert "|" not in text

@@ -81,6 +81,9 @@ async def refused(store: Path, sql: str, limits: Limits = LIMITS) -> str:
         ("VALUES (1, NULL)", [[1, None]]),
         ("SELECT TIMESTAMP '2026-01-02 03:04:05', 9007199254740993, 1.5::DECIMAL(4,2), 'nan'::DOUBLE, [1, 2], 'a'::BLOB",
          [["2026-01-02T03:04:05.000000Z", "9007199254740993", 1.5, "nan", [1, 2], "61"]]),
+        ("SELECT 7, TIMESTAMPTZ '2026-01-02 03:04:05+09' AS at, [TIMESTAMPTZ '2026-01-02 03:04:05+09']",
+         [[7, "2026-01-01T18:04:05.000000Z", "['2026-01-01 18:04:05+00']"]]),
+        ("SELECT 0.1::DECIMAL(4,2), 12345678901234567890.12::DECIMAL(38,2)", [[0.1, "12345678901234567890.12"]]),
     ],
 )  # fmt: skip
 async def test_what_reads_is_answered(store: Path, sql: str, rows: list[list[object]]) -> None:
@@ -107,6 +110,11 @@ async def test_what_describes_is_answered(store: Path, sql: str) -> None:
 def test_what_does_anything_else_is_refused_by_its_kind(tmp_path: Path, sql: str) -> None:
     with duckdb.connect() as con, pytest.raises(QueryError, match="is refused: only SELECT"):
         checked(con, sql.format(free=tmp_path / "written"))
+
+
+def test_a_kind_of_statement_without_a_name_is_refused_too() -> None:
+    with duckdb.connect() as con, pytest.raises(QueryError, match="this kind is refused: only SELECT"):
+        checked(con, "CONNECT 'x'")
 
 
 async def test_what_is_refused_is_not_done(store: Path, tmp_path: Path) -> None:
@@ -189,14 +197,26 @@ async def test_an_answer_as_a_file(store: Path, tmp_path: Path) -> None:
     sandbox = Sandbox(store, LIMITS)
     try:
         text = await sandbox.write("SELECT tool, count(*) AS n FROM tool_calls GROUP BY tool -- the end", "csv")
-        assert text == b"tool,n\nsearch,4\n"
+        assert (text.data, text.full) == (b"tool,n\nsearch,4\n", False)
         file = tmp_path / "answer.parquet"
-        file.write_bytes(await sandbox.write("SELECT call_id FROM tool_calls ORDER BY 1", "parquet"))
+        made = await sandbox.write("SELECT call_id FROM tool_calls ORDER BY 1", "parquet")
+        file.write_bytes(made.data)
         assert len(duckdb.sql(f"SELECT * FROM read_parquet('{file}')").fetchall()) == 4
         with pytest.raises(QueryError, match="is refused"):
             await sandbox.write("COPY (SELECT 1) TO 'x'", "csv")
         with pytest.raises(QueryError):
             await sandbox.write("SELECT 1) TO '/tmp/escaped' (FORMAT csv); SELECT (2", "csv")
+    finally:
+        await sandbox.close()
+
+
+async def test_a_file_that_is_full_says_so_and_one_too_large_is_refused(store: Path) -> None:
+    sandbox = Sandbox(store, Limits(rows=100, file_bytes=100_000))
+    try:
+        full = await sandbox.write("SELECT * FROM range(1000)", "csv")
+        assert (len(full.data.splitlines()), full.full) == (101, True)
+        with pytest.raises(QueryError, match="the file would be larger than"):
+            await sandbox.write("SELECT repeat('x', 10000) FROM range(90)", "csv")
     finally:
         await sandbox.close()
 

@@ -47,7 +47,7 @@ def plain(value: Any, unit: str = "") -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        return _parsed(value) if unit == "json" else value
+        return _parsed(value) if unit in ("json", "parts") else value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, datetime):

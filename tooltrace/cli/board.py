@@ -26,6 +26,10 @@ _BARS = "▁▂▃▄▅▆▇█"
 _HEADS = ("tool", "calls", "failed", "rate of calls", "tries", "p95 ms", "over time", "last error")
 _AROUND = 6
 """Lines that are no tool's."""
+_FIGURES = 6
+"""Columns that are shown however little room there is."""
+_NAME, _ERROR = 24, 20
+"""Characters of a name at most, and of an error at least."""
 
 _SORTS: dict[str, Callable[[Row], Any]] = {
     "hurt": lambda row: -(row["hurt_ms"] or 0),
@@ -52,15 +56,15 @@ class Board:
     """Of each tool, the row of the query ``errors`` that was seen last."""
     note: str = ""
 
-    def table(self, height: int | None) -> Group:
-        """What is printed, in no more lines than ``height``."""
+    def table(self, width: int, height: int | None) -> Group:
+        """What is printed, in no more lines than ``height``; where lines are short, without bars and errors."""
         from rich.console import Group
         from rich.text import Text
 
         room = len(self.tools) if height is None else max(height - _AROUND, 1)
         lines: list[Text | Table] = [self._head()]
         if self.tools:
-            lines.append(self._rows(self.tools[:room]))
+            lines.append(self._rows(self.tools[:room], width))
         if len(self.tools) > room:
             lines.append(Text(f"and {len(self.tools) - room} more", "dim"))
         return Group(*lines)
@@ -72,22 +76,24 @@ class Board:
         said = self.note or f"{calls:,} calls, {failed:,} failed"
         return Text(f"tooltrace top  {self.at.astimezone():%H:%M:%S}  since {self.since}  {clean(said)}", "bold")
 
-    def _rows(self, tools: list[Row]) -> Table:
+    def _rows(self, tools: list[Row], width: int) -> Table:
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        for at, head in enumerate(_HEADS):
+        cells = [self._cells(row) for row in tools]
+        columns = _fitting(cells, width)
+        for at, head in enumerate(_HEADS[:columns]):
             table.add_column(
-                Text(head),
-                justify="right" if 0 < at < 6 else "left",
-                no_wrap=at < len(_HEADS) - 1,  # the last gives way where there is little room
+                Text(head, no_wrap=True),
+                justify="right" if 0 < at < _FIGURES else "left",
+                no_wrap=0 < at < len(_HEADS) - 1,  # names and errors give way where there is little room, figures never
                 overflow="ellipsis",
-                max_width=24 if at == 0 else None,
+                max_width=_NAME if at == 0 else None,
             )
-        for row in tools:
-            table.add_row(*self._cells(row))
+        for row in cells:
+            table.add_row(*row[:columns])
         return table
 
     def _cells(self, row: Row) -> list[Text]:
@@ -95,7 +101,7 @@ class Board:
 
         bad = "bold red" if row["rate"] and row["low"] > 0.1 else "yellow" if row["failed_calls"] else ""
         return [
-            Text(clean(row["tool"]), "bold"),
+            Text(clean(row["tool"]), "bold", no_wrap=True, overflow="ellipsis"),
             Text(f"{row['calls']:,}"),
             Text(f"{row['failed_calls']:,}", bad),
             Text(f"{person(row['rate'], 'share')} [{100 * row['low']:.0f}, {100 * row['high']:.0f}]", bad),
@@ -150,6 +156,15 @@ def look_again(store: Place, since: str, sort: str) -> Board:
 def _rows(store: Place, name: str, **params: Any) -> list[Row]:
     answer = ask(store, name, **params)
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+
+
+def _fitting(cells: list[list[Text]], width: int) -> int:
+    """How many columns are shown whole in so many characters: the figures, the bars too, or the error as well."""
+    widths = [max(len(head), *(row[at].cell_len for row in cells)) + 2 for at, head in enumerate(_HEADS)]
+    bars = 1 + min(widths[0], _NAME + 2) + sum(widths[1 : _FIGURES + 1])
+    if bars > width:
+        return _FIGURES
+    return _FIGURES + (2 if bars + min(widths[-1], _ERROR) <= width else 1)
 
 
 def _colour(row: Row) -> str:

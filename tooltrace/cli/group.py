@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import click
 
 from tooltrace.cli.text import clean
 from tooltrace.errors import BadParameter, StoreLocked, TooltraceError, UnknownQuery
+
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB makes of Ctrl-C while it answers: a RuntimeError."""
 
 
 class Failed(click.ClickException):
@@ -38,6 +43,22 @@ class Group(click.Group):
         except TooltraceError as error:
             kind = Misused if isinstance(error, UnknownQuery | BadParameter) else Failed
             raise kind(sentence(error)) from error
+        except RuntimeError as error:
+            if str(error) != _INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from error
+
+
+@contextmanager
+def until_stopped() -> Iterator[None]:
+    """For what goes on until Ctrl-C: that is its end, and no fault, whatever it comes into."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
 
 
 def sentence(error: TooltraceError) -> str:

@@ -197,7 +197,7 @@ def _title(column: Column) -> str:
 
 def _worth(answer: Answer, index: int) -> bool:
     column = answer.columns[index]
-    if column.end_of:
+    if column.end_of or column.unit == "parts":
         return False
     if index < answer.groups or not column.meaning or not answer.rows:
         return True

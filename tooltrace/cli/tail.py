@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tooltrace.address import Place
+from tooltrace.cli.group import until_stopped
 from tooltrace.cli.options import format_option, place_option
 from tooltrace.errors import StoreLocked, StoreMissing
 
@@ -52,14 +53,12 @@ def tail(*, text: str | None, number: int, follow: bool, form: str, store: Place
     from tooltrace.cli.table import console
 
     out = console()
-    try:
+    with until_stopped():
         for row in _rows(Follower(store, text=text, **wanted), number, follow=follow):
             if form == "json":
                 click.echo(as_json(row))
             else:
                 out.print(line(row, said=text is not None), soft_wrap=True)
-    except KeyboardInterrupt:
-        return
 
 
 def as_json(row: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.address import Place
+from tooltrace.cli.group import until_stopped
 from tooltrace.cli.options import place_option
 
 if TYPE_CHECKING:
@@ -38,12 +40,11 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: Place) -> 
 
     screen = console()
     if once or not sys.stdout.isatty():
-        screen.print(look(store, since, sort).table(None))
+        screen.print(look(store, since, sort).table(screen.width, None))
         return
-    try:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the terminal is given back
+    with until_stopped():
         _watch(store, since, sort, interval, screen)
-    except KeyboardInterrupt:
-        return
 
 
 def _watch(store: Place, since: str, sort: str, interval: float, screen: Console) -> None:
@@ -54,9 +55,9 @@ def _watch(store: Place, since: str, sort: str, interval: float, screen: Console
 
     state, at = signature(store), time.monotonic()
     board = look_again(store, since, sort)
-    with Live(board.table(screen.height), console=screen, screen=True, auto_refresh=False) as live:
+    with Live(console=screen, screen=True, auto_refresh=False) as live:
         while True:
-            live.update(board.table(screen.height), refresh=True)
+            live.update(board.table(*screen.size), refresh=True)
             time.sleep(interval)
             now = signature(store)
             if now != state or time.monotonic() - at > STALE_SECONDS:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+)\.js";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?function (\w+))", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:(?:async )?function|const) (\w+))", re.MULTILINE)
 _LEFT = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 
 _FETCH = """const fetch = async (address) => ({

@@ -16,11 +16,16 @@ from tooltrace.report.belief import belief
 from tooltrace.report.compare import Comparison, Side
 from tooltrace.report.figures import UNKNOWN, figure, interval
 from tooltrace.report.scope import Scope
-from tooltrace.report.verdicts import counts, noise
+from tooltrace.report.telling import told
+from tooltrace.report.verdicts import counts, foremost, noise
 from tooltrace.report.words import Words
 
 LONGEST = 160
 """Characters of a text from a trace."""
+LONGEST_DOCUMENT = 60_000
+"""Characters of a document: a comment or a description on GitHub holds 65,536, and a workflow may have a word to add."""
+MOST_ROWS = 50
+"""Rows of one table."""
 _COMMAND = 2000
 
 _UNSEEN = re.compile(
@@ -38,7 +43,7 @@ def as_markdown(report: Report, words: Words) -> str:
         lines += _compared(report.compared, report.comparison, words)
     elif report.scope is not None:
         lines += [_window(report.scope, words), ""]
-        lines += _whole(report, words)
+        lines += _whole(report, words) if report.tools and report.tools.rows else [words("empty.window")]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -58,19 +63,32 @@ def table(heads: Sequence[str], numbers: Sequence[bool], rows: Sequence[Sequence
     return [f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows)]
 
 
-def _whole(report: Report, words: Words) -> Iterator[str]:
+def _whole(report: Report, words: Words) -> list[str]:
+    lines: list[str] = []
     for answer in (report.figures, report.gap, report.tools, *report.overview):
         if answer is not None and answer.part.brief:
-            yield from _answer(answer, words, "##")
+            lines += _answer(answer, words, "##")
+    room, left = LONGEST_DOCUMENT - _length(lines), len(report.tools.rows) if report.tools else 0
     for tool in report.sections:
-        yield from ("<details>", f"<summary>{words('tool')} {_html(tool)}</summary>", "")
-        for answer in report.section(tool):
-            if answer.part.brief:
-                yield from _answer(answer, words, "###")
-                yield from _said(answer, words)
-        yield from ("</details>", "")
-    if report.tools and len(report.tools.rows) > len(report.sections):
-        yield words("report.tools.more", n=len(report.tools.rows) - len(report.sections))
+        section = list(_section(report, tool, words))
+        room -= _length(section)
+        if room < 0:
+            break
+        lines, left = lines + section, left - 1
+    return [*lines, words("report.tools.more", n=left)] if left else lines
+
+
+def _section(report: Report, tool: str, words: Words) -> Iterator[str]:
+    yield from ("<details>", f"<summary>{words('tool')} {_html(tool)}</summary>", "")
+    for answer in report.section(tool):
+        if answer.part.brief:
+            yield from _answer(answer, words, "###")
+            yield from _said(answer, words)
+    yield from ("</details>", "")
+
+
+def _length(lines: Sequence[str]) -> int:
+    return sum(len(line) + 1 for line in lines)
 
 
 def _answer(answer: Answer, words: Words, level: str) -> Iterator[str]:
@@ -80,10 +98,10 @@ def _answer(answer: Answer, words: Words, level: str) -> Iterator[str]:
         yield from (f"{words('empty.panel')} {_asked(answer)}", "")
         return
     columns = [answer.columns[at] for at, _, _ in shown]
-    rows = [[_cell(answer, row, place, words) for place in shown] for row in answer.rows[: answer.part.rows]]
+    said = told(answer.part.query, answer.names, answer.rows[: min(answer.part.rows, MOST_ROWS)], words)
+    rows = [[_cell(answer, row, place, words) for place in shown] for row in said]
     yield from table([words.column(c.name) for c in columns], [c.unit in _NUMBERS for c in columns], rows)
-    left = len(answer.rows) - len(rows)
-    yield from ("", f"{words('report.rows.more', n=left)} {_asked(answer)}" if left > 0 else _asked(answer), "")
+    yield from ("", _asked_of(answer, len(answer.rows) - len(rows), words), "")
 
 
 def _cell(answer: Answer, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Words) -> str:
@@ -112,6 +130,11 @@ def _asked(answer: Answer) -> str:
     return f"<sub>{code(answer.command, _COMMAND)}</sub>"
 
 
+def _asked_of(answer: Answer, left: int, words: Words) -> str:
+    """What was asked, and how many rows of the answer are not shown."""
+    return f"{words('report.rows.more', n=left)} {_asked(answer)}" if left else _asked(answer)
+
+
 def _compared(compared: Comparison, answer: Answer, words: Words) -> Iterator[str]:
     yield from (f"{words('report.before')}: {_side(compared.before, words)}  ", "")
     yield from (f"{words('report.after')}: {_side(compared.after, words)}", "")
@@ -120,14 +143,13 @@ def _compared(compared: Comparison, answer: Answer, words: Words) -> Iterator[st
         yield from (words("empty.window"), "")
         return
     heads = [words.column(name) for name in ("tool", "measure", "before", "after", "difference", "verdict", "n")]
-    rows = [_difference(row, words) for row in answer.dicts()[: answer.part.rows]]
+    rows = [_difference(row, words) for row in foremost(answer, MOST_ROWS)]
     yield from table(heads, [False, False, True, True, True, False, True], rows)
-    yield from ("", _asked(answer), "")
+    yield from ("", _asked_of(answer, len(answer.rows) - len(rows), words), "")
 
 
 def _difference(row: dict[str, Any], words: Words) -> list[str]:
     unit = row["unit"]
-    differs = "points" if unit == "points" else unit
     verdict = words(f"verdict.{row['verdict']}")
     return [
         UNKNOWN if row["tool"] is None else code(row["tool"]),
@@ -136,7 +158,7 @@ def _difference(row: dict[str, Any], words: Words) -> list[str]:
         figure(row["after"], unit),
         UNKNOWN
         if row["difference"] is None
-        else f"{signed(row['difference'], differs)} {interval(row['low'], row['high'], differs)}".strip(),
+        else f"{signed(row['difference'], unit)} {interval(row['low'], row['high'], unit)}".strip(),
         f"**{verdict}**" if row["verdict"] in ("worse", "better") else verdict,
         f"{row['n_before']:,} / {row['n_after']:,}",
     ]

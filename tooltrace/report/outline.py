@@ -32,7 +32,7 @@ def _part(title: str, query: str, columns: str, **more: Any) -> Part:
 
 _OF_TOOL = ("tool",)
 
-FIGURES = _part("overview.figures", "overview", "period calls rate retried_share p95", brief=True)
+FIGURES = _part("overview.figures", "overview", "period calls rate retried_share p95 left_out", brief=True)
 GAP = _part("tiles.gap", "gap", "period n mean_confidence accuracy gap", brief=True)
 TOOLS = _part(
     "overview.tools",

@@ -18,7 +18,8 @@ from tooltrace.report.bundle import asset, bundle, inert
 from tooltrace.report.data import plain
 from tooltrace.report.figures import figure, interval
 from tooltrace.report.html import anchor, iso
-from tooltrace.report.verdicts import counts, noise
+from tooltrace.report.telling import told
+from tooltrace.report.verdicts import counts, foremost, noise
 from tooltrace.report.words import Words
 from tooltrace.version import __version__
 
@@ -50,7 +51,9 @@ def as_html(report: Report, words: Words) -> str:
         figure=figure,
         interval=interval,
         counts=counts,
+        foremost=foremost,
         noise=noise,
+        said=told,
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """SQL from somebody else: one question, read-only, in a process of its own with limits."""
 
 from tooltrace.sandbox.limits import Limits
-from tooltrace.sandbox.process import Asked, Sandbox
+from tooltrace.sandbox.process import Asked, Sandbox, Written
 
-__all__ = ["Asked", "Limits", "Sandbox"]
+__all__ = ["Asked", "Limits", "Sandbox", "Written"]

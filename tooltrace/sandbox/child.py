@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 1.0
 """How long an interrupted question may take to notice."""
 _BATCH = 512
+_ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 def main() -> None:
@@ -73,6 +74,7 @@ def _lock_down(con: DuckDBPyConnection, limits: Limits, file: str | None) -> Non
     seconds = int(2 * limits.seconds + GRACE_SECONDS) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (seconds * 2, seconds * 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
 
 
 def _address_space() -> int:
@@ -112,6 +114,9 @@ def _timed(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str,
 def _rows(con: DuckDBPyConnection, sql: str, limits: Limits) -> dict[str, Any]:
     con.execute(sql)
     columns = [{"name": each[0], "type": str(each[1])} for each in con.description or ()]
+    if any(_ZONED in column["type"] for column in columns):  # fetching these would need pytz
+        places = ", ".join(_unzoned(place, column["type"]) for place, column in enumerate(columns, 1))
+        con.execute(f"SELECT {places} FROM (\n{sql}\n)")
     rows: list[list[Any]] = []
     size, cut = 0, None
     while cut is None and (batch := con.fetchmany(_BATCH)):
@@ -125,11 +130,17 @@ def _rows(con: DuckDBPyConnection, sql: str, limits: Limits) -> dict[str, Any]:
     return {"columns": columns, "rows": rows, "cut": cut}
 
 
+def _unzoned(place: int, kind: str) -> str:
+    target = "TIMESTAMP" if kind == _ZONED else "VARCHAR"
+    return f"CAST(#{place} AS {target})" if _ZONED in kind else f"#{place}"
+
+
 def _to_file(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str, Any]) -> dict[str, Any]:
     options = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}[request["form"]]
     inner = f"SELECT * FROM (\n{sql}\n) LIMIT {limits.rows}"
-    con.execute(f"COPY ({inner}) TO {literal(request['file'])} ({options})")
-    return {"columns": [], "rows": [], "cut": None}
+    found = con.execute(f"COPY ({inner}) TO {literal(request['file'])} ({options})").fetchone()
+    full = found is not None and found[0] >= limits.rows
+    return {"columns": [], "rows": [], "cut": "rows" if full else None}
 
 
 def _say(answer: dict[str, Any]) -> None:
@@ -141,6 +152,8 @@ def _words(error: Exception, limits: Limits) -> str:
     text = str(error).strip()
     if isinstance(error, duckdb.OutOfMemoryException) or "bad_alloc" in text or "Out of Memory" in text:
         return _too_much(limits)
+    if "File too large" in text:
+        return f"the file would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less, or as Parquet"
     if isinstance(error, duckdb.PermissionException) or "disabled by configuration" in text:
         first = text.splitlines()[0]
         return f"only the store can be read here: no files, no network, no settings ({first})"

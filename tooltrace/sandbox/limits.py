@@ -20,3 +20,5 @@ class Limits:
     rows: int = 10_000
     bytes: int = 16 * MIB
     """Of the answer, as JSON."""
+    file_bytes: int = 256 * MIB
+    """Of the answer, as a file: the server has it in memory while it is sent."""

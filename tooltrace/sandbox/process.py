@@ -35,6 +35,15 @@ class Asked:
     ms: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The answer as a file."""
+
+    data: bytes
+    full: bool
+    """Whether it has as many rows as a file may have: there may be more."""
+
+
 class Sandbox:
     """Asks the store at ``store``, two questions at a time; the next process waits ready. Belongs to one event loop."""
 
@@ -55,12 +64,12 @@ class Sandbox:
         columns = tuple((column["name"], column["type"]) for column in answer["columns"])
         return Asked(columns, answer["rows"], answer["cut"], answer["ms"])
 
-    async def write(self, sql: str, form: FileForm, limits: Limits | None = None) -> bytes:
+    async def write(self, sql: str, form: FileForm, limits: Limits | None = None) -> Written:
         """The answer as a file. Raises QueryError."""
         with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
             path = Path(folder) / f"answer.{form}"
-            await self._run(sql, str(path), form, limits or self._limits)
-            return path.read_bytes()
+            answer = await self._run(sql, str(path), form, limits or self._limits)
+            return Written(path.read_bytes(), full=answer["cut"] is not None)
 
     async def close(self) -> None:
         """End the process that waits."""

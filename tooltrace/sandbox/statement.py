@@ -21,11 +21,12 @@ _READS = "SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE or EXPLAIN of one of t
 def checked(con: DuckDBPyConnection, sql: str) -> str:
     """The one statement of ``sql``, which reads. Raises QueryError for anything else."""
     statement = _only(con, sql)
-    if statement.type == duckdb.StatementType.EXPLAIN:
+    kind = _kind(statement)
+    if kind == duckdb.StatementType.EXPLAIN:
         inner = _only(con, _EXPLAIN.sub("", statement.query, count=1))
-        if inner.type != duckdb.StatementType.SELECT:
+        if _kind(inner) != duckdb.StatementType.SELECT:
             raise QueryError(f"EXPLAIN of {_name(inner)} is refused: only {_READS} is asked here")
-    elif statement.type != duckdb.StatementType.SELECT:
+    elif kind != duckdb.StatementType.SELECT:
         raise QueryError(f"{_name(statement)} is refused: only {_READS} is asked here, and nothing is changed")
     if statement.named_parameters:
         missing = ", ".join(f"${name}" for name in sorted(statement.named_parameters))
@@ -43,5 +44,14 @@ def _only(con: DuckDBPyConnection, sql: str) -> duckdb.Statement:
     return statements[0]
 
 
+def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
+    """None for a kind that the engine's Python has no name for."""
+    try:
+        return statement.type
+    except ValueError:
+        return None
+
+
 def _name(statement: duckdb.Statement) -> str:
-    return str(statement.type).rpartition(".")[2].replace("_", " ")
+    kind = _kind(statement)
+    return "a statement of this kind" if kind is None else str(kind).rpartition(".")[2].replace("_", " ")

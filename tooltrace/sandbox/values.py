@@ -14,7 +14,7 @@ LONGEST = 100_000
 
 
 def plain(value: Any) -> Any:
-    """Times in ISO form, UTC; what is no number, or too large a one for a browser, as text; long texts cut."""
+    """Times in ISO form, UTC; what is no number, or too long a one for a browser, as text; long texts cut."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -28,7 +28,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):
-        return float(value)
+        return float(value) if Decimal(repr(float(value))) == value else str(value)
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

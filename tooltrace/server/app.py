@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -12,9 +14,11 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
+from tooltrace.address import Address
+from tooltrace.sandbox import Sandbox
 from tooltrace.server import attempts, labelling, pages, questions, sql
 from tooltrace.server.desk import Desk
-from tooltrace.server.faults import HANDLED, told
+from tooltrace.server.faults import HANDLED, broken, told
 from tooltrace.server.leaving import Attended
 from tooltrace.server.render import Hall
 from tooltrace.server.safety import Guarded
@@ -34,6 +38,13 @@ class _Files(StaticFiles):
         return response
 
 
+@asynccontextmanager
+async def _open(sandbox: Sandbox | None, _app: Starlette) -> AsyncIterator[None]:
+    yield
+    if sandbox is not None:
+        await sandbox.close()
+
+
 def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tuple[str, str]] = ()) -> Starlette:
     """The app that serves ``site``. ``more``: routes besides the pages'; ``links``: what the navigation has besides."""
     import tooltrace.dashboards
@@ -41,8 +52,10 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     folder = Path(tooltrace.dashboards.__file__).parent
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
     own = [*pages.ROUTES, *attempts.ROUTES, *labelling.ROUTES, *questions.ROUTES, *sql.ROUTES]
-    handlers: dict[int | type[Exception], ExceptionHandler] = dict.fromkeys(HANDLED, told)
+    handlers: dict[int | type[Exception], ExceptionHandler] = {**dict.fromkeys(HANDLED, told), Exception: broken}
+    sandbox = None if isinstance(site.store, Address) else Sandbox(site.store, site.limits)
     app = Starlette(
+        lifespan=partial(_open, sandbox),
         routes=[*own, *more, *files],
         exception_handlers=handlers,
         middleware=[
@@ -52,5 +65,5 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         ],
     )
     app.router.redirect_slashes = False  # a client would have to post again, and few do
-    app.state.hall = Hall(site, Desk(site.store), [*LINKS, *links])
+    app.state.hall = Hall(site, Desk(site.store), [*LINKS, *links], sandbox)
     return app

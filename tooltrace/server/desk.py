@@ -112,7 +112,7 @@ class Desk:
         state = self.state()
         if (kept := self._kept.get(key)) and kept.holds(state):
             return kept.answer
-        return await self._awaited(self._begun(key, state, given))
+        return await self._awaited(key, self._begun(key, state, given))
 
     def begin(self, name: str, by: tuple[str, ...] | None = None, **given: Any) -> None:
         """Put a question ahead of whoever will ask it: the page that is on its way to them. What is wrong is told then."""
@@ -129,16 +129,23 @@ class Desk:
         if (asked := self._asked.get(key)) is None:
             question = _Question(self.store, key[0], key[1], given)
             asked = self._asked[key] = _Asked(question, asyncio.create_task(self._put(key, state, question)))
-            asked.task.add_done_callback(lambda _: self._asked.pop(key, None))
+            asked.task.add_done_callback(lambda _: self._drop(key, asked))
         return asked
 
-    async def _awaited(self, asked: _Asked) -> Answer:
+    def _drop(self, key: Key, asked: _Asked) -> None:
+        if self._asked.get(key) is asked:
+            del self._asked[key]
+
+    async def _awaited(self, key: Key, asked: _Asked) -> Answer:
         """What was asked; where the last who waits for it leaves, it need not be put any more."""
         asked.waiting += 1
         try:
             return await asyncio.shield(asked.task)
         except asyncio.CancelledError:
             if asked.waiting == 1:
+                self._drop(
+                    key, asked
+                )  # who asks the same a moment later, by a reload, must not share the end of this one
                 asked.question.stop()
                 asked.task.cancel()
             raise

@@ -14,6 +14,9 @@ from tooltrace.server.render import hall_of, render
 from tooltrace.server.waterfall import bars
 from tooltrace.server.window import Window
 
+TOOLS = 50
+"""Rows of the table of tools, before somebody asks for all."""
+
 
 async def overview(request: Request) -> Response:
     """Which tool hurts."""
@@ -48,7 +51,8 @@ def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
 async def tools(request: Request) -> Response:
     """The tools, the worst first."""
     answer = await hall_of(request).desk.ask("hurt", **Window.of(request.query_params).given)
-    return render(request, "parts/tools.html", tools=answer.dicts())
+    limit = len(answer.rows) if request.query_params.get("rows") == "all" else TOOLS
+    return render(request, "parts/tools.html", tools=answer.dicts(), limit=limit)
 
 
 async def tool(request: Request) -> Response:

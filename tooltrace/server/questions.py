@@ -10,7 +10,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tooltrace.queries import find
+from tooltrace.report.telling import told
+from tooltrace.report.words import Words
 from tooltrace.server.desk import Answer
+from tooltrace.server.language import language_of
 from tooltrace.server.render import hall_of, listed, render
 from tooltrace.server.window import Window
 
@@ -31,8 +34,9 @@ async def panel(request: Request) -> Response:
     names = [column.name for column in answer.columns]
     wanted = [name for name in request.query_params.get("columns", "").split(",") if name in names]
     chosen = [names.index(name) for name in wanted or names]
-    limit = len(answer.rows) if request.query_params.get("rows") == "all" else SHOWN
-    return render(request, "parts/panel.html", answer=answer, chosen=chosen, limit=limit)
+    shown = answer.rows if request.query_params.get("rows") == "all" else answer.rows[:SHOWN]
+    rows = told(answer.query.name, names, shown, Words(language_of(request)))
+    return render(request, "parts/panel.html", answer=answer, chosen=chosen, said=rows)
 
 
 async def data(request: Request) -> Response:

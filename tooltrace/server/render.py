@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse
 from tooltrace.redaction import MASK
 from tooltrace.report.html import anchor, iso
 from tooltrace.report.words import LANGUAGES, Words
+from tooltrace.sandbox import Sandbox
 from tooltrace.server.desk import Desk
 from tooltrace.server.language import COOKIE, language_of
 from tooltrace.server.site import Site
@@ -35,6 +36,8 @@ class Hall:
     desk: Desk
     links: list[tuple[str, str]] = field(default_factory=list)
     """Pages of the navigation: the path, and the key of its name."""
+    sandbox: Sandbox | None = None
+    """Where typed SQL is asked; None where the store is elsewhere."""
 
 
 def hall_of(request: Request) -> Hall:

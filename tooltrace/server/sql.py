@@ -25,6 +25,8 @@ from tooltrace.server.render import hall_of, render
 _T = TypeVar("_T")
 
 KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+FULL = "Tooltrace-Full"
+"""Says of a file that it has as many rows as it may have."""
 LOOK_SECONDS = 0.25
 """How often it is looked whether the reader is still there."""
 LONGEST = 200_000
@@ -61,11 +63,12 @@ async def file(request: Request) -> Response:
     if kind not in ("csv", "parquet"):
         raise HTTPException(400, f"a file is csv or parquet, not {kind[:20]!r}")
     try:
-        data = await _while_wanted(request, _sandbox(request).write(form.get("q", ""), kind, _for_files(request)))  # type: ignore[arg-type]  # one of the two
+        made = await _while_wanted(request, _sandbox(request).write(form.get("q", ""), kind, _for_files(request)))  # type: ignore[arg-type]  # one of the two
     except QueryError as error:
         return PlainTextResponse(f"{error}\n", 422)
     disposition = {"Content-Disposition": f'attachment; filename="answer.{kind}"', "Cache-Control": "no-store"}
-    return Response(data, media_type=KINDS[kind], headers=disposition)
+    full = {FULL: "rows"} if made.full else {}
+    return Response(made.data, media_type=KINDS[kind], headers={**disposition, **full})
 
 
 def spelled(request: Request, name: str) -> str:
@@ -82,6 +85,8 @@ async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
             if await request.is_disconnected():
                 raise HTTPException(499, "nobody waits for the answer any more")
         return asking.result()
+    except asyncio.CancelledError:
+        raise HTTPException(503, "the server was told to end") from None
     finally:
         if not asking.done():
             asking.cancel()
@@ -90,15 +95,12 @@ async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
 
 
 def _sandbox(request: Request) -> Sandbox:
-    state, site = request.app.state, hall_of(request).site
-    if isinstance(site.store, Address):
+    hall = hall_of(request)
+    if hall.sandbox is None:
         raise QueryError(
-            f"what is typed here is asked of a store on this machine only: tooltrace sql asks {site.store}"
+            f"what is typed here is asked of a store on this machine only: tooltrace sql asks {hall.site.store}"
         )
-    if not hasattr(state, "sandbox"):
-        state.sandbox = Sandbox(site.store, site.limits)
-    sandbox: Sandbox = state.sandbox
-    return sandbox
+    return hall.sandbox
 
 
 def _for_files(request: Request) -> Limits:

@@ -162,12 +162,28 @@ def test_new_calls_appear_within_two_seconds_while_older_pages_stay(shown, page,
     assert page.locator("table.calls tr[id]").count() == 101
 
 
+def test_the_focus_stays_on_its_row_while_new_calls_come(shown, page, tmp_path):
+    old, fresh = call(tool="held"), call(tool="just_now")
+    page.goto(f"{shown(old).base_url}/calls")
+    link = page.locator(f"#a-{old.span_id} td:nth-child(2) a")
+    link.focus()
+    write(tmp_path / "shown.duckdb", fresh)
+    page.wait_for_selector(f"#a-{fresh.span_id}")
+    until(page, "document.activeElement.textContent === 'held'")
+
+
 def test_the_overview_says_that_there_is_more(shown, page, tmp_path):
     client = shown(call())
     page.goto(str(client.base_url))
     page.wait_for_selector("table.tools")
     write(tmp_path / "shown.duckdb", call())
     page.wait_for_selector("#live .news")
+    page.focus("#live .news")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/state" in request.url else None)
+    page.wait_for_timeout(2500)
+    assert asked == []
+    assert page.evaluate("document.activeElement.className") == "news"
 
 
 def test_a_label_moves_the_calibration(shown, page):
@@ -180,6 +196,7 @@ def test_a_label_moves_the_calibration(shown, page):
     page.click("form.judge button")
     page.wait_for_selector(".verdicts q")
     assert page.inner_text(".verdicts q").strip('"“”') == "it was <b>not</b>"
+    until(page, "document.activeElement.matches('.verdicts')")
     page.wait_for_selector(".calibration td data[value='1']")
     assert "0.0%" in page.inner_text(".calibration")
 

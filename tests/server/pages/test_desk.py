@@ -72,6 +72,16 @@ async def test_a_question_that_nobody_waits_for_any_more_is_not_put(desk):
     await asyncio.wait(shared)
 
 
+async def test_who_asks_again_after_leaving_gets_an_answer(desk):
+    left = asyncio.ensure_future(desk.ask("failure_rate"))
+    while not desk._limiter.borrowed_tokens:  # until it is being asked
+        await asyncio.sleep(0)
+    left.cancel()
+    again = asyncio.ensure_future(desk.ask("failure_rate"))
+    await asyncio.wait([left, again])
+    assert not again.cancelled()
+
+
 async def test_faults_reach_everybody_who_asked_and_are_not_kept(desk, tmp_path):
     for wrong in (
         desk.ask("nonsense"),

@@ -11,6 +11,7 @@ import pytest
 
 from tooltrace.queries import catalogue
 from tooltrace.record import Outcome, Span
+from tooltrace.server.pages import TOOLS
 
 from .conftest import call, write
 
@@ -232,3 +233,17 @@ def test_every_question_is_asked_in_chinese_too():
     for name, query in catalogue().items():
         assert words.question(name, "") not in ("", query.question), name
         assert Words("en").question(name, query.question) == query.question
+
+
+def test_the_sql_beside_a_panel_is_that_of_its_window(shown):
+    one = call(confidence=0.9, started_at=datetime.now(UTC) - timedelta(days=40))
+    page = shown(one).get("/call", params={"id": one.span_id}).text
+    assert "since=all" in page.split('hx-get="/question/calibration')[1].split('"')[0]
+    assert "since=all" in page.split('hx-get="/panel/calibration')[1].split('"')[0]
+
+
+def test_a_long_table_of_tools_is_cut_and_can_be_had_whole(shown):
+    client = shown(*(call(tool=f"tool_{number}") for number in range(TOOLS + 5)))
+    assert client.get("/tools").text.count('<th scope="row">') == TOOLS
+    assert f"Show all {TOOLS + 5} rows" in client.get("/tools").text
+    assert client.get("/tools?rows=all").text.count('<th scope="row">') == TOOLS + 5

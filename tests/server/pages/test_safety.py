@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import httpx
 import pytest
+from starlette.routing import Route
 
+from tooltrace.server.app import application
 from tooltrace.server.site import Site, hostname, is_loopback
 
 from .conftest import call, running
@@ -68,6 +71,22 @@ def test_every_answer_has_the_policy_and_none_has_cors(shown, path):
     assert "unsafe" not in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
     assert not [name for name in headers if name.startswith("access-control")]
+
+
+async def test_a_fault_of_ours_has_the_policy_too(tmp_path):
+    async def broken(_request):
+        raise RuntimeError
+
+    app = application(Site.of(tmp_path / "s.duckdb", host="127.0.0.1"), more=[Route("/broken", broken)])
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        answer = await client.get("/broken")
+    assert answer.status_code == 500
+    assert answer.headers["content-security-policy"].startswith(POLICY)
+
+
+def test_a_method_that_is_not_taken_is_told_which_is(shown):
+    assert "GET" in shown(call()).request("DELETE", "/calls").headers["allow"]
 
 
 def test_a_file_beside_the_dashboards_cannot_be_had(shown):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import duckdb
+import httpx
 import pytest
 
 from tooltrace.queries import ask
 from tooltrace.sandbox import Limits
+from tooltrace.server.site import Site
 
-from .conftest import call
+from .conftest import call, running, write
 from .test_browser import AXE, SERIOUS, until
 from .test_hostile import NASTY
 
@@ -285,3 +289,36 @@ def test_without_a_script_the_files_can_be_had(shown, browser):
         page.click("button[value=csv]")
     assert coming.value.suggested_filename == "answer.csv"
     context.close()
+
+
+def children() -> set[str]:
+    return {each for task in Path("/proc/self/task").iterdir() for each in (task / "children").read_text().split()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
+def test_a_server_that_ends_says_so_to_whoever_waits_for_an_answer(tmp_path):
+    write(tmp_path / "asked.duckdb", call())
+    with ThreadPoolExecutor(1) as pool:
+        with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
+            before = children()
+            asked = pool.submit(httpx.post, f"{address}/sql/ask", data={"q": ENDLESS}, timeout=30)
+            while children() <= before and not asked.done():
+                time.sleep(0.01)
+        assert asked.result().status_code == 503
+
+
+def test_large_numbers_keep_their_digits(opened, page):
+    opened()
+    run(page, "SELECT 1234567.25::DOUBLE AS large, 0.123456789::DOUBLE AS small")
+    until(page, SHOWN)
+    assert rows(page) == [["1234567.25", "0.123457"]]
+
+
+def test_a_chart_follows_the_theme(opened, page):
+    opened()
+    run(page, "SELECT tool, count(*) AS n FROM tool_calls GROUP BY tool")
+    page.select_option("#chart", "bar")
+    until(page, "document.querySelector('#figure canvas')")
+    page.evaluate("window.old = document.querySelector('#figure canvas')")
+    page.click("#theme")
+    until(page, "document.querySelector('#figure canvas') && document.querySelector('#figure canvas') !== window.old")

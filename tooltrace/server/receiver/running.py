@@ -62,7 +62,7 @@ async def run_until(
 def _server(app: ASGIApp) -> _Server:
     config = uvicorn.Config(
         app,
-        lifespan="off",
+        lifespan="on",
         proxy_headers=False,
         ws="none",
         log_config=None,

@@ -1,0 +1,36 @@
+"""Ctrl-C while a question is put: DuckDB makes an error of its own of it."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tooltrace.cli.group import Group, until_stopped
+
+
+def answer() -> None:
+    """As DuckDB's client does where Ctrl-C comes while it answers."""
+    raise RuntimeError("Query interrupted")
+
+
+def test_a_live_view_ends_in_peace():
+    with until_stopped():
+        answer()
+    with until_stopped():
+        raise KeyboardInterrupt
+
+
+def test_a_command_is_aborted_in_one_line():
+    @click.group(cls=Group)
+    def cli() -> None: ...
+
+    cli.command("ask")(answer)
+    done = CliRunner().invoke(cli, ["ask"])
+    assert done.exit_code == 1
+    assert done.output.strip() == "Aborted!"
+
+
+def test_other_faults_are_not_hidden():
+    with pytest.raises(RuntimeError, match="other"), until_stopped():
+        raise RuntimeError("other")
