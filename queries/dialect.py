@@ -5,7 +5,7 @@ sqlglot reads and writes it; what it would get wrong stands in ``dialect_table``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -16,8 +16,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tooltrace.errors import QueryError
+from tooltrace.queries import dialect_refusals as refusals
 from tooltrace.queries import dialect_shape as shape
-from tooltrace.queries.dialect_words import Source, written
+from tooltrace.queries.dialect_words import ALIKE, KNOWN, Source, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,21 @@ def keep(name: str, sql: str) -> str:
     return f"CREATE TEMPORARY TABLE {name} ENGINE = Memory AS {sql}"
 
 
-def to_clickhouse(sql: str, values: Mapping[str, Any] | None = None) -> Script:
-    """``sql`` of DuckDB for ClickHouse, with ``values`` written for its ``$name`` parameters. Raises QueryError."""
+def to_clickhouse(sql: str, values: Mapping[str, Any] | None = None, *, only: Collection[str] | None = None) -> Script:
+    """``sql`` of DuckDB for ClickHouse, with ``values`` written for its ``$name`` parameters. ``only``: the tables that
+    it may read, by no function but those that are translated. Raises QueryError."""
     tree = _parsed(sql).copy()
     for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
         if values is not None and node.name in values:
             node.replace(_literal(values[node.name]))
+    refusals.require_question(tree)
+    refusals.require_sayable(tree)
+    if only is not None:
+        refusals.require_tables(tree, only)
+        refusals.require_functions(tree, KNOWN | ALIKE)
     try:
+        shape.order_by_what_is_answered(tree)
+        shape.let_backslashes_be(tree)
         shape.leave_out_messages(tree)
         shape.name_what_joins_give(tree)
         shape.read_members_by_array_join(tree, written)

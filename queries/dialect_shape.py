@@ -36,6 +36,26 @@ def name_what_joins_give(tree: Node) -> None:
         select.set("expressions", items)
 
 
+def order_by_what_is_answered(tree: Node) -> None:
+    """``SELECT -a AS a … ORDER BY a`` is by the answer's ``a``; with the settings that all else needs it were by the table's."""
+    for select in tree.find_all(exp.Select):
+        made = {item.alias: item.this for item in select.expressions if isinstance(item, exp.Alias)}
+        order = select.args.get("order")
+        for term in order.expressions if order else ():
+            if isinstance(term.this, exp.Column) and not term.this.table and term.this.name in made:
+                said = made[term.this.name]
+                if not (isinstance(said, exp.Column) and said.name == term.this.name):
+                    term.set("this", said.copy())
+
+
+def let_backslashes_be(tree: Node) -> None:
+    """DuckDB's patterns escape nothing unless ESCAPE says by what; ClickHouse's by a backslash."""
+    for alike in tree.find_all(exp.Like, exp.ILike):
+        pattern = alike.expression
+        if pattern.is_string and not isinstance(alike.parent, exp.Escape):
+            pattern.replace(exp.Literal.string(pattern.name.replace("\\", "\\\\")))
+
+
 def _wanted(tree: Node) -> Callable[[str], bool]:
     """Whether a column can matter: it does where it is named, and all do where the answer has a star."""
     if any(item.is_star for item in _answers(tree)):
@@ -50,6 +70,8 @@ def _spelled(item: Node, select: exp.Select, known: Columns, wanted: Callable[[s
     if not isinstance(item.this, exp.Star):
         return [exp.alias_(item.copy(), item.name, quoted=True)]
     replaced = {made.alias: made.this for made in item.this.args.get("replace") or ()}
+    if not _sources(select, known).get(item.table):
+        return [item]  # a table that is not ours: its columns are not known here
     names = filter(wanted, _starred(item.this, _sources(select, known)[item.table]))
     made = ((name, replaced.get(name) or exp.column(name, item.table, quoted=True)) for name in names)
     return [exp.alias_(value, name, quoted=True) for name, value in made]
@@ -122,6 +144,8 @@ def _columns(query: Node, known: Columns) -> tuple[str, ...]:
         star = item.this if isinstance(item, exp.Column) else item
         if isinstance(star, exp.Star):
             of = [item.table] if isinstance(item, exp.Column) else list(sources)
+            if not all(sources.get(source) for source in of):
+                return ()  # not known
             names += [name for source in of for name in _starred(star, sources[source])]
         else:
             names.append(item.alias_or_name)

@@ -11,6 +11,8 @@ from typing import Final
 
 FUNCTIONS: Final = {
     # time: columns are DateTime64
+    "epoch": "toUnixTimestamp64Micro(toDateTime64({0}, 6, 'UTC')) / 1e6",
+    "epoch_ms": "toUnixTimestamp64Milli(toDateTime64({0}, 3, 'UTC'))",
     "epoch_us": "toUnixTimestamp64Micro(toDateTime64({0}, 6, 'UTC'))",
     "make_timestamp": "fromUnixTimestamp64Micro({0}, 'UTC')",
     "to_microseconds": "toIntervalMicrosecond({0})",
@@ -20,47 +22,99 @@ FUNCTIONS: Final = {
     "arg_min": "argMin({0}, {1})",
     "bool_and": "min({0})",
     "bool_or": "max({0})",
-    "quantile_disc": "if(count({0}) = 0, NULL, arrayElement(arraySort(groupArray({0})), toUInt32(ceil({1} * count({0})))))",
+    "median": "quantileExactInclusive(0.5)({0})",
+    "quantile": "if(count({0}) = 0, NULL, arrayElement(arraySort(groupArray({0})), toUInt32(greatest(1, ceil({1} * count({0}))))))",
+    "quantile_disc": "if(count({0}) = 0, NULL, arrayElement(arraySort(groupArray({0})), toUInt32(greatest(1, ceil({1} * count({0}))))))",
+    "list": "tupleElement(groupArray(tuple({0})), 1)",
+    "array_agg": "tupleElement(groupArray(tuple({0})), 1)",
+    "stddev": "if(count({0}) > 1, stddevSampStable({0}), NULL)",
+    "var_samp": "if(count({0}) > 1, varSampStable({0}), NULL)",
+    "variance": "if(count({0}) > 1, varSampStable({0}), NULL)",
     "stddev_samp": "if(count({0}) > 1, stddevSampStable({0}), NULL)",
     # windows: of what cannot be NULL, the row before the first would be 0
     "lag": "lag(toNullable({0}))",
     "lead": "lead(toNullable({0}))",
     # text: in characters, and `.` is no newline
-    "contains": "position({0}, {1}) > 0",
+    "contains": "(position({0}, {1}) > 0)",
+    "instr": "positionUTF8({0}, {1})",
+    "lcase": "lowerUTF8({0})",
+    "lpad": "leftPadUTF8({0}, {1}, {2})",
+    "reverse": "reverseUTF8({0})",
+    "right": "rightUTF8({0}, {1})",
+    "rpad": "rightPadUTF8({0}, {1}, {2})",
+    "sha256": "lower(hex(SHA256({0})))",
+    "substr": "substringUTF8({0}, {1})",
+    "substring": "substringUTF8({0}, {1})",
+    "ucase": "upperUTF8({0})",
+    "upper": "upperUTF8({0})",
     "left": "leftUTF8({0}, {1})",
     "length": "lengthUTF8({0})",
     "lower": "lowerUTF8({0})",
     "md5": "lower(hex(MD5({0})))",
-    "regexp_matches": "match({0}, concat('(?-s)', {1}))",
-    "regexp_replace": "replaceRegexpAll({0}, concat('(?-s)', {1}), {2})",
     "starts_with": "startsWith({0}, {1})",
     "string_split": "splitByString({1}, {0})",
-    "strpos": "position({0}, {1})",
+    "strpos": "positionUTF8({0}, {1})",
     # JSON is text
-    "json_type": "upper(toString(JSONType({0})))",
+    "json_type": "multiIf(JSONType({0}) = 'String', 'VARCHAR', JSONType({0}) = 'Bool', 'BOOLEAN', JSONType({0}) = 'UInt64', 'UBIGINT', "
+    "JSONType({0}) = 'Int64', if(startsWith({0}, '-'), 'BIGINT', 'UBIGINT'), upper(toString(JSONType({0}))))",
     # lists
     "unnest": "arrayJoin({0})",
     "ln": "log({0})",
+    "log": "log10({0})",
 }
 """Name of a function in DuckDB to its text in ClickHouse; ``{0}`` is the first argument."""
 
+OPTIONAL: Final = {
+    "lag": {2: "lag(toNullable({0}), {1})", 3: "lag(toNullable({0}), {1}, {2})"},
+    "lead": {2: "lead(toNullable({0}), {1})", 3: "lead(toNullable({0}), {1}, {2})"},
+    "log": {2: "log({1}) / log({0})"},
+    "substr": {3: "substringUTF8({0}, {1}, {2})"},
+    "substring": {3: "substringUTF8({0}, {1}, {2})"},
+}
+"""The same with another number of arguments; with a number that is nowhere, they are refused."""
+
 MANY: Final = {
     "concat": "concat({0})",
-    "concat_ws": "arrayStringConcat(arrayFilter(part -> part IS NOT NULL, [{0}]), ' ')",
     "range": "arrayMap(at -> toInt32(at), range({0}))",
 }
 """The same of functions with any number of arguments, ``{0}`` is all of them."""
+
+FORMS: Final = {
+    **{part: part for part in ("%Y", "%y", "%m", "%d", "%H", "%I", "%S", "%f", "%a", "%b", "%j", "%p", "%%")},
+    "%M": "%i",
+    "%B": "%M",
+    "%A": "%W",
+}
+"""Parts of strftime's form to formatDateTime's; what is left out is no part of it."""
+
+TIMES: Final = frozenset(("WEEK", "MONTH", "QUARTER", "YEAR"))
+"""What date_trunc makes a date of, unless it is said."""
 
 TYPES: Final = {
     "BIGINT": "Nullable(Int64)",
     "BOOLEAN": "Nullable(Bool)",
     "DATE": "Nullable(Date32)",
     "DOUBLE": "Nullable(Float64)",
+    "INT": "Nullable(Int32)",
+    "JSON": "Nullable(String)",
+    "SMALLINT": "Nullable(Int16)",
+    "TINYINT": "Nullable(Int8)",
     "TEXT": "Nullable(String)",
     "TIMESTAMPNTZ": "Nullable(DateTime64(6, 'UTC'))",
     "VARCHAR": "Nullable(String)",
 }
 """sqlglot's name of a type to ClickHouse's."""
+
+WHOLE: Final = frozenset(TYPES[name] for name in ("BIGINT", "INT", "SMALLINT", "TINYINT"))
+TRIED: Final = {
+    "BIGINT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int64')",
+    "INT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int32')",
+    "BOOLEAN": "CAST(multiIf(lower({0}) IN ('true', 't', '1'), true, lower({0}) IN ('false', 'f', '0'), false, NULL) AS Nullable(Bool))",
+    "DATE": "toDate32OrNull({0})",
+    "DOUBLE": "toFloat64OrNull(trimBoth({0}))",
+    "TIMESTAMPNTZ": "parseDateTime64BestEffortOrNull({0}, 6, 'UTC')",
+}
+"""The same of TRY_CAST, ``{0}`` is text."""
 
 SETTINGS: Final = {
     "aggregate_functions_null_for_empty": 1,
@@ -68,6 +122,7 @@ SETTINGS: Final = {
     "data_type_default_nullable": 0,
     "join_use_nulls": 1,
     "least_greatest_legacy_null_behavior": 0,
+    "max_recursive_cte_evaluation_depth": 1_000_000,
     "precise_float_parsing": 1,
     "prefer_column_name_to_alias": 1,
     "session_timezone": "UTC",

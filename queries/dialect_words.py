@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
@@ -10,18 +11,26 @@ from sqlglot.dialects.clickhouse import ClickHouse
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel
 
-from tooltrace.queries.dialect_table import FUNCTIONS, MANY, TYPES
+from tooltrace.errors import QueryError
+from tooltrace.queries import dialect_json as json
+from tooltrace.queries.dialect_table import FORMS, FUNCTIONS, MANY, OPTIONAL, TIMES, TRIED, TYPES, WHOLE
 
-_OWN: Final = {*FUNCTIONS, *MANY, "json_extract_string", "json_each", "quantile_cont", "round", "arg_max_null"}
+KNOWN: Final = {
+    *FUNCTIONS, *MANY, "json_each", "quantile_cont", "round", "arg_max_null", "concat_ws", "regexp_matches", "regexp_replace",
+    "strftime",
+}  # fmt: skip
+"""Functions of DuckDB whose words for ClickHouse are ours."""
+ALIKE: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
+"""Functions that are the same in both, and that sqlglot knows of neither."""
 _WRITTEN_BY_US: Final = (
-    exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter,
+    exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
+    exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue,
 )  # fmt: skip
 _COUNTS: Final = (exp.Count, exp.RowNumber, exp.DenseRank)
-_POINTS: Final = (("~1", "/"), ("~0", "~"))
 
 
 def _without_ours(made: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: how for name, how in made.items() if name.lower() not in _OWN}
+    return {name: how for name, how in made.items() if name.lower() not in KNOWN}
 
 
 class Source(DuckDB):
@@ -30,6 +39,10 @@ class Source(DuckDB):
     class Parser(DuckDB.Parser):  # type: ignore[misc,valid-type]  # sqlglot's own way to make a dialect
         FUNCTIONS: ClassVar = _without_ours(DuckDB.Parser.FUNCTIONS)
         FUNCTION_PARSERS: ClassVar = _without_ours(DuckDB.Parser.FUNCTION_PARSERS)
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """As it is written: read, ``a.b`` and ``$.a.b`` would be one."""
+        return path
 
 
 class Target(ClickHouse):
@@ -40,15 +53,21 @@ class Target(ClickHouse):
             kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _WRITTEN_BY_US
         }
 
+        def generateseries_sql(self, expression: exp.GenerateSeries) -> str:
+            bounds = (self.sql(expression, part) for part in ("start", "end", "step"))
+            return f"generate_series({', '.join(filter(None, bounds))})"
+
         def anonymous_sql(self, expression: exp.Anonymous) -> str:
             name = str(expression.this).lower()
             given = [self.sql(argument) for argument in expression.expressions]
             if name in FUNCTIONS:
-                return FUNCTIONS[name].format(*given)
+                return (
+                    FUNCTIONS[name] if len(given) not in OPTIONAL.get(name, {}) else OPTIONAL[name][len(given)]
+                ).format(*given)
             if name in MANY:
-                texts = map(self._text, expression.expressions) if name.startswith("concat") else given
+                texts = map(self._text, expression.expressions) if name == "concat" else given
                 return MANY[name].format(", ".join(texts))
-            special = getattr(self, f"_{name}", None) if name in _OWN else None
+            special = getattr(self, f"_{name}", None) if name in KNOWN else None
             return str(special(expression, *given)) if special else str(super().anonymous_sql(expression))
 
         def _text(self, expression: exp.Expr) -> str:
@@ -99,17 +118,69 @@ class Target(ClickHouse):
         def _arg_max_null(self, _call: exp.Anonymous, value: str, at: str) -> str:
             return f"tupleElement(argMax(tuple({value}), {at}), 1)"
 
-        def _json_extract_string(self, call: exp.Anonymous, value: str, _path: str) -> str:
-            return _json_text(value, _keys(call.expressions[1].name))
+        def _concat_ws(self, call: exp.Anonymous, between: str, *_given: str) -> str:
+            parts = ", ".join(map(self._text, call.expressions[1:]))
+            return f"arrayStringConcat(arrayFilter(part -> part IS NOT NULL, [{parts}]), {between})"
+
+        def _regexp_matches(self, call: exp.Anonymous, text: str, pattern: str, *_options: str) -> str:
+            return f"match({text}, concat('{_flags(call.expressions[2:])}', {pattern}))"
+
+        def _regexp_replace(self, call: exp.Anonymous, text: str, pattern: str, to: str, *_options: str) -> str:
+            options = call.expressions[3:]
+            name = "replaceRegexpAll" if options and "g" in options[0].name else "replaceRegexpOne"
+            return f"{name}({text}, concat('{_flags(options)}', {pattern}), {to})"
+
+        def _strftime(self, call: exp.Anonymous, moment: str, _form: str) -> str:
+            asked = call.expressions[1]
+            if not asked.is_string:
+                raise QueryError(
+                    "a form of strftime that is computed cannot be said in ClickHouse's SQL; nothing was asked"
+                )
+            return f"formatDateTime({moment}, {exp.Literal.string(_time_form(asked.name)).sql(Target)})"
+
+        def regexplike_sql(self, expression: exp.RegexpLike) -> str:
+            return f"match({self.sql(expression, 'this')}, concat('(?-s)', {self.sql(expression, 'expression')}))"
+
+        def lastvalue_sql(self, expression: exp.LastValue) -> str:
+            return self._valued(expression, "last_value")
+
+        def firstvalue_sql(self, expression: exp.FirstValue) -> str:
+            return self._valued(expression, "first_value")
+
+        def _valued(self, expression: exp.Expr, name: str) -> str:
+            """What is unknown is left out, unless it is said."""
+            known = isinstance(expression.parent, exp.IgnoreNulls | exp.RespectNulls)
+            return f"{name}({self.sql(expression, 'this')}){'' if known else ' RESPECT NULLS'}"
+
+        def timestamptrunc_sql(self, expression: exp.TimestampTrunc) -> str:
+            unit = str(expression.args["unit"].name).upper()
+            cut = f"dateTrunc('{unit}', {self.sql(expression, 'this')})"
+            return f"CAST({cut} AS {TYPES['TIMESTAMPNTZ']})" if unit in TIMES else cut
+
+        def strposition_sql(self, expression: exp.StrPosition) -> str:
+            return f"positionUTF8({self.sql(expression, 'this')}, {self.sql(expression, 'substr')})"
+
+        def in_sql(self, expression: exp.In) -> str:
+            """What is not in a list, or an answer, with an unknown one is unknown."""
+            some = [item for item in expression.expressions if not isinstance(item, exp.Null)]
+            if len(some) < len(expression.expressions):
+                return f"nullIf({self.sql(expression, 'this')} IN ({', '.join(map(self.sql, some)) or 'NULL'}), 0)"
+            plain = str(super().in_sql(expression))
+            if expression.args.get("query") is None or not isinstance(
+                expression.find_ancestor(exp.Not, exp.Select), exp.Not
+            ):
+                return plain
+            unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self.sql(expression, 'query')}"
+            return f"if(ifNull(({unknown}), 0) = 1, nullIf({plain}, 0), {plain})"
 
         def jsonextractscalar_sql(self, expression: exp.JSONExtractScalar) -> str:
-            keys = [str(part.this) for part in expression.expression.expressions if isinstance(part, exp.JSONPathKey)]
-            return _json_text(self.sql(expression, "this"), keys)
+            return json.text(self.sql(expression, "this"), json.places(expression.expression))
 
         def jsonextract_sql(self, expression: exp.JSONExtract) -> str:
-            if any(isinstance(part, exp.JSONPathWildcard) for part in expression.find_all(exp.JSONPathWildcard)):
-                return f"JSONExtractArrayRaw(ifNull({self.sql(expression, 'this')}, '[]'))"
-            return str(super().jsonextract_sql(expression))
+            value = self.sql(expression, "this")
+            if json.is_every(expression.expression):
+                return f"JSONExtractArrayRaw(ifNull({value}, '[]'))"
+            return json.raw(value, json.places(expression.expression))
 
         def filter_sql(self, expression: exp.Filter) -> str:
             call = expression.this
@@ -125,12 +196,25 @@ class Target(ClickHouse):
             value = self.sql(expression, "this")
             if kind is None:
                 return str(super().cast_sql(expression, safe_prefix))
-            if kind == TYPES["BIGINT"]:
-                value = f"round({value})"  # to the nearest: CAST alone cuts
+            if kind in WHOLE:
+                return self._whole(expression.this, value, kind)
             return f"CAST({value} AS {kind})"
 
+        def _whole(self, given: exp.Expr, value: str, kind: str) -> str:
+            """To the nearest, CAST alone cuts; and what is beyond the type is refused, and not another number."""
+            if isinstance(given, exp.Literal | exp.JSONExtractScalar) and not given.is_number:
+                value = f"toFloat64({value})"
+            if given.is_number and not given.is_int and "e" not in given.name.lower():
+                value = self._round(exp.Anonymous(this="round"), value)
+            return f"accurateCast(round({value}), '{kind}')"
+
         def trycast_sql(self, expression: exp.TryCast) -> str:
-            return f"toFloat64OrNull({self.sql(expression, 'this')})"
+            kind = expression.to.this.name
+            if kind not in TRIED:
+                raise QueryError(
+                    f"TRY_CAST to {expression.to.sql('duckdb')} cannot be said in ClickHouse's SQL; nothing was asked"
+                )
+            return TRIED[kind].format(f"toString({self.sql(expression, 'this')})")
 
         def attimezone_sql(self, expression: exp.AtTimeZone) -> str:
             return (
@@ -143,25 +227,23 @@ class Target(ClickHouse):
             return f"intDiv({self.sql(expression, 'this')}, {self.sql(expression, 'expression')})"
 
 
-def _keys(path: str) -> list[str]:
-    """Names of the members that a JSON pointer, or a path of plain names, goes through."""
-    if path.startswith("/"):
-        keys = path[1:].split("/")
-        for written, meant in _POINTS:
-            keys = [key.replace(written, meant) for key in keys]
-        return keys
-    return [key for key in path.removeprefix("$").split(".") if key]
+def _flags(options: list[exp.Expr]) -> str:
+    """DuckDB's options of a regular expression, as the expression's own: ``.`` is no newline unless ``s`` says so."""
+    given = options[0].name if options else ""
+    if set(given) - set("cgims") or (options and not options[0].is_string):
+        raise QueryError(
+            f"the options {given!r} of a regular expression cannot be said in ClickHouse's SQL; nothing was asked"
+        )
+    return f"(?{'i' if 'i' in given else ''}{'m' if 'm' in given else ''}{'s' if 's' in given else '-s'})"
 
 
-def _json_text(value: str, keys: list[str]) -> str:
-    """A member as text: NULL where it is missing or null, a string without its quotes, else as it is written."""
-    if not keys:
-        raw = f"ifNull({value}, 'null')"
-        return f"if(JSONType({raw}) = 'String', JSONExtractString({raw}), nullIf({raw}, 'null'))"
-    place = ", ".join(exp.Literal.string(key).sql(Target) for key in keys)
-    text = f"ifNull({value}, '')"
-    plain = f"JSONExtractString({text}, {place})"
-    return f"if(JSONType({text}, {place}) = 'String', {plain}, nullIf(nullIf(JSONExtractRaw({text}, {place}), 'null'), ''))"
+def _time_form(form: str) -> str:
+    """What makes text of a time. Raises QueryError for a part that ClickHouse has not, or has as another."""
+    parts = re.findall(r"%-?.|[^%]+|%", form, re.DOTALL)
+    unsaid = [part for part in parts if part.startswith("%") and part not in FORMS]
+    if unsaid:
+        raise QueryError(f"{', '.join(unsaid)} of strftime cannot be said in ClickHouse's SQL; nothing was asked")
+    return "".join(FORMS.get(part, part) for part in parts)
 
 
 def written(tree: exp.Expr) -> str:

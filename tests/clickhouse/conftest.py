@@ -20,8 +20,9 @@ except ImportError as error:
     collect_ignore_glob.append("test_*.py")
 else:
     from tests.clickhouse.exporter import LOGS, SPANS, definition
+    from tooltrace.clickhouse.readers import Variant
     from tooltrace.clickhouse.rows import lines, log_row, span_row
-    from tooltrace.clickhouse.tables import Tables, Variant
+    from tooltrace.clickhouse.tables import Tables
     from tooltrace.clickhouse.views import apply
     from tooltrace.exporters.otlp_forms import Forms
     from tooltrace.queries.dialect_table import SETTINGS

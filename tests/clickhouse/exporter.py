@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS {name} (
     Links Nested (TraceId String, SpanId String, TraceState String, Attributes {map}) CODEC(ZSTD(1))
 ) ENGINE = MergeTree()
 PARTITION BY toDate(Timestamp)
-ORDER BY (ServiceName, SpanName, toDateTime(Timestamp))
+ORDER BY (ServiceName, SpanName, toDateTime(Timestamp){sort})
 SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1
 """
 LOGS = """
@@ -66,5 +66,5 @@ def definition(template: str, name: str, variant: str) -> str:
     """The table ``name`` as the exporter makes it, with ``json: true`` for the variant json."""
     if variant == "json":
         keys = {key: KEYS.format(column=column) for key, column in COLUMNS.items()}
-        return template.format(name=name, map="JSON", **keys)
-    return template.format(name=name, map="Map(LowCardinality(String), String)", **dict.fromkeys(COLUMNS, ""))
+        return template.format(name=name, map="JSON", sort=", Timestamp", **keys)
+    return template.format(name=name, map="Map(LowCardinality(String), String)", sort="", **dict.fromkeys(COLUMNS, ""))

@@ -18,7 +18,7 @@ from tooltrace.store.lease import reading
 
 ROWS = 200_000
 FEW = 8_000
-BIG, SMALL = "big", "small"
+BIG, SMALL, AS_JSON = "big", "small", "small_as_json"
 
 
 def made(path: Path, rows: int) -> Path:
@@ -37,9 +37,11 @@ def big(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> It
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The same of 8,000, for what is asked in many ways."""
+    """The same of 8,000, for what is asked in many ways; attributes as maps, and as JSON."""
     store = made(tmp_path_factory.mktemp("small") / "small.duckdb", FEW)
-    fill(SMALL, records_of(store))
+    records = records_of(store)
+    fill(SMALL, records)
+    fill(AS_JSON, records, "json")
     with reading(store) as con:
         yield con
 
@@ -73,16 +75,22 @@ def test_of_200_000_attempts(big: duckdb.DuckDBPyConnection, engine: Any, name: 
     assert not differences(duck, house)[:5]
 
 
+@pytest.mark.parametrize("name", catalogue())
+def test_of_attributes_that_are_json(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
+    duck, house = both(small, engine, AS_JSON, name, **needed(small, name))
+    assert duck
+    assert not differences(duck, house)[:5]
+
+
 EVERY = [*DIMENSIONS, "attributes.region"]
 GROUPED = [name for name, query in catalogue().items() if query.heading.by]
 
 
 @pytest.mark.parametrize("name", GROUPED)
 def test_by_everything(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
-    by = [[one] for one in find(name).heading.by if one != "attributes"]
-    if "attributes" in find(name).heading.by:
-        by.append(["attributes.region"])
-    for groups in [[], *by, [group for few in by[:3] for group in few]]:
+    by = ["attributes.region" if one == "attributes" else one for one in find(name).heading.by]
+    pairs = [by[place : place + 2] for place in range(0, len(by), 2)]
+    for groups in [*pairs, by[:1], by[:3]]:
         duck, house = both(small, engine, SMALL, name, by=groups, **needed(small, name))
         assert not differences(duck, house)[:5], groups
 

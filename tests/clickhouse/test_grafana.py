@@ -32,6 +32,7 @@ from tooltrace.clickhouse.grafana_panels import Panel
 from tooltrace.clickhouse.grafana_sql import Asked, place
 from tooltrace.clickhouse.views import apply
 from tooltrace.errors import QueryError
+from tooltrace.queries.dialect import to_clickhouse
 from tooltrace.record import ToolCall
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +40,9 @@ FOLDER = ROOT / "dashboards" / "grafana"
 FULL, EMPTY, HOSTILE = "grafana_full", "grafana_empty", "grafana_hostile"
 TOOL = "python"
 WHOLE = (datetime(2000, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001  naive UTC, as parameters are
-PANELS = [pytest.param(panel, id=f"all-{panel.title}") for panel in of_all_tools()]
-PANELS += [pytest.param(panel, id=f"one-{panel.title}") for panel in of_one_tool()]
+ALL, ONE = of_all_tools(), of_one_tool()
+PANELS = [pytest.param(panel, id=f"all-{panel.title}") for panel in ALL]
+PANELS += [pytest.param(panel, id=f"one-{panel.title}") for panel in ONE]
 register_default_plugins()
 
 Window = tuple[datetime, datetime]
@@ -107,6 +109,7 @@ def only(panel: Panel) -> str:
     return str(target["rawSql"])
 
 
+@cache
 def dashboards() -> list[Json]:
     return [make() for make in DASHBOARDS.values()]
 
@@ -178,13 +181,14 @@ def shown(panel: Panel) -> set[str]:
     properties = [property_ for one in config["overrides"] for property_ in one["properties"]]
     names |= {one["value"] for one in properties if one["id"] == "custom.fillBelowTo"}
     names |= set(panel.body["options"].get("reduceOptions", {}).get("fields", "").strip("/^$()").split("|"))
+    names |= {panel.body["options"].get("xField", "")}
     names |= set(re.findall(r"labels\.(\w+)", config["defaults"].get("displayName", "")))
     return names - {""}
 
 
 def test_intervals_stand_beside_what_they_are_of() -> None:
     """Of every interval of which a table shows one end, it shows the other, and the figure."""
-    for panel in (*of_all_tools(), *of_one_tool()):
+    for panel in (*ALL, *ONE):
         shown = [name for change in panel.body.get("transformations", []) for name in change["options"]["indexByName"]]
         ends = {c.name: c.end_of for c in panel.asked.query.heading.columns if c.end_of is not None}
         for name in set(shown) & set(ends):
@@ -223,7 +227,7 @@ def test_a_tool_of_any_name(engine: Any, grafana: Any, fill: Fill) -> None:
         for at, name in enumerate(NAMES)
     ]  # fmt: skip
     fill(HOSTILE, list(calls))
-    panel = next(panel for panel in of_one_tool() if panel.asked.name == "recent")
+    panel = next(panel for panel in ONE if panel.asked.name == "recent")
     for at, name in enumerate(NAMES):
         rows = answer(grafana, only(panel), panel.asked, HOSTILE, WHOLE, name)
         assert rows.project("tool, call_id").fetchall() == [(name, f"c{at}")]
@@ -248,7 +252,7 @@ def test_grafana_finds_no_variable_but_ours() -> None:
 def test_each_statement_is_one_and_says_what_it_asks() -> None:
     for sql in statements():
         assert ";" not in re.sub(r"'(?:[^'\\]|\\.|'')*'", "", sql)
-    for panel in (*of_all_tools(), *of_one_tool()):
+    for panel in (*ALL, *ONE):
         assert only(panel).startswith(f"-- tooltrace query {panel.asked.name}")
 
 
@@ -281,6 +285,49 @@ def test_panels_lie_beside_and_below_one_another() -> None:
             assert max(x for x, _ in cells) < 24
             taken |= cells
         assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+LONG = {"breaker", "calibration", "drift", "reliability", "thresholds"}
+"""Queries that use so much more than once that it is kept."""
+
+
+def test_what_is_kept_is_asked_once() -> None:
+    """Elsewhere nothing is: a server before 26.3 knows neither the word nor the setting, and answers all other panels."""
+    assert {panel.asked.name for panel in (*ALL, *ONE) if panel.asked.once} == LONG
+    for panel in (*ALL, *ONE):
+        kept = to_clickhouse(panel.asked.query.render(panel.asked.by if panel.asked.query.heading.by else None)).kept
+        sql, about = only(panel), panel.json(1, 0, 0)["description"]
+        once = panel.asked.once
+        assert sql.count(" AS MATERIALIZED (") == len(kept) * once, panel.title
+        assert (", enable_materialized_cte = 1" in sql.splitlines()[-1]) is once, panel.title
+        assert ("Needs ClickHouse 26.3 or later" in about) is once, panel.title
+
+
+def test_what_is_kept_is_the_same_wherever_it_is_used(grafana: Any) -> None:
+    """The word does what is expected of it: without it a random number is another one each time."""
+    sql = "WITH kept AS {}(SELECT rand64() AS r) SELECT a.r = b.r FROM kept AS a CROSS JOIN kept AS b {}"
+    same, other = (
+        grafana.query(sql.format(word, setting)).result_rows
+        for word, setting in (("MATERIALIZED ", "SETTINGS enable_materialized_cte = 1"), ("", ""))
+    )
+    assert [bool(row[0]) for row in (*same, *other)] == [True, False]
+
+
+def test_a_part_that_is_kept_has_no_name_of_a_table() -> None:
+    with pytest.raises(QueryError, match="gates names a table and a part of the query"):
+        place("WITH gates AS MATERIALIZED (SELECT 1) SELECT * FROM gates")
+
+
+def test_bars_are_of_one_unit() -> None:
+    charts = [panel for panel in ONE if panel.body["type"] == "barchart"]
+    assert charts
+    for panel in charts:
+        (change,) = panel.body["transformations"]
+        across, *figures = change["options"]["indexByName"]
+        assert across == panel.body["options"]["xField"]
+        units = {c.name: c.unit for c in panel.asked.query.heading.columns}
+        assert {units[name] for name in figures} == {"share"}
+        assert panel.body["fieldConfig"]["defaults"]["unit"] == "percentunit"
 
 
 def test_links_go_to_what_is_there() -> None:

@@ -11,9 +11,16 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address
 from tests.clickhouse.conftest import Fill, records_of
 from tooltrace.clickhouse.asking import ask
+from tooltrace.queries import catalogue, find
+from tooltrace.queries.dialect import to_clickhouse
+from tooltrace.sandbox import Limits
+from tooltrace.store.views import NAMES
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
+
+
+LIMITS = Limits(seconds=2, rows=100)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +31,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -
     store: Path = tmp_path_factory.mktemp("pages") / "pages.duckdb"
     make_history(store, 400)
     fill("pages", records_of(store))
-    transport = httpx.ASGITransport(application(Site.of(address(engine, "pages"), host="127.0.0.1")))
+    transport = httpx.ASGITransport(application(Site.of(address(engine, "pages"), host="127.0.0.1", limits=LIMITS)))
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
 
 
@@ -47,7 +54,71 @@ async def test_a_call_is_shown_and_labelled(browser: Any, engine: Any) -> None:
     assert [row[1:3] for row in labels if row[4] == "me"] == [(span, False)]
 
 
-async def test_typed_sql_is_refused_and_says_where_to_ask(browser: Any) -> None:
-    done = await browser.post("/sql/ask", data={"q": "SELECT 1"}, headers={"origin": "http://127.0.0.1"})
-    assert done.status_code == 422
-    assert "tooltrace sql asks" in done.json()["error"]
+async def put(browser: Any, sql: str, where: str = "/sql/ask", **form: str) -> Any:
+    return await browser.post(where, data={"q": sql, **form}, headers={"origin": "http://127.0.0.1"})
+
+
+async def test_typed_sql_is_answered(browser: Any, engine: Any) -> None:
+    done = await put(browser, "SELECT status, count(*) AS n, max(started_at) AS latest FROM tool_calls GROUP BY 1")
+    assert done.status_code == 200, done.text
+    found = done.json()
+    assert found["columns"] == [["status", "VARCHAR"], ["n", "BIGINT"], ["latest", "TIMESTAMP"]]
+    asked = ask(address(engine, "pages"), "failure_rate", by=("status",)).project("status, attempts").fetchall()
+    assert dict(asked).items() >= {row[0]: row[1] for row in found["rows"] if row[0] in ("success", "error")}.items()
+    assert found["cut"] is None
+    assert (await browser.get("/sql", params={"query": "failure_rate"})).status_code == 200
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_query_of_the_catalogue_may_be_typed(name: str) -> None:
+    query = find(name)
+    given = {each.name: "x" for each in query.heading.parameters if each.required}
+    assert to_clickhouse(query.spell(None, **given), only=NAMES).question
+
+
+async def test_a_query_of_the_catalogue_can_be_run_as_it_is_shown(browser: Any) -> None:
+    shown = (await browser.get("/sql/text/failure_rate")).text
+    assert (done := await put(browser, shown)).status_code == 200, done.text
+    assert done.json()["rows"]
+
+
+async def test_a_long_answer_is_cut_and_says_so(browser: Any) -> None:
+    found = (await put(browser, "SELECT span_id FROM tool_calls")).json()
+    assert (len(found["rows"]), found["cut"]) == (100, "rows")
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT count(*) FROM url('http://127.0.0.1:9/', 'CSV', 'a String')", "only the tables of the store"),
+        ("SELECT * FROM file('/etc/passwd', 'LineAsString')", "only the tables of the store"),
+        ("SELECT * FROM remote('127.0.0.1', system.one)", "only the tables of the store"),
+        ("SELECT * FROM system.users", "only the tables of the store"),
+        ("WITH x AS (SELECT * FROM system.one) SELECT * FROM x", "only the tables of the store"),
+        ("SELECT * FROM '/etc/passwd'", "only the tables of the store"),
+        ("SELECT joinGet('t', 'a', 1) AS a", "there is no function joinGet()"),
+        ("SELECT \"file\"('/etc/passwd') AS a", "there is no function file()"),
+        ("SELECT span_id FROM tool_calls WHERE tool IN system.users", "IN without a list"),
+        ("SELECT span_id FROM tool_calls WHERE tool IN (table('x'))", "there is no function"),
+        ("SELECT (SELECT count(*) FROM system.tables) AS n", "only the tables of the store"),
+        ("DROP TABLE otel_traces", "one SELECT"),
+        ("SELECT 1; DROP TABLE otel_traces", "one SELECT"),
+        ("SELECT nothing FROM tool_calls", "nothing"),
+        ("SELECT count(*) FROM generate_series(1, 1000000000000)", "took longer than 2 s"),
+        ("SELECT repeat('x', 1000000) || span_id AS long FROM tool_calls, generate_series(1, 100000) AS g ORDER BY 1", "memory"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_question_to_the_store_is_refused(browser: Any, sql: str, told: str) -> None:
+    done = await put(browser, sql)
+    assert done.status_code == 422, done.text[:300]
+    assert told in done.json()["error"]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+async def test_an_answer_is_a_file(browser: Any, form: str, tmp_path: Path) -> None:
+    import duckdb
+
+    done = await put(browser, "SELECT tool, status FROM tool_calls LIMIT 7", "/sql/file", form=form)
+    assert done.status_code == 200, done.text[:300]
+    (file := tmp_path / f"a.{form}").write_bytes(done.content)
+    assert len(duckdb.sql(f"FROM '{file}'").fetchall()) == 7

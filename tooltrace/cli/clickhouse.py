@@ -23,6 +23,16 @@ TABLES_COST = (
     "and filling them now reads all of otel_traces and otel_logs once. Questions read the columns that they name, and each span once."
 )
 
+FOREIGN_COST = (
+    "Tool spans of other instrumentations as tool calls: questions read the spans twice, and take a third to twice as "
+    "long again. A call that two instrumentations tell of, or tooltrace and another, is there twice; what a "
+    "result means is not read."
+)
+INDEX_COST = (
+    "Indexes: otel_traces itself gets three (tooltrace_by_tool, _by_span, _by_trace), of about 2 bytes a span; nothing else of it "
+    "changes, and ALTER TABLE … DROP INDEX takes them back. A question after one tool, one attempt or one trace skips the rest."
+)
+
 
 def _where(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
@@ -53,17 +63,23 @@ def clickhouse() -> None:
 @click.option(
     "--days", type=click.IntRange(min=1), help="With --tables: how long their rows are kept. Default: for ever."
 )
+@click.option("--foreign", is_flag=True, help="Tool spans of other instrumentations are tool calls too.")
+@click.option(
+    "--indexes", is_flag=True, help="Indexes over otel_traces too: one tool, attempt or trace is found faster."
+)
 @_where
-def init(*, apply: bool, tables: bool, days: int | None, address: Address) -> None:
+def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes: bool, address: Address) -> None:
     """Make the views tool_calls, calls, outcomes, … over the exporter's tables otel_traces and otel_logs.
 
-    The exporter's tables are left as they are. What it costs is said on standard error.
+    The exporter's tables are left as they are, but for --indexes. What it costs is said on standard error.
     """
     from tooltrace.clickhouse.client import House
 
     house = House(address)
-    statements = _statements(house, tables=tables, days=days)
-    click.echo(f"{VIEWS_COST}{f'{chr(10)}{TABLES_COST}' if tables else ''}", err=True)
+    statements = _statements(house, tables=tables, days=days, foreign=foreign, indexes=indexes)
+    for asked, cost in ((True, VIEWS_COST), (tables, TABLES_COST), (foreign, FOREIGN_COST), (indexes, INDEX_COST)):
+        if asked:
+            click.echo(cost, err=True)
     if not apply:
         click.echo(";\n\n".join(statements) + ";")
         return
@@ -75,11 +91,16 @@ def init(*, apply: bool, tables: bool, days: int | None, address: Address) -> No
     )
 
 
-def _statements(house: House, *, tables: bool, days: int | None) -> list[str]:
-    from tooltrace.clickhouse import kept, views
+def _statements(house: House, *, tables: bool, days: int | None, foreign: bool, indexes: bool) -> list[str]:
+    from dataclasses import replace
 
-    made = kept.statements(house.tables, house.database, days) if tables else []
-    return [*made, *views.statements(house.tables, house.database, kept=tables)]
+    from tooltrace.clickhouse import kept, views
+    from tooltrace.clickhouse.indexes import statements as indexed
+
+    over = replace(house.tables, foreign=foreign)
+    made = kept.statements(over, house.database, days) if tables else []
+    more = indexed(over) if indexes else []
+    return [*more, *made, *views.statements(over, house.database, kept=tables)]
 
 
 @clickhouse.command(short_help="Say what is there.")

@@ -6,14 +6,15 @@ The answer alone comes here, as Parquet, and is given DuckDB's types.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.address import Address
-from tooltrace.clickhouse.client import House
-from tooltrace.clickhouse.tables import quoted
+from tooltrace.clickhouse.client import House, one_line
+from tooltrace.clickhouse.readers import quoted
+from tooltrace.errors import QueryError
 from tooltrace.queries import find
 from tooltrace.queries.dialect import Script, keep, to_clickhouse
 from tooltrace.queries.query import By
@@ -42,31 +43,37 @@ def ask(address: Address, name: str, *, by: By | None = None, **params: Any) -> 
 
 
 @contextmanager
-def connect(address: Address) -> Iterator[Lease]:
-    """A connection that answers SQL, until the block ends."""
+def connect(
+    address: Address, settings: Mapping[str, Any] | None = None, most_rows: int | None = None
+) -> Iterator[Lease]:
+    """A connection that answers SQL, until the block ends. ``settings`` of ClickHouse hold for all that is asked by it;
+    of an answer ``most_rows`` are read."""
     house = House(address)
-    with house.client() as client:
-        yield Lease(house, client)
+    with house.client(settings) as client:
+        yield Lease(house, client, most_rows)
 
 
 class Lease:
     """Answers SQL from the views of a store."""
 
-    def __init__(self, house: House, client: Any) -> None:
+    def __init__(self, house: House, client: Any, most_rows: int | None = None) -> None:
         self._house = house
         self._client = client
+        self._bound = {} if most_rows is None else {"limit": most_rows}
 
-    def sql(self, statement: str) -> DuckDBPyRelation:
+    def sql(self, statement: str, *, only: Collection[str] | None = None) -> DuckDBPyRelation:
         """The answer to ``statement``, read whole. It is DuckDB's SQL, as the queries are; functions that only ClickHouse
-        has are handed on as they are."""
-        return self.answer(to_clickhouse(statement))
+        has are handed on as they are. ``only``: the tables that it may read. Raises QueryError."""
+        return self.answer(to_clickhouse(statement, only=only))
 
     execute = sql
 
     def answer(self, script: Script, types: Mapping[str, str] | None = None) -> DuckDBPyRelation:
         """The answer to ``script``. ``types``: of columns, where they are known better."""
         with self._kept(script):
-            data = self._house.told(lambda: self._client.raw_query(script.question, fmt="Parquet"))
+            data = self._house.told(
+                lambda: self._client.raw_query(script.question, settings=self._bound, fmt="Parquet")
+            )
         return relation(data, types or {})
 
     @contextmanager
@@ -88,7 +95,16 @@ class Lease:
 
 
 def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
-    """The Parquet file ``data`` as a relation that stays."""
+    """The Parquet file ``data`` as a relation that stays. Raises QueryError for what DuckDB has no value for."""
+    import duckdb
+
+    try:
+        return _read(data, types)
+    except duckdb.Error as error:
+        raise QueryError(f"the answer holds what cannot be shown here: {one_line(error)}") from error
+
+
+def _read(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
     from tooltrace.store.database import connect as memory
 
     con = memory()

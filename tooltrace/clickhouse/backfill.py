@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tooltrace.address import Address, place_of
 from tooltrace.clickhouse.client import House, one_line
+from tooltrace.clickhouse.readers import literal
 from tooltrace.clickhouse.rows import lines, log_row, span_row
 from tooltrace.errors import ConfigError, QueryError, StoreError
 from tooltrace.exporters.otlp_forms import Forms
@@ -47,6 +48,7 @@ class Backfill:
         logs = [log_row(outgoing_log(form), variant) for form in map(self._forms.log, records) if form is not None]
         try:
             with self._house.client() as client:
+                self._require_variant(client)
                 self._insert(client, "traces", self._house.tables.traces, spans)
                 self._insert(client, "logs", self._house.tables.logs, logs)
         except QueryError as error:
@@ -56,6 +58,16 @@ class Backfill:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _require_variant(self, client: Any) -> None:
+        """Raise Unavailable where the tables keep attributes in another way than the address says: nothing would read them."""
+        tables = self._house.tables
+        database, name = map(literal, tables.place(tables.traces))
+        asked = f"SELECT type FROM system.columns WHERE database = {database} AND table = {name} AND name = 'SpanAttributes'"
+        kinds = [str(row[0]) for row in self._house.told(lambda: client.query(asked)).result_rows]
+        if any(kind.startswith("JSON") != (tables.variant == "json") for kind in kinds):
+            other = "map" if tables.variant == "json" else "json"
+            raise Unavailable(f"the attributes there are {kinds[0]}; the address needs ?variant={other}")
 
     def _insert(self, client: Any, kind: str, table: str, rows: list[dict[str, Any]]) -> None:
         if not rows:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import Any, Final, TypeVar, get_args
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tooltrace.address import Address
-from tooltrace.clickhouse.tables import Tables, Variant
+from tooltrace.clickhouse.readers import Variant
+from tooltrace.clickhouse.tables import Tables
 from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
 from tooltrace.queries.dialect_table import SETTINGS
 
@@ -27,10 +28,12 @@ class House:
     def __init__(self, address: Address) -> None:
         """Raises ConfigError for an address that cannot be used."""
         self.address = address
-        parts = urlsplit(address.url)
+        parts = _parts(address)
         self._options = dict(parse_qsl(parts.query))
         if unknown := set(self._options) - {"database", "traces", "logs", "variant", "secure", "verify", "folder"}:
             raise ConfigError(f"{address}: there is no option {', '.join(sorted(unknown))}; nothing was asked")
+        if self._options.get("variant", "map") not in get_args(Variant):
+            raise ConfigError(f"{address}: variant is map or json; nothing was asked")
         own = "" if address.scheme == "chdb" else unquote(parts.path.strip("/"))
         self.database = own or self._options.get("database", DATABASE)
         if parts.port in _NATIVE:
@@ -48,15 +51,15 @@ class House:
         return Tables(database=self.database, traces=traces, logs=logs, variant=variant)
 
     @contextmanager
-    def client(self) -> Iterator[Any]:
-        """A client, closed when the block ends. Raises StoreError where nobody answers, or the extra is missing."""
-        client = self._connected()
+    def client(self, settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
+        """A client, closed when the block ends; ``settings`` are of all that it asks. Raises StoreError where nobody answers, or the extra is missing."""
+        client = self._connected(settings or {})
         try:
             yield client
         finally:
             client.close()
 
-    def _connected(self) -> Any:
+    def _connected(self, settings: Mapping[str, Any]) -> Any:
         try:
             from clickhouse_connect import get_client
             from clickhouse_connect.driver.exceptions import ClickHouseError
@@ -66,7 +69,7 @@ class House:
             ) from error
         logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())  # it is said once, by the error
         try:
-            return get_client(**self._arguments(), settings=SETTINGS)
+            return get_client(**self._arguments(), settings={**SETTINGS, **settings})
         except (ClickHouseError, OSError) as error:
             raise StoreError(f"the store {self.address} does not answer: {one_line(error)}") from error
 
@@ -96,6 +99,21 @@ class House:
                     f"the store {self.address} has no such view, or none at all: tooltrace clickhouse init makes them ({text})"
                 ) from error
             raise QueryError(text) from error
+
+
+def _parts(address: Address) -> SplitResult:
+    """Raises ConfigError for what is no URL; it is not shown, for a password may be anywhere in it."""
+    try:
+        parts = urlsplit(address.url)
+        _ = parts.port
+    except ValueError:
+        raise ConfigError(
+            f"the address of the store is no URL; nothing was asked: {address.scheme}://user:password@host:port/database, "
+            "with %23, %2F and %40 for #, / and @ in a password"
+        ) from None  # its text may show a part of the password
+    if parts.fragment:
+        raise ConfigError("the address of the store has a #; in a password it is written %23; nothing was asked")
+    return parts
 
 
 def one_line(error: BaseException) -> str:

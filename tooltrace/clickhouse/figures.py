@@ -8,7 +8,9 @@ from typing import Any
 
 from tooltrace.clickhouse.client import House
 from tooltrace.clickhouse.kept import PREFIX
-from tooltrace.clickhouse.tables import literal
+from tooltrace.clickhouse.readers import literal, quoted, reader_of
+from tooltrace.clickhouse.tables import MARK
+from tooltrace.otel import attributes as names
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +35,54 @@ class Figures:
     twice: int
     """Rows of spans that are there already."""
     sizes: tuple[Size, ...]
+    foreign: int = 0
+    """Attempts that only other instrumentations tell of."""
+    told_twice: int = 0
+    """Such that stand right inside, or right around, another attempt of the same tool: likely one call, told by both."""
 
     def lines(self) -> Iterator[str]:
         """As sentences."""
         yield f"{self.attempts:,} attempts; {self.twice:,} rows too many"
+        if self.foreign:
+            yield (
+                f"{self.foreign:,} of them by the spans of other instrumentations alone; "
+                f"{self.told_twice:,} likely the same call as the one right around or inside"
+            )
         for one in self.sizes:
             yield f"{one.name}: {one.rows:,} rows, {one.size / 1e6:,.1f} MB, {one.each:,.0f} bytes a row"
 
 
 def figures(house: House, client: Any) -> Figures:
     """The figures of ``house``. Raises StoreMissing where there are no views."""
-    asked = f"SELECT count(), count() - uniqExact(span_id) FROM `{house.database}`.attempts"
+    asked = f"SELECT count(), count() - uniqExact(span_id) FROM {quoted(house.database)}.attempts"
     attempts, twice = house.told(lambda: client.query(asked)).result_rows[0]
-    names = [house.tables.traces.rpartition(".")[2], house.tables.logs.rpartition(".")[2]]
+    foreign = house.told(lambda: client.query(_others(house))).result_rows[0][0]
+    told_twice = house.told(lambda: client.query(_pairs(house.database))).result_rows[0][0] if foreign else 0
+    places = map(house.tables.place, (house.tables.traces, house.tables.logs))
+    theirs = ", ".join(f"({literal(database)}, {literal(name)})" for database, name in places)
     sizes = client.query(
         "SELECT concat(database, '.', table), toInt64(sum(rows)), toInt64(sum(bytes_on_disk)) FROM system.parts WHERE active "
-        f"AND (table IN ({', '.join(map(literal, names))}) OR database = {literal(house.database)} "
+        f"AND ((database, table) IN ({theirs}) OR database = {literal(house.database)} "
         f"AND startsWith(table, '{PREFIX}')) GROUP BY 1 ORDER BY 1"
     )
-    return Figures(int(attempts), int(twice), tuple(Size(*row) for row in sizes.result_rows))
+    found = tuple(Size(*row) for row in sizes.result_rows)
+    return Figures(int(attempts), int(twice), found, int(foreign), int(told_twice))
+
+
+def _others(house: House) -> str:
+    """Spans of others have no recorder; nor have a few of ours, that were imported."""
+    tables = house.tables
+    own, version = (
+        reader_of(tables.variant).has("SpanAttributes", key) for key in (MARK, names.FIELDS["recorder_version"])
+    )
+    ours = f"SELECT SpanId FROM {tables.of(tables.traces)} WHERE {own} AND NOT {version}"
+    return f"SELECT count() FROM {quoted(house.database)}.attempts WHERE recorder_version IS NULL AND span_id NOT IN ({ours})"
+
+
+def _pairs(database: str) -> str:
+    attempts = f"{quoted(database)}.attempts"
+    return (
+        f"SELECT count() FROM {attempts} AS inner_one JOIN {attempts} AS outer_one ON inner_one.trace_id = outer_one.trace_id "
+        "AND inner_one.parent_span_id = outer_one.span_id AND inner_one.tool = outer_one.tool "
+        "WHERE inner_one.recorder_version IS NULL OR outer_one.recorder_version IS NULL"
+    )

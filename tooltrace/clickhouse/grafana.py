@@ -21,6 +21,7 @@ from tooltrace.clickhouse.grafana_panels import (
     SOURCE,
     Json,
     Panel,
+    bars,
     figures,
     over_time,
     table,
@@ -53,6 +54,17 @@ JUDGED: Final = ("period", "n", "mean_confidence", "accuracy", "gap", "gap_low",
 INCIDENTS: Final = ("started", "ended", "failures", "attempts", "lasted_ms", "code", "may_be_older", "too_few")
 GATES: Final = ("n", "approved", "declined", "expired", "waiting", "approved_share", "wait_p50", "wait_p95", "failure_rate",
     "failure_low", "failure_high", "too_few")  # fmt: skip
+CALIBRATED: Final = ("n", "labelled_share", "labelled_low", "labelled_high", "missing_confidence_share", "missing_low",
+    "missing_high", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high", "ece",
+    "ece_low", "ece_high", "ece_null_p95", "miscalibrated", "auroc", "too_few")  # fmt: skip
+RELIABLE: Final = ("series", "confidence_from", "confidence_to", "n", "confidence", "accuracy", "low", "high", "band_low",
+    "band_high", "outside", "too_few")  # fmt: skip
+THRESHOLDS: Final = ("precision_asked", "threshold", "n", "precision", "lower_bound", "coverage", "coverage_low",
+    "coverage_high", "judged", "too_few")  # fmt: skip
+DRIFT: Final = ("statistic", "n", "alarm_at", "change_point", "before", "before_low", "before_high", "after", "after_low",
+    "after_high", "n_before", "n_after", "worse", "weak", "too_few")  # fmt: skip
+BREAKER: Final = ("attempts", "failures", "trips", "would_block", "prevented", "blocked_good", "precision", "low", "high",
+    "prevented_share", "prevented_low", "prevented_high", "time_open_ms", "saved_ms", "too_few")  # fmt: skip
 NOW: Final = ("calls", "call_rate", "retried_share", "p95")
 COMPARED: Final = ("period", "calls", "call_rate", "call_low", "call_high", "retried_share", "retried_low", "retried_high",
     "p95", "p95_low", "p95_high", "too_few")  # fmt: skip
@@ -76,9 +88,13 @@ def of_all_tools() -> list[Panel]:
         table("Retries", Asked("retries", tool), ("tool", *RETRIES), colours={"amplification": AMPLIFICATION}),
         table("Confidence against what was right", Asked("gap"), JUDGED, colours={"gap": GAP}, width=12),
         table("Bands of confidence", Asked("confidence_bands", tool), ("tool", *BANDS), width=12),
+        table("Can the confidence be believed?", _once("calibration", tool), ("tool", *CALIBRATED), colours={"gap": GAP}),
+        table("From which confidence on to act", _once("thresholds", tool), ("tool", *THRESHOLDS)),
         table("Incidents", Asked("incidents", tool), ("tool", *INCIDENTS)),
         table("Stops for a person", Asked("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
         table("What changed", Asked("changes"), Asked("changes").columns),
+        table("Drift: since when it is otherwise", _once("drift", tool), ("tool", *DRIFT)),
+        table("What a circuit breaker would have done", _once("breaker", tool), ("tool", *BREAKER)),
     ]  # fmt: skip
 
 
@@ -101,6 +117,14 @@ def of_one_tool() -> list[Panel]:
             "succeeded_when_not", "too_few"), width=12),
         table("Confidence against what was right", _of("gap"), JUDGED, colours={"gap": GAP}, width=12),
         table("Bands of confidence", _of("confidence_bands"), BANDS, width=12),
+        bars("Confidence stated, and what was right", _of("confidence_bands"), "band", ("mean_confidence", "accuracy"),
+            width=8),
+        table("Reliability", _once("reliability", one_tool=True), RELIABLE, width=16),
+        table("Can the confidence be believed?", _once("calibration", one_tool=True), CALIBRATED, colours={"gap": GAP},
+            height=5),
+        table("From which confidence on to act", _once("thresholds", one_tool=True), THRESHOLDS, width=12),
+        table("What a circuit breaker would have done", _once("breaker", one_tool=True), BREAKER, width=12),
+        table("Drift: since when it is otherwise", _once("drift", one_tool=True), DRIFT, height=6),
         table("Incidents", _of("incidents"), INCIDENTS),
         table("Stops for a person", _of("gates"), GATES, colours={"waiting": COVER}),
         table("What happened last", _of("recent", limit=100), ("ended_at", "status", "ending", "code", "duration_ms",
@@ -124,6 +148,10 @@ DASHBOARDS: Final = {"overview.json": overview, "tool.json": tool}
 
 def _of(name: str, by: tuple[str, ...] = (), **given: object) -> Asked:
     return Asked(name, by, given, one_tool=True)
+
+
+def _once(name: str, by: tuple[str, ...] = (), *, one_tool: bool = False) -> Asked:
+    return Asked(name, by, one_tool=one_tool, once=True)
 
 
 def dashboard(title: str, uid: str, panels: Sequence[Panel], *, one_tool: bool) -> Json:

@@ -36,6 +36,9 @@ GAP: Final = ((None, "blue"), (-0.1, "green"), (0.1, "yellow"), (0.2, "red"))
 COVER: Final = ((None, "text"), (1, "yellow"))
 """There is none, or there are some."""
 
+NEEDS: Final = "Needs ClickHouse 26.3 or later."
+"""Of a panel that keeps what it uses more than once."""
+
 LINK: Final = {
     "title": "${__value.text}: this tool alone",
     "url": "/d/tooltrace-tool?${datasource:queryparam}&${database:queryparam}&var-tool=${__value.raw:percentencode}"
@@ -56,7 +59,8 @@ class Panel:
     def json(self, number: int, x: int, y: int) -> Json:
         """The panel, with its place."""
         place = {"h": self.height, "w": self.width, "x": x, "y": y}
-        about = f"{self.asked.query.question}\n\n{self.asked.query.heading.about}".strip()
+        needs = f"\n\n{NEEDS}" if self.asked.once else ""
+        about = f"{self.asked.query.question}\n\n{self.asked.query.heading.about}".strip() + needs
         head = {"id": number, "title": self.title, "description": about, "datasource": SOURCE, "gridPos": place}
         return head | self.body
 
@@ -66,15 +70,11 @@ def table(
 ) -> Panel:
     """The answer as it is, of its columns those that ``show`` names, in that order. A tool is a link to its page."""
     asked.require(show)
-    hidden = {name: True for name in asked.columns if name not in show}
-    order = {name: at for at, name in enumerate(show)}
     overrides = [_named(name, _table_properties(name, _heading(asked, name), colours or {})) for name in show]
     body = {
         "type": "table",
         "targets": [target(asked.sql())],
-        "transformations": [
-            {"id": "organize", "options": {"excludeByName": hidden, "indexByName": order, "renameByName": {}}}
-        ],
+        "transformations": [_organized(asked, show)],
         "fieldConfig": {
             "defaults": {"custom": {"align": "auto", "filterable": True}, "noValue": "–"},
             "overrides": [override for override in overrides if override["properties"]],
@@ -82,6 +82,13 @@ def table(
         "options": {"showHeader": True, "cellHeight": "sm"},
     }
     return Panel(title=title, asked=asked, body=body, **size)
+
+
+def _organized(asked: Asked, show: Sequence[str]) -> Json:
+    """The columns ``show`` in their order, and no other."""
+    hidden = {name: True for name in asked.columns if name not in show}
+    order = {name: at for at, name in enumerate(show)}
+    return {"id": "organize", "options": {"excludeByName": hidden, "indexByName": order, "renameByName": {}}}
 
 
 def figures(
@@ -109,6 +116,31 @@ def figures(
             "colorMode": "value",
             "graphMode": "none",
             "justifyMode": "auto",
+        },
+    }
+    return Panel(title=title, asked=asked, body=body, **size)
+
+
+def bars(title: str, asked: Asked, across: str, shown: Sequence[str], **size: int) -> Panel:
+    """The columns ``shown``, which have one unit, beside one another for each value of the column ``across``."""
+    asked.require([across, *shown])
+    column = _heading(asked, shown[0])
+    defaults: Json = dict(UNITS[column.unit if column else "text"])
+    defaults |= {"min": 0, "noValue": "–", "color": {"mode": "palette-classic"}, "custom": {"fillOpacity": 70}}
+    if column and column.unit == "share":
+        defaults["max"] = 1
+    body = {
+        "type": "barchart",
+        "targets": [target(asked.sql())],
+        "transformations": [_organized(asked, [across, *shown])],
+        "fieldConfig": {"defaults": defaults, "overrides": []},
+        "options": {
+            "xField": across,
+            "orientation": "auto",
+            "showValue": "auto",
+            "stacking": "none",
+            "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []},
+            "tooltip": {"mode": "multi", "sort": "none"},
         },
     }
     return Panel(title=title, asked=asked, body=body, **size)

@@ -15,15 +15,15 @@ from typing import Any, Final
 import sqlglot
 from sqlglot import Token, TokenType
 
-from tooltrace.clickhouse.tables import quoted
+from tooltrace.clickhouse.readers import quoted
 from tooltrace.errors import QueryError
 from tooltrace.queries import find
 from tooltrace.queries.dialect import Script, to_clickhouse
 from tooltrace.queries.dialect_table import SETTINGS
 from tooltrace.queries.query import Query
-from tooltrace.store.columns import RECORDS
-from tooltrace.store.views import VIEWS
+from tooltrace.store.views import NAMES
 
+MATERIALIZED: Final = "MATERIALIZED"
 DATABASE: Final = "${database:raw}"
 TOOL: Final = "${tool:percentencode}"
 _STARTS: Final = "toUnixTimestamp64Milli($__fromTime_ms)"
@@ -41,7 +41,7 @@ MACROS: Final[Mapping[str, tuple[Any, str]]] = {
 }
 """A parameter of the queries, to what stands for it while the query is translated, and what Grafana is given instead."""
 
-_TABLES: Final = frozenset(table.name for table in RECORDS.values()) | {view.name for view in VIEWS}
+_ONCE: Final = {"enable_materialized_cte": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ class Asked:
     """Values of parameters; of those in :data:`MACROS` the dashboard has its own."""
     one_tool: bool = False
     """Whether it is about the dashboard's tool alone."""
+    once: bool = False
+    """Whether what it uses more than once runs once: of a longer query all else takes minutes. Needs ClickHouse 26.3."""
 
     @property
     def query(self) -> Query:
@@ -76,10 +78,10 @@ class Asked:
             self.require(columns.values())
             named = ", ".join(f"{old} AS {new}" if old != new else old for new, old in columns.items())
             question = f"SELECT {named} FROM ({question})" + (f" ORDER BY {order}" if order else "")
-        text = place(_merged(Script(script.kept, question), self.name))
+        text = place(_merged(Script(script.kept, question), self.name, once=self.once))
         for stands, macro in _written().items():
             text = text.replace(stands, macro)
-        return f"-- {self._title()}\n{text}\n{_settings()}"
+        return f"-- {self._title()}\n{text}\n{_settings(SETTINGS | _ONCE if self.once else SETTINGS)}"
 
     def _values(self) -> dict[str, Any]:
         query = self.query
@@ -111,11 +113,15 @@ def _written() -> dict[str, str]:
     }
 
 
-def _merged(script: Script, name: str) -> str:
-    """``script`` as one statement: what it keeps stands before the question, and is asked as often as it is named."""
+def _merged(script: Script, name: str, *, once: bool = False) -> str:
+    """``script`` as one statement: what it keeps stands before the question, and is asked as often as it is named.
+
+    ``once``: it is asked once, as the query does.
+    """
     if not script.kept:
         return script.question
-    before = ", ".join(f"{kept} AS ({sql})" for kept, sql in script.kept)
+    word = f"AS {MATERIALIZED}" if once else "AS"
+    before = ", ".join(f"{kept} {word} ({sql})" for kept, sql in script.kept)
     if script.question.upper().startswith("WITH RECURSIVE "):
         raise QueryError(f"{name} cannot be said in one statement of ClickHouse; no dashboard is made")
     if script.question.startswith("WITH "):
@@ -126,7 +132,7 @@ def _merged(script: Script, name: str) -> str:
 def place(sql: str) -> str:
     """``sql`` with each of the store's tables in the dashboard's database. Raises QueryError."""
     tokens = sqlglot.tokenize(sql, read="clickhouse")
-    if both := _TABLES.intersection(_ctes(tokens)):
+    if both := NAMES.intersection(_ctes(tokens)):
         raise QueryError(
             f"{', '.join(sorted(both))} names a table and a part of the query; no dashboard is made: {sql}"
         )
@@ -138,16 +144,17 @@ def place(sql: str) -> str:
 
 def _tables(tokens: list[Token]) -> Iterator[Token]:
     for before, token in pairwise(tokens):
-        if before.token_type in (TokenType.FROM, TokenType.JOIN) and token.text in _TABLES:
+        if before.token_type in (TokenType.FROM, TokenType.JOIN) and token.text in NAMES:
             yield token
 
 
 def _ctes(tokens: list[Token]) -> Iterator[str]:
+    tokens = [token for token in tokens if token.text != MATERIALIZED]
     for name, word, bracket in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if word.token_type == TokenType.ALIAS and bracket.token_type == TokenType.L_PAREN:
             yield name.text
 
 
-def _settings() -> str:
-    said = (f"{name} = {value!r}" for name, value in SETTINGS.items())
+def _settings(wanted: Mapping[str, Any]) -> str:
+    said = (f"{name} = {value!r}" for name, value in wanted.items())
     return f"SETTINGS {', '.join(said)}"

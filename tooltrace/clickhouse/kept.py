@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tooltrace.clickhouse.tables import Tables, quoted, views
+from tooltrace.clickhouse.readers import quoted
+from tooltrace.clickhouse.tables import Tables, attempts, views
 from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
 
 PREFIX: Final = "tooltrace_"
@@ -32,44 +33,73 @@ _TYPES: Final = {
 
 
 def statements(tables: Tables, database: str, days: int | None = None) -> list[str]:
-    """What makes and fills the tables in ``database``, in order. ``days``: how long rows are kept."""
+    """What makes and fills the tables in ``database``, in order. ``days``: how long rows are kept.
+
+    Tables of an older version get the columns that they lack, and are filled by the new SELECT.
+    """
     made = []
     for table in _TABLES:
-        select = views(tables)[table.name]
         name = f"{quoted(database)}.{quoted(PREFIX + table.name)}"
-        made += [
-            _table(table, name, days),
-            f"CREATE MATERIALIZED VIEW IF NOT EXISTS {quoted(database)}.{quoted(f'{PREFIX}{table.name}_fill')} TO {name} AS\n{select}",
-            f"INSERT INTO {name}\n{select}",
-        ]
+        made += [_table(table, name), f"ALTER TABLE {name}\n    {_grown(table, days)}"]
+        ways = attempts(tables) if table is ATTEMPTS else [views(tables)[table.name]]
+        fills = [f"{quoted(database)}.{quoted(f'{PREFIX}{table.name}{kind}_fill')}" for kind in _kinds(table)]
+        made += [f"DROP VIEW IF EXISTS {fill}" for fill in fills]
+        for fill, select in zip(fills, ways, strict=False):
+            made += [
+                f"CREATE MATERIALIZED VIEW {fill} TO {name} AS\n{select}",
+                f"INSERT INTO {name} ({_names(table)})\n{select}",
+            ]
     return made
+
+
+def _kinds(table: Table) -> tuple[str, ...]:
+    """What is filled apart: our spans, and those of others."""
+    return ("", "_foreign") if table is ATTEMPTS else ("",)
+
+
+def _names(table: Table) -> str:
+    return ", ".join(map(quoted, table.names))
 
 
 def selects(database: str) -> dict[str, str]:
     """The SELECT of each base table that is read from such a table instead."""
-    return {table.name: f"SELECT * FROM {quoted(database)}.{quoted(PREFIX + table.name)} FINAL" for table in _TABLES}
+    return {
+        table.name: f"SELECT {_names(table)} FROM {quoted(database)}.{quoted(PREFIX + table.name)} FINAL"
+        for table in _TABLES
+    }
 
 
 SETTINGS: Final = "do_not_merge_across_partitions_select_final = 1"
 """Rows that are one are of one day, and so in one partition."""
 
 
-def _table(table: Table, name: str, days: int | None) -> str:
+def _columns(table: Table) -> list[str]:
     key = {part.strip() for part in ORDER[table.name].split(",")}
-    columns = ",\n    ".join(
+    return [
         f"{quoted(column.name)} {_type(column.type, column.name, key)} CODEC({_codec(column.type)})"
         for column in table.columns
-    )
+    ]
+
+
+def _table(table: Table, name: str) -> str:
+    columns = ",\n    ".join(_columns(table))
     indexes = "".join(
         f",\n    INDEX by_{column} {column} TYPE bloom_filter(0.01) GRANULARITY 1"
         for column in ("call_id", "span_id", "trace_id")
         if table is ATTEMPTS
     )
-    ttl = f"\nTTL toDateTime({table.time}) + INTERVAL {days} DAY" if days else ""
     return (
         f"CREATE TABLE IF NOT EXISTS {name} (\n    {columns}{indexes}\n) ENGINE = ReplacingMergeTree\n"
-        f"PARTITION BY toDate({table.time})\nORDER BY ({ORDER[table.name]}){ttl}"
+        f"PARTITION BY toDate({table.time})\nORDER BY ({ORDER[table.name]})"
     )
+
+
+def _grown(table: Table, days: int | None) -> str:
+    """What an older table lacks, and how long it keeps rows; where ``days`` is not said, as long as before."""
+    changes = [f"ADD COLUMN IF NOT EXISTS {column}" for column in _columns(table)]
+    if days:
+        changes.append(f"MODIFY TTL toDateTime({table.time}) + INTERVAL {days} DAY")
+    return ",\n    ".join(changes)
 
 
 def _type(type_: str, name: str, key: set[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from tooltrace.clickhouse.tables import Variant
+from tooltrace.clickhouse.readers import Variant
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import LogForm, SpanForm
 

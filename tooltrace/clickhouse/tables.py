@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from tooltrace.clickhouse import foreign
+from tooltrace.clickhouse.dialects import is_tool
+from tooltrace.clickhouse.readers import Reader, Variant, converted, literal, literals, quoted, reader_of
 from tooltrace.otel import attributes as names
 from tooltrace.otel import evaluations
 from tooltrace.store.columns import (
@@ -23,30 +26,16 @@ from tooltrace.store.columns import (
     SPANS,
     TEXT,
     TIME,
-    TRUTH,
     WHOLE,
     Column,
     Table,
 )
-
-Variant = Literal["map", "json"]
-"""How the exporter keeps attributes."""
 
 MARK: Final = names.FIELDS["ending"]
 """Every span of a call that tooltrace recorded or imported has it, and none else."""
 
 STARTED: Final = "CAST(Timestamp AS DateTime64(6, 'UTC'))"
 """When a span began. A CAST: of ``toDateTime64`` ClickHouse does not know that it keeps the order, and reads every day."""
-
-_CONVERT: Final = {
-    TEXT: "{0}",
-    JSON: "nullIf({0}, 'null')",
-    WHOLE: "toInt64OrNull({0})",
-    REAL: "toFloat64OrNull({0})",
-    TRUTH: "CAST(multiIf({0} = 'true', true, {0} = 'false', false, NULL) AS Nullable(Bool))",
-    TIME: "parseDateTime64BestEffortOrNull({0}, 6, 'UTC')",
-}
-"""What makes a column of an attribute's text, which may be NULL; what is no such value is NULL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,28 +46,24 @@ class Tables:
     traces: str = "otel_traces"
     logs: str = "otel_logs"
     variant: Variant = "map"
+    foreign: bool = False
+    """Whether tool spans of other instrumentations are tool calls too; else they are spans."""
+
+    def place(self, table: str) -> tuple[str, str]:
+        """The database and the name of ``table``, which may name another database itself."""
+        database, dot, name = table.rpartition(".")
+        return (database if dot else self.database), name
 
     def of(self, table: str) -> str:
-        """The full name of ``table``, as SQL; it may name another database itself."""
-        database, dot, name = table.rpartition(".")
-        return f"{quoted(database if dot else self.database)}.{quoted(name)}"
-
-
-def quoted(name: str) -> str:
-    """``name`` as an identifier of ClickHouse."""
-    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
-
-
-def literal(text: str) -> str:
-    """``text`` as a string of ClickHouse."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        """The full name of ``table``, as SQL."""
+        return ".".join(map(quoted, self.place(table)))
 
 
 def views(tables: Tables) -> dict[str, str]:
     """The SELECT of each base table, by its name."""
-    reader = _Map() if tables.variant == "map" else _Json()
+    reader = reader_of(tables.variant)
     return {
-        ATTEMPTS.name: _attempts(tables, reader),
+        ATTEMPTS.name: "\nUNION ALL\n".join(attempts(tables)),
         SPANS.name: _spans(tables, reader),
         OUTCOMES.name: _outcomes(tables, reader),
         GATE_EVENTS.name: _events(tables, reader, GATE_EVENTS, names.GATE_EVENT, names.GATE_FIELDS),
@@ -87,112 +72,73 @@ def views(tables: Tables) -> dict[str, str]:
     }
 
 
-class _Map:
-    """Attributes as ``Map(String, String)``."""
-
-    kind = "Map(String, String)"
-
-    def text(self, column: str, key: str) -> str:
-        """The attribute as text; NULL where there is none."""
-        return f"if({self.has(column, key)}, {column}[{literal(key)}], NULL)"
-
-    def list(self, column: str, key: str) -> str:
-        """An attribute that is a list, as the text of a JSON array."""
-        return self.text(column, key)
-
-    def has(self, column: str, key: str) -> str:
-        return f"mapContains({column}, {literal(key)})"
-
-    def object(self, column: str, without: frozenset[str] = frozenset()) -> str:
-        """All attributes but ``without``, as the text of a JSON object; NULL where there are none. All values are text."""
-        kept = column if not without else f"mapFilter((k, v) -> k NOT IN ({_list(without)}), {column})"
-        return f"if(empty({kept}), NULL, toJSONString({kept}))"
-
-
-class _Json:
-    """Attributes as ``JSON``: a dot in a name makes a path of it."""
-
-    kind = "JSON"
-
-    def text(self, column: str, key: str) -> str:
-        """The attribute as text; NULL where there is none."""
-        return f"CAST({column}.{quoted(key)} AS Nullable(String))"
-
-    def list(self, column: str, key: str) -> str:
-        """An attribute that is a list, as the text of a JSON array."""
-        return f"toJSONString({column}.{quoted(key)})"
-
-    def has(self, column: str, key: str) -> str:
-        return f"has({column}Keys, {literal(key)})"
-
-    def object(self, column: str, without: frozenset[str] = frozenset()) -> str:
-        """All attributes but ``without``, as the text of a JSON object; NULL where there are none."""
-        kept = [f"NOT has([{_list(without)}], k)"] if without else []
-        pairs = f"arrayFilter(k -> {' AND '.join(kept) or 'true'}, {column}Keys)"
-        text = f"toJSONString({column})"
-        members = f"arrayMap(k -> concat(toJSONString(toString(k)), ':', {_walk(text)}), {pairs})"
-        return f"if(empty({pairs}), NULL, concat('{{', arrayStringConcat({members}, ','), '}}'))"
-
-
-def _walk(text: str) -> str:
-    """The member ``k`` of the object ``text``, each dot in ``k`` a level down."""
-    return f"arrayFold((at, part) -> JSONExtractRaw(at, part), splitByChar('.', toString(k)), {text})"
-
-
-_Reader = _Map | _Json
-
-
-def _list(texts: frozenset[str]) -> str:
-    return ", ".join(literal(text) for text in sorted(texts))
-
-
-def _converted(type_: str, text: str) -> str:
-    return _CONVERT[type_].format(text)
-
-
-def _select(columns: Mapping[str, str], table: str, where: str) -> str:
+def _select(columns: Mapping[str, str], table: str, where: str, aliases: Mapping[str, str] | None = None) -> str:
     body = ",\n    ".join(f"{expression} AS {quoted(name)}" for name, expression in columns.items())
-    return f"SELECT\n    {body}\nFROM {table}\nWHERE {where}"
+    first = ",\n    ".join(f"{expression} AS {name}" for name, expression in (aliases or {}).items())
+    return f"{f'WITH{chr(10)}    {first}{chr(10)}' if first else ''}SELECT\n    {body}\nFROM {table}\nWHERE {where}"
 
 
-def _attempts(tables: Tables, reader: _Reader) -> str:
+def attempts(tables: Tables) -> list[str]:
+    """The SELECTs whose rows are those of ``attempts``: one for each kind of spans that is read."""
+    reader = reader_of(tables.variant)
+    return [_own(tables, reader), *([_foreign(tables, reader)] if tables.foreign else [])]
+
+
+def _foreign(tables: Tables, reader: Reader) -> str:
+    service = _origin(reader)["service"]
     known = {
-        "call_id": f"ifNull({reader.text('SpanAttributes', names.TOOL_CALL_ID)}, SpanId)",
+        **_placed(reader),
+        **foreign.columns(reader),
+        "service": f"if(startsWith(ifNull({service}, ''), 'unknown_service'), NULL, nullIf({service}, ''))",
+    }
+    nothing = "CAST(NULL AS Nullable(String))"
+    columns = {column.name: known.get(column.name) or converted(column.type, nothing) for column in ATTEMPTS.columns}
+    where = f"NOT {reader.has('SpanAttributes', MARK)} AND {is_tool(reader)}"
+    return _select(columns, tables.of(tables.traces), where, foreign.aliases(reader))
+
+
+def _placed(reader: Reader) -> dict[str, str]:
+    """Where a span stands in its trace, and who made it when."""
+    return {
         "trace_id": "TraceId",
         "span_id": "SpanId",
         "parent_span_id": "nullIf(ParentSpanId, '')",
         "started_at": STARTED,
+        **_origin(reader),
+    }
+
+
+def _own(tables: Tables, reader: Reader) -> str:
+    known = {
+        "call_id": f"ifNull({reader.text('SpanAttributes', names.TOOL_CALL_ID)}, SpanId)",
+        **_placed(reader),
         "attributes": reader.object("SpanAttributes", names.RESERVED),
         # an answer in words is a result to other readers alone
         "result": f"if({reader.text('SpanAttributes', names.RESULT_IS_TEXT)} = 'true', NULL, "
-        f"{_converted(JSON, reader.text('SpanAttributes', names.FIELDS['result']))})",
-        **_origin(reader),
+        f"{converted(JSON, reader.text('SpanAttributes', names.FIELDS['result']))})",
     }
     columns = {column.name: known.get(column.name) or _attribute(column, reader) for column in ATTEMPTS.columns}
     return _select(columns, tables.of(tables.traces), reader.has("SpanAttributes", MARK))
 
 
-def _attribute(column: Column, reader: _Reader) -> str:
-    text = reader.text("SpanAttributes", names.FIELDS[column.name])
-    converted = _converted(column.type, text)
-    if column.required and column.type in (TEXT, WHOLE):
-        return f"assumeNotNull({converted})"
-    return converted
+def _attribute(column: Column, reader: Reader) -> str:
+    key = names.FIELDS[column.name]
+    if column.required and column.type == TEXT:
+        return reader.sure("SpanAttributes", key)
+    value = converted(column.type, reader.text("SpanAttributes", key))
+    return f"assumeNotNull({value})" if column.required and column.type == WHOLE else value
 
 
-def _origin(reader: _Reader) -> dict[str, str]:
+def _origin(reader: Reader) -> dict[str, str]:
     service, host, pid = (reader.text("ResourceAttributes", key) for key in names.RESOURCE_FIELDS.values())
-    return {"service": service, "host": host, "pid": _converted(WHOLE, pid)}
+    return {"service": service, "host": host, "pid": converted(WHOLE, pid)}
 
 
-def _spans(tables: Tables, reader: _Reader) -> str:
+def _spans(tables: Tables, reader: Reader) -> str:
     columns = {
-        "trace_id": "TraceId",
-        "span_id": "SpanId",
-        "parent_span_id": "nullIf(ParentSpanId, '')",
+        **_placed(reader),
         "name": "toString(SpanName)",
         "span_kind": "nullIf(lower(toString(SpanKind)), 'unspecified')",
-        "started_at": STARTED,
         "duration_ms": "toNullable(Duration / 1e6)",
         "status": "nullIf(lower(toString(StatusCode)), 'unset')",
         "status_message": "nullIf(StatusMessage, '')",
@@ -201,13 +147,13 @@ def _spans(tables: Tables, reader: _Reader) -> str:
         "links": _listed("Links", {"trace_id": "TraceId", "span_id": "SpanId", "attributes": "Attributes"}, reader),
         "scope": "nullIf(ScopeName, '')",
         "scope_version": "nullIf(ScopeVersion, '')",
-        **_origin(reader),
     }
     columns = {name: columns[name] for name in SPANS.names}
-    return _select(columns, tables.of(tables.traces), f"NOT {reader.has('SpanAttributes', MARK)}")
+    calls = f" AND NOT {is_tool(reader)}" if tables.foreign else ""
+    return _select(columns, tables.of(tables.traces), f"NOT {reader.has('SpanAttributes', MARK)}{calls}")
 
 
-def _listed(nested: str, members: Mapping[str, str], reader: _Reader) -> str:
+def _listed(nested: str, members: Mapping[str, str], reader: Reader) -> str:
     """A ``Nested`` as the text of a JSON array of objects."""
     parts = ", ".join(f"m.{number}" for number in range(1, len(members) + 1))
     shape = ", ".join(f"{name} {reader.kind if name == 'attributes' else 'String'}" for name in members)
@@ -220,20 +166,20 @@ def _named(event: str) -> str:
     return f"EventName = {literal(event)}"
 
 
-def _when(reader: _Reader) -> str:
+def _when(reader: Reader) -> str:
     """When the event was: its own attribute where the timestamp cannot say it."""
-    late = _converted(TIME, reader.text("LogAttributes", names.AT))
+    late = converted(TIME, reader.text("LogAttributes", names.AT))
     return f"ifNull({late}, {STARTED})"
 
 
-def _events(tables: Tables, reader: _Reader, table: Table, event: str, fields: Mapping[str, str]) -> str:
+def _events(tables: Tables, reader: Reader, table: Table, event: str, fields: Mapping[str, str]) -> str:
     known = {"at": _when(reader), **_origin(reader)}
     columns = {}
     for column in table.columns:
         if column.name not in fields:
             columns[column.name] = known[column.name]
             continue
-        columns[column.name] = _converted(column.type, reader.text("LogAttributes", fields[column.name]))
+        columns[column.name] = converted(column.type, reader.text("LogAttributes", fields[column.name]))
     if "call_id" in fields:
         columns["call_id"] = f"ifNull({columns['call_id']}, {columns['span_id']})"
     needed = [fields[column.name] for column in table.columns if column.required and column.name in fields]
@@ -241,7 +187,7 @@ def _events(tables: Tables, reader: _Reader, table: Table, event: str, fields: M
     return _select(columns, tables.of(tables.logs), " AND ".join([_named(event), *present]))
 
 
-def _outcomes(tables: Tables, reader: _Reader) -> str:
+def _outcomes(tables: Tables, reader: Reader) -> str:
     """Our own events as they were said; of others' what :mod:`tooltrace.otel.evaluations` makes of them."""
     text = {
         key: reader.text("LogAttributes", key)
@@ -255,11 +201,11 @@ def _outcomes(tables: Tables, reader: _Reader) -> str:
             names.EVALUATION_EXPLANATION,
         )
     }
-    score = _converted(REAL, text[names.EVALUATION_SCORE_VALUE])
+    score = converted(REAL, text[names.EVALUATION_SCORE_VALUE])
     ours = reader.has("LogAttributes", names.LABELER)
     said = f"JSONExtract(ifNull({reader.list('LogAttributes', names.SAID)}, '[]'), 'Array(String)')"
     word = f"replaceRegexpAll(lower(trim({text[names.EVALUATION_SCORE_LABEL]})), '[ -]', '_')"
-    right, wrong = f"{word} IN ({_list(evaluations.RIGHT)})", f"{word} IN ({_list(evaluations.WRONG)})"
+    right, wrong = f"{word} IN ({literals(evaluations.RIGHT)})", f"{word} IN ({literals(evaluations.WRONG)})"
     verdict = f"CAST(multiIf(ifNull({right}, false), true, ifNull({wrong}, false), false, NULL) AS Nullable(Bool))"
     inverse = f"match(ifNull({text[names.EVALUATION_NAME]}, ''), {literal('(?i)' + evaluations.INVERSE.pattern)})"
     usable = (

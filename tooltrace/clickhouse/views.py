@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from tooltrace.clickhouse.kept import SETTINGS as KEPT_SETTINGS
 from tooltrace.clickhouse.kept import selects
-from tooltrace.clickhouse.tables import Tables, quoted, views
+from tooltrace.clickhouse.readers import quoted
+from tooltrace.clickhouse.tables import Tables, views
 from tooltrace.queries.dialect import view_sql
 from tooltrace.store.views import VIEWS
 

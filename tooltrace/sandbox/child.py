@@ -12,15 +12,17 @@ import resource
 import sys
 import threading
 import time
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import orjson
 
 from tooltrace.errors import QueryError, TooltraceError
+from tooltrace.sandbox.bounded import bounded
 from tooltrace.sandbox.limits import Limits
 from tooltrace.sandbox.statement import checked
-from tooltrace.sandbox.values import plain
 from tooltrace.store.lease import reading
 from tooltrace.store.schema import literal
 
@@ -117,16 +119,7 @@ def _rows(con: DuckDBPyConnection, sql: str, limits: Limits) -> dict[str, Any]:
     if any(_ZONED in column["type"] for column in columns):  # fetching these would need pytz
         places = ", ".join(_unzoned(place, column["type"]) for place, column in enumerate(columns, 1))
         con.execute(f"SELECT {places} FROM (\n{sql}\n)")
-    rows: list[list[Any]] = []
-    size, cut = 0, None
-    while cut is None and (batch := con.fetchmany(_BATCH)):
-        for row in batch:
-            made = [plain(value) for value in row]
-            size += len(orjson.dumps(made))
-            if len(rows) >= limits.rows or size > limits.bytes:
-                cut = "rows" if len(rows) >= limits.rows else "bytes"
-                break
-            rows.append(made)
+    rows, cut = bounded(chain.from_iterable(iter(partial(con.fetchmany, _BATCH), [])), limits)
     return {"columns": columns, "rows": rows, "cut": cut}
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import orjson
 
 from tooltrace.errors import QueryError
+from tooltrace.sandbox.bounded import Cut
 from tooltrace.sandbox.limits import Limits
 
 FileForm = Literal["csv", "parquet"]
@@ -30,7 +31,7 @@ class Asked:
     columns: tuple[tuple[str, str], ...]
     """Name and DuckDB type of each."""
     rows: list[list[Any]] = field(default_factory=list)
-    cut: Literal["rows", "bytes"] | None = None
+    cut: Cut | None = None
     """Which limit the answer was cut at; None where it is whole."""
     ms: float = 0.0
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -24,6 +25,9 @@ from tooltrace.server.render import Hall
 from tooltrace.server.safety import Guarded
 from tooltrace.server.site import Site
 
+if TYPE_CHECKING:
+    from tooltrace.clickhouse.typed import TypedSql
+
 LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
 
 
@@ -38,11 +42,19 @@ class _Files(StaticFiles):
         return response
 
 
+def _asker(site: Site) -> Sandbox | TypedSql:
+    """Where typed SQL is put."""
+    if not isinstance(site.store, Address):
+        return Sandbox(site.store, site.limits)
+    from tooltrace.clickhouse.typed import TypedSql
+
+    return TypedSql(site.store, site.limits)
+
+
 @asynccontextmanager
-async def _open(sandbox: Sandbox | None, _app: Starlette) -> AsyncIterator[None]:
+async def _open(typed: Sandbox | TypedSql, _app: Starlette) -> AsyncIterator[None]:
     yield
-    if sandbox is not None:
-        await sandbox.close()
+    await typed.close()
 
 
 def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tuple[str, str]] = ()) -> Starlette:
@@ -53,9 +65,9 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
     own = [*pages.ROUTES, *attempts.ROUTES, *labelling.ROUTES, *questions.ROUTES, *sql.ROUTES]
     handlers: dict[int | type[Exception], ExceptionHandler] = {**dict.fromkeys(HANDLED, told), Exception: broken}
-    sandbox = None if isinstance(site.store, Address) else Sandbox(site.store, site.limits)
+    typed = _asker(site)
     app = Starlette(
-        lifespan=partial(_open, sandbox),
+        lifespan=partial(_open, typed),
         routes=[*own, *more, *files],
         exception_handlers=handlers,
         middleware=[
@@ -65,5 +77,5 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         ],
     )
     app.router.redirect_slashes = False  # a client would have to post again, and few do
-    app.state.hall = Hall(site, Desk(site.store), [*LINKS, *links], sandbox)
+    app.state.hall = Hall(site, Desk(site.store), typed, [*LINKS, *links])
     return app

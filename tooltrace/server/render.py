@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import orjson
@@ -25,6 +25,9 @@ from tooltrace.server.site import Site
 from tooltrace.server.window import CHOICES, Window
 from tooltrace.version import __version__
 
+if TYPE_CHECKING:
+    from tooltrace.clickhouse.typed import TypedSql
+
 _YEAR = 365 * 24 * 3600
 
 
@@ -34,10 +37,10 @@ class Hall:
 
     site: Site
     desk: Desk
+    typed: Sandbox | TypedSql
+    """Where typed SQL is put."""
     links: list[tuple[str, str]] = field(default_factory=list)
     """Pages of the navigation: the path, and the key of its name."""
-    sandbox: Sandbox | None = None
-    """Where typed SQL is asked; None where the store is elsewhere."""
 
 
 def hall_of(request: Request) -> Hall:

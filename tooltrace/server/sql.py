@@ -14,10 +14,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tooltrace.address import Address
 from tooltrace.errors import QueryError
 from tooltrace.queries import catalogue, find
-from tooltrace.sandbox import Limits, Sandbox
+from tooltrace.sandbox import Limits
 from tooltrace.server.form import form_of
 from tooltrace.server.questions import given_of
 from tooltrace.server.render import hall_of, render
@@ -36,8 +35,7 @@ async def page(request: Request) -> Response:
     """The editor, and the catalogue beside it."""
     named = request.query_params.get("query")
     sql = spelled(request, named) if named else request.query_params.get("q", "")[:LONGEST]
-    if not isinstance(hall_of(request).site.store, Address):
-        _sandbox(request).warm()
+    hall_of(request).typed.warm()
     return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=hall_of(request).site.limits)
 
 
@@ -50,7 +48,7 @@ async def ask(request: Request) -> Response:
     """The answer to the SQL of a form: columns and rows, or what was wrong with it."""
     form = await form_of(request, LONGEST * 4)
     try:
-        found = await _while_wanted(request, _sandbox(request).ask(form.get("q", "")))
+        found = await _while_wanted(request, hall_of(request).typed.ask(form.get("q", "")))
     except QueryError as error:
         return _json({"error": str(error)}, 422)
     return _json(asdict(found))
@@ -63,7 +61,7 @@ async def file(request: Request) -> Response:
     if kind not in ("csv", "parquet"):
         raise HTTPException(400, f"a file is csv or parquet, not {kind[:20]!r}")
     try:
-        made = await _while_wanted(request, _sandbox(request).write(form.get("q", ""), kind, _for_files(request)))  # type: ignore[arg-type]  # one of the two
+        made = await _while_wanted(request, hall_of(request).typed.write(form.get("q", ""), kind, _for_files(request)))  # type: ignore[arg-type]  # one of the two
     except QueryError as error:
         return PlainTextResponse(f"{error}\n", 422)
     disposition = {"Content-Disposition": f'attachment; filename="answer.{kind}"', "Cache-Control": "no-store"}
@@ -92,15 +90,6 @@ async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
             asking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asking
-
-
-def _sandbox(request: Request) -> Sandbox:
-    hall = hall_of(request)
-    if hall.sandbox is None:
-        raise QueryError(
-            f"what is typed here is asked of a store on this machine only: tooltrace sql asks {hall.site.store}"
-        )
-    return hall.sandbox
 
 
 def _for_files(request: Request) -> Limits:

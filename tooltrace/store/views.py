@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS
+from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, RECORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +240,6 @@ GROUP BY span_id
 
 VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED)
 """Each after those that it stands on."""
+
+NAMES: Final = frozenset(table.name for table in RECORDS.values()) | {view.name for view in VIEWS}
+"""All tables and views that can be asked."""
