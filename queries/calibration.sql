@@ -38,7 +38,7 @@
 --   accuracy                  share           share that was right
 --   accuracy_low              low(accuracy)   95 % interval of accuracy (Wilson)
 --   accuracy_high             high(accuracy)  95 % interval of accuracy (Wilson)
---   gap                       share           mean_confidence - accuracy: above 0 is overconfident
+--   gap                       points          mean_confidence - accuracy: above 0 is overconfident
 --   gap_low                   low(gap)        95 % interval of gap: normal, calls of a conversation counted as one draw
 --   gap_high                  high(gap)       95 % interval of gap
 --   ece                       share           mean distance of confidence and accuracy over bins of equal width

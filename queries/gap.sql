@@ -16,7 +16,7 @@
 --   n                count      attempts
 --   mean_confidence  share      their mean confidence
 --   accuracy         share      share of them that was right
---   gap              share      mean_confidence - accuracy: above 0 is overconfident
+--   gap              points     mean_confidence - accuracy: above 0 is overconfident
 --   gap_low          low(gap)   95 % interval of gap: normal, calls of a conversation counted as one draw
 --   gap_high         high(gap)  95 % interval of gap; NULL where there is one conversation, or they do not differ
 --   too_few          mark       n < min_n: read the interval, not the gap

@@ -33,6 +33,7 @@ UNITS = {
     "count": "a number of things",
     "aside": "a count beside the question: shown to people only where it is not 0",
     "share": "a part of 1",
+    "points": "a share minus a share: shown as percentage points",
     "ratio": "a number beside 1",
     "ms": "milliseconds",
     "time": "UTC",

@@ -21,7 +21,7 @@
 --   accuracy_without  share             share right without it
 --   without_low       low(accuracy_without)   95 % interval of accuracy_without
 --   without_high      high(accuracy_without)  95 % interval of accuracy_without
---   difference        share             accuracy_with - accuracy_without
+--   difference        points            accuracy_with - accuracy_without
 --   low               low(difference)   95 % interval of difference
 --   high              high(difference)  95 % interval of difference
 --   labelled_share    share             n_with / finished attempts with the signal

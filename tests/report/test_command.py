@@ -21,7 +21,6 @@ from tooltrace.report.words import Words
 def test_the_name_of_the_file_says_its_form(report, past, tmp_path, name, begins):
     done = report(past, "-o", str(tmp_path / name), "--since", "3d")
     assert done.exit_code == 0, done.stderr
-    assert (tmp_path / name).read_text().lstrip() == (tmp_path / name).read_text().lstrip()
     assert (tmp_path / name).read_text().strip().startswith(begins.strip())
     assert "is written" in done.stderr
     assert done.stdout == ""
@@ -107,7 +106,7 @@ def test_words_of_the_report_are_in_both_languages():
     ("value", "unit", "text"),
     [
         (0.123, "share", "12.3 %"), (1234, "count", "1,234"), (0.0004, "ms", "0.4 µs"), (12.34, "ms", "12.3 ms"),
-        (0, "ms", "0 ms"), (90_000.0, "ms", "1.5 min"), (-2500.0, "ms", "-2.5 s"), (0.1, "points", "+0.100"), (None, "share", "–"),
+        (0, "ms", "0 ms"), (90_000.0, "ms", "1.5 min"), (-2500.0, "ms", "-2.5 s"), (0.1, "points", "+10.0 pp"), (None, "share", "–"),
         (float("nan"), "ms", "–"), (2.5, "ratio", "2.5"),
     ],
 )  # fmt: skip

@@ -23,7 +23,7 @@ _NAME = 16
 _AMPLE = 96
 _COLUMN = 40
 """Characters of a text that count when rows are put beside one another; a longer one is folded."""
-_NUMBERS = ("count", "aside", "share", "ratio", "ms", "number")
+_NUMBERS = ("count", "aside", "share", "ratio", "ms", "number", "points")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -166,6 +166,8 @@ def person(value: Any, unit: str = "") -> str:
 def _number(value: float, unit: str) -> str:
     if unit == "share":
         return f"{100 * value:.1f} %"
+    if unit == "points":
+        return f"{100 * value:+.1f} pp"
     if unit == "ratio":
         return f"{value:.2f}"
     if unit == "ms":
@@ -182,6 +184,8 @@ def _shown(answer: Answer, row: tuple[Any, ...], index: int) -> str:
     low, high = ends.get(("low", column.name)), ends.get(("high", column.name))
     if low is None or high is None or row[index] is None:
         return text
+    if column.unit == "points":
+        return f"{text} [{100 * low:+.1f}, {100 * high:+.1f}]"
     if column.unit == "share":
         return f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
     return f"{text} [{person(low, column.unit)}, {person(high, column.unit)}]"

@@ -20,6 +20,7 @@ UNITS: Final[Mapping[str, Json]] = {
     "count": {"unit": "locale"},
     "aside": {"unit": "locale"},
     "share": {"unit": "percentunit", "decimals": 1},
+    "points": {"unit": "percentunit", "decimals": 1},
     "ratio": {"unit": "none", "decimals": 2},
     "ms": {"unit": "ms"},
     "time": {"unit": "dateTimeAsIso"},

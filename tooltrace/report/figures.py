@@ -33,7 +33,7 @@ def _number(value: float, unit: str) -> str:
     if unit == "share":
         return f"{100 * value:.1f} %"
     if unit == "points":
-        return f"{value:+.3f}"
+        return f"{100 * value:+.1f} pp"
     if unit == "ms":
         return _duration(value)
     if isinstance(value, int):

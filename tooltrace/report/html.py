@@ -1,10 +1,14 @@
-"""Values as the templates of pages and reports write them."""
+"""The templates of pages and reports, and values as they write them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def iso(moment: Any) -> str:
@@ -17,3 +21,18 @@ def iso(moment: Any) -> str:
 def anchor(text: str) -> str:
     """``text`` as the end of an element's id."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text)
+
+
+def templates(**filters: Callable[..., Any]) -> Environment:
+    """The templates of the dashboards: all that is put into them is escaped, and what is missing is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("tooltrace.dashboards", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"iso": iso, "anchor": anchor, "size": len, **filters}
+    return environment

@@ -150,6 +150,7 @@ def _compared(compared: Comparison, answer: Answer, words: Words) -> Iterator[st
 
 def _difference(row: dict[str, Any], words: Words) -> list[str]:
     unit = row["unit"]
+    apart = "points" if unit == "share" else unit
     verdict = words(f"verdict.{row['verdict']}")
     return [
         UNKNOWN if row["tool"] is None else code(row["tool"]),
@@ -158,7 +159,7 @@ def _difference(row: dict[str, Any], words: Words) -> list[str]:
         figure(row["after"], unit),
         UNKNOWN
         if row["difference"] is None
-        else f"{signed(row['difference'], unit)} {interval(row['low'], row['high'], unit)}".strip(),
+        else f"{signed(row['difference'], apart)} {interval(row['low'], row['high'], apart)}".strip(),
         f"**{verdict}**" if row["verdict"] in ("worse", "better") else verdict,
         f"{row['n_before']:,} / {row['n_after']:,}",
     ]

@@ -17,7 +17,7 @@ from tooltrace.report.belief import belief
 from tooltrace.report.bundle import asset, bundle, inert
 from tooltrace.report.data import plain
 from tooltrace.report.figures import figure, interval
-from tooltrace.report.html import anchor, iso
+from tooltrace.report.html import templates
 from tooltrace.report.telling import told
 from tooltrace.report.verdicts import counts, foremost, noise
 from tooltrace.report.words import Words
@@ -110,22 +110,4 @@ def _hashes(texts: Sequence[str]) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("tooltrace.dashboards", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "iso": iso,
-        "anchor": anchor,
-        "size": len,
-        "rows": _json,
-        "listed": listed,
-        "described": described,
-        "shortened": shortened,
-    }
-    return environment
+    return templates(rows=_json, listed=listed, described=described, shortened=shortened)

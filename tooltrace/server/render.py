@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import orjson
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace.redaction import MASK
-from tooltrace.report.html import anchor, iso
+from tooltrace.report.html import templates
 from tooltrace.report.words import LANGUAGES, Words
 from tooltrace.sandbox import Sandbox
 from tooltrace.server.desk import Desk
@@ -75,24 +75,8 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("tooltrace.dashboards", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(parsed=parsed, web=web, rows=listed, raw=raw, quoted=quoted)
     environment.globals |= {"url": url, "mask": MASK, "asset": asset}
-    environment.filters |= {
-        "parsed": parsed,
-        "web": web,
-        "iso": iso,
-        "size": len,
-        "rows": listed,
-        "anchor": anchor,
-        "raw": raw,
-        "quoted": quoted,
-    }
     return environment
 
 
