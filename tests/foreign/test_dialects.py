@@ -186,6 +186,10 @@ def test_a_bare_number_is_a_text_where_nothing_says_json(take: Take) -> None:
     assert (call.tool, data(call.arguments), data(call.result)) == ("agent_number", {"input": "007"}, "3")
 
 
+def test_what_traceloop_says_as_json_is_read_once(take: Take) -> None:
+    assert data(read(take, traceloop, "add", {"a": 1}, result="3").result) == "3"
+
+
 def test_conventions_that_say_no_more_than_that_it_was_called(take: Take) -> None:
     said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "c9"}
     (call,) = calls_of(take(span("execute_tool find", attributes=said)))

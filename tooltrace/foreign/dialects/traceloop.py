@@ -12,7 +12,7 @@ from typing import Any
 
 from tooltrace.foreign.build import NO_RESULT
 from tooltrace.foreign.sighting import Dialect
-from tooltrace.foreign.values import named, structure, text
+from tooltrace.foreign.values import named, text
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import SpanForm
 
@@ -31,7 +31,7 @@ def _correct(fields: dict[str, Any], form: SpanForm) -> None:
     elif isinstance(given, dict) and set(given) == {"tool_name", "arguments"}:
         fields["arguments"] = given["arguments"]
     if fields.get("result", NO_RESULT) is not NO_RESULT:
-        fields["result"] = _output(structure(fields["result"]))
+        fields["result"] = _output(fields["result"])
 
 
 def _langchain_input(given: dict[str, Any], fields: dict[str, Any]) -> Any:
