@@ -1,15 +1,21 @@
 """The queries on the same attempts in DuckDB and in ClickHouse: ``python -m benchmarks.clickhouse ROWS FOLDER [QUERY…]``.
 
 ClickHouse's engine runs in this process (chdb), over the collector exporter's own tables, twice: by views that read the map of
-attributes, and by the tables of ``tooltrace clickhouse init --tables``. Prints Markdown. A folder that was made before is used again.
+attributes, and by the tables of ``tooltrace clickhouse init --tables``. Each of the three is asked in a process of its own. Prints
+Markdown: seconds of the processor, over all cores, which other work on the machine changes little, and the most memory that the
+process held. What passed by the clock goes to stderr. A folder that was made before is used again.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +80,7 @@ def make(folder: Path, rows: int) -> None:
     """Both stores."""
     folder.mkdir(parents=True)
     store = folder / "history.duckdb"
-    say("history", lambda: make_history(store, rows))
+    step("history", lambda: make_history(store, rows))
     with reading(store) as con:
         for table in ("attempts", "outcomes", "messages", "gate_events"):
             columns = ", ".join(
@@ -85,19 +91,19 @@ def make(folder: Path, rows: int) -> None:
     client.command("CREATE DATABASE otel")
     for template, table in ((SPANS, "otel_traces"), (LOGS, "otel_logs")):
         client.command(definition(template, f"otel.{table}", "map"))
-    say("spans", lambda: client.command(spans(folder / "attempts.parquet")))
-    say("outcomes", lambda: client.command(outcomes(folder / "outcomes.parquet")))
-    say(
+    step("spans", lambda: client.command(spans(folder / "attempts.parquet")))
+    step("outcomes", lambda: client.command(outcomes(folder / "outcomes.parquet")))
+    step(
         "messages",
         lambda: client.command(events(folder / "messages.parquet", names.MESSAGE_EVENT, names.MESSAGE_FIELDS, "at")),
     )
     gates = folder / "gate_events.parquet"
-    say("gates", lambda: client.command(events(gates, names.GATE_EVENT, names.GATE_FIELDS, "asked_at")))
+    step("gates", lambda: client.command(events(gates, names.GATE_EVENT, names.GATE_FIELDS, "asked_at")))
     client.command("CREATE DATABASE tables")
     over = Tables(database="otel")
     for statement in views.statements(over, "otel"):
         client.command(statement)
-    say(
+    step(
         "tables",
         lambda: [
             client.command(one)
@@ -112,12 +118,14 @@ def engine(folder: Path) -> Any:
     return clickhouse_connect.get_client(interface="chdb", path=str(folder / "engine"), settings=SETTINGS)
 
 
-def say(what: str, work: Callable[[], Any]) -> float:
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def step(what: str, work: Callable[[], Any]) -> None:
     began = time.perf_counter()
     work()
-    took = time.perf_counter() - began
-    print(f"{what}: {took:.1f} s", file=sys.stderr, flush=True)
-    return took
+    say(f"{what}: {time.perf_counter() - began:.1f} s")
 
 
 def given(con: Any, name: str) -> dict[str, Any]:
@@ -136,30 +144,65 @@ def given(con: Any, name: str) -> dict[str, Any]:
     return {key: value for key, value in known.items() if key in takes and value is not None}
 
 
+STORES = {"DuckDB": "", "ClickHouse, views": "otel", "ClickHouse, tables": "tables"}
+"""What is asked, and its database in ClickHouse."""
+
+
 def main(rows: int, folder: Path, wanted: list[str]) -> None:
     if not folder.exists():
-        make(folder, rows)
-    client = engine(folder)
-    where = {name: Address(f"chdb://{folder / 'engine'}?database={name}") for name in ("otel", "tables")}
-    for address in where.values():
-        for line in figures(House(address), client).lines():
-            print(line, file=sys.stderr)
-    print("| query | DuckDB | ClickHouse, views | ClickHouse, tables |\n|---|---|---|---|")
+        apart(make, folder, rows)
+    names = wanted or list(catalogue())
+    columns = [apart(column, folder, store, names) for store in STORES]
+    print(f"| query | {' | '.join(STORES)} |")
+    print(f"|---|{'---:|' * len(STORES)}")
+    for name, *cells in zip(names, *columns, strict=True):
+        print(f"| `{name}` | {' | '.join(cells)} |")
+
+
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """``function(…)`` in a process of its own: nothing of another's memory is in its figures."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+def column(folder: Path, store: str, names: list[str]) -> list[str]:
+    """The cells of ``store``, one for each query."""
     with reading(folder / "history.duckdb") as con:
-        for name in wanted or catalogue():
-            told = given(con, name)
-            cells = [timed(lambda: run(con, name, **told).fetchall())]  # noqa: B023
-            cells += [timed(lambda: ask(address, name, **told).fetchall()) for address in where.values()]  # noqa: B023
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        told = {name: given(con, name) for name in names}
+    cells = []
+    with asked(folder, STORES[store]) as answer:
+        for name in names:
+            began = time.perf_counter()
+            cells.append(timed(partial(answer, name, **told[name])))
+            say(f"{store}, {name}: {cells[-1]}; {time.perf_counter() - began:.1f} s by the clock")
+    return cells
+
+
+@contextmanager
+def asked(folder: Path, database: str) -> Iterator[Callable[..., Any]]:
+    """What answers, until the block ends: DuckDB where no ``database`` is named."""
+    if not database:
+        with reading(folder / "history.duckdb") as con:
+            yield lambda name, **told: run(con, name, **told).fetchall()
+        return
+    client = engine(folder)  # one that stays: the engine would stop with the last
+    address = Address(f"chdb://{folder / 'engine'}?database={database}&traces=otel.otel_traces&logs=otel.otel_logs")
+    for line in figures(House(address), client).lines():
+        say(line)
+    yield lambda name, **told: ask(address, name, **told).fetchall()
 
 
 def timed(work: Callable[[], Any]) -> str:
-    began = time.perf_counter()
+    """Seconds of the processor, and the peak of this process' memory."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    used = time.process_time()
     try:
         work()
     except Exception as error:
         return f"failed: {' '.join(str(error).split())[:60]}"
-    return f"{time.perf_counter() - began:.2f} s"
+    peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    held = int(peak[1]) / 1024**2 if peak else 0.0
+    return f"{time.process_time() - used:.1f} s, {held:.1f} GB"
 
 
 if __name__ == "__main__":

@@ -93,14 +93,15 @@ steps AS (
         SELECT *, closed AS moment, false AS begins FROM ripe
     ) AS moments
 ),
+hops AS (
+    SELECT breaker, number, next_number, span_id, opened, closed FROM steps WHERE NOT begins
+),
 trips AS (
-    SELECT breaker, number, next_number, span_id, opened, closed
-    FROM steps
-    WHERE number = 1 AND NOT begins
+    SELECT * FROM hops WHERE number = 1
     UNION ALL
-    SELECT s.breaker, s.number, s.next_number, s.span_id, s.opened, s.closed
-    FROM trips AS t
-    JOIN steps AS s ON s.breaker = t.breaker AND s.number = t.next_number AND NOT s.begins
+    SELECT h.*
+    FROM hops AS h
+    JOIN trips AS t ON h.breaker = t.breaker AND h.number = t.next_number
 ),
 replayed AS (
     SELECT

@@ -87,7 +87,7 @@ stated AS (
         count(CASE WHEN turn = 'up' THEN 1 END) OVER history AS recoveries,
         min(CASE WHEN turn = 'up' THEN started END) OVER (
             PARTITION BY /* by history names */ tool, /* end by */ 1
-            ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+            ORDER BY run DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS up_at
     FROM judged_runs
     WINDOW history AS (

@@ -66,6 +66,10 @@ WITH seen AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- the ids of more than one attempt: most calls are tried once, and need no order
+repeated AS (
+    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+),
 -- the attempt end_span ended the call: its last finished one, or the last where none finished
 ended AS (
     SELECT *, first_value(span_id) OVER (
@@ -73,6 +77,7 @@ ended AS (
         ORDER BY finished DESC, started_at DESC, attempt DESC
     ) AS end_span
     FROM seen
+    WHERE call_id IN (SELECT call_id FROM repeated)
 ),
 -- only calls of several attempts, in the order of time
 chained AS (
@@ -122,13 +127,16 @@ ends AS (
         coalesce(s.tries, CASE WHEN e.finished THEN 1 ELSE 0 END) AS tries,
         coalesce(s.unfinished, CASE WHEN e.finished THEN 0 ELSE 1 END) AS unfinished,
         coalesce(s.untimed, CASE WHEN e.finished AND e.tool_ms IS NULL THEN 1 ELSE 0 END) AS untimed,
-        CASE WHEN s.end_span IS NULL AND e.finished THEN e.tool_ms ELSE s.spent_ms END AS spent_ms,
+        CASE WHEN s.tries IS NULL AND e.finished THEN e.tool_ms ELSE s.spent_ms END AS spent_ms,
         coalesce(s.yes_said, CASE WHEN e.failed AND e.retryable THEN 1 ELSE 0 END) AS yes_said,
         s.failures, s.yes_again, s.yes_helped, s.no_again, s.no_helped,
         s.gaps, s.violations, s.zero_gaps, s.shrinking_gaps, s.waits_asked, s.ignored
-    FROM ended AS e
+    FROM (
+        SELECT * FROM seen WHERE call_id NOT IN (SELECT call_id FROM repeated)
+        UNION ALL
+        SELECT * EXCLUDE (end_span) FROM ended WHERE span_id = end_span
+    ) AS e
     LEFT JOIN several AS s ON s.end_span = e.span_id
-    WHERE e.span_id = e.end_span
 ),
 counted AS (
     SELECT

@@ -37,18 +37,23 @@ WITH seen AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- the ids of more than one attempt: most calls are tried once, and need no order
+repeated AS (
+    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+),
 numbered AS (
-    SELECT *,
-        floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_began_s,
-        row_number() OVER (
-            PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
-        ) AS turn
+    SELECT *, 1 AS turn FROM seen WHERE call_id NOT IN (SELECT call_id FROM repeated)
+    UNION ALL
+    SELECT *, row_number() OVER (
+        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
+    ) AS turn
     FROM seen
+    WHERE call_id IN (SELECT call_id FROM repeated)
 ),
 counted AS (
     SELECT
         /* by */ tool, /* end by */
-        window_began_s,
+        floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_began_s,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE finished AND turn > 1) AS retries,
         count(*) FILTER (WHERE finished AND status = 'error') AS failures,

@@ -47,11 +47,16 @@ WITH seen AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- the ids of more than one attempt: most calls are tried once, and need no order
+repeated AS (
+    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+),
 numbered AS (
     SELECT *, row_number() OVER (
         PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
     ) AS turn
     FROM seen
+    WHERE call_id IN (SELECT call_id FROM repeated)
 ),
 lived AS (
     SELECT *,
@@ -69,8 +74,16 @@ ended AS (
         count(success_turn) AS succeeded,
         count(*) FILTER (WHERE finished AND success_turn IS NULL) AS gave_up,
         sum(unfinished) AS left_out
-    FROM lived
-    WHERE turn = 1
+    FROM (
+        SELECT * EXCLUDE (turn) FROM lived WHERE turn = 1
+        UNION ALL
+        SELECT *,
+            CASE WHEN finished THEN 1 ELSE 0 END AS tries,
+            CASE WHEN finished THEN 0 ELSE 1 END AS unfinished,
+            CASE WHEN finished AND status <> 'error' THEN 1 END AS success_turn
+        FROM seen
+        WHERE call_id NOT IN (SELECT call_id FROM repeated)
+    ) AS whole
     GROUP BY ALL
 ),
 -- an attempt that ended no call has a row all the same
@@ -79,7 +92,7 @@ filled AS (
     UNION ALL
     SELECT /* by names */ tool, /* end by */ turns.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out
     FROM (SELECT /* by names */ tool, /* end by */ max(k) AS last_k FROM ended GROUP BY ALL) AS groups
-    JOIN (SELECT DISTINCT turn AS k FROM numbered) AS turns ON turns.k <= groups.last_k
+    JOIN (SELECT turn AS k FROM numbered UNION SELECT 1) AS turns ON turns.k <= groups.last_k
 ),
 steps AS (
     SELECT
