@@ -105,11 +105,11 @@ def test_what_did_not_get_worse_ends_well(report, past):
     assert "6 comparisons could be told" in done.stdout
 
 
-def test_that_nothing_could_be_told_is_said_and_is_no_failure(report, past):
-    done = report(
-        past, "--compare", "2020-01-01/2020-01-02..2020-01-02/2020-01-03", "--fail-on", "maybe", "--format", "json"
-    )
-    assert done.exit_code == 0
+@pytest.mark.parametrize("asked", ["2020-01-01/2020-01-02..2020-01-02/2020-01-03", "version:1..misspelled"])
+def test_a_gate_that_can_tell_nothing_ends_with_a_code_of_its_own(report, past, asked):
+    assert report(past, "--compare", asked, "--format", "json").exit_code == 0
+    done = report(past, "--compare", asked, "--fail-on", "maybe", "--format", "json")
+    assert done.exit_code == 4
     assert "No comparison could be told" in done.stderr
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FORMATS = ("html", "markdown", "json")
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
 BAD_NEWS = 3
+NO_NEWS = 4
 """Exit code where --fail-on found what it looks for."""
 
 
@@ -62,7 +63,8 @@ def report(
 
     The HTML is one file that opens anywhere without a network. What comes from a trace is text in it, and in Markdown too.
 
-    Exit codes: 0 written, 1 could not be done, 2 wrong usage, 3 what --fail-on looks for was found.
+    Exit codes: 0 written, 1 could not be done, 2 wrong usage, 3 what --fail-on looks for was found, 4 --fail-on had nothing to
+    compare: one of the two sides is empty, or too small.
     """
     from tooltrace.report import Scope, compare
 
@@ -123,7 +125,7 @@ def _write(text: str, output: Path | None) -> None:
 
 
 def _judge(found: Report, level: str) -> None:
-    from tooltrace.report.verdicts import counts, is_bad, noise
+    from tooltrace.report.verdicts import compared, counts, is_bad, noise
     from tooltrace.report.words import Words
 
     assert found.comparison is not None
@@ -131,6 +133,8 @@ def _judge(found: Report, level: str) -> None:
     click.echo(f"{counts(found.comparison, words)}. {noise(found.comparison, words)}", err=True)
     if is_bad(found.comparison, level):
         raise click.exceptions.Exit(BAD_NEWS)
+    if not compared(found.comparison):  # a gate that never closes would be trusted
+        raise click.exceptions.Exit(NO_NEWS)
 
 
 def _require_jinja() -> None:

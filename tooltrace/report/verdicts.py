@@ -31,6 +31,11 @@ def is_bad(answer: Answer, level: str) -> bool:
     return any(verdict in LEVELS[level] for verdict in tally(answer))
 
 
+def compared(answer: Answer) -> int:
+    """How many measures had enough on both sides to be compared."""
+    return int(answer.rows[0][answer.names.index("compared")]) if answer.rows else 0
+
+
 def counts(answer: Answer, words: Words) -> str:
     """The verdicts in one sentence."""
     found = tally(answer)
@@ -39,8 +44,6 @@ def counts(answer: Answer, words: Words) -> str:
 
 def noise(answer: Answer, words: Words) -> str:
     """What may be chance among so many comparisons."""
-    at = answer.names.index("compared")
-    compared = answer.rows[0][at] if answer.rows else 0
-    if not compared:
+    if not (n := compared(answer)):
         return words("report.noise.none")
-    return words("report.noise", n=compared, chance=f"{0.05 * compared:.1f}")
+    return words("report.noise", n=n, chance=f"{0.05 * n:.1f}")
