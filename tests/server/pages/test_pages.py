@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -247,3 +248,16 @@ def test_a_long_table_of_tools_is_cut_and_can_be_had_whole(shown):
     assert client.get("/tools").text.count('<th scope="row">') == TOOLS
     assert f"Show all {TOOLS + 5} rows" in client.get("/tools").text
     assert client.get("/tools?rows=all").text.count('<th scope="row">') == TOOLS + 5
+
+
+def test_a_window_with_an_end_is_kept_by_every_link_and_part(shown):
+    at = datetime.now(UTC) - timedelta(days=3)
+    client = shown(call(started_at=at, status="error", code="GONE"))
+    window = {"since": (at - timedelta(hours=1)).isoformat(), "until": (at + timedelta(hours=1)).isoformat()}
+    found = set()
+    for path in ("/", "/tools", "/tool?name=search", "/calls", "/calls/newest", "/panel/errors", "/panel/hurt", "/sql"):
+        text = client.get(path, params={**dict(pair.split("=") for pair in path.split("?")[1:]), **window}).text
+        found |= {html.unescape(link) for link in re.findall(r'(?:href|hx-get|data-sparks)="([^"]+)"', text)}
+    of_windows = {link for link in found if "since=" in link and not re.search(r"since=(1h|24h|7d|30d|all)\b", link)}
+    assert len(of_windows) > 20
+    assert {link for link in of_windows if "until=" not in link} == set()
