@@ -11,13 +11,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from tooltrace.queries import Column
+from tooltrace.store.zoned import without_zones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
 Row = tuple[Any, ...]
-
-_ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ def read(relation: DuckDBPyRelation, known: tuple[Column, ...] = (), groups: int
         named[name] if index >= groups and name in named else Column(name=name, unit=_unit(kind), meaning="")
         for index, (name, kind) in enumerate(zip(relation.columns, kinds, strict=True))
     )
-    if any(_ZONED in kind for kind in kinds):  # fetching these would need pytz
-        relation = relation.project(", ".join(_unzoned(i, kind) for i, kind in enumerate(kinds, 1)))
+    if (unzoned := without_zones(kinds)) is not None:
+        relation = relation.project(unzoned)
     return Answer(columns, relation.fetchall(), groups)
 
 
@@ -74,8 +73,3 @@ def _unit(kind: str) -> str:
     if kind == "JSON":
         return "json"
     return "time" if kind.startswith("TIMESTAMP") else "text"
-
-
-def _unzoned(place: int, kind: str) -> str:
-    target = "TIMESTAMP" if kind == _ZONED else "VARCHAR"
-    return f"CAST(#{place} AS {target})" if _ZONED in kind else f"#{place}"

@@ -25,6 +25,7 @@ from tooltrace.sandbox.limits import Limits
 from tooltrace.sandbox.statement import checked
 from tooltrace.store.lease import reading
 from tooltrace.store.schema import literal
+from tooltrace.store.zoned import without_zones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 1.0
 """How long an interrupted question may take to notice."""
 _BATCH = 512
-_ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 def main() -> None:
@@ -116,16 +116,10 @@ def _timed(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str,
 def _rows(con: DuckDBPyConnection, sql: str, limits: Limits) -> dict[str, Any]:
     con.execute(sql)
     columns = [{"name": each[0], "type": str(each[1])} for each in con.description or ()]
-    if any(_ZONED in column["type"] for column in columns):  # fetching these would need pytz
-        places = ", ".join(_unzoned(place, column["type"]) for place, column in enumerate(columns, 1))
-        con.execute(f"SELECT {places} FROM (\n{sql}\n)")
+    if (unzoned := without_zones([column["type"] for column in columns])) is not None:
+        con.execute(f"SELECT {unzoned} FROM (\n{sql}\n)")
     rows, cut = bounded(chain.from_iterable(iter(partial(con.fetchmany, _BATCH), [])), limits)
     return {"columns": columns, "rows": rows, "cut": cut}
-
-
-def _unzoned(place: int, kind: str) -> str:
-    target = "TIMESTAMP" if kind == _ZONED else "VARCHAR"
-    return f"CAST(#{place} AS {target})" if _ZONED in kind else f"#{place}"
 
 
 def _to_file(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str, Any]) -> dict[str, Any]:
