@@ -182,7 +182,7 @@ worded AS (
         CASE point
             WHEN 1 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'confident' END
             WHEN 2 THEN CASE WHEN confident = 0 THEN 'unsure' WHEN labelled = 0 THEN 'unlabelled'
-                WHEN gap >= 0 THEN 'over' ELSE 'under' END
+                WHEN gap_low <= 0 AND gap_high >= 0 THEN 'level' WHEN gap >= 0 THEN 'over' ELSE 'under' END
             WHEN 3 THEN CASE WHEN confident = 0 THEN 'unsure' ELSE 'signalled' END
             WHEN 4 THEN CASE WHEN citations = 0 THEN 'no_sources' ELSE 'sourced' END
             WHEN 5 THEN 'advised'
@@ -263,9 +263,11 @@ SELECT
         ELSE concat(
             labelled, ' of ', confident, ' results with a confidence are labelled: says ',
             round(mean_confidence, 2), ', is right ', round(rights / labelled, 2), ' of the time, ',
-            says, 'confident by ', round(abs(gap), 2), ' [',
-            round(CASE WHEN gap >= 0 THEN gap_low ELSE -gap_high END, 2) + 0, ', ',
-            round(CASE WHEN gap >= 0 THEN gap_high ELSE -gap_low END, 2) + 0, ']'
+            CASE says WHEN 'level' THEN 'neither over- nor underconfident for sure, the gap is '
+                ELSE concat(says, 'confident by ') END,
+            round(CASE WHEN says = 'under' THEN -gap ELSE gap END, 2) + 0, ' [',
+            round(CASE WHEN says = 'under' THEN -gap_high ELSE gap_low END, 2) + 0, ', ',
+            round(CASE WHEN says = 'under' THEN -gap_low ELSE gap_high END, 2) + 0, ']'
         )
     END AS evidence,
     fix,
@@ -298,12 +300,17 @@ SELECT
         WHEN 'none_hidden' THEN concat(',"ruled":', ruled)
         WHEN 'over' THEN concat(
             ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
-            ',"right":', round(rights / labelled, 6), ',"gap":', round(gap, 6),
+            ',"right":', round(rights / labelled, 6), ',"gap":', round(gap, 6) + 0,
+            ',"low":', round(gap_low, 6) + 0, ',"high":', round(gap_high, 6) + 0
+        )
+        WHEN 'level' THEN concat(
+            ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
+            ',"right":', round(rights / labelled, 6), ',"gap":', round(gap, 6) + 0,
             ',"low":', round(gap_low, 6) + 0, ',"high":', round(gap_high, 6) + 0
         )
         WHEN 'under' THEN concat(
             ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
-            ',"right":', round(rights / labelled, 6), ',"gap":', round(-gap, 6),
+            ',"right":', round(rights / labelled, 6), ',"gap":', round(-gap, 6) + 0,
             ',"low":', round(-gap_high, 6) + 0, ',"high":', round(-gap_low, 6) + 0
         )
         ELSE '' END, '}') AS figures

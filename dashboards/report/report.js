@@ -56,8 +56,9 @@ function drawAll() {
 // Figures of the tables, in the reader's locale: a value, and the ends of its interval.
 for (const cell of document.querySelectorAll("td[data-v]")) {
   const [value, ...ends] = cell.dataset.v.split(" ").map(Number);
-  const shown = (end, open) => (Number.isFinite(end) ? number(end, cell.dataset.u) : open);
-  cell.textContent = shown(value, cell.textContent);
+  const unit = cell.dataset.u, within = unit === "points" ? "signed" : unit;
+  const shown = (end, open) => (Number.isFinite(end) ? number(end, within) : open);
+  if (Number.isFinite(value)) cell.textContent = number(value, unit);
   if (!ends.some(Number.isFinite)) continue;
   const range = Object.assign(document.createElement("span"), { className: "range", textContent: `[${shown(ends[0], "−∞")}, ${shown(ends[1], "∞")}]` });
   cell.append(" ", range);

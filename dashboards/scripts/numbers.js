@@ -4,7 +4,7 @@ const whole = new Intl.NumberFormat(locale);
 const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const percent = new Intl.NumberFormat(locale, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const signed = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
-const points = document.documentElement.lang === "zh-CN" ? "个百分点" : "pp";
+const points = JSON.parse(document.getElementById("words").textContent)["js.points"];
 const time = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 const minutes = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hour12: false });
 const day = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric" });
@@ -28,6 +28,7 @@ export function duration(ms) {
 export function number(value, kind) {
   if (kind === "share") return percent.format(value);
   if (kind === "points") return `${signed.format(100 * value)} ${points}`;
+  if (kind === "signed") return signed.format(100 * value);
   if (kind === "ms") return duration(value);
   if (kind === "bytes") return value < 1024 ? unit("byte").format(value) : value < 1048576 ? unit("kilobyte").format(value / 1024) : unit("megabyte").format(value / 1048576);
   if (kind === "count" || kind === "aside") return whole.format(value);

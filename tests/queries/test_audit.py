@@ -74,7 +74,7 @@ def test_a_tool_that_keeps_to_all_ten(engine, make, retried):
     assert {(row["attempts"], row["too_few"]) for row in rows} == {(40, False)}
     assert [row["evidence"] for row in rows[:4]] == [
         "20 of 20 results have a confidence",
-        "20 of 20 results with a confidence are labelled: says 0.75, is right 0.75 of the time, overconfident by 0.0 [-0.14, 0.22]",
+        "20 of 20 results with a confidence are labelled: says 0.75, is right 0.75 of the time, neither over- nor underconfident for sure, the gap is 0.0 [-0.14, 0.22]",
         "20 of 20 results with a confidence have signals",
         "20 of 40 attempts name sources: 20 in all, 0 without an id, 0 without a type",
     ]
@@ -135,11 +135,14 @@ def test_a_gap_counts_where_it_is_beyond_doubt(engine, make, rights, passed):
     assert row["passed"] is passed
     assert passed == (0.85 - high <= 0.1 and 0.85 - low >= -0.1)
     gap = 0.85 - rights / 100
-    ends = (0.85 - high, 0.85 - low) if gap >= 0 else (low - 0.85, high - 0.85)
-    words = (
-        f"{'over' if gap >= 0 else 'under'}confident by {round(abs(gap), 2)} [{round(ends[0], 2)}, {round(ends[1], 2)}]"
-    )
-    assert row["evidence"].endswith(words)
+    if 0.85 - high <= 0 <= 0.85 - low:
+        said, ends = "neither over- nor underconfident for sure, the gap is ", (gap, 0.85 - high, 0.85 - low)
+    elif gap >= 0:
+        said, ends = "overconfident by ", (gap, 0.85 - high, 0.85 - low)
+    else:
+        said, ends = "underconfident by ", (-gap, low - 0.85, high - 0.85)
+    by, least, most = (round(end, 2) for end in ends)
+    assert row["evidence"].endswith(f"{said}{by} [{least}, {most}]")
 
 
 def test_too_modest_is_a_gap_too(engine, make):

@@ -88,10 +88,10 @@ def history() -> list[ToolCall | Outcome]:
         put("sure", at, confidence=0.5)
         put("broken", at, status="error", retryable=at < 3, suggestion="wait" if at < 2 else None)
         put("hiding", at, status="error", rule="mcp/hidden", rule_grade="heuristic", call_id="<b>1</b>")
-        for tool, right in (("over", 3), ("under", 6)):
+        for tool, right, sure in (("over", 0, 0.71), ("level", 6, 0.71), ("under", 7, 0.31)):
             source = '[{"type":"file"},{"id":"a"},{"id":"b"}]' if at < 4 else "[]"
             span = put(
-                tool, at, confidence=0.71, signals='{"a":1}', sources=source, rule="plain", next_action="continue"
+                tool, at, confidence=sure, signals='{"a":1}', sources=source, rule="plain", next_action="continue"
             )
             records.append(Outcome(span_id=span, correct=at < right, labeled_at=start))
         put("again", 2 * at, status="error", code="TIMEOUT", retryable=True, call_id=f"again{at}")
@@ -133,9 +133,10 @@ def test_each_figure_stands_where_it_belongs(audited: Path) -> None:
         ]
     said = {(row["tool"], row["point"]): row["evidence"] for row in rows}
     assert said["over", 2] == (
-        "7 个带置信度的结果中有 7 个经过评判：自称 0.71，正确率 0.43，过度自信 0.28 [-0.04, 0.55]"
+        "7 个带置信度的结果中有 7 个经过评判：自称 0.71，正确率 0.00，过度自信 0.71 [0.36, 0.71]"
     )
-    assert said["under", 2].startswith("7 个带置信度的结果中有 7 个经过评判：自称 0.71，正确率 0.86，信心不足 0.15 [")
+    assert said["under", 2].startswith("7 个带置信度的结果中有 7 个经过评判：自称 0.31，正确率 1.00，信心不足 0.69 [")
+    assert said["level", 2].endswith("自称 0.71，正确率 0.86，不能断定过度自信或信心不足，差距 -0.15 [-0.26, 0.22]")
     assert said["over", 4] == "7 次尝试中有 4 次注明来源：共 12 处，其中 4 处无编号，8 处无类型"
     assert said["again", 7] == (
         "9 个错误中有 7 个说明可否重试；称可重试并再试过的 7 个中有 5 个成功，0.71 [0.36, 0.92]"

@@ -111,9 +111,16 @@ def test_words_of_the_report_are_in_both_languages():
     ],
 )  # fmt: skip
 def test_a_figure_has_its_unit(value, unit, text):
-    assert figure(value, unit) == text
+    assert figure(value, unit, Words("en")) == text
 
 
 def test_an_interval_may_be_open():
-    assert interval(None, 0.5, "share") == "[-∞, 50.0 %]"
-    assert interval(None, None, "share") == ""
+    assert interval(None, 0.5, "share", Words("en")) == "[-∞, 50.0 %]"
+    assert interval(None, None, "share", Words("en")) == ""
+
+
+def test_percentage_points_are_said_in_the_language_and_once():
+    assert figure(-0.0004, "points", Words("en")) == "0.0 pp"
+    assert figure(0.1, "points", Words("zh")) == "+10.0 个百分点"
+    assert interval(-0.024, 0.035, "points", Words("zh")) == "[-2.4, +3.5]"
+    assert interval(None, 0.035, "points", Words("en")) == "[-∞, +3.5]"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrace.report import Scope, ask_all
+from tooltrace.report import Scope, ask_all, compare
 from tooltrace.report.bundle import bundle, inert
 from tooltrace.report.page import as_html
 from tooltrace.report.words import Words
@@ -31,6 +31,7 @@ def made(past, demo, foul, tmp_path_factory):
         "past": as_html(ask_all(past, Scope.of(since="10d", until=None)), Words("en")),
         "demo": as_html(ask_all(demo, scope), Words("en")),
         "foul": as_html(ask_all(foul, scope), Words("zh")),
+        "compared": as_html(ask_all(past, compare("7d")), Words("zh")),
     }
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
@@ -114,6 +115,22 @@ def test_on_paper_charts_are_whole_and_times_are_full(page, made):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     until(page, f"Math.max(...{widths}) > 1000")
     assert shown.inner_text() == on_screen
+
+
+def test_a_comparison_on_paper_has_its_words_whole_and_begins_on_the_first_page(page, made):
+    page.set_viewport_size({"width": 688, "height": 900})
+    page.emulate_media(media="print")
+    page.goto((made / "compared.html").as_uri())
+    lines = """[...document.querySelectorAll('table.compared td:nth-child(2)')].map(cell => {
+        const words = document.createRange(); words.selectNodeContents(cell);
+        return new Set([...words.getClientRects()].map(box => box.top)).size; })"""
+    assert set(page.evaluate(lines)) == {1}
+    assert page.evaluate("document.querySelector('table.compared').getBoundingClientRect().right") <= 688
+    assert page.evaluate("getComputedStyle(document.querySelector('.panel')).breakInside") == "auto"
+    ranges = page.locator("table.compared tr", has_text="失败的尝试").locator(".range")
+    assert re.fullmatch(
+        r"[+-]\d+\.\d – +至 +[+-]\d+\.\d 个百分点", " ".join((ranges.first.text_content() or "").split())
+    )
 
 
 def test_without_scripts_it_is_read_all_the_same(browser, made):

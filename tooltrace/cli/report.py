@@ -69,13 +69,13 @@ def report(
     from tooltrace.report import Scope, compare
 
     form = form or _SUFFIXES.get(output.suffix.lower() if output else "", "html")
-    if fail_on and not compared:
+    if fail_on and compared is None:
         raise Misused("--fail-on goes with --compare: nothing got worse without a before")
     if form == "html":
         _require_jinja()
         if output is None and sys.stdout.isatty():
             raise Misused("an HTML report wants a file: -o report.html")
-    if compared:
+    if compared is not None:
         about: Scope | Comparison = compare(compared, since=since, until=until, tool=tool)
     else:
         about = Scope.of(since=since, until=until, tool=tool)

@@ -167,7 +167,7 @@ def _number(value: float, unit: str) -> str:
     if unit == "share":
         return f"{100 * value:.1f} %"
     if unit == "points":
-        return f"{100 * value:+.1f} pp"
+        return f"{100 * value:+.1f} pp" if round(100 * value, 1) else "0.0 pp"
     if unit == "ratio":
         return f"{value:.2f}"
     if unit == "ms":

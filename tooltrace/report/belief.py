@@ -15,9 +15,9 @@ def belief(row: Mapping[str, Any], words: Words) -> str:
         return words("belief.none")
     figures = {
         "n": f"{row['n']:,}",
-        "said": figure(row["mean_confidence"], "share"),
-        "right": figure(row["accuracy"], "share"),
-        "range": interval(row["accuracy_low"], row["accuracy_high"], "share"),
+        "said": figure(row["mean_confidence"], "share", words),
+        "right": figure(row["accuracy"], "share", words),
+        "range": interval(row["accuracy_low"], row["accuracy_high"], "share", words),
     }
     if row["too_few"]:
         return words("belief.few", **figures)

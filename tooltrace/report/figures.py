@@ -6,34 +6,44 @@ import math
 from datetime import date, datetime
 from typing import Any
 
+from tooltrace.report.words import Words
+
 UNKNOWN = "–"
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
 
-def figure(value: Any, unit: str) -> str:
-    """``value`` with its unit: a share in percent, a time in UTC."""
+def figure(value: Any, unit: str, words: Words) -> str:
+    """``value`` with its unit: a share in percent, a share minus a share in percentage points, a time in UTC."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return UNKNOWN
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, date | bool | str):
         return str(value)
-    return _number(value, unit)
+    return f"{points(value)} {words('js.points')}" if unit == "points" else _number(value, unit)
 
 
-def interval(low: Any, high: Any, unit: str) -> str:
-    """Both ends, in brackets; nothing where neither is known."""
+def points(value: float) -> str:
+    """A share minus a share, in percentage points, with its sign: nothing has none."""
+    return f"{100 * value:+.1f}" if round(100 * value, 1) else "0.0"
+
+
+def interval(low: Any, high: Any, unit: str, words: Words) -> str:
+    """Both ends, in brackets; nothing where neither is known. Of percentage points the unit is not said again."""
     if low is None and high is None:
         return ""
-    ends = (("-∞" if low is None else figure(low, unit)), ("∞" if high is None else figure(high, unit)))
-    return f"[{ends[0]}, {ends[1]}]"
+
+    def end(value: Any, beyond: str) -> str:
+        if value is None:
+            return beyond
+        return points(value) if unit == "points" else figure(value, unit, words)
+
+    return f"[{end(low, '-∞')}, {end(high, '∞')}]"
 
 
 def _number(value: float, unit: str) -> str:
     if unit == "share":
         return f"{100 * value:.1f} %"
-    if unit == "points":
-        return f"{100 * value:+.1f} pp"
     if unit == "ms":
         return _duration(value)
     if isinstance(value, int):

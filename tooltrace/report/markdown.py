@@ -115,10 +115,10 @@ def _cell(answer: Answer, row: tuple[Any, ...], place: tuple[int, int | None, in
         return code(value)
     if isinstance(value, bool):
         return words("yes" if value else "no")
-    text = figure(value, unit)
+    text = figure(value, unit, words)
     if low is None or high is None or (row[low] is None and row[high] is None):
         return text
-    return f"{text} {interval(row[low], row[high], unit)}"
+    return f"{text} {interval(row[low], row[high], unit, words)}"
 
 
 def _said(answer: Answer, words: Words) -> Iterator[str]:
@@ -155,20 +155,20 @@ def _difference(row: dict[str, Any], words: Words) -> list[str]:
     return [
         UNKNOWN if row["tool"] is None else code(row["tool"]),
         words(f"measure.{row['measure']}"),
-        figure(row["before"], unit),
-        figure(row["after"], unit),
+        figure(row["before"], unit, words),
+        figure(row["after"], unit, words),
         UNKNOWN
         if row["difference"] is None
-        else f"{signed(row['difference'], apart)} {interval(row['low'], row['high'], apart)}".strip(),
+        else f"{signed(row['difference'], apart, words)} {interval(row['low'], row['high'], apart, words)}".strip(),
         f"**{verdict}**" if row["verdict"] in ("worse", "better") else verdict,
         f"{row['n_before']:,} / {row['n_after']:,}",
     ]
 
 
-def signed(value: float, unit: str) -> str:
+def signed(value: float, unit: str, words: Words) -> str:
     """A difference, with its sign."""
-    text = figure(value, unit)
-    return text if value < 0 or text.startswith(("+", "-")) else f"+{text}"
+    text = figure(value, unit, words)
+    return text if unit == "points" or value < 0 or text.startswith(("+", "-")) else f"+{text}"
 
 
 def _side(side: Side, words: Words) -> str:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -48,8 +48,8 @@ def as_html(report: Report, words: Words) -> str:
         most_tools=outline.MOST_TOOLS,
         version=__version__,
         belief=belief,
-        figure=figure,
-        interval=interval,
+        figure=partial(figure, words=words),
+        interval=partial(interval, words=words),
         counts=counts,
         foremost=foremost,
         noise=noise,

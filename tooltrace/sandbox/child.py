@@ -95,8 +95,10 @@ def _timed(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str,
         late.set()
         con.interrupt()
         time.sleep(GRACE_SECONDS)
-        _say({"error": _too_long(limits)})
-        os._exit(0)
+        try:
+            _say({"error": _too_long(limits)})
+        finally:
+            os._exit(0)  # though nobody may be there any more who could be told
 
     watch = threading.Timer(limits.seconds, stop)
     watch.daemon = True

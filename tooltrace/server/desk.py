@@ -81,6 +81,7 @@ class Desk:
         self._asked: dict[Key, _Asked] = {}
         self._ahead: set[asyncio.Task[Answer]] = set()
         self._limiter = CapacityLimiter(AT_ONCE)
+        self._forgotten = 0
 
     def state(self) -> State:
         """What the store's files look like; none is opened. Of a store elsewhere: the time, in steps."""
@@ -102,8 +103,10 @@ class Desk:
         return paths.database.exists() or bool(paths.journals())
 
     def forget(self) -> None:
-        """Whatever is asked now is put to the store: something was just recorded."""
+        """Whatever is asked now is put to the store: something was just recorded. What is under way has not seen it."""
         self._kept.clear()
+        self._asked.clear()
+        self._forgotten += 1
 
     async def ask(self, name: str, by: tuple[str, ...] | None = None, **given: Any) -> Answer:
         """The answer to the query ``name``; what is None is left to its default. Raises QueryError and StoreError."""
@@ -143,9 +146,8 @@ class Desk:
             return await asyncio.shield(asked.task)
         except asyncio.CancelledError:
             if asked.waiting == 1:
-                self._drop(
-                    key, asked
-                )  # who asks the same a moment later, by a reload, must not share the end of this one
+                # who asks the same a moment later, by a reload, must not share the end of this one
+                self._drop(key, asked)
                 asked.question.stop()
                 asked.task.cancel()
             raise
@@ -153,8 +155,10 @@ class Desk:
             asked.waiting -= 1
 
     async def _put(self, key: Key, state: State, question: _Question) -> Answer:
+        began = self._forgotten
         answer = await to_thread.run_sync(question.put, limiter=self._limiter)
-        self._kept[key] = _Kept(state, time.monotonic(), answer)
+        if began == self._forgotten:
+            self._kept[key] = _Kept(state, time.monotonic(), answer)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return answer
@@ -167,9 +171,12 @@ class _Question:
         self._store, self._query, self._by, self._given = store, find(name), by, given
         self._sql, self._bound = self._query.render(by), self._query.bind(**given)
         self._con: DuckDBPyConnection | None = None
+        self._stopped = False
 
     def put(self) -> Answer:
         """Ask, and read the answer. Raises StoreError, and InterruptException where it was stopped."""
+        from duckdb import InterruptException
+
         from tooltrace.store.lease import reading, settle
 
         if isinstance(self._store, Address):
@@ -178,6 +185,8 @@ class _Question:
         with reading(self._store) as con:
             self._con = con
             try:
+                if self._stopped:  # while the store was waited for
+                    raise InterruptException("the question was stopped before it was put")
                 relation = settle(con, self._sql, self._bound)
             finally:
                 self._con = None
@@ -185,7 +194,8 @@ class _Question:
         return self._answer(rows[:MOST_ROWS], cut=len(rows) > MOST_ROWS)
 
     def stop(self) -> None:
-        """Let go of the store soon, if it is asked now."""
+        """Let go of the store soon, if it is asked now; where it is only waited for, do not ask."""
+        self._stopped = True
         con = self._con
         if con is not None:
             with contextlib.suppress(Exception):  # it has just been answered, and the connection closed

@@ -11,8 +11,8 @@ from tooltrace.server.render import hall_of, render
 from tooltrace.server.safety import HEADERS
 
 
-def told(request: Request, error: Exception) -> Response:
-    """An error of ours as an answer: a page, a part of one, or JSON, as was asked for."""
+async def told(request: Request, error: Exception) -> Response:
+    """An error of ours as an answer: a page, a part of one, or JSON, as was asked for. No thread: a server that ends has none."""
     status = error.status_code if isinstance(error, HTTPException) else _status(error)
     text = str(error.detail) if isinstance(error, HTTPException) else str(error)
     if request.url.path.startswith("/data/"):
@@ -44,7 +44,7 @@ def _status(error: Exception) -> int:
     return 503 if isinstance(error, StoreLocked) else 500
 
 
-def broken(_request: Request, _error: Exception) -> Response:
+async def broken(_request: Request, _error: Exception) -> Response:
     """A fault of ours: the log has it, and the visitor the same policy as with any other answer."""
     return PlainTextResponse("500: a fault of tooltrace; the terminal that runs it says more\n", 500, HEADERS)
 

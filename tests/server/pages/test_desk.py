@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -130,6 +131,40 @@ async def test_a_question_that_is_being_asked_can_be_stopped(tmp_path):
         await asking
     question.stop()
     assert (await Desk(tmp_path / "long.duckdb").ask("failure_rate")).rows, "the store can be asked again"
+
+
+async def test_a_question_that_was_stopped_while_it_waited_for_the_store_is_not_put(desk):
+    import duckdb
+
+    question = module._Question(desk.store, "failure_rate", None, {})
+    question.stop()
+    with pytest.raises(duckdb.InterruptException, match="before it was put"):
+        question.put()
+
+
+async def test_what_was_under_way_when_something_was_recorded_is_neither_shared_nor_kept(desk, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
+    begun, go = threading.Event(), threading.Event()
+    put = module._Question.put
+
+    def held(question):
+        answer = put(question)
+        begun.set()
+        assert go.wait(20)
+        return answer
+
+    monkeypatch.setattr(module._Question, "put", held)
+    early = asyncio.ensure_future(attempts(desk))
+    await asyncio.to_thread(begun.wait, 20)
+    write(tmp_path / "d.duckdb", call())
+    desk.forget()
+    monkeypatch.setattr(module._Question, "put", put)
+    try:
+        assert await attempts(desk) == [3]
+    finally:
+        go.set()
+    assert await early == [2]
+    assert await attempts(desk) == [3]
 
 
 async def test_what_is_put_ahead_is_put_once(desk):

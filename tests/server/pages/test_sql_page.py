@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlencode
 
 import duckdb
 import httpx
@@ -305,6 +308,24 @@ def test_a_server_that_ends_says_so_to_whoever_waits_for_an_answer(tmp_path):
             while children() <= before and not asked.done():
                 time.sleep(0.01)
         assert asked.result().status_code == 503
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
+def test_a_server_that_ends_says_so_to_those_who_wait_for_their_turn_too(tmp_path, caplog):
+    write(tmp_path / "asked.duckdb", call())
+    body = urlencode({"q": ENDLESS})
+    with ExitStack() as open_until:
+        with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
+            before, host = len(children()), address.removeprefix("http://")
+            asked = [open_until.enter_context(closing(HTTPConnection(host, timeout=30))) for _ in range(5)]
+            for one in asked:
+                one.request("POST", "/sql/ask", body, {"Content-Type": "application/x-www-form-urlencoded"})
+            deadline = time.monotonic() + 20
+            while len(children()) < before + 2:
+                assert time.monotonic() < deadline
+                httpx.get(f"{address}/calls/newest")  # and all that came before it was read
+        assert [one.getresponse().status for one in asked] == [503] * 5
+    assert [record.exc_info for record in caplog.records if record.exc_info] == []
 
 
 def test_large_numbers_keep_their_digits(opened, page):
