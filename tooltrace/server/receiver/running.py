@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -59,7 +60,13 @@ async def run_until(
     await asyncio.gather(*tasks)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """That a question under way is given up when the server ends is what its reader asked for."""
+    return "graceful shutdown exceeded" not in str(record.msg)
+
+
 def _server(app: ASGIApp) -> _Server:
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     config = uvicorn.Config(
         app,
         lifespan="on",
