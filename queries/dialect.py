@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import sqlglot
@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from tooltrace.errors import QueryError
 from tooltrace.queries import dialect_refusals as refusals
 from tooltrace.queries import dialect_shape as shape
+from tooltrace.queries.dialect_scope import rename_steps
 from tooltrace.queries.dialect_words import ALIKE, KNOWN, Source, written
 
 
@@ -27,6 +28,8 @@ class Script:
 
     kept: tuple[tuple[str, str], ...]
     question: str
+    steps: frozenset[str] = frozenset()
+    """Names that it makes itself."""
 
     def __str__(self) -> str:
         statements = [*(keep(name, sql) for name, sql in self.kept), self.question]
@@ -35,29 +38,48 @@ class Script:
 
 def keep(name: str, sql: str) -> str:
     """The statement that keeps the answer to ``sql`` for this session."""
-    return f"CREATE TEMPORARY TABLE {name} ENGINE = Memory AS {sql}"
+    return f"CREATE TEMPORARY TABLE {named(name)} ENGINE = Memory AS {sql}"
+
+
+def drop(name: str) -> str:
+    """The statement that leaves it."""
+    return f"DROP TEMPORARY TABLE IF EXISTS {named(name)}"
+
+
+def named(name: str) -> str:
+    """``name`` as an identifier, whatever is in it."""
+    return exp.to_identifier(name, quoted=True).sql(shape.ENGINE)
 
 
 def to_clickhouse(sql: str, values: Mapping[str, Any] | None = None, *, only: Collection[str] | None = None) -> Script:
     """``sql`` of DuckDB for ClickHouse, with ``values`` written for its ``$name`` parameters. ``only``: the tables that
     it may read, by no function but those that are translated. Raises QueryError."""
+    try:
+        return _script(sql, values or {}, only)
+    except RecursionError as error:
+        raise QueryError("the SQL is nested too deep; nothing was asked") from error
+
+
+def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -> Script:
     tree = _parsed(sql).copy()
     for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
-        if values is not None and node.name in values:
+        if node.name in values:
             node.replace(_literal(values[node.name]))
     refusals.require_question(tree)
     refusals.require_sayable(tree)
     if only is not None:
         refusals.require_tables(tree, only)
         refusals.require_functions(tree, KNOWN | ALIKE)
+    rename_steps(tree, shape.known_tables())
     try:
         shape.order_by_what_is_answered(tree)
         shape.let_backslashes_be(tree)
         shape.leave_out_messages(tree)
         shape.name_what_joins_give(tree)
         shape.read_members_by_array_join(tree, written)
+        steps = frozenset(step.alias for step in tree.find_all(exp.CTE))
         kept = tuple((name, written(part)) for name, part in shape.steps(tree))
-        return Script(kept, written(tree))
+        return Script(kept, written(tree), steps)
     except SqlglotError as error:
         raise QueryError(f"this cannot be said in ClickHouse's SQL: {error}") from error
 
@@ -71,7 +93,7 @@ def view_sql(sql: str, database: str) -> str:
     return written(tree)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _parsed(sql: str) -> shape.Node:
     try:
         return sqlglot.parse_one(sql, read=Source)

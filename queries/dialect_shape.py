@@ -178,6 +178,11 @@ def _tables() -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple({**base, **{view.name: tuple(view.columns) for view in VIEWS}}.items())
 
 
+def known_tables() -> frozenset[str]:
+    """The tables of a store."""
+    return frozenset(dict(_tables()))
+
+
 def steps(tree: Node) -> list[tuple[str, Node]]:
     """What has to be kept before ``tree`` is asked, by its name, in order; it is taken out of ``tree``.
 
@@ -223,7 +228,7 @@ def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Nod
 def _alone(cte: exp.CTE) -> Node:
     """A recursive CTE with a WITH of its own: what stands beside one is not as it is elsewhere."""
     inner = exp.CTE(this=cte.this, alias=exp.TableAlias(this=exp.to_identifier(cte.alias)))
-    body = exp.select("*").from_(cte.alias)
+    body = exp.select("*").from_(exp.Table(this=exp.to_identifier(cte.alias)))
     body.set("with_", exp.With(expressions=[inner], recursive=True))
     return body
 
@@ -275,7 +280,8 @@ def read_members_by_array_join(tree: Node, write: Callable[[Node], str]) -> None
         join.replace(exp.Join(this=exp.alias_(pairs, alias), kind="ARRAY"))
 
 
-def _member(pair: str, part: str) -> Node:
+def _member(alias: str, part: str) -> Node:
+    pair = exp.to_identifier(alias, quoted=True).sql(ENGINE)
     raw = f"tupleElement({pair}, 2)"
     texts = {"key": f"tupleElement({pair}, 1)", "value": raw, "type": f"if(JSONType({raw}) = 'String', 'VARCHAR', '')"}
     return sqlglot.parse_one(texts[part], read=ENGINE)

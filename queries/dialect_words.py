@@ -22,9 +22,11 @@ KNOWN: Final = {
 """Functions of DuckDB whose words for ClickHouse are ours."""
 ALIKE: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
 """Functions that are the same in both, and that sqlglot knows of neither."""
+LONGEST: Final = 262_144
+"""Characters of a question; a server takes no longer one (``max_query_size``)."""
 _WRITTEN_BY_US: Final = (
     exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
-    exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue,
+    exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue, exp.CountIf, exp.Week, exp.ArrayContains,
 )  # fmt: skip
 _COUNTS: Final = (exp.Count, exp.RowNumber, exp.DenseRank)
 
@@ -52,6 +54,14 @@ class Target(ClickHouse):
         TRANSFORMS: ClassVar = {
             kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _WRITTEN_BY_US
         }
+
+        def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
+            written = str(super().sql(expression, key, comment))
+            if len(written) > LONGEST:  # what names its argument twice doubles with each level
+                raise QueryError(
+                    f"in ClickHouse's SQL this would be longer than {LONGEST:,} characters; nothing was asked"
+                )
+            return written
 
         def generateseries_sql(self, expression: exp.GenerateSeries) -> str:
             bounds = (self.sql(expression, part) for part in ("start", "end", "step"))
@@ -84,6 +94,18 @@ class Target(ClickHouse):
 
         def count_sql(self, expression: exp.Count) -> str:
             return self._signed(expression, self.function_fallback_sql(expression))
+
+        def countif_sql(self, expression: exp.CountIf) -> str:
+            """Of nothing but unknowns it is unknown."""
+            value = self.sql(expression, "this")
+            return f"if(count({value}) = 0, NULL, toInt64(countIf({value})))"
+
+        def week_sql(self, expression: exp.Week) -> str:
+            return f"toISOWeek({self.sql(expression, 'this')})"
+
+        def arraycontains_sql(self, expression: exp.ArrayContains) -> str:
+            sought = self.sql(expression, "expression")
+            return f"if(isNull({sought}), NULL, has({self.sql(expression, 'this')}, {sought}))"
 
         def rownumber_sql(self, expression: exp.RowNumber) -> str:
             return self._signed(expression, "ROW_NUMBER()")
@@ -161,7 +183,14 @@ class Target(ClickHouse):
             return f"positionUTF8({self.sql(expression, 'this')}, {self.sql(expression, 'substr')})"
 
         def in_sql(self, expression: exp.In) -> str:
-            """What is not in a list, or an answer, with an unknown one is unknown."""
+            """What is not in a list, or an answer, with an unknown one is unknown. What is computed is compared: a name
+            in a list of one would be a table."""
+            if not all(map(_is_constant, expression.expressions)):
+                same = [
+                    exp.EQ(this=exp.paren(expression.this.copy()), expression=exp.paren(item.copy()))
+                    for item in expression.expressions
+                ]
+                return str(self.sql(exp.paren(exp.or_(*same))))
             some = [item for item in expression.expressions if not isinstance(item, exp.Null)]
             if len(some) < len(expression.expressions):
                 return f"nullIf({self.sql(expression, 'this')} IN ({', '.join(map(self.sql, some)) or 'NULL'}), 0)"
@@ -225,6 +254,10 @@ class Target(ClickHouse):
 
         def intdiv_sql(self, expression: exp.IntDiv) -> str:
             return f"intDiv({self.sql(expression, 'this')}, {self.sql(expression, 'expression')})"
+
+
+def _is_constant(item: exp.Expr) -> bool:
+    return not any(isinstance(part, exp.Column | exp.Func | exp.Dot | exp.Query) for part in item.walk())
 
 
 def _flags(options: list[exp.Expr]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address
 from tests.clickhouse.conftest import Fill, records_of
 from tooltrace.clickhouse.asking import ask
+from tooltrace.clickhouse.understood import require_tables
+from tooltrace.errors import QueryError
 from tooltrace.queries import catalogue, find
-from tooltrace.queries.dialect import to_clickhouse
+from tooltrace.queries.dialect import Script, to_clickhouse
 from tooltrace.sandbox import Limits
 from tooltrace.store.views import NAMES
 
@@ -101,6 +104,19 @@ async def test_a_long_answer_is_cut_and_says_so(browser: Any) -> None:
         ("SELECT span_id FROM tool_calls WHERE tool IN system.users", "IN without a list"),
         ("SELECT span_id FROM tool_calls WHERE tool IN (table('x'))", "there is no function"),
         ("SELECT (SELECT count(*) FROM system.tables) AS n", "only the tables of the store"),
+        # a name that is a step, but not there; and names in which another reader sees more
+        ("SELECT s.* FROM (WITH secrets AS (SELECT 1 AS a) SELECT * FROM secrets) AS t, secrets AS s", "only the tables of the store"),
+        ("SELECT * FROM (WITH secrets AS (SELECT * FROM secrets) SELECT * FROM secrets) AS t", "only the tables of the store"),
+        ("WITH RECURSIVE secrets AS (SELECT * FROM secrets) SELECT * FROM secrets", "only the tables of the store"),
+        ("WITH x AS (SELECT * FROM secrets), secrets AS (SELECT 1 AS a) SELECT * FROM x", "only the tables of the store"),
+        ("SELECT count(*) AS n FROM tool_calls WHERE 'a' IN (secrets)", "secrets"),
+        ("SELECT count(*) AS n FROM tool_calls WHERE 'a' NOT IN (pages.secrets)", "secrets"),
+        ("SELECT CAST(1 AS \"BFloat16)), (SELECT max(a) FROM pages.secrets), ((1\") AS a", "cannot be said"),
+        ("SELECT \"(SELECT max(a) FROM pages.secrets)\".key AS a FROM tool_calls, json_each(nothing) AS \"(SELECT max(a) FROM pages.secrets)\"", "nothing"),
+        ('WITH "y AS SELECT * FROM pages.secrets -- " AS (SELECT 1 AS a), y AS (SELECT 1 AS a) SELECT y.a, p.nothing FROM y, "y AS SELECT * FROM pages.secrets -- " AS p, '
+         '"y AS SELECT * FROM pages.secrets -- " AS q', "nothing"),
+        ("SELECT current_user AS a", "tells of the server"),
+        ("SELECT version() AS a", "tells of the server"),
         ("DROP TABLE otel_traces", "one SELECT"),
         ("SELECT 1; DROP TABLE otel_traces", "one SELECT"),
         ("SELECT nothing FROM tool_calls", "nothing"),
@@ -108,10 +124,59 @@ async def test_a_long_answer_is_cut_and_says_so(browser: Any) -> None:
         ("SELECT repeat('x', 1000000) || span_id AS long FROM tool_calls, generate_series(1, 100000) AS g ORDER BY 1", "memory"),
     ],
 )  # fmt: skip
-async def test_what_is_no_question_to_the_store_is_refused(browser: Any, sql: str, told: str) -> None:
+async def test_what_is_no_question_to_the_store_is_refused(browser: Any, engine: Any, sql: str, told: str) -> None:
+    engine.command("CREATE TABLE IF NOT EXISTS pages.secrets (a String) ENGINE = Memory AS SELECT 'hidden'")
     done = await put(browser, sql)
     assert done.status_code == 422, done.text[:300]
     assert told in done.json()["error"]
+    assert "hidden" not in done.text
+
+
+SLOW = "SELECT count(*) AS a FROM tool_calls AS p, tool_calls AS q, tool_calls AS r WHERE p.duration_ms + q.duration_ms + r.duration_ms < {}"
+LARGE = "SELECT g.* FROM generate_series(1, 25000000) AS g WHERE 1 <> -{}"
+
+
+@pytest.mark.parametrize(("step", "told"), [(SLOW, "took longer than 2 s"), (LARGE, "memory")])
+async def test_limits_are_of_the_question_and_not_of_each_step(browser: Any, engine: Any, step: str, told: str) -> None:
+    steps = ", ".join(f"x{n} AS ({step.format(n)})" for n in range(12))
+    asked = " UNION ALL ".join(
+        f"SELECT count(*) AS n FROM x{n} AS p UNION ALL SELECT count(*) FROM x{n} AS q" for n in range(12)
+    )
+    done = await put(browser, f"WITH {steps} {asked}")
+    assert done.status_code == 422, done.text[:300]
+    assert told in done.json()["error"]
+    assert engine.query("SELECT count() FROM system.tables WHERE is_temporary").result_rows == [(0,)]
+    limits = (
+        "SELECT count() FROM system.settings WHERE name IN ('max_execution_time', 'max_memory_usage') AND value <> '0'"
+    )
+    assert engine.query(limits).result_rows == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT 1 IN secrets", "secrets"),
+        ("SELECT a + 1 GLOBAL NOT IN (h.secrets) FROM calls", "h.secrets"),
+        ("SELECT (SELECT max(a) FROM h.secrets)", "h.secrets"),
+        ("SELECT * FROM calls, file('x')", "file()"),
+        ("SELECT * FROM view(SELECT 1)", "view()"),
+        ("SELECT 1 UNION ALL SELECT a FROM secrets", "secrets"),
+        ("SELECT 1 SETTINGS max_threads = 1", "settings"),
+        ("CREATE TABLE x (a Int8) ENGINE = Memory", "such a statement"),
+        ("WITH x AS (SELECT 1 AS a) SELECT a IN (1, 2), (a, a) NOT IN ((1, 2)), a IN (SELECT 1) FROM x, generate_series(1, 2), calls AS c", None),
+        ("DESCRIBE calls", None),
+    ],
+)  # fmt: skip
+def test_what_the_server_would_read_is_known_before(engine: Any, sql: str, read: str | None) -> None:
+    def told(statement: str) -> str:
+        return str(engine.raw_query(statement, fmt="TSVRaw").decode())
+
+    script = Script((), sql, frozenset(["x"]))
+    if read is None:
+        require_tables(told, script, {"calls"})
+    else:
+        with pytest.raises(QueryError, match=f"not {re.escape(read)};"):
+            require_tables(told, script, {"calls"})
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

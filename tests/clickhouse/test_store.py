@@ -156,6 +156,18 @@ def test_init_prints_what_it_would_do_and_then_does_it(engine: Any, local: Path)
     assert f"{ROWS:,} attempts; 0 rows too many" in command("clickhouse", "check", *where).stdout
 
 
+def test_init_says_what_is_missing_and_what_it_would_not_do(engine: Any) -> None:
+    engine.command("CREATE DATABASE without_tables")
+    where = address(engine, "without_tables").url
+    done = command("clickhouse", "init", "--apply", "--store", where)
+    assert done.exit_code == 1
+    assert "the collector's exporter makes them" in done.stderr
+    assert "clickhouse init makes them" not in done.stderr
+    done = command("clickhouse", "init", "--days", "5", "--store", where)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--tables" in done.stderr
+
+
 def test_history_arrives_whole_and_once(engine: Any, local: Path) -> None:
     exporters_tables(engine, "sent")
     where = address(engine, "sent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from tests.clickhouse.compare import address, differences
 from tests.clickhouse.conftest import exporters_tables
+from tests.clickhouse.test_edges import attempts
 from tooltrace.address import Address
 from tooltrace.cli import cli
 from tooltrace.clickhouse import views
@@ -60,6 +62,10 @@ def lease(engine: Any) -> Any:
         f"(SELECT max(x) FROM {ROWS} WHERE x NOT IN (9, NULL))", f"(SELECT count(*) FROM {ROWS} WHERE 9 NOT IN (SELECT x FROM {ROWS}))",
         f"(SELECT count(*) FROM {ROWS} WHERE 9 NOT IN (SELECT x FROM {ROWS} WHERE x > 0))", f"(SELECT stddev(x) FROM {ROWS} WHERE x = 1)",
         f"(SELECT var_samp(x) FROM {ROWS} WHERE x = 1)", f"(SELECT quantile_disc(x, 0) FROM {ROWS})", f"(SELECT list(x) FROM {ROWS})",
+        # what is in a list
+        f"(SELECT count(*) FROM {ROWS} WHERE x IN (x))", f"(SELECT count(*) FROM {ROWS} WHERE x NOT IN (x + 1, 2))", f"(SELECT count(*) FROM {ROWS} WHERE 3 IN (x, 1))",
+        "list_contains([1, 2], NULL)", f"(SELECT count(*) FROM {ROWS} WHERE NOT list_contains([1, 2], x))", f"(SELECT count_if(x > 9) FROM {ROWS} WHERE x IS NULL)", f"(SELECT count_if(x > 1) FROM {ROWS})",
+        "week(TIMESTAMP '2024-02-29 00:00:00')", "week(TIMESTAMP '1969-12-31 23:59:59')",
         f"(SELECT count(*) FROM {ROWS} WHERE 'a_c' LIKE 'a\\_c')", f"(SELECT count(*) FROM {ROWS} WHERE 'a\\c' NOT LIKE 'a\\_')",
     ],
 )  # fmt: skip
@@ -76,6 +82,13 @@ def test_an_expression_means_what_it_means_in_duckdb(lease: Any, sql: str) -> No
         f"SELECT x, last_value(x) OVER (ORDER BY x) AS r FROM {ROWS} ORDER BY x",
         "SELECT -x AS x FROM (SELECT unnest([1, 2, 3]) AS x) AS t ORDER BY x",
         "SELECT -x AS x FROM (SELECT unnest([1, 2, 3]) AS x) AS t ORDER BY x LIMIT 1",
+        # steps called as tables, and as one another
+        "WITH tool_calls AS (SELECT 1 AS tool), calls AS (SELECT 2 AS tool) SELECT tool_calls.tool, calls.tool AS other FROM tool_calls, calls",
+        "WITH tool_calls AS (SELECT 1 AS a UNION ALL SELECT 2) SELECT p.a, q.a AS b FROM tool_calls AS p, tool_calls AS q ORDER BY ALL",
+        "WITH x AS (SELECT 1 AS a), y AS (WITH x AS (SELECT a + 1 AS a FROM x) SELECT * FROM x) SELECT x.a, y.a AS b FROM x, y",
+        "WITH RECURSIVE calls AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM calls WHERE n < 3) SELECT * FROM calls ORDER BY 1",
+        "WITH X AS (SELECT 1 AS a) SELECT a FROM x",
+        'WITH "it`s -- a" AS (SELECT 1 AS a) SELECT p.a, q.a AS b FROM "it`s -- a" AS p, "it`s -- a" AS q',
         f"SELECT l.*, r.p AS q FROM {PAIRS} LEFT JOIN (SELECT 1 AS k, 'A' AS p) AS r ON l.k = r.k ORDER BY ALL",
     ],
 )
@@ -116,12 +129,38 @@ def test_nothing_but_a_question_is_put(lease: Any, engine: Any, statement: str) 
         "SELECT make_timestamp(2026, 1, 2, 3, 4, 5.5) AS a", "SELECT TRY_CAST('1' AS TIMESTAMPTZ) AS a", f"SELECT {MOMENT} AT TIME ZONE 'Europe/Berlin' AS a",
         f"SELECT extract(millisecond FROM {MOMENT}) AS a", f"SELECT strftime({MOMENT}, '%g') AS a", "SELECT json_type('{}', '$.a') AS a",
         "SELECT '{}' ->> '$.*' AS a", "SELECT x ->> x AS a FROM (SELECT '{}' AS x) AS t", "SELECT 1 AS a, 2 AS a", "SELECT l.p, r.p FROM a AS l JOIN a AS r ON true",
-        "SELECT regexp_replace('a', 'a', 'b', 'l') AS a",
+        "SELECT regexp_replace('a', 'a', 'b', 'l') AS a", "SELECT typeof(1) AS a", f"SELECT microsecond({MOMENT}) AS a",
+        f"SELECT date_diff('week', {MOMENT}, {MOMENT}) AS a", f"SELECT date_trunc('day''), (1', {MOMENT}) AS a",
+        f"SELECT date_diff('day), (1', {MOMENT}, {MOMENT}) AS a", "SELECT CAST(1 AS \"BFloat16)), (SELECT 2), ((1\") AS a", "SELECT CAST('a' AS ENUM('a')) AS a",
+        "SELECT convert('a' USING \"x)\") AS a", "SELECT tool FROM tool_calls WHERE tool IN agent",
     ],
 )  # fmt: skip
 def test_what_would_be_another_answer_is_refused(sql: str) -> None:
     with pytest.raises(QueryError, match=r"nothing was asked|cannot be said"):
         to_clickhouse(sql)
+
+
+@pytest.mark.parametrize("level", ["quantile({}, 0.5)", "({} ->> 'a')"])
+def test_what_grows_with_each_level_is_refused_before_it_is_large(level: str) -> None:
+    sql = "'{}'"
+    for _ in range(20):
+        sql = level.replace("{}", sql, 1)
+    with pytest.raises(QueryError, match="longer than"):
+        to_clickhouse(f"SELECT {sql} AS a")
+
+
+@pytest.mark.parametrize("sql", ["(" * 3000 + "1" + ")" * 3000, "+".join("1" * 5000), "NOT " * 3000 + "true"])
+def test_what_is_nested_too_deep_is_refused(sql: str) -> None:
+    with pytest.raises(QueryError, match="too deep"):
+        to_clickhouse(f"SELECT {sql} AS a")
+
+
+def test_a_step_called_as_a_table_is_read_instead_of_it(engine: Any, fill: Any) -> None:
+    fill("hidden", attempts(random.Random(3), 6))
+    sql = "WITH tool_calls AS (SELECT * FROM tool_calls WHERE attempt > 99) SELECT count(*) AS n, max(tool_calls.tool) AS t FROM tool_calls"
+    with connect(address(engine, "hidden")) as lease:
+        assert lease.sql("SELECT count(*) > 0 AS n FROM tool_calls").fetchall() == [(1,)]
+        assert lease.sql(sql).fetchall() == [(0, None)]
 
 
 def test_all_columns_of_a_table_that_is_not_ours_are_there(lease: Any) -> None:

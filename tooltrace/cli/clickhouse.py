@@ -75,6 +75,8 @@ def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes:
     """
     from tooltrace.clickhouse.client import House
 
+    if days and not tables:
+        raise Misused("--days is of the tables of --tables; how long otel_traces keeps is the exporter's ttl")
     house = House(address)
     statements = _statements(house, tables=tables, days=days, foreign=foreign, indexes=indexes)
     for asked, cost in ((True, VIEWS_COST), (tables, TABLES_COST), (foreign, FOREIGN_COST), (indexes, INDEX_COST)):
@@ -85,10 +87,24 @@ def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes:
         return
     with house.client() as client:
         for statement in statements:
-            house.told(lambda statement=statement: client.command(statement))  # type: ignore[misc]
+            _made(house, client, statement)
     click.echo(
         clean(f"{len(statements)} statements done in {house.database}: tooltrace query --store {address} failure_rate")
     )
+
+
+def _made(house: House, client: Any, statement: str) -> None:
+    from tooltrace.errors import StoreMissing
+
+    try:
+        house.told(lambda: client.command(statement))
+    except StoreMissing as error:
+        raise Failed(
+            f"{house.tables.of(house.tables.traces)} and {house.tables.of(house.tables.logs)} are not both there: the collector's "
+            f"exporter makes them, or ?traces=…&logs=… in the address names others; stopped there ({error.__cause__})"[
+                :400
+            ]
+        ) from error
 
 
 def _statements(house: House, *, tables: bool, days: int | None, foreign: bool, indexes: bool) -> list[str]:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.address import Address
+from tooltrace.clickhouse.allowance import Allowance
 from tooltrace.clickhouse.client import House, one_line
 from tooltrace.clickhouse.readers import quoted
+from tooltrace.clickhouse.understood import require_tables
 from tooltrace.errors import QueryError
 from tooltrace.queries import find
-from tooltrace.queries.dialect import Script, keep, to_clickhouse
+from tooltrace.queries.dialect import Script, drop, keep, to_clickhouse
 from tooltrace.queries.query import By
 
 if TYPE_CHECKING:
@@ -50,48 +52,65 @@ def connect(
     of an answer ``most_rows`` are read."""
     house = House(address)
     with house.client(settings) as client:
-        yield Lease(house, client, most_rows)
+        yield Lease(house, client, most_rows, settings)
 
 
 class Lease:
     """Answers SQL from the views of a store."""
 
-    def __init__(self, house: House, client: Any, most_rows: int | None = None) -> None:
+    def __init__(
+        self, house: House, client: Any, most_rows: int | None = None, limits: Mapping[str, Any] | None = None
+    ) -> None:
         self._house = house
         self._client = client
+        self._limits = limits or {}
         self._bound = {} if most_rows is None else {"limit": most_rows}
 
     def sql(self, statement: str, *, only: Collection[str] | None = None) -> DuckDBPyRelation:
         """The answer to ``statement``, read whole. It is DuckDB's SQL, as the queries are; functions that only ClickHouse
         has are handed on as they are. ``only``: the tables that it may read. Raises QueryError."""
-        return self.answer(to_clickhouse(statement, only=only))
+        script = to_clickhouse(statement, only=only)
+        if only is not None:
+            require_tables(self._explained, script, only)
+        return self.answer(script)
 
     execute = sql
 
     def answer(self, script: Script, types: Mapping[str, str] | None = None) -> DuckDBPyRelation:
         """The answer to ``script``. ``types``: of columns, where they are known better."""
-        with self._kept(script):
+        with self._kept(script) as left:
             data = self._house.told(
-                lambda: self._client.raw_query(script.question, settings=self._bound, fmt="Parquet")
+                lambda: self._client.raw_query(script.question, settings={**self._bound, **left}, fmt="Parquet")
             )
         return relation(data, types or {})
 
     @contextmanager
-    def _kept(self, script: Script) -> Iterator[None]:
-        """What ``script`` keeps is there until the block ends."""
+    def _kept(self, script: Script) -> Iterator[dict[str, Any]]:
+        """What ``script`` keeps is there until the block ends; what the settings leave to the question itself."""
         self._command(f"USE {quoted(self._house.database)}")
+        allowed = Allowance(self._limits)
         names: list[str] = []
         try:
             for name, sql in script.kept:
-                self._command(keep(name, sql))
+                self._command(keep(name, sql), allowed.left(self._held(allowed)))
                 names.append(name)
-            yield
+            yield allowed.left(self._held(allowed))
         finally:
             for name in names:
-                self._command(f"DROP TEMPORARY TABLE IF EXISTS {name}")
+                self._command(drop(name))
 
-    def _command(self, statement: str) -> None:
-        self._house.told(lambda: self._client.command(statement))
+    def _explained(self, statement: str) -> str:
+        told: bytes = self._house.told(lambda: self._client.raw_query(statement, fmt="TSVRaw"))
+        return told.decode(errors="replace")
+
+    def _held(self, allowed: Allowance) -> int:
+        """Bytes of what is kept."""
+        if not allowed.limits_memory:
+            return 0
+        return int(self._command("SELECT toInt64(ifNull(sum(total_bytes), 0)) FROM system.tables WHERE is_temporary"))
+
+    def _command(self, statement: str, settings: Mapping[str, Any] | None = None) -> Any:
+        return self._house.told(lambda: self._client.command(statement, settings=dict(settings or {})))
 
 
 def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:

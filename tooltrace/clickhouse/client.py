@@ -94,7 +94,7 @@ class House:
             return ask()
         except ClickHouseError as error:
             text = one_line(error)
-            if any(name in text for name in _MISSING):
+            if any(name in str(error) for name in _MISSING):  # its name stands at the end
                 raise StoreMissing(
                     f"the store {self.address} has no such view, or none at all: tooltrace clickhouse init makes them ({text})"
                 ) from error

@@ -1,0 +1,58 @@
+"""Which steps of a question (``WITH name AS …``) a name means where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from sqlglot import exp
+
+
+def step_of(table: exp.Table) -> exp.CTE | None:
+    """The step that ``table`` is: one said before it, in the same SELECT or one around it, or a recursive one itself.
+
+    Where it is none, the table of that name is read, though a step elsewhere has it too.
+    """
+    if table.db or not isinstance(table.this, exp.Identifier):
+        return None
+    inside: exp.Expr = table
+    while (outside := inside.parent) is not None:
+        for step in reversed(list(_seen(outside, inside))):
+            if step.alias.lower() == table.name.lower():
+                return step
+        inside = outside
+    return None
+
+
+def _seen(outside: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
+    """The steps of ``outside`` that can be named in its part ``inside``."""
+    if isinstance(outside, exp.With):
+        steps: list[exp.CTE] = list(outside.expressions)
+        for step in steps:
+            if step is inside:
+                if outside.args.get("recursive") and isinstance(step.this, exp.Union):
+                    yield step
+                return
+            yield step
+        return
+    above = outside.args.get("with_")
+    if above is not None and above is not inside:
+        yield from above.expressions
+
+
+def rename_steps(tree: exp.Expr, tables: Collection[str]) -> None:
+    """A step called as a table, or as another step, gets a name of its own: who reads which of them is not for
+    two engines to find out."""
+    bound = [(table, step) for table in tree.find_all(exp.Table) if (step := step_of(table)) is not None]
+    taken = {name.name for name in tree.find_all(exp.Identifier)} | set(tables)
+    seen = {name.lower() for name in tables}
+    for step in list(tree.find_all(exp.CTE)):
+        old = new = step.alias
+        while old.lower() in seen and new in taken:
+            new = f"{new}_step"
+        seen.add(old.lower())
+        taken.add(new)
+        step.args["alias"].set("this", exp.to_identifier(new, quoted=True) if new != old else step.args["alias"].this)
+        for table in (table for table, of in bound if of is step and table.name != new):
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=table.this.copy()))
+            table.set("this", exp.to_identifier(new, quoted=True))
