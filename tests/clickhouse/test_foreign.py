@@ -17,7 +17,7 @@ from tests.clickhouse.others import differing, plain
 from tests.clickhouse.test_edges import duck
 from tests.foreign.conftest import mcp, span, tool
 from tooltrace.cli import cli
-from tooltrace.clickhouse import dialects, kept, views
+from tooltrace.clickhouse import dialects, foreign, kept, views
 from tooltrace.clickhouse.asking import connect
 from tooltrace.clickhouse.rows import lines, span_row
 from tooltrace.foreign import Assembler
@@ -47,7 +47,7 @@ def test_the_same_attributes_are_read() -> None:
     assert [one.name for one in dialects.DIALECTS] == [one.name for one in known.DIALECTS]
     for mine, other in zip(dialects.DIALECTS, known.DIALECTS, strict=True):
         assert dict(mine.reads) == dict(other.reads)
-    assert dialects.CONSUMED == known.CONSUMED
+    assert foreign.CONSUMED == known.CONSUMED
 
 
 def test_the_same_spans_are_tool_calls(engine: Any) -> None:

@@ -1,6 +1,6 @@
 """The ways in which other instrumentations write a tool call into a span, as far as SQL can tell them.
 
-What is read here is what :mod:`tooltrace.foreign.dialects` reads; a test holds the two together.
+The attributes are those of :mod:`tooltrace.otel.tool_spans`, which :mod:`tooltrace.foreign.dialects` reads as well.
 """
 
 from __future__ import annotations
@@ -11,15 +11,10 @@ from typing import Final
 
 from tooltrace.clickhouse.readers import Reader, literal
 from tooltrace.otel import attributes as names
+from tooltrace.otel.tool_spans import DEFERRED, MCP_METHOD, OTHER_KINDS, READS
 
 SPAN: Final = "SpanAttributes"
 SPAN_NAME: Final = "toString(SpanName)"
-DEFERRED: Final = "pydantic_ai.tool.deferral.name"
-"""The call waits for a person, or is executed elsewhere."""
-JSON_TYPE: Final = "application/json"
-_METHOD: Final = "tools/call"
-_KINDS: Final = ("openinference.span.kind", "traceloop.span.kind", "langfuse.observation.type", "mcp.method.name")
-"""Where one of these says what a span is, a tool's name alone does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +24,6 @@ class Dialect:
     name: str
     knows: Callable[[Reader], str]
     """The condition that a span is a tool call."""
-    reads: Mapping[str, tuple[str, ...]]
-    """Field to the attributes that say it, the first that is there counts."""
     tool: str = "NULL"
     """The tool's name, of the span's, where no attribute says it."""
 
@@ -39,9 +32,14 @@ class Dialect:
         """The name of its condition among those of :func:`conditions`."""
         return f"is_{self.name}"
 
+    @property
+    def reads(self) -> Mapping[str, tuple[str, ...]]:
+        """Field to the attributes that say it, the first that is there counts."""
+        return READS[self.name]
+
 
 def _gen_ai(reader: Reader) -> str:
-    other = " OR ".join(reader.has(SPAN, key) for key in _KINDS)
+    other = " OR ".join(reader.has(SPAN, key) for key in OTHER_KINDS)
     alone = f"{reader.has(SPAN, names.TOOL_NAME)} AND NOT ({other})"
     operation = is_(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)
     return f"if({reader.has(SPAN, names.OPERATION_NAME)}, {operation}, {alone})"
@@ -54,7 +52,7 @@ def _pydantic_ai(reader: Reader) -> str:
 
 
 def _mcp(reader: Reader) -> str:
-    return f"{is_(reader, 'mcp.method.name', _METHOD)} OR {is_(reader, 'rpc.method', _METHOD)}"
+    return f"{is_(reader, 'mcp.method.name', MCP_METHOD)} OR {is_(reader, 'rpc.method', MCP_METHOD)}"
 
 
 def _openinference(reader: Reader) -> str:
@@ -66,96 +64,31 @@ def is_(reader: Reader, key: str, value: str) -> str:
     return f"ifNull({reader.text(SPAN, key)} = {literal(value)}, false)"
 
 
-_OF_THE_CONVENTIONS: Final = {
-    "tool_type": (names.TOOL_TYPE,),
-    "tool_description": (names.TOOL_DESCRIPTION,),
-    "call_id": (names.TOOL_CALL_ID,),
-    "agent": (names.AGENT_NAME,),
-    "error_type": (names.ERROR_TYPE,),
-}
 DIALECTS: Final = (
     Dialect(
         "traceloop",
         lambda reader: is_(reader, "traceloop.span.kind", "tool"),
-        {
-            **_OF_THE_CONVENTIONS,
-            "tool": ("traceloop.entity.name", names.TOOL_NAME),
-            "tool_version": ("traceloop.entity.version",),
-            "conversation_id": (names.CONVERSATION_ID, "traceloop.association.properties.session_id"),
-            "arguments": ("traceloop.entity.input", names.TOOL_CALL_ARGUMENTS),
-            "result": ("traceloop.entity.output", names.TOOL_CALL_RESULT),
-        },
         f"replaceRegexpOne({SPAN_NAME}, '\\\\.tool$', '')",
     ),
     Dialect(
         "gen_ai",
         _gen_ai,
-        {
-            **_OF_THE_CONVENTIONS,
-            "tool": (names.TOOL_NAME,),
-            "conversation_id": (names.CONVERSATION_ID,),
-            "arguments": (names.TOOL_CALL_ARGUMENTS,),
-            "result": (names.TOOL_CALL_RESULT,),
-        },
         f"if(startsWith({SPAN_NAME}, 'execute_tool '), substring({SPAN_NAME}, 14), NULL)",
     ),
-    Dialect(
-        "pydantic_ai",
-        _pydantic_ai,
-        {
-            "tool": (names.TOOL_NAME,),
-            "call_id": (names.TOOL_CALL_ID,),
-            "arguments": ("tool_arguments",),
-            "result": ("tool_response",),
-        },
-    ),
+    Dialect("pydantic_ai", _pydantic_ai),
     Dialect(
         "mcp",
         _mcp,
-        {
-            "tool": (names.TOOL_NAME, "mcp.tool.name"),
-            "call_id": (names.TOOL_CALL_ID,),
-            "conversation_id": (names.CONVERSATION_ID,),
-            "arguments": (names.TOOL_CALL_ARGUMENTS,),
-            "result": (names.TOOL_CALL_RESULT, "response"),
-            "error_type": (names.ERROR_TYPE, "rpc.response.status_code"),
-        },
-        f"if(position({SPAN_NAME}, '{_METHOD} ') > 0, substring({SPAN_NAME}, position({SPAN_NAME}, '{_METHOD} ') + 11), NULL)",
+        f"if(position({SPAN_NAME}, '{MCP_METHOD} ') > 0, substring({SPAN_NAME}, position({SPAN_NAME}, '{MCP_METHOD} ') + 11), NULL)",
     ),
-    Dialect(
-        "openinference",
-        _openinference,
-        {
-            "tool": ("tool.name", "tool_call.function.name"),
-            "tool_description": ("tool.description",),
-            "call_id": ("tool_call.id", "tool.id"),
-            "conversation_id": ("session.id",),
-            "agent": ("agent.name",),
-            "arguments": ("input.value", "tool_call.function.arguments"),
-            "result": ("output.value",),
-        },
-        SPAN_NAME,
-    ),
+    Dialect("openinference", _openinference, SPAN_NAME),
     Dialect(
         "langfuse",
         lambda reader: is_(reader, "langfuse.observation.type", "tool"),
-        {
-            "tool_version": ("langfuse.version",),
-            "conversation_id": ("session.id", "langfuse.session.id"),
-            "arguments": ("langfuse.observation.input",),
-            "result": ("langfuse.observation.output",),
-            "error_message": ("langfuse.observation.status_message",),
-        },
         SPAN_NAME,
     ),
 )
 """The first that says a thing counts."""
-
-CONSUMED: Final = frozenset(key for dialect in DIALECTS for keys in dialect.reads.values() for key in keys) | {
-    *("input.mime_type", "output.mime_type", "request", "response", "logfire.json_schema", "tool.parameters"),
-    *("tool.json_schema", "langfuse.observation.level", names.OPERATION_NAME),
-}
-"""Attributes that are columns, and their like; the others are the call's attributes."""
 
 
 def conditions(reader: Reader) -> dict[str, str]:

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Mapping
 from typing import Final
 
-from tooltrace.clickhouse.dialects import DEFERRED, SPAN, is_, said
+from tooltrace.clickhouse.dialects import SPAN, is_, said
 from tooltrace.clickhouse.readers import Reader, literal, literals
 from tooltrace.codes import ADVICE, ToolErrorCode, next_step
 from tooltrace.normalize import normalize
@@ -17,6 +17,7 @@ from tooltrace.normalize.exception_codes import CODES
 from tooltrace.normalize.verdict import UNDECIDED, Verdict
 from tooltrace.normalize.words import code_named
 from tooltrace.otel import attributes as names
+from tooltrace.otel.tool_spans import DEFERRED
 
 RULE: Final = "span_status"
 _CANCELLED: Final = ("CancelledError", "KeyboardInterrupt", "SystemExit")

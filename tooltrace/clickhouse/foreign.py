@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from tooltrace.clickhouse import failures
-from tooltrace.clickhouse.dialects import CONSUMED, JSON_TYPE, SPAN, SPAN_NAME, conditions, is_, said, word
+from tooltrace.clickhouse.dialects import SPAN, SPAN_NAME, conditions, is_, said, word
 from tooltrace.clickhouse.readers import Reader, literal
 from tooltrace.otel import attributes as names
+from tooltrace.otel.tool_spans import CONSUMED, JSON_TYPE
 
 _WORDS: Final = ("conversation_id", "agent", "tool_version", "tool_description")
 _NOTHING: Final = "'[]', '{}', 'null', '\"\"', '0', 'false'"

@@ -1,4 +1,5 @@
-"""The ways in which other instrumentations write a tool call into a span: one file each, with a table of what it reads."""
+"""The ways in which other instrumentations write a tool call into a span: one file each;
+the attributes they read are in :mod:`tooltrace.otel.tool_spans`."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ from tooltrace.foreign.sighting import TEXTS, Dialect, Sighting
 from tooltrace.foreign.values import named, structure, text
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import SpanForm
+from tooltrace.otel.tool_spans import CONSUMED, DEFERRED
+
+__all__ = ["AROUND", "CONSUMED", "DIALECTS", "MARKS", "is_tool", "sighted"]
 
 DIALECTS: tuple[Dialect, ...] = (
     traceloop.DIALECT,
@@ -32,16 +36,10 @@ MARKS = frozenset(AROUND) | {
         "rpc.method",
         "tool_arguments",
         "tool_response",
-        "pydantic_ai.tool.deferral.name",
+        DEFERRED,
     )
 }
 """Every tool call has one of these attributes, whatever its dialect."""
-
-CONSUMED = frozenset(key for dialect in DIALECTS for keys in dialect.reads.values() for key in keys) | {
-    *("input.mime_type", "output.mime_type", "request", "response", "logfire.json_schema", "tool.parameters"),
-    *("tool.json_schema", "langfuse.observation.level", names.OPERATION_NAME),
-}
-"""Attributes that have a field of the record to go to, and their like; the others are the call's attributes."""
 
 
 def is_tool(name: str, attributes: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tooltrace.foreign.sighting import Dialect
 from tooltrace.otel.form import SpanForm
+from tooltrace.otel.tool_spans import READS
 
 KIND = "langfuse.observation.type"
 _LEVEL = "langfuse.observation.level"
@@ -30,12 +31,6 @@ def _correct(fields: dict[str, Any], form: SpanForm) -> None:
 DIALECT = Dialect(
     "langfuse",
     _knows,
-    {
-        "tool_version": ("langfuse.version",),
-        "conversation_id": ("session.id", "langfuse.session.id"),
-        "arguments": ("langfuse.observation.input",),
-        "result": ("langfuse.observation.output",),
-        "error_message": ("langfuse.observation.status_message",),
-    },
+    READS["langfuse"],
     _correct,
 )

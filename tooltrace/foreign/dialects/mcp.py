@@ -11,22 +11,21 @@ from typing import Any
 
 from tooltrace.foreign.sighting import Dialect
 from tooltrace.foreign.values import structure
-from tooltrace.otel import attributes as names
 from tooltrace.otel.form import SpanForm
+from tooltrace.otel.tool_spans import MCP_METHOD, READS
 
 NAME = "mcp"
-METHOD = "tools/call"
 _METHODS = ("mcp.method.name", "rpc.method")
 
 
 def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
-    return any(attributes.get(key) == METHOD for key in _METHODS)
+    return any(attributes.get(key) == MCP_METHOD for key in _METHODS)
 
 
 def _correct(fields: dict[str, Any], form: SpanForm) -> None:
     fields.setdefault("tool_type", "extension")
-    if "tool" not in fields and f"{METHOD} " in form.name:
-        fields["tool"] = form.name.partition(f"{METHOD} ")[2]
+    if "tool" not in fields and f"{MCP_METHOD} " in form.name:
+        fields["tool"] = form.name.partition(f"{MCP_METHOD} ")[2]
     request = structure(form.attributes.get("request"))
     params = request.get("params") if isinstance(request, dict) else None
     if isinstance(params, dict):
@@ -38,13 +37,6 @@ def _correct(fields: dict[str, Any], form: SpanForm) -> None:
 DIALECT = Dialect(
     NAME,
     _knows,
-    {
-        "tool": (names.TOOL_NAME, "mcp.tool.name"),
-        "call_id": (names.TOOL_CALL_ID,),
-        "conversation_id": (names.CONVERSATION_ID,),
-        "arguments": (names.TOOL_CALL_ARGUMENTS,),
-        "result": (names.TOOL_CALL_RESULT, "response"),
-        "error_type": (names.ERROR_TYPE, "rpc.response.status_code"),
-    },
+    READS["mcp"],
     _correct,
 )

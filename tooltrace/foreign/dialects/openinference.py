@@ -13,9 +13,9 @@ from tooltrace.foreign.build import NO_RESULT
 from tooltrace.foreign.sighting import Dialect
 from tooltrace.foreign.values import structure
 from tooltrace.otel.form import SpanForm
+from tooltrace.otel.tool_spans import JSON_TYPE, READS
 
 KIND = "openinference.span.kind"
-_JSON = "application/json"
 
 
 def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
@@ -27,23 +27,15 @@ def _correct(fields: dict[str, Any], form: SpanForm) -> None:
     said = form.attributes
     fields.setdefault("tool", form.name)
     if "input.value" in said and fields.get("arguments") == said["input.value"]:
-        fields["arguments"] = structure(said["input.value"], scalars=said.get("input.mime_type") == _JSON)
+        fields["arguments"] = structure(said["input.value"], scalars=said.get("input.mime_type") == JSON_TYPE)
     if fields.get("result", NO_RESULT) is not NO_RESULT:
-        fields["result"] = structure(said["output.value"], scalars=said.get("output.mime_type") == _JSON)
+        fields["result"] = structure(said["output.value"], scalars=said.get("output.mime_type") == JSON_TYPE)
 
 
 DIALECT = Dialect(
     "openinference",
     _knows,
-    {
-        "tool": ("tool.name", "tool_call.function.name"),
-        "tool_description": ("tool.description",),
-        "call_id": ("tool_call.id", "tool.id"),
-        "conversation_id": ("session.id",),
-        "agent": ("agent.name",),
-        "arguments": ("input.value", "tool_call.function.arguments"),
-        "result": ("output.value",),
-    },
+    READS["openinference"],
     _correct,
     texts=frozenset({"input.value", "output.value"}),
 )

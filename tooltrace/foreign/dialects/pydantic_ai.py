@@ -13,9 +13,7 @@ from typing import Any
 from tooltrace.foreign.sighting import Dialect
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import SpanForm
-
-_DEFERRED = "pydantic_ai.tool.deferral.name"
-"""The call waits for a person, or is executed elsewhere."""
+from tooltrace.otel.tool_spans import DEFERRED, READS
 
 
 def is_pending(attributes: Mapping[str, Any]) -> bool:
@@ -26,22 +24,17 @@ def is_pending(attributes: Mapping[str, Any]) -> bool:
 def _knows(name: str, attributes: Mapping[str, Any]) -> bool:
     if "tool_arguments" in attributes or "tool_response" in attributes:
         return names.TOOL_NAME in attributes
-    return _DEFERRED in attributes or (name == "running tool" and names.TOOL_NAME in attributes)
+    return DEFERRED in attributes or (name == "running tool" and names.TOOL_NAME in attributes)
 
 
 def _correct(fields: dict[str, Any], form: SpanForm) -> None:
-    if _DEFERRED in form.attributes:
+    if DEFERRED in form.attributes:
         fields["ending"] = "paused"
 
 
 DIALECT = Dialect(
     "pydantic_ai",
     _knows,
-    {
-        "tool": (names.TOOL_NAME,),
-        "call_id": (names.TOOL_CALL_ID,),
-        "arguments": ("tool_arguments",),
-        "result": ("tool_response",),
-    },
+    READS["pydantic_ai"],
     _correct,
 )

@@ -13,8 +13,8 @@ from typing import Any
 from tooltrace.foreign.build import NO_RESULT
 from tooltrace.foreign.sighting import Dialect
 from tooltrace.foreign.values import named, text
-from tooltrace.otel import attributes as names
 from tooltrace.otel.form import SpanForm
+from tooltrace.otel.tool_spans import READS
 
 KIND = "traceloop.span.kind"
 
@@ -58,17 +58,6 @@ def _output(given: Any) -> Any:
 DIALECT = Dialect(
     "traceloop",
     _knows,
-    {
-        "tool": ("traceloop.entity.name", names.TOOL_NAME),
-        "tool_version": ("traceloop.entity.version",),
-        "tool_type": (names.TOOL_TYPE,),
-        "tool_description": (names.TOOL_DESCRIPTION,),
-        "call_id": (names.TOOL_CALL_ID,),
-        "conversation_id": (names.CONVERSATION_ID, "traceloop.association.properties.session_id"),
-        "agent": (names.AGENT_NAME,),
-        "arguments": ("traceloop.entity.input", names.TOOL_CALL_ARGUMENTS),
-        "result": ("traceloop.entity.output", names.TOOL_CALL_RESULT),
-        "error_type": (names.ERROR_TYPE,),
-    },
+    READS["traceloop"],
     _correct,
 )

@@ -1,0 +1,77 @@
+"""The attributes in which other instrumentations say what a tool call was: read by Python, and by SQL in ClickHouse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tooltrace.otel import attributes as names
+
+DEFERRED: Final = "pydantic_ai.tool.deferral.name"
+"""The call waits for a person, or is executed elsewhere."""
+JSON_TYPE: Final = "application/json"
+MCP_METHOD: Final = "tools/call"
+OTHER_KINDS: Final = ("openinference.span.kind", "traceloop.span.kind", "langfuse.observation.type", "mcp.method.name")
+"""Where one of these says what a span is, a tool's name alone does not."""
+
+_OF_THE_CONVENTIONS: Final = {
+    "tool_type": (names.TOOL_TYPE,),
+    "tool_description": (names.TOOL_DESCRIPTION,),
+    "call_id": (names.TOOL_CALL_ID,),
+    "agent": (names.AGENT_NAME,),
+    "error_type": (names.ERROR_TYPE,),
+}
+READS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "traceloop": {
+        **_OF_THE_CONVENTIONS,
+        "tool": ("traceloop.entity.name", names.TOOL_NAME),
+        "tool_version": ("traceloop.entity.version",),
+        "conversation_id": (names.CONVERSATION_ID, "traceloop.association.properties.session_id"),
+        "arguments": ("traceloop.entity.input", names.TOOL_CALL_ARGUMENTS),
+        "result": ("traceloop.entity.output", names.TOOL_CALL_RESULT),
+    },
+    "gen_ai": {
+        **_OF_THE_CONVENTIONS,
+        "tool": (names.TOOL_NAME,),
+        "conversation_id": (names.CONVERSATION_ID,),
+        "arguments": (names.TOOL_CALL_ARGUMENTS,),
+        "result": (names.TOOL_CALL_RESULT,),
+    },
+    "pydantic_ai": {
+        "tool": (names.TOOL_NAME,),
+        "call_id": (names.TOOL_CALL_ID,),
+        "arguments": ("tool_arguments",),
+        "result": ("tool_response",),
+    },
+    "mcp": {
+        "tool": (names.TOOL_NAME, "mcp.tool.name"),
+        "call_id": (names.TOOL_CALL_ID,),
+        "conversation_id": (names.CONVERSATION_ID,),
+        "arguments": (names.TOOL_CALL_ARGUMENTS,),
+        "result": (names.TOOL_CALL_RESULT, "response"),
+        "error_type": (names.ERROR_TYPE, "rpc.response.status_code"),
+    },
+    "openinference": {
+        "tool": ("tool.name", "tool_call.function.name"),
+        "tool_description": ("tool.description",),
+        "call_id": ("tool_call.id", "tool.id"),
+        "conversation_id": ("session.id",),
+        "agent": ("agent.name",),
+        "arguments": ("input.value", "tool_call.function.arguments"),
+        "result": ("output.value",),
+    },
+    "langfuse": {
+        "tool_version": ("langfuse.version",),
+        "conversation_id": ("session.id", "langfuse.session.id"),
+        "arguments": ("langfuse.observation.input",),
+        "result": ("langfuse.observation.output",),
+        "error_message": ("langfuse.observation.status_message",),
+    },
+}
+"""Dialect to field to the attributes that say it, the first that is there counts."""
+
+CONSUMED: Final = frozenset(key for reads in READS.values() for keys in reads.values() for key in keys) | {
+    *("input.mime_type", "output.mime_type", "request", "response", "logfire.json_schema", "tool.parameters"),
+    *("tool.json_schema", "langfuse.observation.level", names.OPERATION_NAME),
+}
+"""Attributes that have a field of the record to go to, and their like; the others are the call's attributes."""
