@@ -14,6 +14,7 @@ from tooltrace.clickhouse.client import House
 from tooltrace.errors import QueryError, TooltraceError
 from tooltrace.sandbox import Asked, FileForm, Limits, Written
 from tooltrace.sandbox.bounded import bounded
+from tooltrace.sandbox.limits import too_long, too_much
 from tooltrace.store.views import NAMES
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ def within(limits: Limits) -> dict[str, Any]:
 
 def _words(text: str, limits: Limits) -> str:
     if "TIMEOUT_EXCEEDED" in text:
-        return f"the question took longer than {limits.seconds:g} s and was stopped; ask for less: a window, a tool, a LIMIT"
+        return too_long(limits)
     if "MEMORY_LIMIT_EXCEEDED" in text:
-        return f"the question needs more than {limits.memory_bytes // 1024 // 1024} MiB of memory and was stopped; ask for less"
+        return too_much(limits)
     if "TOO_MANY_ROWS_OR_BYTES" in text:
         return f"the answer would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less"
     return text

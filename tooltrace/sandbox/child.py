@@ -21,7 +21,7 @@ import orjson
 
 from tooltrace.errors import QueryError, TooltraceError
 from tooltrace.sandbox.bounded import bounded
-from tooltrace.sandbox.limits import Limits
+from tooltrace.sandbox.limits import Limits, too_long, too_much
 from tooltrace.sandbox.statement import checked
 from tooltrace.store.lease import reading
 from tooltrace.store.schema import literal
@@ -53,7 +53,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             sql = checked(con, request["sql"])
             return _timed(con, sql, limits, request)
     except MemoryError:
-        return {"error": _too_much(limits)}
+        return {"error": too_much(limits)}
     except (TooltraceError, duckdb.Error) as error:
         return {"error": _words(error, limits)}
 
@@ -96,7 +96,7 @@ def _timed(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str,
         con.interrupt()
         time.sleep(GRACE_SECONDS)
         try:
-            _say({"error": _too_long(limits)})
+            _say({"error": too_long(limits)})
         finally:
             os._exit(0)  # though nobody may be there any more who could be told
 
@@ -108,7 +108,7 @@ def _timed(con: DuckDBPyConnection, sql: str, limits: Limits, request: dict[str,
         answer = _to_file(con, sql, limits, request) if request["file"] else _rows(con, sql, limits)
     except duckdb.Error:
         if late.is_set():
-            return {"error": _too_long(limits)}
+            return {"error": too_long(limits)}
         raise
     finally:
         watch.cancel()
@@ -140,23 +140,13 @@ def _say(answer: dict[str, Any]) -> None:
 def _words(error: Exception, limits: Limits) -> str:
     text = str(error).strip()
     if isinstance(error, duckdb.OutOfMemoryException) or "bad_alloc" in text or "Out of Memory" in text:
-        return _too_much(limits)
+        return too_much(limits)
     if "File too large" in text:
         return f"the file would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less, or as Parquet"
     if isinstance(error, duckdb.PermissionException) or "disabled by configuration" in text:
         first = text.splitlines()[0]
         return f"only the store can be read here: no files, no network, no settings ({first})"
     return text if isinstance(error, duckdb.Error | QueryError) else f"the store could not be read: {text}"
-
-
-def _too_long(limits: Limits) -> str:
-    return (
-        f"the question took longer than {limits.seconds:g} s and was stopped; ask for less: a window, a tool, a LIMIT"
-    )
-
-
-def _too_much(limits: Limits) -> str:
-    return f"the question needs more than {limits.memory_bytes // 1024 // 1024} MiB of memory and was stopped; ask for less"
 
 
 if __name__ == "__main__":

@@ -22,3 +22,15 @@ class Limits:
     """Of the answer, as JSON."""
     file_bytes: int = 256 * MIB
     """Of the answer, as a file: the server has it in memory while it is sent."""
+
+
+def too_long(limits: Limits) -> str:
+    """What whoever asked is told where the time was over."""
+    return (
+        f"the question took longer than {limits.seconds:g} s and was stopped; ask for less: a window, a tool, a LIMIT"
+    )
+
+
+def too_much(limits: Limits) -> str:
+    """What whoever asked is told where the memory was used up."""
+    return f"the question needs more than {limits.memory_bytes // MIB} MiB of memory and was stopped; ask for less"
