@@ -55,6 +55,7 @@ class DeliveryThread:
         self._deadline: float | None = None
         self._delivery: Delivery | None = None
         self._thread: threading.Thread | None = None
+        self._prepared = False
 
     def after_fork(self) -> None:
         """In a forked child: the parent's thread is not here."""
@@ -63,9 +64,9 @@ class DeliveryThread:
         if not usable:
             self._stop.set()
 
-    def start(self) -> None:
-        """Begin, if that was not done yet; a new destination gets what is written after this."""
-        if self._thread is not None or self._stop.is_set():
+    def prepare(self) -> None:
+        """Make the cursor: a new destination gets what is written after this."""
+        if self._prepared or self._stop.is_set():
             return
         try:
             if not self._files.cursor.exists() and not self._wish.unless():
@@ -73,6 +74,12 @@ class DeliveryThread:
         except StoreError as error:
             self._stop.set()
             self._give_up(str(error))
+        self._prepared = True
+
+    def start(self) -> None:
+        """Begin, if that was not done yet; a new destination gets what is written after this."""
+        self.prepare()
+        if self._thread is not None or self._stop.is_set():
             return
         thread = threading.Thread(target=self._run, name=f"tooltrace-export-{self._wish.name}", daemon=True)
         try:
@@ -195,6 +202,11 @@ class DeliveryThreads:
 
     def __init__(self, paths: StorePaths, wishes: tuple[Wish, ...], target: Target) -> None:
         self._threads = [DeliveryThread(paths, wish, target) for wish in wishes]
+
+    def prepare(self) -> None:
+        """Make the cursors of destinations that have none."""
+        for thread in self._threads:
+            thread.prepare()
 
     def start(self) -> None:
         """Begin with what was not begun yet."""

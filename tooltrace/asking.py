@@ -22,7 +22,7 @@ def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManag
     ``clickhouse://host/database``, ``db.sql`` is what there is.
     Raises StoreError (missing, locked by a foreign program, damaged).
     """
-    runtime.flush()
+    runtime.wait_until_written()
     place = _store(store)
     if isinstance(place, Address):
         from tooltrace.clickhouse.asking import connect as elsewhere
@@ -41,7 +41,7 @@ def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameter
     """
     from tooltrace.queries import ask
 
-    runtime.flush()
+    runtime.wait_until_written()
     return ask(_store(store), name, missing_ok=_begun(store), **parameters)
 
 

@@ -15,6 +15,9 @@
         ├── StoreLocked        a foreign program holds the database
         └── StoreDamaged       the database cannot be opened
 
+    UserWarning
+    └── UnwrittenCalls         an answer without calls that are not written yet
+
 None of these reaches the caller of a traced tool: a fault of the recorder is counted, logged once,
 and kept to itself.
 """
@@ -72,3 +75,7 @@ class StoreLocked(StoreError):
 
 class StoreDamaged(StoreError):
     """The database file cannot be opened as a database."""
+
+
+class UnwrittenCalls(UserWarning):
+    """An answer lacks calls of this process that have ended and are not written yet."""

@@ -201,15 +201,16 @@ class Recorder:
             attempt.said = snapshot({**(around or {}), **(own or {})})
         if log.wanted():
             attempt.surroundings = contextvars.copy_context()
+        hurry = False
         try:
-            attempt.end()
+            hurry = attempt.end_and_tell()
         except Exception:
             fault("export", lost=0)
         if self._at_once:
             self.worker.write_now(attempt)
-            if attempt.written and not (log.wanted() or metric.wanted() or evaluation.wanted()):
+            if attempt.written and not (hurry or log.wanted() or metric.wanted() or evaluation.wanted()):
                 return
-        self.worker.put(attempt)
+        self.worker.put(attempt, hurry=hurry)
 
 
 def enter(attempt: Attempt) -> Token[Context]:

@@ -71,7 +71,7 @@ class Sieve:
                 safe = redaction.value(safe)
                 if redaction.hook is not None:
                     safe = orjson.loads(orjson.dumps(redaction.hook(field, safe)))
-        except Exception:
+        except BaseException:  # whatever a user's redaction raises, what it did not redact is not kept
             safe = None
         self.redacted = self.redacted or safe != value
         return safe, safe is None and value is not None

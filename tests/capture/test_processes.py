@@ -154,9 +154,11 @@ tt.configure(); add()
 recorder = runtime.active()
 held = threading.Event()
 def hold():
-    with recorder._attempts._lock, guard.faults._lock, recorder.worker._changed, recorder.worker._drain_lock:
+    recorder.worker._permit.pop()
+    with recorder._attempts._lock, recorder.worker._writer._journal._lock:
         held.set()
         time.sleep(1)
+    recorder.worker._permit.append(None)
 threading.Thread(target=hold, daemon=True).start()
 held.wait()
 guard.faults.count("parents_own")
@@ -183,13 +185,12 @@ import faulthandler; faulthandler.dump_traceback_later(20, exit=True)
 from tooltrace import runtime, guard
 tt.configure(durability="call"); add()
 recorder = runtime.active()
-for lock in (recorder.worker._writer._journal._lock, guard.faults._lock, recorder._attempts._lock,
-             recorder.worker._changed, recorder.worker._drain_lock):
+for lock in (recorder.worker._writer._journal._lock, recorder._attempts._lock):
     with lock:
         g = stream(); next(g); del g
 """,
     )
-    assert found == {"add": 1, "stream": 5}
+    assert found == {"add": 1, "stream": 2}
 
 
 # a queue that is full

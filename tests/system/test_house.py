@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("attempt", "told"),
     ("assemble", "writer"),
     ("worker",),
-    ("recorder", "delivering"),
+    ("recorder",),
     ("runtime", "tape", "streams"),
     ("decorator", "logger", "outcomes", "asking"),
     ("foreign",),

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
-from threading import Lock
+from threading import RLock
 from typing import Any
 from uuid import UUID
 
@@ -55,7 +55,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         self._options = options
         named_spec("", **options)  # what is wrong with them is said here
         self._running: OrderedDict[UUID, tuple[Recorder, Attempt]] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()
         self._spec = lru_cache(maxsize=1024)(self._spec_of)
 
     def on_tool_start(

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from tooltrace.errors import ConfigError
@@ -43,7 +43,7 @@ class Cache:
             raise ConfigError(f"cache_size takes a number of answers from 1 on, got {size!r}")
         self._size = size
         self._clock = clock
-        self._lock = Lock()
+        self._lock = RLock()
         self._kept: OrderedDict[tuple[RegisteredTool, str], _Kept] = OrderedDict()
 
     def get(self, key: Key) -> ToolResponse | None:
