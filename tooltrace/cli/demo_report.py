@@ -8,6 +8,7 @@ from typing import Any
 
 import tooltrace as tt
 from tooltrace.cli.answer import Answer, Row, read
+from tooltrace.cli.group import Failed
 from tooltrace.cli.table import console, write_table
 from tooltrace.demo.run import Run
 from tooltrace.queries import find
@@ -28,6 +29,9 @@ def report(run: Run) -> None:
     names = ("failure_rate", "errors", "retries", "calibration")
     rates, errors, retries, belief = (_ask(run, name) for name in names)
     attempts = sum(sum(_column(retries, name)) for name in ("attempts", "left_out"))
+    shown = sum(sum(_column(rates, name)) for name in ("attempts", "cancelled", "abandoned"))
+    if shown != attempts:
+        raise Failed(f"the demo's tables disagree: retries counts {attempts:,} attempts, failure_rate {shown:,}")
     screen = console()
     screen.print(f"{run.calls:,} calls in {attempts:,} attempts, {run.seconds:.1f} s.", style="bold")
     retried = [row for row, times in zip(retries.rows, _column(retries, "retried"), strict=True) if times]
