@@ -21,6 +21,8 @@ and kept to itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class TooltraceError(Exception):
     """The base of every error that tooltrace raises on purpose."""
@@ -72,3 +74,12 @@ class StoreLocked(StoreError):
 
 class StoreDamaged(StoreError):
     """The database file cannot be opened as a database."""
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return ``; did you mean 'search'?`` for the names that are like ``name``, or an empty text."""
+    from difflib import get_close_matches
+
+    by_fold = {each.casefold(): each for each in names}
+    found = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
