@@ -102,9 +102,9 @@ class Attempt(ToolSpan):
         elif self.reads_live and (answer := read(result, self.rules)) is not None:
             self.hold(answer)
         elif plain:
-            self.value = snapshot(result)
+            self.value = snapshot(result, self.settings.field_limit)
         else:
-            self.value, self.kinds = sight(result)
+            self.value, self.kinds = sight(result, self.settings.field_limit)
         if self.spec.confidence is not None or self.spec.sources is not None:
             self.claim(result)
 
@@ -112,7 +112,8 @@ class Attempt(ToolSpan):
         """Hold what ``response`` says now."""
         self.response = SimpleNamespace(**{**vars(response), "data": None})
         parts = (response.data, response.stats, response.context, response.signals)
-        self.response_parts = tuple(map(snapshot, parts)) if self.full else NOTHING
+        limit = self.settings.field_limit
+        self.response_parts = tuple(snapshot(part, limit) for part in parts) if self.full else NOTHING
 
     def claim(self, result: Any) -> None:
         """Confidence and sources, as the decorator was told to read them from ``result``."""

@@ -8,6 +8,7 @@ never runs, so one that raises or hangs is never met.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import datetime as dt
 import decimal
 import enum
@@ -17,13 +18,23 @@ import pathlib
 import uuid
 from collections import UserDict, deque
 from collections.abc import Iterator
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 import orjson
+import pydantic_core
 
 MAX_DEPTH = 64
 MAX_NODES = 100_000
+
+SNAPSHOT_SIZE = 64 * 1024
+"""Characters of text that are read out of objects, one by one, in the tool's own thread."""
+SNAPSHOT_NODES = 2_000
+"""Values that are read out of objects, one by one, in the tool's own thread: about two milliseconds. Plain data, which
+is copied in C at a gigabyte a second, does not count."""
+CUT = b" "
+"""A snapshot that ends so was cut: only the head of an object is in it. JSON itself never ends with a space."""
 
 _IMMUTABLE = frozenset({str, bool, type(None)})
 _ROOMY = 2048
@@ -34,29 +45,52 @@ Snapshot = str | int | float | bool | bytes | None
 """A scalar as it is, or JSON bytes."""
 
 
-def snapshot(value: Any) -> Snapshot:
-    """``value`` as it is now: itself where it cannot change, else its JSON."""
+def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
+    """``value`` as it is now: itself where it cannot change, else its JSON.
+
+    Objects are read as far as the budget goes; a field ``limit`` above the default raises the budget in proportion.
+    """
     kind = type(value)
     if kind in _IMMUTABLE:
         return value  # type: ignore[no-any-return]
     if (kind is int or kind is float) and _LOWEST <= value < _BEYOND:  # false for NaN and the infinities
         return value  # type: ignore[no-any-return]
-    try:
-        raw = orjson.dumps(value)
-    except Exception:
-        return to_json(value)
-    # orjson writes NaN and infinity as null, which would be a lie about what the tool was given.
-    raw = to_json(value) if b"null" in raw else raw
+    raw = _plain_json(value)
+    if raw is None:
+        times = max(1, limit // SNAPSHOT_SIZE)
+        walk = _Walk(SNAPSHOT_NODES * times, SNAPSHOT_SIZE * times)
+        raw = _walked(walk, value)
+        return raw + CUT if walk.cut else raw
     # orjson's bytes keep the 4 KiB that they were written in: eight megabytes for a thousand waiting calls.
     return raw if len(raw) > _ROOMY else bytes(memoryview(raw))
 
 
 def to_json(value: Any) -> bytes:
     """Any value as JSON bytes. Never raises."""
+    return _walked(_Walk(MAX_NODES), value)
+
+
+def _walked(walk: _Walk, value: Any) -> bytes:
     try:
-        return orjson.dumps(_Walk().plain(value, 0), option=_OPTIONS)
+        return orjson.dumps(walk.plain(value, 0), option=_OPTIONS)
     except Exception:
         return orjson.dumps(_marker(value))
+
+
+def _plain_json(value: Any) -> bytes | None:
+    """The JSON of plain data, written in C; None where there are objects, or numbers that JSON cannot say, in it."""
+    try:
+        # A dataclass is an object like any other: one may hold a whole application.
+        raw = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+        if b"null" not in raw:
+            return raw
+        # orjson writes NaN and infinity as null too, which would be a lie about what the tool was given. pydantic's writer
+        # tells them apart; it would run the code of subclasses, so there must be none.
+        orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
+        told = pydantic_core.to_json(value, inf_nan_mode="strings")
+    except Exception:
+        return None
+    return None if any(word in told for word in _UNSAYABLE_JSON) else raw
 
 
 def scrub(text: str) -> str:
@@ -69,22 +103,39 @@ def scrub(text: str) -> str:
 
 
 class _Walk:
-    """One walk through a value, into data that JSON can say."""
+    """One walk through a value, into data that JSON can say, as far as ``nodes`` and ``size`` go."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: int, size: float = math.inf) -> None:
         self._open: set[int] = set()
-        self._nodes = 0
+        self._nodes = nodes
+        self._size = size
+        self.cut = False
+        """Whether something was left out for want of room."""
+
+    @property
+    def _full(self) -> bool:
+        if self._nodes < 0 or self._size < 0:
+            self.cut = True
+        return self.cut
 
     def plain(self, value: Any, depth: int) -> Any:
-        self._nodes += 1
+        self._nodes -= 1
         try:
             simple = _scalar(value)
         except Exception:
             return _marker(value)
         if simple is not _NOT_SCALAR:
+            if type(simple) is str:
+                self._size -= len(simple)
             return simple
-        if depth >= MAX_DEPTH or self._nodes > MAX_NODES:
-            return "<too deep>" if depth >= MAX_DEPTH else "<too many>"
+        if depth == 1 and (type(value) is dict or type(value) is list):
+            raw = _plain_json(value)  # an argument that is plain data is kept beside one that is not
+            if raw is not None:
+                return orjson.Fragment(raw)
+        if depth >= MAX_DEPTH:
+            return "<too deep>"
+        if self._full:
+            return _marker(value)
         if id(value) in self._open:
             return "<circular>"
         self._open.add(id(value))
@@ -97,8 +148,8 @@ class _Walk:
 
     def _container(self, value: Any, depth: int) -> Any:
         fields = _fields(value)
-        if fields is not None:
-            return self._items(fields, depth)
+        if fields is not None:  # those of a class are few: each is told of, by its kind at least
+            return {_key(name): self.plain(item, depth) for name, item in fields.items()}
         for base in type(value).__mro__:
             if base in _MAPPINGS:
                 return self._items(value, depth, _MAPPINGS[base])
@@ -108,22 +159,29 @@ class _Walk:
 
     def _items(self, value: Any, depth: int, items: Any = dict.items) -> dict[str, Any]:
         out: dict[str, Any] = {}
+        beyond = _BEYOND_CUT
         for key, item in items(value):
-            if self._nodes > MAX_NODES:
-                out["<too many>"] = "…"
-                break
+            if self._full:
+                beyond -= 1
+                if beyond < 0:
+                    out["<too many>"] = "…"
+                    break
             out[_key(key)] = self.plain(item, depth)
         return out
 
     def _list(self, items: Iterator[Any], depth: int) -> list[Any]:
         out: list[Any] = []
         for item in items:
-            if self._nodes > MAX_NODES:
+            if self._full:
                 out.append("<too many>")
                 break
             out.append(self.plain(item, depth))
         return out
 
+
+_BEYOND_CUT = 64
+"""Members of a mapping that are still told of where there is no more room: by their value where it is a scalar, else by
+their kind. The last argument of a call counts as much as the first."""
 
 _MAPPINGS: dict[type, Any] = {
     dict: dict.items,
@@ -137,6 +195,7 @@ container of another make, would run to give its items may take for ever."""
 _NOT_SCALAR = object()
 _UNSAYABLE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 """What JSON has no numbers for, in the words of protobuf's JSON form."""
+_UNSAYABLE_JSON = tuple(f'"{word}"'.encode() for word in _UNSAYABLE.values())
 
 
 def _scalar(value: Any) -> Any:
@@ -184,7 +243,7 @@ def _fields(value: Any) -> dict[str, Any] | None:
     if issubclass(kind, type):
         return None
     if hasattr(kind, "__dataclass_fields__"):
-        return {name: getattr(value, name, None) for name in kind.__dataclass_fields__}
+        return {name: getattr(value, name, None) for name in _declared(kind)}  # type: ignore[arg-type]
     if hasattr(kind, "__pydantic_fields__"):
         return {**vars(value), **(getattr(value, "__pydantic_extra__", None) or {})}
     if hasattr(kind, "__attrs_attrs__"):
@@ -194,12 +253,20 @@ def _fields(value: Any) -> dict[str, Any] | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def _declared(kind: Any) -> tuple[str, ...]:
+    """Names of a dataclass's public fields."""
+    return tuple(field.name for field in dataclasses.fields(kind) if not field.name.startswith("_"))
+
+
 def _array(value: Any, walk: _Walk, depth: int) -> Any:
     """A numpy array or scalar by its values; anything else by its kind."""
     if type(value).__module__.partition(".")[0] == "numpy":
         if getattr(value, "size", 1) > MAX_NODES:
             return {"type": "numpy.ndarray", "shape": list(value.shape), "dtype": str(value.dtype)}
-        return walk.plain(value.tolist(), depth)
+        values = value.tolist()
+        raw = _plain_json(values) if type(values) is list else None
+        return walk.plain(values, depth) if raw is None else orjson.Fragment(raw)
     return _marker(value)
 
 

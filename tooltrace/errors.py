@@ -24,6 +24,8 @@ and kept to itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class TooltraceError(Exception):
     """The base of every error that tooltrace raises on purpose."""
@@ -79,3 +81,12 @@ class StoreDamaged(StoreError):
 
 class UnwrittenCalls(UserWarning):
     """An answer lacks calls of this process that have ended and are not written yet."""
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return ``; did you mean 'search'?`` for the names that are like ``name``, or an empty text."""
+    from difflib import get_close_matches
+
+    by_fold = {each.casefold(): each for each in names}
+    found = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""

@@ -85,7 +85,7 @@ class Recorder:
                 attempt.call_id = call_id = str(call_id)
                 self._number(attempt, spec, call_id, number)
             if arguments is not None and attempt.full:
-                attempt.arguments = snapshot(arguments)
+                attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
             attempt.started = perf_counter_ns()
         except Exception:
             fault("begin")

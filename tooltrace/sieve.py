@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from tooltrace.capture import Snapshot, scrub
+from tooltrace.capture import CUT, Snapshot, scrub
 from tooltrace.record import Json
 from tooltrace.redaction import Redaction
 
@@ -20,7 +20,7 @@ WHOLE_JSON = 1024 * 1024
 class Sieve:
     """One call's way through redaction and bounds; it remembers what was taken out."""
 
-    __slots__ = ("clean", "limit", "redacted", "redactions", "sizes")
+    __slots__ = ("clean", "cut", "limit", "redacted", "redactions", "sizes")
 
     def __init__(self, redactions: Sequence[Redaction], limit: int, clean: bool = False) -> None:
         self.redactions = redactions
@@ -29,10 +29,21 @@ class Sieve:
         """True where it is known that there is nothing to redact."""
         self.redacted = False
         self.sizes: dict[str, int] = {}
+        """True size of each field that was cut here."""
+        self.cut = False
+        """Whether a field was cut before, so that nobody knows its true size."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether any field was cut."""
+        return self.cut or bool(self.sizes)
 
     def json(self, field: str, snap: Snapshot) -> Json | None:
         """A snapshot as JSON text that may be kept; None where its redaction failed."""
         raw = snap if type(snap) is bytes else orjson.dumps(scrub(snap) if type(snap) is str else snap)
+        cut = raw.endswith(CUT)
+        if cut:
+            self.cut, raw = True, raw[: -len(CUT)]
         if len(raw) <= self.limit and self.clean:
             return Json(raw.decode())
         data = orjson.loads(raw)
@@ -41,7 +52,8 @@ class Sieve:
         if dropped:
             return None
         if long:
-            self.sizes[field] = len(raw)
+            if not cut:
+                self.sizes[field] = len(raw)
             data = _prune(data, [self.limit])
         return Json(orjson.dumps(data).decode())
 

@@ -8,7 +8,7 @@ import orjson
 from opentelemetry.context.context import Context
 
 from tooltrace.attempt import PLAIN, Attempt
-from tooltrace.capture import scrub, snapshot
+from tooltrace.capture import CUT, scrub, snapshot
 from tooltrace.guard import fault, guarded
 from tooltrace.otel.internals import current_context
 from tooltrace.recorder import Recorder, span_context
@@ -68,7 +68,7 @@ class Tape:
         if room <= 0:
             return room
         try:
-            part = snapshot(item)
+            part = snapshot(item, self.attempt.settings.field_limit)
         except Exception:
             fault("record", lost=0)
             return room
@@ -142,7 +142,8 @@ class BlankTape(Tape):
 def _array(parts: list[Any]) -> bytes:
     """Snapshots as one JSON array."""
     items = [orjson.Fragment(part) if type(part) is bytes else part for part in parts]
+    cut = CUT if any(type(part) is bytes and part.endswith(CUT) for part in parts) else b""
     try:
-        return orjson.dumps(items)
+        return orjson.dumps(items) + cut
     except TypeError:  # lone surrogates
-        return orjson.dumps([scrub(item) if type(item) is str else item for item in items])
+        return orjson.dumps([scrub(item) if type(item) is str else item for item in items]) + cut

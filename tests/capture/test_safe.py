@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import tooltrace as tt
-from tooltrace.capture import snapshot, to_json
+from tooltrace.capture import SNAPSHOT_NODES, snapshot, to_json
 from tooltrace.record import ToolCall
 
 Calls = Callable[[], list[ToolCall]]
@@ -334,6 +334,94 @@ def test_the_limit_can_be_set(store: Any, calls: Calls) -> None:
     tt.trace_tool(lambda: "x" * 1000)()
     (call,) = calls()
     assert call.text == "x" * 100 and len(call.result or "") < 120
+
+
+class Part(BaseModel):
+    text: str = "SECOND"
+    note: str | None = None
+
+
+@dataclasses.dataclass
+class Message:
+    parts: list[Part]
+    kind: str = "request"
+
+
+class Answer(BaseModel):
+    messages: list[Message]
+    closed: bool = True
+
+
+MANY = SNAPSHOT_NODES
+OBJECTS = {
+    "models": lambda: [Part() for _ in range(MANY)],
+    "dataclasses": lambda: [Message([]) for _ in range(MANY)],
+    "sets": lambda: [{i} for i in range(MANY)],
+}
+
+
+@pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
+def test_objects_are_read_up_to_a_budget(calls: Calls, make: Callable[[], Any]) -> None:
+    value = make()
+    tt.trace_tool(lambda first, last: first)(value, "kept")
+    (call,) = calls()
+    assert call.truncated is True and "arguments" not in (call.full_sizes or "")
+    arguments = json.loads(call.arguments or "")
+    assert arguments["last"] == "kept"
+    assert 50 < len(arguments["first"]) < len(value)
+    assert arguments["first"][:2] == json.loads(to_json(value[:2]))
+    assert json.loads(call.result or "")[:50] == arguments["first"][:50]
+
+
+def test_what_stands_behind_a_long_list_of_objects_is_kept(calls: Calls) -> None:
+    answer = Answer(messages=[Message([Part()] * 3) for _ in range(MANY)])
+    tt.trace_tool(lambda x, plain, n, more: x)(answer, {"a": [None]}, 5, Message([]))
+    (call,) = calls()
+    result, arguments = json.loads(call.result or ""), json.loads(call.arguments or "")
+    assert result["closed"] is True
+    assert (arguments["plain"], arguments["n"]) == ({"a": [None]}, 5)
+    assert arguments["more"].endswith(".Message>")
+
+
+def test_long_texts_in_objects_end_the_reading(calls: Calls) -> None:
+    tt.trace_tool(lambda: [Part(text="x" * 1000) for _ in range(100)])()
+    (call,) = calls()
+    assert call.truncated is True and 60 < len(json.loads(call.result or "")) < 70
+
+
+def test_a_stream_of_objects_says_that_it_was_cut(calls: Calls) -> None:
+    list(tt.trace_tool(lambda: iter_of([Message([]) for _ in range(MANY)]))())
+    (call,) = calls()
+    assert call.truncated is True
+    assert not (call.result or "").endswith(" ")
+
+
+def test_a_larger_field_limit_reads_more(store: Any, calls: Calls) -> None:
+    tt.configure(store=store, field_limit=20 * LIMIT)
+    tt.trace_tool(lambda: OBJECTS["models"]())()
+    (call,) = calls()
+    assert not call.truncated and len(json.loads(call.result or "")) == MANY
+
+
+def test_plain_data_has_no_budget(calls: Calls) -> None:
+    rows = [{"n": n, "x": None, "at": dt.date(2026, 1, 2)} for n in range(1_000)]
+    tt.trace_tool(lambda q: len(q))(rows)
+    (call,) = calls()
+    assert not call.truncated and len(json.loads(call.arguments or "")["q"]) == 1_000
+
+
+nones_and_numbers = st.recursive(
+    st.none() | st.floats() | st.integers(-5, 5) | st.sampled_from(["NaN", "Infinity", '"NaN"', "null"]) | st.dates(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner, max_size=4),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(nones_and_numbers)
+def test_nan_is_told_from_none(value: Any) -> None:
+    snap = snapshot(value)
+    if isinstance(snap, bytes):
+        assert json.loads(snap) == json.loads(to_json(value))
 
 
 # any value at all

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from tooltrace.capture import Snapshot, snapshot
+from tooltrace.capture import SNAPSHOT_SIZE, Snapshot, snapshot
 from tooltrace.normalize import completed_process, exceptions, http_response
 from tooltrace.normalize.rule import Seen
 
@@ -31,8 +31,8 @@ Sight = tuple[Snapshot, tuple[str, ...]]
 """A snapshot of a result, and its kinds."""
 
 
-def sight(value: Any) -> Sight:
-    """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises."""
+def sight(value: Any, limit: int = SNAPSHOT_SIZE) -> Sight:
+    """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises. ``limit``: of a field."""
     kind = type(value)
     kinds, form = _known(kind)  # type: ignore[arg-type]  # a class is hashable; mypy thinks of its metaclass
     if issubclass(kind, str):
@@ -40,12 +40,12 @@ def sight(value: Any) -> Sight:
     if kind is tuple and len(value) == 2:
         pair = _pair(*value)
         if pair is not None:
-            return snapshot(pair), (PAIR,)
+            return snapshot(pair, limit), (PAIR,)
     if issubclass(kind, BaseException):
         return snapshot(exceptions.read(value)._asdict()), (EXCEPTION, *kinds)
     if form is not None:
-        return snapshot(_filled(form, value)), kinds
-    return snapshot(value), kinds
+        return snapshot(_filled(form, value), limit), kinds
+    return snapshot(value, limit), kinds
 
 
 def seen(snap: Snapshot, kinds: tuple[str, ...] = ()) -> Seen:
