@@ -6,10 +6,9 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from tooltrace import exits
-from tooltrace.attempt import Attempt
 from tooltrace.guard import guarded
 from tooltrace.settings import Settings
-from tooltrace.worker import EXIT_SECONDS, Worker
+from tooltrace.worker import EXIT_SECONDS, Item, Worker
 
 if TYPE_CHECKING:
     from tooltrace.exporters.delivery_thread import DeliveryThreads
@@ -32,10 +31,10 @@ class DeliveringWorker(Worker):
         self._deliveries.after_fork()
         self._forget()
 
-    def write_now(self, attempt: Attempt) -> None:
+    def write_now(self, item: Item) -> bool:
         if not self._delivers:
             self._deliver()
-        super().write_now(attempt)
+        return super().write_now(item)
 
     def close(self, timeout: float | None = EXIT_SECONDS) -> None:
         super().close(timeout)

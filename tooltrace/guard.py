@@ -32,6 +32,11 @@ class Faults:
         with self._lock:
             self._counts[reason] += number
 
+    @property
+    def pending(self) -> bool:
+        """Whether there are counts that nobody has written down."""
+        return bool(self._counts)
+
     def take(self) -> dict[str, int]:
         """The counts since the last time; they are forgotten here."""
         with self._lock:

@@ -73,11 +73,15 @@ class Worker:
         if self._idle or self._closed:
             self._rouse()
 
-    def write_now(self, attempt: Attempt) -> None:
-        """Put ``attempt`` into the journal before returning; where that fails, the thread tries again."""
-        with suppress(Exception):
-            self._writer.write_now(attempt.record())
-            attempt.written = True
+    def write_now(self, item: Item) -> bool:
+        """Put ``item`` into the journal before returning. False where that failed: ``put`` lets the thread try again."""
+        try:
+            self._writer.write_now(item if isinstance(item, Record) else item.record())
+        except Exception:
+            return False
+        if isinstance(item, Attempt):
+            item.written = True
+        return True
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until all that was queued before is written. False where ``timeout`` seconds did not do."""
