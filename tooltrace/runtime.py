@@ -52,8 +52,9 @@ def configure(
     multiprocessing or concurrent.futures, whose pools end their workers without warning, and ``"batch"`` elsewhere.
     ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
     key names. ``export``: where records go beyond the store: ``"otlp"`` or another name, a destination (``send``,
-    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` is set and
-    the application has no SDK TracerProvider, which sends our spans itself. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
+    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT``
+    or the one of a signal (``…_TRACES_ENDPOINT``) is set; a signal for which the application has an SDK provider of its own is
+    left to that. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
     Raises ConfigError, and then changes nothing.
     """
     unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
@@ -161,7 +162,12 @@ def _recorder_of(settings: Settings) -> Recorder:
     return recorder
 
 
-_EXPORT_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_EXPORT_VARIABLES = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
 
 
 def _is_exported(signal: str, provider: TracerProvider | None) -> bool:

@@ -74,8 +74,8 @@ class Settings:
     rules: tuple[Rule, ...] = RULES
     """What reads the tools' results, in this order."""
     export: Any = "auto"
-    """Where records go beyond the store: ``auto`` is OTLP where the environment asks for it and the application has no
-    TracerProvider that does it; None; or names, destinations, or several of these."""
+    """Where records go beyond the store: ``auto`` is OTLP for each signal that the environment gives an endpoint and
+    the application has no provider for; None; or names, destinations, or several of these."""
     host: str = field(default_factory=socket.gethostname)
     origin: dict[str, str | None] = field(init=False)
     """What every record says of where it was made."""
