@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.errors import StoreError, TooltraceError
-from tooltrace.exporters.protocol import Destination, Target, Unavailable
+from tooltrace.exporters.protocol import Destination, MissingExtra, Target, Unavailable
 from tooltrace.guard import fault, faults, guarded
 from tooltrace.store.cursors import DestinationFiles
 from tooltrace.store.lock import Lock
@@ -129,20 +129,23 @@ class DeliveryThread:
                 self._take_turn(lock)
             finally:
                 lock.release()
+        except MissingExtra as error:
+            self._give_up(str(error), "missing")
         except TooltraceError as error:
             self._give_up(str(error))
         except ImportError as error:
-            self._give_up(f"{error}: pip install 'tooltrace[otlp]'")
+            self._give_up(f"{error}: pip install 'tooltrace[otlp]'", "missing")
         except Exception:
             fault("export", lost=0)
 
     def _takes_over(self) -> bool:
         return self._wish.take_over(self._files.paths)
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, why: str, kind: str | None = None) -> None:
+        """Log it once for all signals. ``kind``: of the reason, where each thread may put it in other words."""
         name = self._wish.asked_as or self._wish.name
         message = f"tooltrace exports nothing to {name}: {why}; what is recorded waits on the disk"
-        faults.say_once(f"export_{name}_{why}", message, counted=False)
+        faults.say_once(f"export_{name}_{kind or why}", message, counted=False)
 
     def _unseen(self) -> None:
         """Requests of this thread are nobody's spans."""
