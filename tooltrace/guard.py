@@ -37,6 +37,11 @@ class Faults:
         if len(self._counted) > _MANY:  # nobody writes them down just now: keep a sum
             self._counted.extend(self.take().items())
 
+    @property
+    def pending(self) -> bool:
+        """Whether there are counts that nobody has written down."""
+        return bool(self._counted)
+
     def take(self) -> dict[str, int]:
         """Return the counts since the last time, and forget them."""
         counts: Counter[str] = Counter()

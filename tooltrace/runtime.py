@@ -38,7 +38,7 @@ _recorder: Recorder | None = None
 def configure(
     *,
     store: str | os.PathLike[str] | None = _DEFAULT,
-    durability: Durability = "batch",
+    durability: Durability | None = None,
     capture: Capture = "full",
     redact: Redaction | Redact | Iterable[str] | None = None,
     service_name: str | None = None,
@@ -52,10 +52,13 @@ def configure(
 
     ``store``: path of the DuckDB file; ``clickhouse://host/database`` is asked there, and recorded beside the default
     path until a collector has it; None records no history; default ``$TOOLTRACE_STORE``, else
-    ``./tooltrace.duckdb``. ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
+    ``./tooltrace.duckdb``. ``durability``: when a call is written; None is ``"call"`` in a child process of
+    multiprocessing or concurrent.futures, whose pools end their workers without warning, and ``"batch"`` elsewhere.
+    ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
     key names. ``export``: where records go beyond the store: ``"otlp"`` or another name, a destination (``send``,
-    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` is set and
-    the application has no SDK TracerProvider, which sends our spans itself. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
+    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT``
+    or the one of a signal (``…_TRACES_ENDPOINT``) is set; a signal for which the application has an SDK provider of its own is
+    left to that. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
     Raises ConfigError, and then changes nothing.
     """
     unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
@@ -182,7 +185,12 @@ def _recorder_of(settings: Settings) -> Recorder:
     return recorder
 
 
-_EXPORT_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_EXPORT_VARIABLES = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
 
 
 def _is_exported(signal: str, provider: TracerProvider | None) -> bool:

@@ -112,17 +112,21 @@ class Worker:
         if self._idle or self._closed or hurry:
             self._rouse(_HURRY if hurry else _WAKE)
 
-    def write_now(self, attempt: Attempt) -> None:
-        """Write ``attempt`` into the journal before returning; where that fails, the thread tries again."""
+    def write_now(self, item: Item) -> bool:
+        """Write ``item`` into the journal before returning. Returns False where that failed: ``put`` lets the thread
+        try again, and count what fails there too."""
         if not self._cursors_ready and not self._prepare_deliveries():
-            return
+            return False
         try:
-            self._writer.write_now(attempt.record())
-            attempt.written = True
-        except KeyboardInterrupt:
+            self._writer.write_now(item if isinstance(item, Record) else item.record())
+        except KeyboardInterrupt:  # a person's, most likely: the record is kept, and the program hears of it
+            self.put(item)
             raise
-        except BaseException:  # the thread tries again, and counts what fails there too
-            return
+        except BaseException:
+            return False
+        if isinstance(item, Attempt):
+            item.written = True
+        return True
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until all that was queued before is written.

@@ -24,8 +24,10 @@ Calls = Callable[[], list[ToolCall]]
 ROOT = Path(tt.__file__).parent.parent
 
 
-def program(tmp_path: Path, text: str, code: int = 0) -> tuple[Counter[str], subprocess.CompletedProcess[str]]:
-    """Run a program that records into its own store; what it recorded, by tool."""
+def program(
+    tmp_path: Path, text: str, code: int = 0, *, store: str = "t.duckdb"
+) -> tuple[Counter[str], subprocess.CompletedProcess[str]]:
+    """Run a program that records into ``store``; return what it recorded, by tool."""
     source = "import sys, os, threading, time, tooltrace as tt\n" + textwrap.dedent(text)
     file = tmp_path / "program.py"
     file.write_text(source)
@@ -34,7 +36,7 @@ def program(tmp_path: Path, text: str, code: int = 0) -> tuple[Counter[str], sub
         env={**os.environ, "PYTHONPATH": str(ROOT), "TOOLTRACE_STORE": str(tmp_path / "t.duckdb")},
     )  # fmt: skip
     assert done.returncode == code, done.stderr
-    made = records(tmp_path / "t.duckdb")
+    made = records(tmp_path / store)
     spans = [r.span_id for r in made if isinstance(r, ToolCall)]
     assert len(spans) == len(set(spans))
     return Counter(r.tool for r in made if isinstance(r, ToolCall)), done

@@ -231,7 +231,9 @@ def test_pending_delivers_what_waits(paths: StorePaths, receiver: HttpReceiver) 
     status = command("--status", "--store", paths.database).output
     assert status.startswith(f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 0.0 MB wait")
     done = command("otlp", "--pending", "--store", paths.database, "--endpoint", receiver.endpoint)
-    assert done.output == "1 records delivered; 0.0 MB wait.\n"
+    assert sorted(done.output.splitlines()) == [
+        f"otlp-{signal}: 1 records delivered; 0.0 MB wait." for signal in ("logs", "metrics", "traces")
+    ]
     assert "1 records sent, the last at" in command("--status", "--store", paths.database).output
 
 
