@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import orjson
@@ -81,11 +82,11 @@ class Sieve:
         try:
             for redaction in self.redactions:
                 safe = redaction.value(safe)
-                if redaction.hook is not None:
-                    safe = orjson.loads(orjson.dumps(redaction.hook(field, safe)))
+                if redaction.hook is not None:  # a copy, because the hook may change it in place
+                    safe = orjson.loads(orjson.dumps(redaction.hook(field, deepcopy(safe))))
         except BaseException:  # whatever a user's redaction raises, what it did not redact is not kept
             safe = None
-        self.redacted = self.redacted or safe != value
+        self.redacted = self.redacted or (safe is not value and safe != value)
         return safe, safe is None and value is not None
 
     def _precut(self, value: Any) -> Any:
