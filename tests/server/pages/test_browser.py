@@ -122,7 +122,7 @@ def test_sql_is_copied(browser, demo):
     page.wait_for_selector("dialog[open] pre")
     page.click("dialog .code [data-copy]")
     until(page, "document.querySelector('dialog .code [data-copy]').textContent === 'Copied'")
-    assert page.evaluate("navigator.clipboard.readText()").startswith("-- Which tools hurt most?")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("-- Which tools should be looked at first?")
     context.close()
 
 

@@ -185,12 +185,12 @@ def test_a_label_that_says_nothing_is_refused_and_not_kept(shown, form):
 
 def test_the_words_are_those_of_the_reader(shown):
     client = shown(call())
-    assert "Tools by hurt" in client.get("/").text
-    assert "工具，按损失排序" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
-    assert "Tools by hurt" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
+    assert "Tools to look at first" in client.get("/").text
+    assert "先看哪些工具" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
+    assert "Tools to look at first" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
     assert '<html lang="zh-CN">' in client.get("/?lang=zh").text
-    assert "工具，按损失排序" in client.get("/").text, "it is remembered"
-    assert "Tools by hurt" in client.get("/?lang=en").text
+    assert "先看哪些工具" in client.get("/").text, "it is remembered"
+    assert "Tools to look at first" in client.get("/?lang=en").text
 
 
 def test_chinese_says_all_that_english_says():
