@@ -32,7 +32,7 @@ def program(
     file = tmp_path / "program.py"
     file.write_text(source)
     done = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+        [sys.executable, str(file)], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TOOLTRACE_STORE": str(tmp_path / "t.duckdb")},
     )  # fmt: skip
     assert done.returncode == code, done.stderr
@@ -154,22 +154,23 @@ def test_a_lock_held_by_another_thread_at_the_fork(tmp_path: Path) -> None:
 from tooltrace import runtime, guard
 tt.configure(); add()
 recorder = runtime.active()
-held = threading.Event()
+guard.faults.count("parents_own")
+held, release = threading.Event(), threading.Event()
 def hold():
-    recorder.worker._permit.pop()
+    assert recorder.worker._take_permit(None)
     with recorder._attempts._lock, recorder.worker._writer._journal._lock:
         held.set()
-        time.sleep(1)
+        release.wait(120)
     recorder.worker._permit.append(None)
 threading.Thread(target=hold, daemon=True).start()
 held.wait()
-guard.faults.count("parents_own")
 pid = os.fork()
 if pid == 0:
     with tt.context(call_id="c"):
         stream() and list(stream())
     sys.exit(0)
 assert os.waitpid(pid, 0)[1] == 0
+release.set()
 """,
     )
     assert found == {"add": 1, "stream": 1}
@@ -183,7 +184,7 @@ def test_a_stream_that_ends_while_the_journal_is_being_written(tmp_path: Path) -
         tmp_path,
         TOOLS
         + """
-import faulthandler; faulthandler.dump_traceback_later(20, exit=True)
+import faulthandler; faulthandler.dump_traceback_later(120, exit=True)
 from tooltrace import runtime, guard
 tt.configure(durability="call"); add()
 recorder = runtime.active()
@@ -202,7 +203,7 @@ def stall(release: threading.Event) -> Any:
     """A redaction that holds the recorder's thread up."""
 
     def redact(_: str, value: Any) -> Any:
-        release.wait(20)
+        release.wait(120)
         return value
 
     return redact
@@ -225,7 +226,7 @@ def test_a_full_queue_loses_the_newest_and_counts_them(store: Path, calls: Calls
 
 
 def test_a_queue_that_blocks_loses_nothing_where_the_writer_keeps_up(store: Path, calls: Calls) -> None:
-    tt.configure(store=store, queue_size=5, overflow="block", block_seconds=10)
+    tt.configure(store=store, queue_size=5, overflow="block", block_seconds=120)
     tool = tt.trace_tool(name="t")(lambda n: n)
     for n in range(2_000):
         tool(n)
@@ -262,7 +263,7 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
             where = tempfile.mkdtemp(); os.chdir(where); os.rmdir(where)
             assert tt.trace_tool(lambda: 5)() == 5
             """)],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=120, check=False,
         env={k: v for k, v in os.environ.items() if not k.startswith("TOOLTRACE_")} | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,6 @@ import enum
 import json
 import math
 import pathlib
-import time
 import uuid
 from collections import OrderedDict, UserDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -134,12 +133,15 @@ def iter_of(value: Any) -> Any:
 
 # objects that raise, hang or lie when they are looked at
 
+LOOKED: list[str] = []
 
-def hang(*_: Any) -> Any:
-    time.sleep(3)
+
+def notice(*_: Any) -> Any:
+    LOOKED.append("looked at")
 
 
 def fail(*_: Any) -> Any:
+    LOOKED.append("looked at")
     raise RuntimeError("looked at")
 
 
@@ -148,6 +150,7 @@ class Exit(BaseException):
 
 
 def leave(*_: Any) -> Any:
+    LOOKED.append("looked at")
     raise Exit
 
 
@@ -156,7 +159,7 @@ NAMES = ("__repr__", "__str__", "__iter__", "__len__", "__getattr__", "__getattr
          "__class__", "keys", "items", "__sizeof__", "__dir__")  # fmt: skip
 
 
-@pytest.mark.parametrize("behaviour", [hang, fail, leave])
+@pytest.mark.parametrize("behaviour", [notice, fail, leave])
 @pytest.mark.parametrize("base", [object, Exception, dict, list, str, tuple, set, Mapping, Sequence, UserDict])
 def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: Any) -> None:
     body: dict[str, Any] = {name: property(behaviour) if name == "__class__" else behaviour for name in NAMES}
@@ -165,7 +168,7 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     hostile = type("Hostile", (base,), body)
     hostile.__abstractmethods__ = frozenset()
     value = base.__new__(hostile)
-    began = time.monotonic()
+    LOOKED.clear()
     tool = tt.trace_tool(lambda q, x: [q, x])
     result = tool("kept", value)
     assert result[1] is value
@@ -177,7 +180,7 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     with tt.context(thing=value):
         tool("attribute", 1)
     rows = calls()
-    assert time.monotonic() - began < 3
+    assert LOOKED == []
     assert len(rows) == 4
     assert json.loads(rows[0].arguments or "")["q"] == "kept"
 
@@ -289,10 +292,8 @@ def test_a_text_as_long_as_the_limit_is_whole(calls: Calls) -> None:
     ids=["list", "dict", "texts", "nones", "lists"],
 )
 def test_a_huge_value_is_cut(calls: Calls, value: Any) -> None:
-    began = time.monotonic()
     tt.trace_tool(lambda x: x)(value)
     (call,) = calls()
-    assert time.monotonic() - began < 5
     assert call.truncated is True
     for field in ("result", "arguments"):
         kept = getattr(call, field)

@@ -15,7 +15,18 @@ import tooltrace as tt
 ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "address", "version", "codes", "guard", "exits", "capture", "injected", "secret_hints", "secret_patterns"),
+    (
+        "errors",
+        "address",
+        "version",
+        "codes",
+        "guard",
+        "exits",
+        "capture",
+        "injected",
+        "secret_hints",
+        "secret_patterns",
+    ),
     ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
     ("store", "next_step"),
     ("queries", "dashboards"),

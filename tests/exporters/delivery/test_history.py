@@ -277,7 +277,7 @@ def test_a_history_that_is_interrupted_says_how_to_go_on(paths: StorePaths, rece
     )  # fmt: skip
     receiver.wait_until(lambda: len(receiver.requests) > 2)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert said.splitlines()[-1] == "tooltrace: 512 records sent, then it was broken off; the same command goes on"
     receiver.rule = lambda _signal, _message: None
