@@ -27,9 +27,14 @@ PENDING_SECONDS = 60.0
 
 def deliver(store: Path, wishes: Sequence[Wish], target: Target, stop: Event, *, follow: bool) -> None:
     """Deliver what waits and, with ``follow``, what comes until ``stop`` is set, to all ``wishes`` at once. Raises Failed."""
+    from tooltrace.store.paths import StorePaths
+
     if not wishes:
         raise Failed("the environment leaves no signal to send: see OTEL_SDK_DISABLED and OTEL_…_EXPORTER")
     made = [(wish, wish.make(target)) for wish in wishes]  # what is wrong with one is said before any other begins
+    paths = StorePaths.of(store)
+    for wish in wishes:  # before the threads, which would keep the earlier cursor's lock from each other
+        wish.take_over(paths)
     with ThreadPoolExecutor(len(made), thread_name_prefix="tooltrace-export") as pool:
         runs = [pool.submit(_deliver, store, wish, destination, stop, follow=follow) for wish, destination in made]
         failures = [error for run in runs if (error := run.exception()) is not None]
