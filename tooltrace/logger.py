@@ -10,6 +10,8 @@ from typing import Any, Self
 from opentelemetry.context.context import Context
 
 from tooltrace.attempt import Attempt
+from tooltrace.classes import is_subclass
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.otel.internals import detach
 from tooltrace.recorder import UNKNOWN, Recorder, enter
 from tooltrace.runtime import active
@@ -63,7 +65,7 @@ class TraceLogger:
             return None
         duration_ns = _nanoseconds(duration_ms)
         begun.backdate(max(duration_ns, 0))
-        if issubclass(type(result), BaseException):
+        if is_subclass(BaseException, type(result)):
             recorder.raised(begun, result, duration_ns=duration_ns)
         else:
             recorder.returned(begun, result, duration_ns=duration_ns)
@@ -120,7 +122,7 @@ class LoggedCall:
             recorder.raised(attempt, error)
         elif self._result is _UNFINISHED:
             recorder.unreported(attempt)
-        elif issubclass(type(self._result), BaseException):
+        elif is_subclass(BaseException, type(self._result)):
             recorder.raised(attempt, self._result)
         else:
             recorder.returned(attempt, self._result)
@@ -139,7 +141,8 @@ def _plain(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     try:
         return dict(arguments)
-    except (TypeError, ValueError):  # the caller's agent runs on, whatever its model said
+    except BaseException as error:  # the caller's agent runs on, whatever its model said
+        pass_on_signal(error)
         return {"value": arguments}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from tooltrace.capture import Snapshot, scrub
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.record import Json
 from tooltrace.redaction import Redaction
 
@@ -71,7 +72,8 @@ class Sieve:
                 safe = redaction.value(safe)
                 if redaction.hook is not None:
                     safe = orjson.loads(orjson.dumps(redaction.hook(field, safe)))
-        except Exception:
+        except BaseException as error:
+            pass_on_signal(error)
             safe = None
         self.redacted = self.redacted or safe != value
         return safe, safe is None and value is not None

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from tooltrace import exits
 from tooltrace.attempt import Attempt
 from tooltrace.guard import fault, faults, guarded
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.record import Outcome, Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import evaluation, exceptions, log, metric
@@ -73,11 +74,17 @@ class Worker:
         if self._idle or self._closed:
             self._rouse()
 
+    def holds(self, item: Item) -> bool:
+        """Return whether ``item`` is queued."""
+        return any(queued is item for queued in list(self._queue))
+
     def write_now(self, attempt: Attempt) -> None:
         """Put ``attempt`` into the journal before returning; where that fails, the thread tries again."""
-        with suppress(Exception):
+        try:
             self._writer.write_now(attempt.record())
             attempt.written = True
+        except BaseException as error:
+            pass_on_signal(error)
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until all that was queued before is written. False where ``timeout`` seconds did not do."""

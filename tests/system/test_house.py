@@ -15,7 +15,7 @@ import tooltrace as tt
 ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "address", "version", "codes", "guard", "exits", "capture"),
+    ("errors", "address", "version", "codes", "classes", "interrupts", "guard", "exits", "capture"),
     ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
     ("store", "next_step"),
     ("queries", "dashboards"),
