@@ -11,7 +11,8 @@ _declared = type.__dict__
 bases: Callable[[type], tuple[type, ...]] = _declared["__mro__"].__get__
 """The class and its bases, nearest first."""
 is_subclass: Callable[[type, type], bool] = type.__subclasscheck__
-"""Whether the second class is the first, or derives from it. A virtual subclass (``ABC.register``) does not count."""
+"""Whether the second class is the first, or derives from it; for a first one whose own metaclass would answer otherwise
+(an ABC, a pydantic model, a class of the user's). A virtual subclass (``ABC.register``) does not count."""
 name_of: Callable[[type], str] = _declared["__name__"].__get__
 qualname: Callable[[type], str] = _declared["__qualname__"].__get__
 namespace: Callable[[type], Mapping[str, Any]] = _declared["__dict__"].__get__

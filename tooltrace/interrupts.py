@@ -7,7 +7,7 @@ reach the application.
 
 from __future__ import annotations
 
-import signal
+import _signal  # type: ignore[import-not-found]  # signal.getsignal() spells the handler by its repr, which may run code of a recorded object
 from functools import partial
 from opcode import opmap
 from threading import get_ident, main_thread
@@ -41,12 +41,12 @@ def raised_by_signal(error: BaseException) -> bool:
         innermost, trace = trace, trace.tb_next
     if not issubclass(type(error), KeyboardInterrupt) or innermost is None:
         return False
-    return signal.getsignal(signal.SIGINT) is signal.default_int_handler and not _at_raise(innermost)
+    return _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler and not _at_raise(innermost)
 
 
 def _handlers() -> set[CodeType]:
     """Return the code of the handlers that the application installed, of any signal."""
-    found = (_code_of(signal.getsignal(number)) for number in signal.valid_signals())
+    found = (_code_of(_signal.getsignal(number)) for number in _signal.valid_signals())
     return {code for code in found if code is not None}
 
 

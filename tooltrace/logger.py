@@ -10,7 +10,6 @@ from typing import Any, Self
 from opentelemetry.context.context import Context
 
 from tooltrace.attempt import Attempt
-from tooltrace.classes import is_subclass
 from tooltrace.interrupts import pass_on_signal
 from tooltrace.otel.internals import detach
 from tooltrace.recorder import UNKNOWN, Recorder, enter
@@ -65,7 +64,7 @@ class TraceLogger:
             return None
         duration_ns = _nanoseconds(duration_ms)
         begun.backdate(max(duration_ns, 0))
-        if is_subclass(BaseException, type(result)):
+        if issubclass(type(result), BaseException):
             recorder.raised(begun, result, duration_ns=duration_ns)
         else:
             recorder.returned(begun, result, duration_ns=duration_ns)
@@ -122,7 +121,7 @@ class LoggedCall:
             recorder.raised(attempt, error)
         elif self._result is _UNFINISHED:
             recorder.unreported(attempt)
-        elif is_subclass(BaseException, type(self._result)):
+        elif issubclass(type(self._result), BaseException):
             recorder.raised(attempt, self._result)
         else:
             recorder.returned(attempt, self._result)

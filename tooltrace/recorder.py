@@ -14,7 +14,6 @@ from tooltrace import surroundings
 from tooltrace.assemble import to_call
 from tooltrace.attempt import Attempt
 from tooltrace.capture import snapshot
-from tooltrace.classes import is_subclass
 from tooltrace.guard import fault, guarded
 from tooltrace.interrupts import pass_on_signal, raised_by_signal
 from tooltrace.normalize import Rule, exceptions
@@ -256,9 +255,9 @@ def ending_of(error: BaseException) -> str:
     """``raised`` is the tool's failure. A cancellation, an interrupt or an exit is not, nor is a stream that
     its consumer dropped."""
     kind = type(error)
-    if is_subclass(Exception, kind):
+    if issubclass(kind, Exception):
         return "raised"
-    return "abandoned" if is_subclass(GeneratorExit, kind) else "cancelled"
+    return "abandoned" if issubclass(kind, GeneratorExit) else "cancelled"
 
 
 def _start(spec: ToolSpec, context: CallContext) -> dict[str, Any]:

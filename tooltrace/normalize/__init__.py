@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tooltrace.classes import is_subclass
 from tooltrace.normalize import exceptions, returned_exception
 from tooltrace.normalize.reading import read
 from tooltrace.normalize.rule import Grade, Rule, checked_rules, rule
@@ -51,11 +50,11 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
 
 
 def _plain(value: Any) -> ToolResponse:
-    if is_subclass(BaseException, type(value)):
+    if issubclass(type(value), BaseException):
         return returned_exception.of_exception(exceptions.read(value)._asdict(), meta=_meta(EXCEPTION).model_dump())
     if value is None:
         return ToolResponse.success(meta=_meta(NONE))
-    text = str.__str__(value) if is_subclass(str, type(value)) else ""
+    text = str.__str__(value) if issubclass(type(value), str) else ""
     return ToolResponse.success(text, value, meta=_meta(PLAIN))
 
 

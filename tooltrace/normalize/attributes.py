@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tooltrace.classes import is_subclass
 from tooltrace.codes import ADVICE
 from tooltrace.codes import ToolErrorCode as C
 from tooltrace.interrupts import pass_on_signal
@@ -32,7 +31,7 @@ def attribute(owner: Any, *names: str) -> Any:
 def whole(value: Any) -> int | None:
     """``value`` where it is a whole number, or an enum that is one."""
     kind = type(value)
-    return int.__index__(value) if is_subclass(int, kind) and kind is not bool else None
+    return int.__index__(value) if issubclass(kind, int) and kind is not bool else None
 
 
 def by_status(exc: Any, _: str = "") -> Verdict | None:
@@ -77,11 +76,11 @@ def by_own_words(exc: Any) -> Verdict | None:
 
 def _seconds(value: Any) -> float | None:
     kind = type(value)
-    if is_subclass(timedelta, kind):
+    if issubclass(kind, timedelta):
         value = timedelta.total_seconds(value)
-    elif is_subclass(int, kind) and kind is not bool:
+    elif issubclass(kind, int) and kind is not bool:
         value = int.__index__(value)
-    elif is_subclass(float, kind):
+    elif issubclass(kind, float):
         value = float.__float__(value)
     else:
         return None

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tooltrace.classes import is_subclass
 from tooltrace.codes import ToolErrorCode as C
 from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize.attributes import attribute, by_status, failed_status, whole
@@ -187,7 +186,7 @@ def _first(exc: Any) -> Any:
 
 
 def _exception(value: Any) -> BaseException | None:
-    return value if is_subclass(BaseException, type(value)) else None
+    return value if issubclass(type(value), BaseException) else None
 
 
 def _each(reader: Reader, names: str, *, within: str) -> dict[str, Reader]:

@@ -67,7 +67,7 @@ def verdict_on(exc: BaseException, message: str, depth: int = 0) -> Verdict:
     """By the nearest base that a table names. A class of the tool's own may say more of itself than the builtin
     that it derives from does."""
     kind = type(exc)
-    if is_subclass(BaseExceptionGroup, kind):
+    if issubclass(kind, BaseExceptionGroup):
         return _on_group(exc, depth)
     own = module_of(kind) != "builtins"
     for base in bases(kind):
@@ -127,7 +127,7 @@ def _leaves(group: BaseException) -> list[BaseException]:
         if not open_groups:
             break
         for one in BaseExceptionGroup.exceptions.__get__(open_groups.pop())[:_WIDEST]:
-            (open_groups if is_subclass(BaseExceptionGroup, type(one)) else leaves).append(one)
+            (open_groups if issubclass(type(one), BaseExceptionGroup) else leaves).append(one)
     return leaves[:_WIDEST]
 
 
@@ -135,7 +135,7 @@ def _with_inner(exc: BaseException, message: str) -> str:
     """The message, with that of the one exception inside where a wrapper's own says nothing."""
     kind = type(exc)
     inner: BaseException | None = None
-    if is_subclass(BaseExceptionGroup, kind):
+    if issubclass(kind, BaseExceptionGroup):
         leaves = _leaves(exc)
         inner = leaves[0] if len(leaves) == 1 else None
     elif full_name(kind) in _NAMELESS:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from tooltrace.capture import Snapshot, snapshot
-from tooltrace.classes import bases, full_name, is_subclass, module_of
+from tooltrace.classes import bases, full_name, module_of
 from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize import completed_process, exceptions, http_response
 from tooltrace.normalize.rule import Seen
@@ -36,13 +36,13 @@ def sight(value: Any) -> Sight:
     """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises."""
     kind = type(value)
     kinds, form = _known(kind)
-    if is_subclass(str, kind):
+    if issubclass(kind, str):
         return snapshot(str.__str__(value)), kinds
     if kind is tuple and len(value) == 2:
         pair = _pair(*value)
         if pair is not None:
             return snapshot(pair), (PAIR,)
-    if is_subclass(BaseException, kind):
+    if issubclass(kind, BaseException):
         return snapshot(exceptions.read(value)._asdict()), (EXCEPTION, *kinds)
     if form is not None:
         return snapshot(_filled(form, value)), kinds
@@ -87,7 +87,7 @@ def _filled(form: _Form, value: Any) -> dict[str, Any] | None:
 def _pair(value: Any, error: Any) -> dict[str, Any] | None:
     """A value with its error; None where the second of two is no error."""
     kind = type(error)
-    if is_subclass(BaseException, kind):
+    if issubclass(kind, BaseException):
         return {"value": value, "exception": exceptions.read(error)._asdict()}
     words = error.strip() if kind is str else kind is dict and _says(error)
     return {"value": None, "error": error} if value is None and words else None
