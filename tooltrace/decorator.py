@@ -37,8 +37,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-_STREAMS = frozenset({CoroutineType, GeneratorType, AsyncGeneratorType})
-
 
 @overload
 def trace_tool(tool: Callable[P, R], /) -> Callable[P, R]: ...
@@ -169,7 +167,10 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             recorder.raised(attempt, error)
             raise
         detach(token)
-        if type(result) in _STREAMS:  # a decorator between us and the tool hid what it is
+        kind = type(result)
+        if (
+            kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType
+        ):  # a decorator between us and the tool hid what it is
             return _follow(result, recorder, attempt)
         recorder.returned(attempt, result)
         return result

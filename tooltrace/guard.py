@@ -8,6 +8,8 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from tooltrace.interrupts import pass_on_signal
+
 logger = logging.getLogger("tooltrace")
 
 strict = os.environ.get("TOOLTRACE_STRICT") == "1"
@@ -57,9 +59,11 @@ class Faults:
         mark = object()
         if self._said.setdefault(reason, mark) is not mark:
             return
-        with suppress(Exception):  # a handler of the user's that raises, or no stack left to log with
+        try:
             more = "; see the table `losses` for the count" if counted else ""
             logger.warning("%s (said once%s)", message, more, exc_info=trace)
+        except BaseException as error:  # a handler of the user's that raises, or no stack left to log with
+            pass_on_signal(error)
 
 
 faults = Faults()
@@ -78,8 +82,9 @@ def fault(where: str, *, lost: int = 1) -> None:
 
 @contextmanager
 def guarded(where: str, *, lost: int = 0) -> Iterator[None]:
-    """Keep a fault inside the block from whoever runs it."""
+    """Keep a fault inside the block from whoever runs it, of any class of exception but for what a signal raises."""
     try:
         yield
-    except Exception:
+    except BaseException as error:
+        pass_on_signal(error)
         fault(where, lost=lost)

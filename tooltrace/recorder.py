@@ -16,6 +16,7 @@ from tooltrace.assemble import to_call
 from tooltrace.attempt import Attempt
 from tooltrace.capture import snapshot
 from tooltrace.guard import fault, faults, guarded
+from tooltrace.interrupts import pass_on_signal, raised_by_signal
 from tooltrace.normalize import Rule, exceptions
 from tooltrace.normalize.reading import read
 from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
@@ -96,7 +97,8 @@ class Recorder:
             if arguments is not None and attempt.full:
                 attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
             attempt.started = perf_counter_ns()
-        except Exception:
+        except BaseException as error:
+            pass_on_signal(error)
             fault("begin")
             return None
         return attempt
@@ -122,8 +124,8 @@ class Recorder:
             attempt.duration_ns = _duration(elapsed, duration_ns)
             attempt.take(result)
             self._end(attempt)
-        except Exception:
-            fault("record")
+        except BaseException as error:
+            self._failed(attempt, error)
 
     def raised(self, attempt: Attempt, error: BaseException, *, duration_ns: int | None = None) -> None:
         """``error`` left the tool."""
@@ -133,18 +135,20 @@ class Recorder:
             attempt.ending = ending_of(error)
             attempt.error = exceptions.read(error, attempt.spec.retryable)
             self._end(attempt)
-        except Exception:
-            fault("record")
+        except BaseException as met:
+            self._failed(attempt, met)
 
     def streamed(self, attempt: Attempt) -> None:
         """A stream came to its end; what it gave is in the attempt."""
-        with guarded("record", lost=1):
+        try:
             attempt.claim(None)
             if attempt.reads_live and attempt.response is None and attempt.text is not None:
                 found = read(attempt.text, attempt.rules)
                 if found is not None:
                     attempt.hold(found)
             self._end(attempt)
+        except BaseException as error:
+            self._failed(attempt, error)
 
     def stopped(self, attempt: Attempt, ending: str) -> None:
         """It is over, and the tool was not executed: ``paused``, ``declined`` or ``expired``."""
@@ -199,7 +203,8 @@ class Recorder:
         attributes = _start(attempt.spec, attempt.around)
         try:
             self.pipeline().start(attempt, attributes, otel)
-        except Exception:
+        except BaseException as error:  # of a sampler or a processor of the application's
+            pass_on_signal(error)
             fault("export", lost=0)
             pipeline_for(None).start(attempt, attributes, otel)
 
@@ -220,7 +225,8 @@ class Recorder:
         hurry = False
         try:
             hurry = attempt.end_and_tell()
-        except Exception:
+        except BaseException as error:  # of a processor of the application's
+            pass_on_signal(error)
             fault("export", lost=0)
         if not self._writes_at_once():
             self.worker.put(attempt, hurry=hurry)
@@ -243,6 +249,18 @@ class Recorder:
             self._closes = True
             exits.register(self.worker.close)  # losses are still to be written, where no thread was ever needed
         return self._at_once
+
+    def _failed(self, attempt: Attempt, error: BaseException) -> None:
+        """The record of ``attempt`` met ``error``. What a signal raised goes on to the application, once the attempt is
+        recorded as far as it was read; all else is a fault of ours."""
+        if not raised_by_signal(error):
+            fault("record")
+            return
+        attempt.flags = (*attempt.flags, "interrupted")
+        if not self.worker.holds(attempt):
+            with guarded("record", lost=1):
+                self._end(attempt)
+        raise error
 
 
 def enter(attempt: Attempt) -> Token[Context]:
@@ -275,9 +293,10 @@ def _duration(measured: int, given: int | None) -> int | None:
 def ending_of(error: BaseException) -> str:
     """``raised`` is the tool's failure. A cancellation, an interrupt or an exit is not, nor is a stream that
     its consumer dropped."""
-    if isinstance(error, Exception):
+    kind = type(error)
+    if issubclass(kind, Exception):
         return "raised"
-    return "abandoned" if isinstance(error, GeneratorExit) else "cancelled"
+    return "abandoned" if issubclass(kind, GeneratorExit) else "cancelled"
 
 
 def _start(spec: ToolSpec, context: CallContext) -> dict[str, Any]:

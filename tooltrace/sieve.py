@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from tooltrace.capture import CUT, Snapshot, scrub
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.record import Json
 from tooltrace.redaction import Redaction
 
@@ -84,7 +85,8 @@ class Sieve:
                 safe = redaction.value(safe)
                 if redaction.hook is not None:  # a copy, because the hook may change it in place
                     safe = orjson.loads(orjson.dumps(redaction.hook(field, deepcopy(safe))))
-        except BaseException:  # whatever a user's redaction raises, what it did not redact is not kept
+        except BaseException as error:  # whatever a user's redaction raises, what it did not redact is not kept
+            pass_on_signal(error)
             safe = None
         self.redacted = self.redacted or (safe is not value and safe != value)
         return safe, safe is None and value is not None

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from tooltrace import exits
 from tooltrace.attempt import Attempt
 from tooltrace.guard import fault, faults, guarded
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.record import Outcome, Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import evaluation, exceptions, log, metric
@@ -112,6 +113,10 @@ class Worker:
         if self._idle or self._closed or hurry:
             self._rouse(_HURRY if hurry else _WAKE)
 
+    def holds(self, item: Item) -> bool:
+        """Return whether ``item`` is queued."""
+        return any(queued is item for queued in list(self._queue))
+
     def write_now(self, item: Item) -> bool:
         """Write ``item`` into the journal before returning. Returns False where that failed: ``put`` lets the thread
         try again, and count what fails there too."""
@@ -119,10 +124,8 @@ class Worker:
             return False
         try:
             self._writer.write_now(item if isinstance(item, Record) else item.record())
-        except KeyboardInterrupt:  # a person's, most likely: the record is kept, and the program hears of it
-            self.put(item)
-            raise
-        except BaseException:
+        except BaseException as error:
+            pass_on_signal(error)
             return False
         if isinstance(item, Attempt):
             item.written = True
@@ -371,8 +374,10 @@ class Worker:
                     self._writer.add(item if isinstance(item, Record) else item.record())
                 elif not item.written:
                     self._writer.add(item.record())
-            except BaseException:
+            except BaseException as error:
+                self._in_hand = 0
                 _report("record")
+                pass_on_signal(error)
             else:
                 _tell_sinks(item, logger, events=events)
                 if isinstance(item, Attempt):

@@ -480,7 +480,7 @@ class Trap:
 def test_what_raises_when_it_is_looked_at_is_still_recorded() -> None:
     assert read(Hostile()).code == "EXECUTION_ERROR"
     assert read(Hostile()).type.endswith("Hostile")
-    assert read(HostileClass()).type == "HostileClass"
+    assert read(HostileClass()).type.endswith(".HostileClass")
     odd = stand_in("my.tools.Slow", TimeoutError, code=Trap(), retryable=Trap(), response=Trap())
     assert read(odd("m")).code == "TIMEOUT"
     assert read(stand_in("botocore.exceptions.ConnectTimeoutError", response=Trap())("m")).code == "TIMEOUT"

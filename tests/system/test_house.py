@@ -20,6 +20,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "address",
         "version",
         "codes",
+        "classes",
+        "interrupts",
         "guard",
         "exits",
         "capture",

@@ -20,6 +20,7 @@ from typing import Any
 from uuid import UUID
 
 from tooltrace.attempt import Attempt
+from tooltrace.classes import bases, name_of
 from tooltrace.guard import guarded
 from tooltrace.recorder import Recorder
 from tooltrace.runtime import active
@@ -92,7 +93,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         if running is None:
             return
         recorder, attempt = running
-        if any(base.__name__ in _INTERRUPTS for base in type(error).__mro__):
+        if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
             recorder.stopped(attempt, "paused")
         else:
             recorder.raised(attempt, error)

@@ -12,6 +12,7 @@ from threading import RLock
 from typing import Any
 
 from tooltrace.errors import ConfigError
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.registry.registered import RegisteredTool
 from tooltrace.response import ToolResponse
 
@@ -91,14 +92,16 @@ def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
     try:
         text = json.dumps(to_jsonable_python(arguments), sort_keys=True)
         return Key(tool, text, copy.deepcopy(arguments))
-    except Exception:  # the arguments' own serializers and copies
+    except BaseException as error:  # of the arguments' own serializers and copies
+        pass_on_signal(error)
         return None
 
 
 def _copied(response: ToolResponse, *, cached: bool) -> ToolResponse | None:
     try:
         copied = response.model_copy(deep=True)
-    except Exception:  # whatever the data's own __deepcopy__ raises: a lock, a connection
+    except BaseException as error:  # whatever the data's own __deepcopy__ raises: a lock, a connection
+        pass_on_signal(error)
         return None
     return copied.model_copy(update={"meta": copied.meta.model_copy(update={"cached": cached})})
 
@@ -106,5 +109,6 @@ def _copied(response: ToolResponse, *, cached: bool) -> ToolResponse | None:
 def _equal(left: dict[str, Any], right: dict[str, Any]) -> bool:
     try:
         return bool(left == right)
-    except Exception:  # the arguments' own comparison
+    except BaseException as error:  # of the arguments' own comparison
+        pass_on_signal(error)
         return False
