@@ -13,6 +13,8 @@ THREADS = 4
 """Threads of each writing process."""
 LEAST = 50
 """Calls that each thread makes at least."""
+MANY = 500
+"""Calls after which a thread slows down: a reader on a slow machine is not given ever more to read."""
 
 
 def write(store: str, process: int, acknowledged: Any, stop: Event) -> None:
@@ -31,7 +33,7 @@ def write(store: str, process: int, acknowledged: Any, stop: Event) -> None:
                 work(n)
                 n += 1
                 acknowledged[slot] = n
-                time.sleep(0.004)
+                time.sleep(0.004 if n < MANY else 0.05)
 
     threads = [Thread(target=loop, args=(thread,)) for thread in range(THREADS)]
     for thread in threads:

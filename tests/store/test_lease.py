@@ -173,11 +173,10 @@ def test_threads_of_one_process_read_and_fold_at_once(store: StorePaths, call: A
     def folds() -> None:
         while not done.is_set():
             try:
-                fold(store, wait=0.5)
+                fold(store, wait=120)
                 rounds[2] += 1
-            except StoreLocked as error:
-                if "being read" not in str(error):
-                    failures.append(error)
+            except Exception as error:  # noqa: BLE001 - any is a failure
+                failures.append(error)
 
     journal.write(encode(call(0)))
     written = 1
@@ -191,7 +190,7 @@ def test_threads_of_one_process_read_and_fold_at_once(store: StorePaths, call: A
     while (min(rounds) < ROUNDS or written < 5000) and not failures:
         journal.write(b"".join(encode(call(written + number)) for number in range(20)))
         written += 20
-        time.sleep(0.002)
+        time.sleep(0.002 if written < 5000 else 0.05)  # a slow machine is not given ever more to read
     done.set()
     for thread in threads:
         thread.join()
@@ -217,7 +216,7 @@ def test_processes_write_fold_and_read_at_once(
         while number < 1000 or goes_on():
             journal.write(b"".join(encode(call(first + number + k)) for k in range(10)))
             number += 10
-            time.sleep(0.003)
+            time.sleep(0.003 if number < 1000 else 0.05)
         print(number)
         """
     read_some = f"""
@@ -231,14 +230,8 @@ def test_processes_write_fold_and_read_at_once(
             last, reads = rows, reads + 1
         """
     fold_some = f"""
-        from tooltrace.errors import StoreLocked
-        folds = 0
-        while folds < {ROUNDS}:
-            try:
-                fold(paths, wait=1)
-                folds += 1
-            except StoreLocked as error:
-                assert error.pid is None, error
+        for _ in range({ROUNDS}):
+            fold(paths, wait=120)
         """
     writers = [child(dedent(goes_on) + dedent(write_some), str(number)) for number in range(4)]
     others = [child(read_some), child(read_some), child(fold_some)]
