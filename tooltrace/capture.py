@@ -3,7 +3,7 @@
 On the tool's own thread: only what could still change is copied, as JSON bytes. Off it: the copy is
 made safe to keep, redacted and bounded. Containers and objects that declare fields are read by their structure, so no code
 of theirs runs. The code of a recorded object that does run here (the text of an exception, a date or a path, the ``tolist`` of
-an array, a ``tzinfo``, the ``value`` of an enum) may raise anything: a marker is kept then.
+an array, a ``tzinfo``) may raise anything: a marker is kept then. Only the ``value`` of an enum, which orjson reads, must not raise.
 """
 
 from __future__ import annotations
