@@ -62,11 +62,11 @@ class Redaction:
         """True where it is certain that nothing in ``text`` needs redaction."""
         if self.hook is not None or self._own:
             return False
-        return hints(_utf8(text), json=True) == ()
+        return hints(text, json=True) == ()
 
     def text(self, text: str) -> str:
         """``text`` without secrets. Where it is JSON, by key as well."""
-        found = hints(_utf8(text), json=_like_json(text))
+        found = hints(text, json=_like_json(text))
         return text if found == () and not self._own else self._text(text, found)
 
     def value(self, value: Any) -> Any:
@@ -90,7 +90,7 @@ class Redaction:
 
     def _value(self, value: Any, found: Hints | None) -> Any:
         if isinstance(value, str):
-            part = hints(_utf8(value), json=True) if found is None else hints_among(found, value)
+            part = hints(value, json=True) if found is None else hints_among(found, value)
             return value if part == () and not self._own else self._text(value, part)
         if isinstance(value, dict):
             return self._dict(value, found)
@@ -127,7 +127,7 @@ class Redaction:
             except (TypeError, ValueError, RecursionError):  # no JSON, or too deep
                 pass
         if found is None:
-            found = hints(_utf8(text), json=False) or ()
+            found = hints(text, json=False) or ()
         return self._own_masked(masked(text, found) if found else text)
 
     def _names_secret(self, pair: dict[str, Any]) -> bool:
@@ -139,10 +139,6 @@ class Redaction:
         for pattern in self._patterns:
             text = pattern.sub(MASK, text)
         return text
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _like_json(text: str) -> bool:
@@ -165,9 +161,9 @@ def _key(name: str) -> _Key:
 
 def _read_key(name: str) -> _Key:
     normal = _normal(name)
-    if hints(_utf8(f'"{name}"'), json=True) == ():
+    if hints(f'"{name}"', json=True) == ():
         return _Key(name, normal, secret=False)
-    found = hints(_utf8(name), json=False)
+    found = hints(name, json=False)
     return _Key(masked(name, found) if found else name, normal, _SECRET_KEY.search(normal) is not None)
 
 
