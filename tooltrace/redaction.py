@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tooltrace.secret_hints import Hints, hints, hints_among
-from tooltrace.secret_patterns import MASK, masked
+from tooltrace.secret_hints import MASK, Hints, hints, hints_among
 
 LONGEST_SHORT_KEY = 128
 
@@ -128,7 +127,7 @@ class Redaction:
                 pass
         if found is None:
             found = hints(text, json=False) or ()
-        return self._own_masked(masked(text, found) if found else text)
+        return self._own_masked(_masked(text, found))
 
     def _names_secret(self, pair: dict[str, Any]) -> bool:
         """A header or a form field as an object of its own: ``{"name": "password", "value": …}``."""
@@ -139,6 +138,14 @@ class Redaction:
         for pattern in self._patterns:
             text = pattern.sub(MASK, text)
         return text
+
+
+def _masked(text: str, found: Hints | None) -> str:
+    if not found:
+        return text
+    from tooltrace.secret_patterns import masked  # `import tooltrace` need not wait for it
+
+    return masked(text, found)
 
 
 def _like_json(text: str) -> bool:
@@ -164,7 +171,7 @@ def _read_key(name: str) -> _Key:
     if hints(f'"{name}"', json=True) == ():
         return _Key(name, normal, secret=False)
     found = hints(name, json=False)
-    return _Key(masked(name, found) if found else name, normal, _SECRET_KEY.search(normal) is not None)
+    return _Key(_masked(name, found), normal, _SECRET_KEY.search(normal) is not None)
 
 
 _short_key = lru_cache(maxsize=4096)(_read_key)

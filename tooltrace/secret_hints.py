@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
+MASK = "[redacted]"
+"""What stands in place of a secret."""
+
 Hint = str
 """A literal that every match of some pattern contains, or the name of some secret JSON key."""
 Hints = tuple[Hint, ...]

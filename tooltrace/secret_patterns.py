@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from tooltrace.secret_hints import Hint, fold
-
-MASK = "[redacted]"
+from tooltrace.secret_hints import MASK, Hint, fold
 
 Places = Callable[[str, str, Iterable[Hint]], list[int]]
 """From a text, the text in lower case and its hints to where a match may begin, in order."""
