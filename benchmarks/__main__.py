@@ -19,7 +19,7 @@ from opentelemetry.sdk.version import __version__ as sdk_version
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks import calls, store
+from benchmarks import calls, redaction, store
 
 T = TypeVar("T")
 
@@ -28,6 +28,7 @@ def main() -> None:
     """Run every measurement, each in a process of its own."""
     parser = argparse.ArgumentParser(description="What tracing costs.")
     parser.add_argument("--quick", action="store_true", help="a rough table in a minute")
+    parser.add_argument("--redaction", action="store_true", help="redaction by payload, alone")
     parser.add_argument("--analyses", action="store_true", help="the named queries over a long history, instead")
     options = parser.parse_args()
     quick = options.quick
@@ -42,6 +43,9 @@ def main() -> None:
         lines = [f"{machine}, {phoenix.SQLITE}", "", *analyses.table(quick=quick)]
         sys.stdout.write("\n".join(lines) + "\n")
         return
+    if options.redaction:
+        sys.stdout.write("\n".join([machine, "", *_redaction(3 if quick else 9)]) + "\n")
+        return
     lines = [
         machine,
         "",
@@ -53,6 +57,7 @@ def main() -> None:
         lambda: _process(calls_made),
         lambda: _through(30_000 if quick else 300_000, 50_000 if quick else 1_000_000),
         lambda: _import(3 if quick else 9),
+        lambda: _redaction(3 if quick else 9),
         lambda: _answers(rows, 3 if quick else 7),
     )
     for section in track(sections, "measuring", console=Console(stderr=True)):
@@ -115,6 +120,23 @@ def _import(rounds: int) -> list[str]:
     base, own = apart(store.import_ratio, rounds)
     ratio = own / base
     return [_plain("import, × what it stands on", f"{own:.0f} ms, {ratio:.2f} ×", "1.3 ×", met=ratio <= 1.3)]
+
+
+def _redaction(rounds: int) -> list[str]:
+    """CPU of redaction alone, by payload."""
+    worst, unit = apart(redaction.growth, max(3, rounds // 3))
+    return [
+        *(
+            _plain(f"redaction: {payload}", f"{speed:.0f} MiB/s", f"{aim} MiB/s", met=speed >= aim)
+            for payload, speed, aim in apart(redaction.speeds, rounds)
+        ),
+        _plain(
+            f"redaction: CPU for {redaction.GROWTH} times a text, worst (of `{unit}` repeated)",
+            f"{worst:.1f} ×",
+            f"< {redaction.LINEAR} ×",
+            met=worst < redaction.LINEAR,
+        ),
+    ]
 
 
 def _answers(rows: int, rounds: int) -> list[str]:

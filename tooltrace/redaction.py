@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tooltrace.secret_hints import Hints, hints, hints_among
-from tooltrace.secret_patterns import MASK, masked
+from tooltrace.secret_hints import MASK, Hints, hints, hints_among
 
 LONGEST_SHORT_KEY = 128
 
@@ -62,11 +61,11 @@ class Redaction:
         """True where it is certain that nothing in ``text`` needs redaction."""
         if self.hook is not None or self._own:
             return False
-        return hints(_utf8(text), json=True) == ()
+        return hints(text, json=True) == ()
 
     def text(self, text: str) -> str:
         """``text`` without secrets. Where it is JSON, by key as well."""
-        found = hints(_utf8(text), json=_like_json(text))
+        found = hints(text, json=_like_json(text))
         return text if found == () and not self._own else self._text(text, found)
 
     def value(self, value: Any) -> Any:
@@ -90,7 +89,7 @@ class Redaction:
 
     def _value(self, value: Any, found: Hints | None) -> Any:
         if isinstance(value, str):
-            part = hints(_utf8(value), json=True) if found is None else hints_among(found, value)
+            part = hints(value, json=True) if found is None else hints_among(found, value)
             return value if part == () and not self._own else self._text(value, part)
         if isinstance(value, dict):
             return self._dict(value, found)
@@ -127,8 +126,8 @@ class Redaction:
             except (TypeError, ValueError, RecursionError):  # no JSON, or too deep
                 pass
         if found is None:
-            found = hints(_utf8(text), json=False) or ()
-        return self._own_masked(masked(text, found) if found else text)
+            found = hints(text, json=False) or ()
+        return self._own_masked(_masked(text, found))
 
     def _names_secret(self, pair: dict[str, Any]) -> bool:
         """A header or a form field as an object of its own: ``{"name": "password", "value": …}``."""
@@ -141,8 +140,12 @@ class Redaction:
         return text
 
 
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _masked(text: str, found: Hints | None) -> str:
+    if not found:
+        return text
+    from tooltrace.secret_patterns import masked  # `import tooltrace` need not wait for it
+
+    return masked(text, found)
 
 
 def _like_json(text: str) -> bool:
@@ -165,10 +168,10 @@ def _key(name: str) -> _Key:
 
 def _read_key(name: str) -> _Key:
     normal = _normal(name)
-    if hints(_utf8(f'"{name}"'), json=True) == ():
+    if hints(f'"{name}"', json=True) == ():
         return _Key(name, normal, secret=False)
-    found = hints(_utf8(name), json=False)
-    return _Key(masked(name, found) if found else name, normal, _SECRET_KEY.search(normal) is not None)
+    found = hints(name, json=False)
+    return _Key(_masked(name, found), normal, _SECRET_KEY.search(normal) is not None)
 
 
 _short_key = lru_cache(maxsize=4096)(_read_key)

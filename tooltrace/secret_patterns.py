@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from tooltrace.secret_hints import Hint, fold
-
-MASK = "[redacted]"
+from tooltrace.secret_hints import MASK, Hint, fold
 
 Places = Callable[[str, str, Iterable[Hint]], list[int]]
 """From a text, the text in lower case and its hints to where a match may begin, in order."""
@@ -29,16 +27,16 @@ _NAMED = (
     r"|(?<!page_)(?<!page-)(?<!page)(?<!continuation_)(?<!continuation)token)"
 )
 _NAMES: tuple[tuple[Hint, str], ...] = (
-    (b"pass", r"passw(?:or)?d"),
-    (b"pass", r"passphrase"),
-    (b"pass", r"_pass"),
-    (b"pwd", r"pwd"),
-    (b"secret", _SECRETS),
-    (b"key", r"api[_-]?key"),
-    (b"key", r"account[_-]?key"),
-    (b"key", r"access[_-]?key(?:[_-]?id)?"),
-    (b"key", r"private[_-]?key"),
-    (b"token", r"token"),
+    ("pass", r"passw(?:or)?d"),
+    ("pass", r"passphrase"),
+    ("pass", r"_pass"),
+    ("pwd", r"pwd"),
+    ("secret", _SECRETS),
+    ("key", r"api[_-]?key"),
+    ("key", r"account[_-]?key"),
+    ("key", r"access[_-]?key(?:[_-]?id)?"),
+    ("key", r"private[_-]?key"),
+    ("token", r"token"),
 )
 """The alternatives of ``_NAMED`` one by one, each from its literal on and in lower case."""
 _BEARER = r"[A-Za-z0-9._~+/\-]"
@@ -135,34 +133,34 @@ def _is_basic(match: re.Match[str]) -> bool:
 @cache
 def _rules() -> tuple[Rule, ...]:
     """The looks of secrets, in the order in which they are looked for."""
-    words = (b"pass", b"token", b"secret", b"key")
+    words = ("pass", "token", "secret", "key")
     end = r"-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     vendor = r"gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\."
     return (
-        Rule((b"-----BEGIN ",), rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----[^-]*+(?:(?!{end})-[^-]*+)*+(?:{end})?"),
-        Rule((b"@",), r"(://[^\s/:@\"']*+):[^\s/\"']+@", f":{MASK}@"),
-        Rule((b"authorization", b"cookie"), rf"((?i:authorization|cookie){_IS}\\*+[\"']?+){_NOT_YET}[^\"'\\\r\n]{{3,}}",
-             places=_folded((b"authorization", f"authorization{_IS}"), (b"cookie", f"cookie{_IS}"))),
-        Rule((b"@",), r"(://)[A-Za-z0-9_\-]{16,}+(?=@)"),
+        Rule(("-----BEGIN ",), rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----[^-]*+(?:(?!{end})-[^-]*+)*+(?:{end})?"),
+        Rule(("@",), r"(://[^\s/:@\"']*+):[^\s/\"']+@", f":{MASK}@"),
+        Rule(("authorization", "cookie"), rf"((?i:authorization|cookie){_IS}\\*+[\"']?+){_NOT_YET}[^\"'\\\r\n]{{3,}}",
+             places=_folded(("authorization", f"authorization{_IS}"), ("cookie", f"cookie{_IS}"))),
+        Rule(("@",), r"(://)[A-Za-z0-9_\-]{16,}+(?=@)"),
         Rule(words, rf"(-(?<!\w-)-?(?:password|passwd|pass|token|secret|api-?key)[ =]){_NOT_YET}[^\s\"'\\]{{3,}}"),
-        Rule((b"-u",), r"(-(?<!\w-)(?:u|-user)[ =][^\s:\"'\\]{1,200}+:)[^\s\"'\\]{3,}"),
+        Rule(("-u",), r"(-(?<!\w-)(?:u|-user)[ =][^\s:\"'\\]{1,200}+:)[^\s\"'\\]{3,}"),
         Rule(words, rf"(<(?i:password|passwd|secret|token|api_?key)>){_NOT_YET}[^<]{{1,2000}}"),
-        Rule((b"eyJ",), rf"{_ALONE}eyJ{_JWT}{{5,{_JWT_HEAD}}}+\.{_JWT}{{5,}}+(?:\.{_JWT}*)?", places=_web_tokens),
-        Rule((b"bearer",), rf"\b((?i:bearer))\s++(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}",
-             f" {MASK}", _folded((b"bearer", r"bearer\s"))),
-        Rule((b"basic",), r"\b((?i:basic))\s++([A-Za-z0-9+/_\-]{4,})=*", f" {MASK}", _folded((b"basic", r"basic\s")), _is_basic),
-        Rule((b"k",), rf"{_ALONE}(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{{16,}}",
-             places=_exact((b"k", r"k[-_](?<=[spr]k[-_])(?=[A-Za-z0-9_\-]{16})"), back=1)),
-        Rule((b"gh", b"github_pat_", b"glpat-", b"x", b"whsec_", b"G", b"pypi-", b"dop_v1_", b"ya29."),
+        Rule(("eyJ",), rf"{_ALONE}eyJ{_JWT}{{5,{_JWT_HEAD}}}+\.{_JWT}{{5,}}+(?:\.{_JWT}*)?", places=_web_tokens),
+        Rule(("bearer",), rf"\b((?i:bearer))\s++(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}",
+             f" {MASK}", _folded(("bearer", r"bearer\s"))),
+        Rule(("basic",), r"\b((?i:basic))\s++([A-Za-z0-9+/_\-]{4,})=*", f" {MASK}", _folded(("basic", r"basic\s")), _is_basic),
+        Rule(("k",), rf"{_ALONE}(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{{16,}}",
+             places=_exact(("k", r"k[-_](?<=[spr]k[-_])(?=[A-Za-z0-9_\-]{16})"), back=1)),
+        Rule(("gh", "github_pat_", "glpat-", "x", "whsec_", "G", "pypi-", "dop_v1_", "ya29."),
              rf"{_ALONE}(?:{vendor})[A-Za-z0-9_\-.]{{10,}}",
-             places=_exact((b"gh", r"gh[pousr]_"), (b"github_pat_", r"github_pat_"), (b"glpat-", r"glpat-"),
-                           (b"x", r"x(?:ox[abeprs]|app)-"), (b"whsec_", r"whsec_"), (b"G", r"GOCSPX-"), (b"G", r"SG\."),
-                           (b"pypi-", r"pypi-"), (b"dop_v1_", r"dop_v1_"), (b"ya29.", r"ya29\."))),
-        Rule((b"hf_", b"npm_"), rf"{_ALONE}(?:hf_|npm_)[A-Za-z0-9]{{16,}}", places=_exact((b"hf_", r"hf_"), (b"npm_", r"npm_"))),
-        Rule((b"A",), r"AIza(?<![A-Za-z0-9]AIza)[0-9A-Za-z_\-]{30,}"),
-        Rule((b"A",), r"A(?:KIA|SIA|ROA|IDA|BIA|CCA)(?<![A-Za-z0-9]....)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-        Rule((b"credential", b"secret"), rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*+\}}?", f'"{MASK}"',
-             _folded((b"credential", rf"credentials?{_IS}\{{"), (b"secret", rf"secrets?{_IS}\{{"))),
+             places=_exact(("gh", r"gh[pousr]_"), ("github_pat_", r"github_pat_"), ("glpat-", r"glpat-"),
+                           ("x", r"x(?:ox[abeprs]|app)-"), ("whsec_", r"whsec_"), ("G", r"GOCSPX-"), ("G", r"SG\."),
+                           ("pypi-", r"pypi-"), ("dop_v1_", r"dop_v1_"), ("ya29.", r"ya29\."))),
+        Rule(("hf_", "npm_"), rf"{_ALONE}(?:hf_|npm_)[A-Za-z0-9]{{16,}}", places=_exact(("hf_", r"hf_"), ("npm_", r"npm_"))),
+        Rule(("A",), r"AIza(?<![A-Za-z0-9]AIza)[0-9A-Za-z_\-]{30,}"),
+        Rule(("A",), r"A(?:KIA|SIA|ROA|IDA|BIA|CCA)(?<![A-Za-z0-9]....)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        Rule(("credential", "secret"), rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*+\}}?", f'"{MASK}"',
+             _folded(("credential", rf"credentials?{_IS}\{{"), ("secret", rf"secrets?{_IS}\{{"))),
     )  # fmt: skip
 
 
@@ -182,18 +180,21 @@ def _named_rules() -> tuple[tuple[str, Rule], ...]:
 def masked(text: str, found: Iterable[Hint]) -> str:
     """Return ``text`` with every secret of a known look masked; ``found`` are the hints that it may hold."""
     low = fold(text)
+    held = frozenset(found)
     for rule in _rules():
-        if any(hint in found for hint in rule.hints):
-            before, text = text, rule.masked(text, low, found)
-            if len(text) != len(before) or text != before:
+        if not held.isdisjoint(rule.hints):
+            before, text = text, rule.masked(text, low, held)
+            if text != before:
                 low = fold(text)
-    names = [source + _IS for hint, source in _NAMES if hint in found]
+    names = [source + _IS for hint, source in _NAMES if hint in held]
     return _masked_values(names, text, low) if names else text
 
 
 def _masked_values(names: Iterable[str], text: str, low: str) -> str:
     values = _values(names, text, low)
     for first, rule in _named_rules():
+        if not values[first]:
+            continue
         before, text = text, rule.masked_at(values[first], text)
         if text is not before:
             values = _values(names, text, fold(text))  # the places have moved

@@ -48,13 +48,13 @@ documents = st.recursive(
 )
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(text_of_pieces)
 def test_a_text_is_masked_as_the_reference_masks_it(text: str) -> None:
     assert Redaction().text(text) == reference.Redaction().text(text)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(documents)
 def test_a_document_is_masked_as_the_reference_masks_it(value: Any) -> None:
     assert Redaction().value(value) == reference.Redaction().value(value)
@@ -62,7 +62,7 @@ def test_a_document_is_masked_as_the_reference_masks_it(value: Any) -> None:
     assert Redaction(**options).value(value) == reference.Redaction(**options).value(value)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(documents)
 def test_what_is_called_clean_is_kept_by_the_reference(value: Any) -> None:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse
 from tooltrace.report.html import templates
 from tooltrace.report.words import LANGUAGES, Words
 from tooltrace.sandbox import Sandbox
-from tooltrace.secret_patterns import MASK
+from tooltrace.secret_hints import MASK
 from tooltrace.server.desk import Desk
 from tooltrace.server.language import COOKIE, language_of
 from tooltrace.server.site import Site
