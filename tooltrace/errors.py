@@ -9,11 +9,13 @@
     ├── ReviewError            a person's answer that does not fit the call that waits for it
     ├── QueryError             a question that cannot be put
     │   ├── UnknownQuery       no query of that name
-    │   └── BadParameter       a parameter that the query does not take
+    │   ├── BadParameter       a parameter that the query does not take
+    │   └── QueryCancelled     a query that nobody waits for any more
     └── StoreError             a store that cannot be read or written
         ├── StoreMissing       nothing was recorded there yet
         ├── StoreLocked        a foreign program holds the database
-        └── StoreDamaged       the database cannot be opened
+        ├── StoreDamaged       the database cannot be opened
+        └── UnsupportedByStore this kind of store cannot do that
 
 None of these reaches the caller of a traced tool: a fault of the recorder is counted, logged once,
 and kept to itself.
@@ -54,6 +56,10 @@ class BadParameter(QueryError, ValueError):
     """A parameter that the query does not take, or a value that the parameter does not."""
 
 
+class QueryCancelled(QueryError):
+    """A query that was cancelled before its result was complete."""
+
+
 class StoreError(TooltraceError):
     """A store that cannot be read or written."""
 
@@ -72,3 +78,7 @@ class StoreLocked(StoreError):
 
 class StoreDamaged(StoreError):
     """The database file cannot be opened as a database."""
+
+
+class UnsupportedByStore(StoreError, NotImplementedError):
+    """This kind of store cannot do what was asked; another kind may."""

@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[2]
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "address", "version", "codes", "guard", "exits", "capture"),
     ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
-    ("store", "next_step"),
+    ("store", "sandbox", "next_step"),
     ("queries", "dashboards"),
     ("normalize", "otel", "sieve"),
-    ("exporters", "report", "sandbox"),
+    ("exporters", "report"),
     ("spec", "sinks"),
     ("settings", "clickhouse"),
     ("attempt", "told"),
