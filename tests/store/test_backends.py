@@ -222,6 +222,12 @@ def test_a_query_that_is_cancelled_before_it_is_run_is_not_run(memory: str, loca
             ask(store, "recent", cancellation=cancellation)
 
 
+def test_a_label_that_the_disk_does_not_take_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "full.duckdb.journal").write_text("a file where the directory of the journals should be")
+    with pytest.raises(StoreError, match="could not be written"):
+        open_store(tmp_path / "full.duckdb").write(RECORDS[-1:])
+
+
 def test_what_was_opened_is_opened_once(local: Path) -> None:
     store = open_store(local)
     assert open_store(store) is store

@@ -12,9 +12,9 @@ from typing import Any
 
 from anyio import CapacityLimiter, to_thread
 
-from tooltrace.queries import ask
+from tooltrace.queries import find
 from tooltrace.store.base import Cancellation, Store, open_store
-from tooltrace.store.result import QueryResult
+from tooltrace.store.result import QueryResult, Statement
 
 State = str
 """Changes whenever the store does."""
@@ -99,7 +99,7 @@ class Desk:
     def _begun(self, key: Key, state: State, given: dict[str, Any]) -> _Asked:
         if (asked := self._asked.get(key)) is None:
             cancellation = Cancellation()
-            put = partial(self._answer, key[0], key[1], given, cancellation)
+            put = partial(self._answer, find(key[0]).statement(key[1], **given), cancellation)
             asked = self._asked[key] = _Asked(cancellation, asyncio.create_task(self._put(key, state, put)))
             asked.task.add_done_callback(lambda _: self._drop(key, asked))
         return asked
@@ -132,8 +132,6 @@ class Desk:
             self._kept.popitem(last=False)
         return answer
 
-    def _answer(
-        self, name: str, by: tuple[str, ...] | None, given: dict[str, Any], cancellation: Cancellation
-    ) -> QueryResult:
+    def _answer(self, statement: Statement, cancellation: Cancellation) -> QueryResult:
         """Ask, in a thread, and read the result. Raises StoreError, and QueryCancelled where it was cancelled."""
-        return ask(self.store, name, by=by, cancellation=cancellation, **given).limited(MOST_ROWS)
+        return self.store.query(statement, cancellation=cancellation).limited(MOST_ROWS)

@@ -113,8 +113,7 @@ class DuckDBStore(StoreBackend):
                 journal.write(b"".join(map(encode, records)))
             except OSError as error:
                 raise StoreError(
-                    f"the journal of {self._path} could not be written ({error}); label again: of several labels "
-                    "by one labeler the latest counts"
+                    f"the journal of {self._path} could not be written ({error}); nothing was recorded: try again"
                 ) from error
 
 
