@@ -77,10 +77,14 @@ def _calls(rounds: int) -> list[str]:
     lines = [_row(f"one call: {name}", f"{us:.1f} µs", ratio, aims.get(name)) for name, (us, ratio) in costs.items()]
     bare, held = full["held"]
     item = apart(calls.items, max(5, rounds // 10))
+    context = apart(calls.contexts, rounds)
     return [
         *lines,
         _row("memory that a call holds until it is written", f"{held / 1024:.1f} KiB", held / bare, None),
         _plain("one item of a generator", f"{item:.2f} µs", "< 1 µs", met=item < 1),
+        _plain(
+            "one call with a run context of 200 messages, × without", f"{context:.2f} ×", "1.5 ×", met=context <= 1.5
+        ),
     ]
 
 

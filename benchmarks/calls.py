@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import statistics
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter_ns, process_time_ns, sleep
+from time import perf_counter_ns, process_time_ns, sleep, thread_time_ns
 from typing import Any, NamedTuple
 
 import tooltrace as tt
@@ -167,3 +168,23 @@ def process_costs(folder: Path, calls: int, *, everything_on: bool) -> tuple[flo
     whole_process(traced, to_rows, 100)  # DuckDB is loaded here, not under the clock
     pairs = [(whole_process(bare, spans.force_flush, calls), whole_process(traced, to_rows, calls)) for _ in range(3)]
     return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
+
+
+def contexts(folder: Path, rounds: int) -> float:
+    """Return the CPU time of the calling thread with a run context of 200 messages, as a multiple of the time without."""
+    tt.configure(store=folder / "contexts.duckdb")
+    context = rivals.RunContext()
+    traced = tt.trace_tool(rivals.search_in_run, inject="ctx")
+    bare = tt.trace_tool(rivals.search)
+
+    def timed(call: Callable[[], Any]) -> int:
+        tt.flush()
+        sleep(SETTLE_SECONDS)
+        before = thread_time_ns()
+        for _ in range(BURST):
+            call()
+        return thread_time_ns() - before
+
+    with_context = functools.partial(traced, context, rivals.QUERY, limit=5)
+    without = functools.partial(bare, rivals.QUERY, limit=5)
+    return statistics.median(timed(with_context) / timed(without) for _ in range(rounds))

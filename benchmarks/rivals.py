@@ -13,6 +13,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from pydantic import BaseModel
 
 import tooltrace as tt
 
@@ -51,6 +52,25 @@ def everything_on(store: Path, **settings: Any) -> TracerProvider:
 
 
 def search(query: str, limit: int = 10) -> dict[str, Any]:
+    """Search."""
+    return ROWS
+
+
+class Message(BaseModel):
+    """One of a conversation's messages."""
+
+    role: str = "user"
+    content: str = "word " * 30
+    tool_call_id: str | None = None
+
+
+class RunContext(BaseModel):
+    """What an agent framework hands to a tool: the whole conversation."""
+
+    messages: list[Message] = [Message() for _ in range(200)]
+
+
+def search_in_run(ctx: RunContext, query: str, limit: int = 10) -> dict[str, Any]:
     """Search."""
     return ROWS
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
 from typing import Any, Final
@@ -128,7 +129,8 @@ class Delivery:
             self._save()
 
     def _refused(self, refusal: Refusal) -> None:
-        self._refusals.add(refusal)
+        is_split = isinstance(self._destination, InParts) and len(self._destination.parts) > 1
+        self._refusals.add(refusal if is_split else replace(refusal, part=""))
         self.cursor.refused += refusal.count
 
     def _save(self) -> None:

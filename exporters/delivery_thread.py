@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.errors import StoreError, TooltraceError
-from tooltrace.exporters.protocol import Destination, Target, Unavailable
+from tooltrace.exporters.protocol import Destination, MissingExtra, Target, Unavailable
 from tooltrace.guard import fault, faults, guarded
 from tooltrace.store.cursors import DestinationFiles
 from tooltrace.store.lock import Lock
@@ -39,6 +39,10 @@ class Wish:
     """Whether a forked child can make it too."""
     unless: Callable[[], bool] = lambda: False
     """Whether something else exports already: asked before each look."""
+    asked_as: str | None = None
+    """What the user calls it, where that is not ``name``: ``otlp`` for each of its signals."""
+    take_over: Callable[[StorePaths], bool] = lambda _paths: True
+    """Takes over the progress that was kept under an earlier name. False while another process still uses that."""
 
 
 class DeliveryThread:
@@ -55,6 +59,7 @@ class DeliveryThread:
         self._deadline: float | None = None
         self._delivery: Delivery | None = None
         self._thread: threading.Thread | None = None
+        self._prepared = False
 
     def after_fork(self) -> None:
         """In a forked child: the parent's thread is not here."""
@@ -63,9 +68,9 @@ class DeliveryThread:
         if not usable:
             self._stop.set()
 
-    def start(self) -> None:
-        """Begin, if that was not done yet; a new destination gets what is written after this."""
-        if self._thread is not None or self._stop.is_set():
+    def prepare(self) -> None:
+        """Make the cursor: a new destination gets what is written after this."""
+        if self._prepared or self._stop.is_set():
             return
         try:
             if not self._files.cursor.exists() and not self._wish.unless():
@@ -73,6 +78,12 @@ class DeliveryThread:
         except StoreError as error:
             self._stop.set()
             self._give_up(str(error))
+        self._prepared = True
+
+    def start(self) -> None:
+        """Begin, if that was not done yet; a new destination gets what is written after this."""
+        self.prepare()
+        if self._thread is not None or self._stop.is_set():
             return
         thread = threading.Thread(target=self._run, name=f"tooltrace-export-{self._wish.name}", daemon=True)
         try:
@@ -110,7 +121,7 @@ class DeliveryThread:
         """Make the cursor, if no other process does."""
         lock = self._files.lock()
         try:
-            if lock.exclusive(SETTLE_SECONDS) and not self._files.cursor.exists():
+            if lock.exclusive(SETTLE_SECONDS) and self._takes_over() and not self._files.cursor.exists():
                 self._files.begin()
         finally:
             lock.release()
@@ -125,17 +136,23 @@ class DeliveryThread:
                 self._take_turn(lock)
             finally:
                 lock.release()
+        except MissingExtra as error:
+            self._give_up(str(error), "missing")
         except TooltraceError as error:
             self._give_up(str(error))
         except ImportError as error:
-            self._give_up(f"{error}: pip install 'tooltrace[otlp]'")
+            self._give_up(f"{error}: pip install 'tooltrace[otlp]'", "missing")
         except Exception:
             fault("export", lost=0)
 
-    def _give_up(self, why: str) -> None:
-        name = self._wish.name
+    def _takes_over(self) -> bool:
+        return self._wish.take_over(self._files.paths)
+
+    def _give_up(self, why: str, kind: str | None = None) -> None:
+        """Log it once for all signals. ``kind``: of the reason, where each thread may put it in other words."""
+        name = self._wish.asked_as or self._wish.name
         message = f"tooltrace exports nothing to {name}: {why}; what is recorded waits on the disk"
-        faults.say_once(f"export_{name}", message, counted=False)
+        faults.say_once(f"export_{name}_{kind or why}", message, counted=False)
 
     def _unseen(self) -> None:
         """Requests of this thread are nobody's spans."""
@@ -147,7 +164,7 @@ class DeliveryThread:
     def _take_turn(self, lock: Lock) -> None:
         """Deliver as soon as no other process does."""
         while not self._wish.unless():
-            if lock.try_exclusive():
+            if lock.try_exclusive() and self._takes_over():
                 self._deliver()
                 return
             if self._stop.wait(LOOK_SECONDS):
@@ -193,13 +210,25 @@ class DeliveryThread:
 class DeliveryThreads:
     """All destinations of this process."""
 
-    def __init__(self, paths: StorePaths, wishes: tuple[Wish, ...], target: Target) -> None:
+    def __init__(
+        self, paths: StorePaths, wishes: tuple[Wish, ...], target: Target, *, off: tuple[str, ...] = ()
+    ) -> None:
+        """``off``: names of destinations that are switched off in this process."""
         self._threads = [DeliveryThread(paths, wish, target) for wish in wishes]
+        self._off = [DestinationFiles.of(paths, name) for name in off]
+
+    def prepare(self) -> None:
+        """Make the cursors of destinations that have none."""
+        for thread in self._threads:
+            thread.prepare()
 
     def start(self) -> None:
-        """Begin with what was not begun yet."""
+        """Begin with what was not begun yet, and keep nothing more for what is off."""
         for thread in self._threads:
             thread.start()
+        for files in self._off:
+            with guarded("export"):
+                files.forget_unless_in_use()
 
     def after_fork(self) -> None:
         """In a forked child: begin with nothing of the parent's."""

@@ -1,7 +1,8 @@
 """OTLP: spans, log events and the duration metric to any OpenTelemetry collector, by http/protobuf or gRPC.
 
 Configured by the standard variables ``OTEL_EXPORTER_OTLP_*``, ``OTEL_TRACES_EXPORTER``, ``OTEL_LOGS_EXPORTER`` and
-``OTEL_METRICS_EXPORTER`` (``none`` leaves that signal out), or by a ``Target``.
+``OTEL_METRICS_EXPORTER`` (``none`` leaves that signal out), or by a ``Target``. Journals are delivered to one
+destination for each signal, so that one that fails holds up no other; history goes to one that has all signals.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.otlp_durations import histograms
 from tooltrace.exporters.otlp_forms import Forms
-from tooltrace.exporters.otlp_settings import GRPC, SIGNALS, Signal, SignalSettings, settings_of, signals
+from tooltrace.exporters.otlp_settings import GRPC, Signal, SignalSettings, chosen, settings_of
 from tooltrace.exporters.protocol import ExportError, MissingExtra, PartlyRefused, Refused, Target, Unavailable
 from tooltrace.guard import faults
 from tooltrace.otel.content import outgoing_log, outgoing_span
@@ -40,13 +41,12 @@ class Sender(Protocol):
 
 def create(target: Target) -> OtlpDestination:
     """The destination that ``target`` and the variables say. Raises ConfigError, and ImportError without the extra."""
-    chosen = signals() if target.parts is None else tuple(signal for signal in SIGNALS if signal in target.parts)
-    unknown = set(target.parts or ()) - set(SIGNALS)
-    if unknown:
-        raise ConfigError(f"OTLP has {', '.join(SIGNALS)}, not {', '.join(sorted(unknown))}; nothing is exported")
-    if not chosen:
-        raise ConfigError("OTEL_SDK_DISABLED and OTEL_…_EXPORTER leave no signal to send; nothing is exported")
-    settings = [settings_of(signal, target) for signal in chosen]
+    settings = [settings_of(signal, target) for signal in chosen(target)]
+    if not settings:
+        raise ConfigError(
+            "OTEL_SDK_DISABLED, OTEL_…_EXPORTER and OTEL_EXPORTER_OTLP_…_ENDPOINT leave no signal to send; "
+            "nothing is exported"
+        )
     senders = {each.signal: _sender(each) for each in settings}
     return OtlpDestination(senders, Forms(target.service, target.host), f"{settings[0].protocol} {settings[0].place}")
 

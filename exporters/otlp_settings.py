@@ -59,17 +59,31 @@ def shown(url: str) -> str:
     return f"{scheme if sign else ''}{sign}{authority.rpartition('@')[2]}{slash}{path}"
 
 
-def wanted(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the variables ask for spans to be exported by OTLP."""
-    asked = any(environ.get(f"{_PREFIX}{name}", "").strip() for name in ("ENDPOINT", "TRACES_ENDPOINT"))
-    return asked and "traces" in signals(environ)
-
-
 def signals(environ: Mapping[str, str] = os.environ) -> tuple[Signal, ...]:
-    """What OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER, …LOGS…, …METRICS… leave."""
+    """Return the signals that OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER, …LOGS…, …METRICS… leave on."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return ()
-    return tuple(signal for signal in SIGNALS if _chosen(environ.get(f"OTEL_{signal.upper()}_EXPORTER", "")))
+    return tuple(signal for signal in SIGNALS if _is_on(environ.get(f"OTEL_{signal.upper()}_EXPORTER", "")))
+
+
+def with_endpoint(environ: Mapping[str, str] = os.environ) -> tuple[Signal, ...]:
+    """Return the signals that are on and have an endpoint: their own variable, or the general one."""
+    return tuple(signal for signal in signals(environ) if _variable(signal, "ENDPOINT", environ))
+
+
+def chosen(target: Target, environ: Mapping[str, str] = os.environ) -> tuple[Signal, ...]:
+    """Return the signals to send: those that ``target`` names, else those that are on.
+
+    Where the variables give any endpoint and ``target`` none, a signal without an endpoint is off. Where nobody gives
+    one, all go to the default endpoint. Raises ConfigError for a signal that does not exist.
+    """
+    if target.parts is not None:
+        unknown = set(target.parts) - set(SIGNALS)
+        if unknown:
+            raise ConfigError(f"OTLP has {', '.join(SIGNALS)}, not {', '.join(sorted(unknown))}; nothing is exported")
+        return tuple(signal for signal in SIGNALS if signal in target.parts)
+    said = any(_variable(signal, "ENDPOINT", environ) for signal in SIGNALS)
+    return with_endpoint(environ) if said and target.endpoint is None else signals(environ)
 
 
 def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.environ) -> SignalSettings:
@@ -111,7 +125,7 @@ def _file(signal: Signal, name: str, environ: Mapping[str, str]) -> str | None:
     return path
 
 
-def _chosen(value: str) -> bool:
+def _is_on(value: str) -> bool:
     names = [name.strip().lower() for name in value.split(",") if name.strip()]
     return not names or "otlp" in names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -12,11 +13,12 @@ from tooltrace.errors import ConfigError
 from tooltrace.exporters import loader
 from tooltrace.exporters.delivery_thread import DeliveryThreads, Wish
 from tooltrace.exporters.protocol import Destination, ExportError, Target
-from tooltrace.store.cursors import DestinationFiles
+from tooltrace.store.cursors import DestinationFiles, divide
 from tooltrace.store.paths import StorePaths
 
 AUTO: Final = "auto"
 OTLP: Final = "otlp"
+_log = logging.getLogger("tooltrace")
 
 
 def threads_for(
@@ -28,35 +30,83 @@ def threads_for(
     then not sent twice. Raises ConfigError for what cannot be.
     """
     paths = StorePaths.of(store)
-    wishes = _auto(exported) if export == AUTO else tuple(map(_wish, _each(export)))
+    wishes = _auto(exported) if export == AUTO else tuple(wish for one in _each(export) for wish in _wishes(one))
     names = [wish.name for wish in wishes]
     if len(set(names)) < len(names):
         raise ConfigError(f"export has two destinations of one name ({', '.join(names)}); nothing was changed")
-    return DeliveryThreads(paths, wishes, Target(service=service, host=host)) if wishes else None
+    off = _off(names)
+    return DeliveryThreads(paths, wishes, Target(service=service, host=host), off=off) if wishes else None
+
+
+def wishes_named(name: str, target: Target | None = None) -> tuple[Wish, ...]:
+    """Return the wishes that the destination ``name`` stands for: one for each signal of ``otlp`` that ``target`` and the
+    variables leave on. Raises ConfigError for a signal that does not exist."""
+    if name != OTLP:
+        return (Wish(name, partial(loader.create, name)),)
+    from tooltrace.exporters.otlp_settings import chosen
+
+    return _for_signals(chosen(target or Target()))
+
+
+def cursors_of(name: str) -> tuple[str, ...]:
+    """Return the names of the cursors that the destination ``name`` may have; for ``otlp``, also that of before there was
+    one for each signal."""
+    from tooltrace.exporters.otlp_settings import SIGNALS
+
+    return (OTLP, *map(_cursor_name, SIGNALS)) if name == OTLP else (name,)
 
 
 def _auto(exported: Callable[[str], bool]) -> tuple[Wish, ...]:
-    """What the environment asks for. It was not asked for in the program: what is wrong with it is said once, later."""
-    from tooltrace.exporters.otlp_settings import signals, wanted
+    """Return what the environment asks for. The program did not, so what is wrong with it is logged once, later."""
+    from tooltrace.exporters.otlp_settings import with_endpoint
 
-    def make(target: Target) -> Destination:
-        parts = tuple(signal for signal in signals() if not exported(signal))
-        return loader.create(OTLP, replace(target, parts=parts))
+    return _for_signals(with_endpoint(), exported)
 
-    return (Wish(OTLP, make, unless=lambda: exported("traces")),) if wanted() else ()
+
+def _for_signals(signals: tuple[str, ...], exported: Callable[[str], bool] = lambda _signal: False) -> tuple[Wish, ...]:
+    def take_over(paths: StorePaths) -> bool:
+        return divide(paths, OTLP, {signal: _cursor_name(signal) for signal in signals if not exported(signal)})
+
+    return tuple(
+        Wish(
+            _cursor_name(signal),
+            partial(_create_signal, signal),
+            asked_as=OTLP,
+            unless=partial(exported, signal),
+            take_over=take_over,
+        )
+        for signal in signals
+    )
+
+
+def _create_signal(signal: str, target: Target) -> Destination:
+    return loader.create(OTLP, replace(target, parts=(signal,)))
+
+
+def _cursor_name(signal: str) -> str:
+    return f"{OTLP}-{signal}"
+
+
+def _off(names: list[str]) -> tuple[str, ...]:
+    """Return the cursors of the signals that are off in this process, where another signal of OTLP is on."""
+    known = cursors_of(OTLP)[1:]
+    return tuple(name for name in known if name not in names) if set(known) & set(names) else ()
 
 
 def _each(export: Any) -> Iterable[Any]:
     return export if isinstance(export, list | tuple | set | frozenset) else (export,)
 
 
-def _wish(one: Any) -> Wish:
+def _wishes(one: Any) -> tuple[Wish, ...]:
     if isinstance(one, str):
         try:
             loader.factory(one)
         except ExportError as error:
             raise ConfigError(f"{error}; nothing was changed") from error
-        return Wish(one, partial(loader.create, one))
+        wishes = wishes_named(one)
+        if not wishes:  # said by the environment, which is not to break a program that asks for an export
+            _log.warning("tooltrace: the environment leaves no signal of %s on; nothing is exported to it", one)
+        return wishes
     if isinstance(one, type) or not isinstance(one, Destination):
         raise ConfigError(
             f"export takes 'auto', None, names of destinations or destinations (send, close), got {one!r}; "
@@ -64,4 +114,4 @@ def _wish(one: Any) -> Wish:
         )
     name = getattr(one, "name", None) or type(one).__name__
     DestinationFiles.of("x", str(name))  # a name that can be a file's
-    return Wish(str(name), lambda _target: one, inherited=False)
+    return (Wish(str(name), lambda _target: one, inherited=False),)

@@ -5,9 +5,13 @@
 -- Of many comparisons some lie outside that by chance alone, so `worse` and `better` ask for more: that the interval which holds
 -- for all comparisons of the answer together (Bonferroni) leaves zero out too. `maybe_worse` and `maybe_better` are what only the
 -- 95 % interval says: one in twenty comparisons does without any change. A gap is worse where it is further from zero.
--- What belongs to one conversation counts as one draw where both sides have five conversations or more, else what belongs to
--- one call. An outage makes neighbours fail together all the same: a difference that rests on one tells of that time. What belongs
--- to both sides counts before.
+-- All calls of one conversation count as one draw, because they are alike. A call without a conversation id is a draw of its own:
+-- whether such calls are alike cannot be known, and where they are, the intervals are too narrow. A side is too small for a
+-- verdict (`too_few`) where it has fewer than min_n of what is measured, fewer than five draws, or fewer than five conversations
+-- while at least half of it belongs to conversations: few conversations do not show how much conversations differ, so the
+-- interval cannot be told either. `too_few` also stands for a p95 that moved by less than can be seen because a side is too small
+-- to bound it (about 105 calls that stand alone). An outage makes neighbours fail together all the same: a difference that rests
+-- on one tells of that time. What belongs to both sides counts before.
 --
 -- by: tool (default), agent, attributes
 -- parameters:
@@ -30,7 +34,7 @@
 --   verdict     text             worse, better, maybe_worse, maybe_better, unclear, too_few, new (nothing before) or gone (nothing after)
 --   n_before    count            attempts, calls or judged attempts that the measure is of, before
 --   n_after     count            and after
---   counted     text             what counts as one draw: conversation or call
+--   counted     text             what counts as one draw: conversation (a call without one is its own), or call where each stands alone
 --   compared    count            comparisons in this answer that could be told
 -- source: difference of proportions: Newcombe 1998, method 10 (Wilson limits, squared and added), with the effective number of
 --   draws, n / design effect, the higher one of both sides (Kish 1965); difference of other measures: the same from the limits
@@ -81,6 +85,7 @@ called AS (
         s.side,
         CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(place, ''), '/', of_pid)
              ELSE conversation_id END AS conversation,
+        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS known,
         1.0 AS calls,
         CASE WHEN arg_max(failed, started_at) THEN 1.0 ELSE 0.0 END AS failed,
         CAST(count(*) AS DOUBLE) AS attempts,
@@ -97,6 +102,7 @@ judgements AS (
         side,
         CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(place, ''), '/', of_pid)
              ELSE conversation_id END AS conversation,
+        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS known,
         CAST(count(*) AS DOUBLE) AS judged,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS correct,
         CAST(count(p) AS DOUBLE) AS sure,
@@ -107,53 +113,53 @@ judgements AS (
     GROUP BY grp, side, of_tool, call_id, conversation_id, place, of_pid
 ),
 draws AS (
-    SELECT 'call' AS counted, grp, side, calls, failed, attempts, failures, timed, slow FROM called
+    SELECT 'call' AS counted, grp, side, known, calls, failed, attempts, failures, timed, slow FROM called
     UNION ALL
-    SELECT 'conversation' AS counted, grp, side, sum(calls) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
+    SELECT 'conversation' AS counted, grp, side, known, sum(calls) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
         sum(failures) AS failures, sum(timed) AS timed, sum(slow) AS slow
     FROM called
-    GROUP BY grp, side, conversation
+    GROUP BY grp, side, known, conversation
 ),
 judged_draws AS (
-    SELECT 'call' AS counted, grp, side, judged, correct, sure, gap FROM judgements
+    SELECT 'call' AS counted, grp, side, known, judged, correct, sure, gap FROM judgements
     UNION ALL
-    SELECT 'conversation' AS counted, grp, side, sum(judged) AS judged, sum(correct) AS correct, sum(sure) AS sure,
+    SELECT 'conversation' AS counted, grp, side, known, sum(judged) AS judged, sum(correct) AS correct, sum(sure) AS sure,
         sum(gap) AS gap
     FROM judgements
-    GROUP BY grp, side, conversation
+    GROUP BY grp, side, known, conversation
 ),
--- n: how many things a measure is of; s: their sum
+-- n: how many things a measure is of; s: their sum; known: 1 where the conversation is, else 0
 measured AS (
-    SELECT counted, grp, side, 'failure_rate' AS measure, attempts AS n, failures AS s FROM draws
+    SELECT counted, grp, side, known, 'failure_rate' AS measure, attempts AS n, failures AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, 'call_failure_rate' AS measure, calls AS n, failed AS s FROM draws
+    SELECT counted, grp, side, known, 'call_failure_rate' AS measure, calls AS n, failed AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, 'p95' AS measure, timed AS n, slow AS s FROM draws
+    SELECT counted, grp, side, known, 'p95' AS measure, timed AS n, slow AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, 'attempts_per_call' AS measure, calls AS n, attempts AS s FROM draws
+    SELECT counted, grp, side, known, 'attempts_per_call' AS measure, calls AS n, attempts AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, 'accuracy' AS measure, judged AS n, correct AS s FROM judged_draws
+    SELECT counted, grp, side, known, 'accuracy' AS measure, judged AS n, correct AS s FROM judged_draws
     UNION ALL
-    SELECT counted, grp, side, 'confidence_gap' AS measure, sure AS n, gap AS s FROM judged_draws
+    SELECT counted, grp, side, known, 'confidence_gap' AS measure, sure AS n, gap AS s FROM judged_draws
 ),
 moments AS (
     SELECT counted, grp, side, measure, sum(n) AS n, sum(s) AS s, count(*) AS units,
-        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn
+        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(known) AS conversations, sum(known * n) AS in_conversations
     FROM measured
     WHERE n > 0
     GROUP BY counted, grp, side, measure
 ),
--- conversations count as draws where there are five of them on both sides, and fewer than calls
+-- calls of one conversation are alike: it counts as one draw. Where each call stands alone, both counts are the same
 levels AS (
     SELECT grp, measure,
-        CASE WHEN min(CASE WHEN counted = 'conversation' THEN units END) >= 5
-                AND sum(CASE WHEN counted = 'conversation' THEN units ELSE -units END) < 0
+        CASE WHEN sum(CASE WHEN counted = 'conversation' THEN units ELSE -units END) < 0
              THEN 'conversation' ELSE 'call' END AS counted
     FROM moments
     GROUP BY grp, measure
 ),
 sides AS (
     SELECT m.grp, m.measure, m.side, m.counted, m.n, m.units, m.s / m.n AS mean,
+        m.units < 5 OR m.conversations < 5 AND 2 * m.in_conversations >= m.n AS few_draws,
         CASE WHEN m.measure = 'p95' THEN q.p95 ELSE m.s / m.n END AS value,
         -- of the sum; draws of one thing each have the variance of the binomial as it is
         greatest(0, ss - 2 * m.s / m.n * sn + power(m.s / m.n, 2) * nn)
@@ -165,14 +171,22 @@ sides AS (
 ),
 pairs AS (
     SELECT grp, measure,
-        count(*) < 2 OR min(n) < $min_n OR min(units) < 5 AS too_few,
+        max(n) AS most,
+        count(*) < 2 OR min(n) < $min_n OR max(CASE WHEN few_draws THEN 1 ELSE 0 END) = 1 AS too_small,
+        max(CASE WHEN few_draws THEN 1 ELSE 0 END) = 1 AS few_draws,
         -- the design effect of a proportion
         greatest(1, coalesce(max(CASE WHEN mean > 0 AND mean < 1 THEN variance / (n * mean * (1 - mean)) END), 1)) AS effect
     FROM sides
     GROUP BY grp, measure
 ),
+-- a p95 that not even the larger side can bound from above has no interval: see ranks
+sized AS (
+    SELECT grp, measure, few_draws,
+        too_small OR measure = 'p95' AND most < 0.95 * most + 1.959963984540054 * sqrt(0.0475 * most * effect) + 1 AS too_few
+    FROM pairs
+),
 told AS (
-    SELECT count(*) AS compared FROM pairs WHERE NOT too_few
+    SELECT count(*) AS compared FROM sized WHERE NOT too_few
 ),
 widths AS (
     SELECT 'alone' AS width, 1.959963984540054 AS z
@@ -237,17 +251,19 @@ differences AS (
     WHERE a.side = 0
 ),
 beside AS (
-    SELECT s.grp, s.measure, p.too_few, s.counted,
+    SELECT s.grp, s.measure, p.too_few, p.few_draws, s.counted,
         max(CASE WHEN s.side = 0 THEN s.value END) AS before,
         max(CASE WHEN s.side = 1 THEN s.value END) AS after,
         max(CASE WHEN s.side = 0 THEN s.n END) AS n_before,
         max(CASE WHEN s.side = 1 THEN s.n END) AS n_after
     FROM sides AS s
-    JOIN pairs AS p ON p.grp = s.grp AND p.measure = s.measure
-    GROUP BY s.grp, s.measure, p.too_few, s.counted
+    JOIN sized AS p ON p.grp = s.grp AND p.measure = s.measure
+    GROUP BY s.grp, s.measure, p.too_few, p.few_draws, s.counted
 ),
 judgement AS (
-    SELECT b.*, d.difference, d.low, d.high,
+    SELECT b.*, d.difference,
+        CASE WHEN NOT b.few_draws THEN d.low END AS low,
+        CASE WHEN NOT b.few_draws THEN d.high END AS high,
         CASE b.measure WHEN 'accuracy' THEN d.difference < 0
              WHEN 'confidence_gap' THEN abs(b.after) > abs(b.before)
              ELSE d.difference > 0 END AS is_worse,
@@ -267,6 +283,7 @@ verdicts AS (
              WHEN among_all THEN 'better'
              WHEN alone AND is_worse THEN 'maybe_worse'
              WHEN alone THEN 'maybe_better'
+             WHEN low IS NULL OR high IS NULL THEN 'too_few'
              ELSE 'unclear' END AS verdict
     FROM judgement
 )

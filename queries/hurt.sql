@@ -1,7 +1,13 @@
--- Which tools hurt most?
+-- Which tools should be looked at first?
 --
--- The hurt of a tool is its failed calls times what one costs: the time in all attempts of calls that failed. A call failed
--- where its last finished attempt did. Attempts that did not finish are no failures; the time in them is not seen here.
+-- First stands the tool with the most failed calls beyond its own baseline, as far as that is more than noise: the order is
+-- that of excess_low, and where it is not above 0, of hurt_ms, the time in calls that failed. A call failed where its last
+-- finished attempt did. Attempts that did not finish are not failures; the time in them is not seen here.
+-- The baseline of a tool is the share of its calls that failed in the 7 days before `since`, where it had 20 calls or more.
+-- Where these failed more often than not, they are not a baseline, and 5 % is. A tool without such a history has as its
+-- baseline what failed of its calls until the middle of the window, and at most 5 %. Every baseline counts 20 calls that failed
+-- by 5 % besides, so that a short history says little. A group of another kind (a version, an agent) is held against the
+-- baselines of its tools, so that a version that is broken from its first call on is seen.
 --
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
@@ -10,20 +16,25 @@
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer calls is marked too_few
 -- columns:
---   calls           count           calls with at least one finished attempt
---   failed_calls    count           calls whose last finished attempt failed
---   rate            share           failed_calls / calls
---   low             low(rate)       95 % interval of rate
---   high            high(rate)      95 % interval of rate
---   attempts        count           finished attempts of those calls
---   amplification   ratio           attempts / calls: 1 is no retry at all
---   cost_ms         ms              mean time that a failed call took, over all its attempts
---   hurt_ms         ms              failed_calls * cost_ms
---   hurt_share      share           hurt_ms / hurt_ms of all groups
---   p95             ms              95th percentile of the time of an attempt, answers from a cache left out
---   last_failed_at  time            start of the last attempt that failed
---   too_few         mark            calls < min_n: read the interval, not the rate
--- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+--   calls            count                  calls with at least one finished attempt
+--   failed_calls     count                  calls whose last finished attempt failed
+--   rate             share                  failed_calls / calls
+--   low              low(rate)              95 % interval of rate
+--   high             high(rate)             95 % interval of rate
+--   attempts         count                  finished attempts of those calls
+--   amplification    ratio                  attempts / calls: 1 is no retry at all
+--   cost_ms          ms                     mean time that a failed call took, over all its attempts
+--   hurt_ms          ms                     failed_calls * cost_ms
+--   hurt_share       share                  hurt_ms / hurt_ms of all groups
+--   p95              ms                     95th percentile of the time of an attempt, answers from a cache left out
+--   last_failed_at   time                   start of the last attempt that failed
+--   too_few          mark                   calls < min_n: read the interval, not the rate
+--   baseline_rate    share                  share of the calls that the baseline expects to fail; its interval is in excess_low
+--   baseline_calls   count                  calls that it was taken from; 0: it is 5 %
+--   excess_failures  number                 failed_calls - baseline_rate * calls; below 0: fewer failed than usual
+--   excess_low       low(excess_failures)   95 % interval of excess_failures, as if calls failed independently
+--   excess_high      high(excess_failures)  95 % interval of excess_failures
+-- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; of a rate: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 -- attempts is tool_calls without what the model was given
 WITH seen AS (
     SELECT
@@ -34,7 +45,9 @@ WITH seen AS (
         host AS of_host,
         pid AS of_pid,
         started_at,
+        epoch_us(started_at) AS at_us,
         status = 'error' AS failed,
+        attempt > 1 AS retry,
         -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
         CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
         coalesce(cached, false) AS from_cache
@@ -52,6 +65,7 @@ again AS (
 called AS (
     SELECT
         /* by names */ tool, /* end by */
+        of_tool,
         1 AS attempts,
         ms,
         failed,
@@ -61,6 +75,7 @@ called AS (
     UNION ALL
     SELECT
         /* by names */ tool, /* end by */
+        of_tool,
         count(*) AS attempts,
         sum(ms) AS ms,
         arg_max(failed, started_at) AS failed,
@@ -75,15 +90,76 @@ timed AS (
     FROM seen
     GROUP BY ALL
 ),
-counted AS (
+of_tools AS (
     SELECT
         /* by names */ tool, /* end by */
+        of_tool,
         count(*) AS calls,
         count(*) FILTER (WHERE failed) AS failed_calls,
         sum(attempts) AS attempts,
-        avg(ms) FILTER (WHERE failed) AS cost_ms,
+        sum(ms) FILTER (WHERE failed) AS failed_ms,
+        count(ms) FILTER (WHERE failed) AS timed,
         max(last_failed_at) AS last_failed_at
     FROM called
+    GROUP BY ALL
+),
+-- what there was to learn from, in attempts, because that is cheap: a retry stands for a failure that did not end its call
+earlier AS (
+    SELECT tool AS base_tool, 1 AS is_history, count(*) AS finished, count(*) FILTER (WHERE status = 'error') AS failures,
+        count(*) FILTER (WHERE attempt > 1) AS retries
+    FROM attempts
+    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+      AND started_at < $since AND started_at >= CAST($since AS TIMESTAMP) - to_seconds(604800)
+      AND ($tool IS NULL OR tool = $tool)
+    GROUP BY tool
+    UNION ALL
+    SELECT of_tool AS base_tool, 0 AS is_history, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
+        count(*) FILTER (WHERE retry) AS retries
+    FROM seen
+    CROSS JOIN (SELECT (min(at_us) + max(at_us)) / 2 AS middle FROM seen) AS w
+    WHERE at_us < middle
+    GROUP BY of_tool
+),
+learned AS (
+    SELECT base_tool,
+        sum(is_history * (finished - least(retries, failures))) AS old_calls,
+        sum(is_history * (failures - least(retries, failures))) AS old_failed,
+        sum(finished - least(retries, failures)) AS all_calls,
+        sum(failures - least(retries, failures)) AS all_failed
+    FROM earlier
+    GROUP BY base_tool
+),
+-- n and k: calls, and those that failed, with the 20 that failed by 5 %
+chosen AS (
+    SELECT base_tool,
+        CASE WHEN old_calls >= 20 THEN old_calls ELSE all_calls END + 20.0 AS n,
+        CASE WHEN old_calls >= 20 THEN old_failed ELSE all_failed END + 1.0 AS k,
+        CASE WHEN old_calls >= 20 THEN 0.5 ELSE 0.05 END AS most
+    FROM learned
+),
+-- a rate above what a baseline may be is replaced, and what replaces it is known
+baselines AS (
+    SELECT base_tool,
+        CASE WHEN k > most * n THEN 0 ELSE n - 20 END AS base_calls,
+        CASE WHEN k > most * n THEN 0.05 ELSE k / n END AS base_rate,
+        CASE WHEN k > most * n THEN 0.05 ELSE (k + 1.920729410347062 - base_half) / (n + 3.841458820694124) END AS base_low,
+        CASE WHEN k > most * n THEN 0.05 ELSE (k + 1.920729410347062 + base_half) / (n + 3.841458820694124) END AS base_high
+    FROM (SELECT *, 1.959963984540054 * sqrt(k * (n - k) / n + 0.960364705173531) AS base_half FROM chosen) AS c
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        coalesce(sum(calls), 0) AS calls,
+        coalesce(sum(failed_calls), 0) AS failed_calls,
+        sum(attempts) AS attempts,
+        sum(failed_ms) / nullif(sum(timed), 0) AS cost_ms,
+        max(last_failed_at) AS last_failed_at,
+        coalesce(sum(base_calls), 0) AS base_calls,
+        sum(calls * coalesce(base_rate, 0.05)) / nullif(sum(calls), 0) AS base_rate,
+        sum(calls * coalesce(base_low, 0.05)) / nullif(sum(calls), 0) AS base_low,
+        sum(calls * coalesce(base_high, 0.05)) / nullif(sum(calls), 0) AS base_high
+    FROM of_tools
+    LEFT JOIN baselines ON base_tool = of_tool
     GROUP BY ALL
 ),
 spread AS (
@@ -93,16 +169,31 @@ spread AS (
     FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM counted) AS c
     JOIN (SELECT p95, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM timed) AS t
         ON t.grp = c.grp
+),
+-- 95 % interval of the rate
+bounded AS (
+    SELECT *,
+        failed_calls / nullif(calls, 0) AS rate,
+        CASE WHEN failed_calls = 0 AND calls > 0 THEN 0.0
+             ELSE (failed_calls + 1.920729410347062 - half) / (nullif(calls, 0) + 3.841458820694124) END AS low,
+        CASE WHEN failed_calls = calls AND calls > 0 THEN 1.0
+             ELSE (failed_calls + 1.920729410347062 + half) / (nullif(calls, 0) + 3.841458820694124) END AS high
+    FROM spread
+),
+held AS (
+    SELECT *,
+        calls * (rate - base_rate) AS excess_failures,
+        calls * (rate - base_rate - sqrt(power(rate - low, 2) + power(base_high - base_rate, 2))) AS excess_low,
+        calls * (rate - base_rate + sqrt(power(high - rate, 2) + power(base_rate - base_low, 2))) AS excess_high
+    FROM bounded
 )
 SELECT
     /* by names */ tool, /* end by */
-    calls,
-    failed_calls,
-    failed_calls / nullif(calls, 0) AS rate,
-    CASE WHEN failed_calls = 0 AND calls > 0 THEN 0.0
-         ELSE (failed_calls + 1.920729410347062 - half) / (nullif(calls, 0) + 3.841458820694124) END AS low,
-    CASE WHEN failed_calls = calls AND calls > 0 THEN 1.0
-         ELSE (failed_calls + 1.920729410347062 + half) / (nullif(calls, 0) + 3.841458820694124) END AS high,
+    CAST(calls AS BIGINT) AS calls,
+    CAST(failed_calls AS BIGINT) AS failed_calls,
+    rate,
+    low,
+    high,
     CAST(attempts AS BIGINT) AS attempts,
     attempts / nullif(calls, 0) AS amplification,
     cost_ms,
@@ -110,6 +201,12 @@ SELECT
     hurt_ms / nullif(sum(hurt_ms) OVER (), 0) AS hurt_share,
     p95,
     last_failed_at,
-    calls < $min_n AS too_few
-FROM spread
-ORDER BY coalesce(hurt_ms, 0) DESC, failed_calls DESC, calls DESC, /* by names */ tool, /* end by */ attempts
+    calls < $min_n AS too_few,
+    base_rate AS baseline_rate,
+    CAST(base_calls AS BIGINT) AS baseline_calls,
+    excess_failures,
+    excess_low,
+    excess_high
+FROM held
+ORDER BY greatest(coalesce(excess_low, 0), 0) DESC, coalesce(hurt_ms, 0) DESC, failed_calls DESC, calls DESC,
+    /* by names */ tool, /* end by */ attempts

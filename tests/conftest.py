@@ -59,7 +59,7 @@ def calls(store: Path) -> Calls:
     """The calls recorded so far, in the order in which they began."""
 
     def read() -> list[ToolCall]:
-        assert tt.flush(20), "the recorder's thread did not answer"
+        assert runtime.active().worker.wait_until_written(60), "the recorder's thread did not answer"
         found = [record for record in records(store) if isinstance(record, ToolCall)]
         return sorted(found, key=lambda call: call.started_at)
 

@@ -61,11 +61,6 @@ Place = Path | Address
 """Where a store is."""
 
 
-def place_of(text: str) -> Place:
-    """A path, made absolute, or the address that ``text`` is."""
-    return address_of(text) or Path(text).absolute()
-
-
 def address_of(text: str) -> Address | None:
     """The address that ``text`` is; None where it is a path."""
     scheme, sign, _ = text.partition("://")

@@ -22,7 +22,7 @@ def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManag
     ``clickhouse://host/database``, ``db.sql`` is what there is.
     Raises StoreError (missing, locked by a foreign program, damaged).
     """
-    runtime.flush()
+    runtime.wait_until_written()
     return open_store(_store(store)).connect(missing_ok=_begun(store))
 
 
@@ -35,7 +35,7 @@ def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameter
     """
     from tooltrace.queries import ask
 
-    runtime.flush()
+    runtime.wait_until_written()
     return ask(_store(store), name, missing_ok=_begun(store), **parameters)
 
 

@@ -52,8 +52,10 @@ def to_call(attempt: Attempt) -> ToolCall:
         _own_attributes(attempt, sieve, fields)
     if sieve.redacted:
         fields["redacted"] = True
+    if sieve.truncated:
+        fields["truncated"] = True
     if sieve.sizes:
-        fields |= {"truncated": True, "full_sizes": orjson.dumps(sieve.sizes).decode()}
+        fields["full_sizes"] = orjson.dumps(sieve.sizes).decode()
     return ToolCall.of(fields)
 
 
@@ -231,7 +233,7 @@ def _cleanse(attempt: Attempt, sieve: Sieve) -> None:
 
     def attributes(said: dict[str, Any]) -> dict[str, Any]:
         kept = orjson.loads(own.json("attributes", snapshot(said)) or "{}")
-        return kept if own.redacted or own.sizes else said
+        return kept if own.redacted or own.truncated else said
 
     attempt.cleanse(attributes, lambda text: own.text("error_message", text))
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tooltrace.capture import Snapshot, snapshot
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize import RULES
 from tooltrace.normalize.exceptions import SeenException
 from tooltrace.normalize.reading import read
@@ -96,15 +97,16 @@ class Attempt(ToolSpan):
 
     def take(self, result: Any) -> None:
         """Hold a tool's result as it is now."""
-        plain = type(result) in PLAIN
+        kind = type(result)
+        plain = type(kind) is type and kind in PLAIN  # a metaclass may have a __hash__ of its own
         if not plain and is_response(result):
             self.hold(result)
         elif self.reads_live and (answer := read(result, self.rules)) is not None:
             self.hold(answer)
         elif plain:
-            self.value = snapshot(result)
+            self.value = snapshot(result, self.settings.field_limit)
         else:
-            self.value, self.kinds = sight(result)
+            self.value, self.kinds = sight(result, self.settings.field_limit)
         if self.spec.confidence is not None or self.spec.sources is not None:
             self.claim(result)
 
@@ -112,7 +114,8 @@ class Attempt(ToolSpan):
         """Hold what ``response`` says now."""
         self.response = SimpleNamespace(**{**vars(response), "data": None})
         parts = (response.data, response.stats, response.context, response.signals)
-        self.response_parts = tuple(map(snapshot, parts)) if self.full else NOTHING
+        limit = self.settings.field_limit
+        self.response_parts = tuple(snapshot(part, limit) for part in parts) if self.full else NOTHING
 
     def claim(self, result: Any) -> None:
         """Confidence and sources, as the decorator was told to read them from ``result``."""
@@ -120,13 +123,15 @@ class Attempt(ToolSpan):
         if spec.confidence is not None:
             try:
                 self.confidence = spec.confidence(result) if callable(spec.confidence) else spec.confidence
-            except Exception:
+            except BaseException as error:
+                pass_on_signal(error)
                 self.flags = (*self.flags, "confidence_failed")
         if spec.sources is not None:
             try:
                 found: Iterable[Any] = spec.sources(result) if callable(spec.sources) else spec.sources
                 self.sources = tuple(Source.model_validate(source) for source in found)
-            except Exception:
+            except BaseException as error:
+                pass_on_signal(error)
                 self.flags = (*self.flags, "sources_failed")
 
 

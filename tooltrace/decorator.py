@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, ParamSpec, TypeVar, overload
 
-from tooltrace import streams
+from tooltrace import injected, streams
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
 from tooltrace.otel.internals import detach
@@ -21,14 +21,21 @@ from tooltrace.recorder import enter
 from tooltrace.redaction import Redact, Redaction
 from tooltrace.response import Source
 from tooltrace.runtime import active
-from tooltrace.spec import Capture, ReadConfidence, ToolSpec, describe, named_spec, positional_parameters
+from tooltrace.spec import (
+    Capture,
+    ReadConfidence,
+    ToolSpec,
+    checked_inject,
+    describe,
+    named_spec,
+    parameters_of,
+    positional_parameters,
+)
 from tooltrace.tape import BlankTape, Tape
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-_STREAMS = frozenset({CoroutineType, GeneratorType, AsyncGeneratorType})
 
 
 @overload
@@ -50,6 +57,7 @@ def trace_tool(
     sources: Iterable[Source] | Callable[[Any], Iterable[Source]] | None = None,
     retryable: type[BaseException] | Iterable[type[BaseException]] = (),
     rules: Iterable[Rule] | None = None,
+    inject: str | Iterable[str] = (),
 ) -> _Decorator: ...
 def trace_tool(tool: Any = None, /, **options: Any) -> Any:
     """Record every call of ``tool``. Bare, or with options.
@@ -63,7 +71,8 @@ def trace_tool(tool: Any = None, /, **options: Any) -> Any:
     neither arguments nor results. ``redact``: a Redaction, a callable ``(field, value) -> value`` or key
     names, applied after the configured redaction. ``confidence``, ``sources``: the tool's own, or how to
     read them from a result. ``retryable``: exceptions after which the same call may succeed. ``rules``: what reads this tool's
-    results, see :func:`tooltrace.normalize`.
+    results, see :func:`tooltrace.normalize`. ``inject``: names of parameters that the application fills in and the
+    model does not give; they are not recorded. Run contexts of agent frameworks are recognised without it.
     """
     decorator = _Decorator(options)
     return decorator if tool is None else decorator(tool)
@@ -93,9 +102,16 @@ class _Decorator:
 
 def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any) -> ToolSpec:
     """What is known of ``tool`` before any call."""
-    parameters, skip, rest = positional_parameters(tool)
-    options.setdefault("description", describe(_code_of(tool)))
-    return named_spec(name or _name_of(tool), parameters=parameters, skip=skip, rest=rest, **options)
+    code, name = _code_of(tool), name or _name_of(tool)
+    parameters = parameters_of(tool)
+    options["inject"] = checked_inject(options.get("inject", ()), parameters, name)
+    positional, skip, rest = positional_parameters(parameters)
+    find = functools.partial(injected.find, parameters, getattr(inspect.unwrap(code), "__globals__", {}))
+    found = find()
+    if found.undecided:
+        options["look_again"] = find
+    options.setdefault("description", describe(code))
+    return named_spec(name, parameters=positional, skip=skip, rest=rest, injected=found.injected, **options)
 
 
 def _code_of(tool: Any) -> Any:
@@ -151,7 +167,10 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             recorder.raised(attempt, error)
             raise
         detach(token)
-        if type(result) in _STREAMS:  # a decorator between us and the tool hid what it is
+        kind = type(result)
+        if (
+            kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType
+        ):  # a decorator between us and the tool hid what it is
             return _follow(result, recorder, attempt)
         recorder.returned(attempt, result)
         return result

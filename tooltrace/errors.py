@@ -17,11 +17,16 @@
         ├── StoreDamaged       the database cannot be opened
         └── UnsupportedByStore this kind of store cannot do that
 
+    UserWarning
+    └── UnwrittenCalls         an answer without calls that are not written yet
+
 None of these reaches the caller of a traced tool: a fault of the recorder is counted, logged once,
 and kept to itself.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 class TooltraceError(Exception):
@@ -82,3 +87,16 @@ class StoreDamaged(StoreError):
 
 class UnsupportedByStore(StoreError, NotImplementedError):
     """This kind of store cannot do what was asked; another kind may."""
+
+
+class UnwrittenCalls(UserWarning):
+    """An answer lacks calls of this process that have ended and are not written yet."""
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return ``; did you mean 'search'?`` for the names that are like ``name``, or an empty text."""
+    from difflib import get_close_matches
+
+    by_fold = {each.casefold(): each for each in names}
+    found = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""

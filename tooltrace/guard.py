@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from threading import RLock
+
+from tooltrace.interrupts import pass_on_signal
 
 logger = logging.getLogger("tooltrace")
 
@@ -15,39 +16,54 @@ strict = os.environ.get("TOOLTRACE_STRICT") == "1"
 """Under test, a fault of the recorder is raised instead."""
 
 
+_MANY = 1024
+
+
 class Faults:
-    """Records that could not be kept, counted by reason until somebody writes the counts down."""
+    """Lost records, counted by reason until a journal has the counts.
+
+    Takes no lock: a signal handler or a finalizer may count while this thread does.
+    """
 
     def __init__(self) -> None:
         self.begin_anew()
 
     def begin_anew(self) -> None:
         """In a forked child: what the parent counted is the parent's to write down."""
-        self._counts: Counter[str] = Counter()
-        self._said: set[str] = set()
-        self._lock = RLock()  # a stream that the garbage collector ends may come between
+        self._counted: deque[tuple[str, int]] = deque()
+        self._said: dict[str, object] = {}
 
     def count(self, reason: str, number: int = 1) -> None:
-        """``number`` records were lost for ``reason``."""
-        with self._lock:
-            self._counts[reason] += number
+        """Count ``number`` records lost for ``reason``."""
+        self._counted.append((reason, number))
+        if len(self._counted) > _MANY:  # nobody writes them down just now: keep a sum
+            self._counted.extend(self.take().items())
+
+    @property
+    def pending(self) -> bool:
+        """Whether there are counts that nobody has written down."""
+        return bool(self._counted)
 
     def take(self) -> dict[str, int]:
-        """The counts since the last time; they are forgotten here."""
-        with self._lock:
-            counts, self._counts = dict(self._counts), Counter()
-        return counts
+        """Return the counts since the last time, and forget them."""
+        counts: Counter[str] = Counter()
+        with suppress(IndexError):
+            while True:
+                reason, number = self._counted.popleft()
+                counts[reason] += number
+        return dict(counts)
 
     def say_once(self, reason: str, message: str, *, counted: bool = True, trace: bool = False) -> None:
         """Log ``message`` the first time that ``reason`` is met in this process. ``counted``: the table
         ``losses`` will say how often."""
-        with self._lock:
-            if reason in self._said:
-                return
-            self._said.add(reason)
-        with suppress(Exception):  # a handler of the user's that raises, or no stack left to log with
+        mark = object()
+        if self._said.setdefault(reason, mark) is not mark:
+            return
+        try:
             more = "; see the table `losses` for the count" if counted else ""
             logger.warning("%s (said once%s)", message, more, exc_info=trace)
+        except BaseException as error:  # a handler of the user's that raises, or no stack left to log with
+            pass_on_signal(error)
 
 
 faults = Faults()
@@ -66,8 +82,9 @@ def fault(where: str, *, lost: int = 1) -> None:
 
 @contextmanager
 def guarded(where: str, *, lost: int = 0) -> Iterator[None]:
-    """Keep a fault inside the block from whoever runs it."""
+    """Keep a fault inside the block from whoever runs it, of any class of exception but for what a signal raises."""
     try:
         yield
-    except Exception:
+    except BaseException as error:
+        pass_on_signal(error)
         fault(where, lost=lost)

@@ -10,6 +10,7 @@ from typing import Any, Self
 from opentelemetry.context.context import Context
 
 from tooltrace.attempt import Attempt
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.otel.internals import detach
 from tooltrace.recorder import UNKNOWN, Recorder, enter
 from tooltrace.runtime import active
@@ -139,7 +140,8 @@ def _plain(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     try:
         return dict(arguments)
-    except (TypeError, ValueError):  # the caller's agent runs on, whatever its model said
+    except BaseException as error:  # the caller's agent runs on, whatever its model said
+        pass_on_signal(error)
         return {"value": arguments}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import sys
 from contextvars import Token
 from datetime import UTC, datetime
 from time import perf_counter_ns
@@ -10,24 +11,27 @@ from typing import Any, NamedTuple
 
 from opentelemetry.context.context import Context
 
-from tooltrace import surroundings
+from tooltrace import exits, surroundings
 from tooltrace.assemble import to_call
 from tooltrace.attempt import Attempt
 from tooltrace.capture import snapshot
-from tooltrace.guard import fault, guarded
+from tooltrace.guard import fault, faults, guarded
+from tooltrace.interrupts import pass_on_signal, raised_by_signal
 from tooltrace.normalize import Rule, exceptions
 from tooltrace.normalize.reading import read
 from tooltrace.otel.internals import SPAN_KEY, attach, current_context, global_provider
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
 from tooltrace.otel.span import start_attributes
-from tooltrace.record import Record
+from tooltrace.record import Outcome, Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import evaluation, log, metric
 from tooltrace.spec import ToolSpec
 from tooltrace.surroundings import BAGGAGE_KEY, AttemptCounter, CallContext, Recent
 from tooltrace.told import Told
-from tooltrace.worker import Worker
+from tooltrace.worker import Later, Worker
 
+FLUSH_SECONDS = 1.0
+"""How long a caller that writes at once may wait for the thread, where only that can write."""
 _UNASKED: Any = object()
 
 UNKNOWN = -1
@@ -54,7 +58,13 @@ class Recorder:
         self._last: Recent[Last] = Recent()
         self._provider: Any = _UNASKED
         self._pipeline = pipeline_for(None)
-        self._at_once = settings.durability != "batch" and settings.store is not None
+        self._forget_mode()
+
+    def _forget_mode(self) -> None:
+        keeps, durability = self.settings.store is not None, self.settings.durability
+        self._at_once = keeps and durability in ("call", "fsync")
+        self._may_be_child = keeps and durability is None
+        self._closes = False
 
     def begin(
         self,
@@ -85,9 +95,10 @@ class Recorder:
                 attempt.call_id = call_id = str(call_id)
                 self._number(attempt, spec, call_id, number)
             if arguments is not None and attempt.full:
-                attempt.arguments = snapshot(arguments)
+                attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
             attempt.started = perf_counter_ns()
-        except Exception:
+        except BaseException as error:
+            pass_on_signal(error)
             fault("begin")
             return None
         return attempt
@@ -113,8 +124,8 @@ class Recorder:
             attempt.duration_ns = _duration(elapsed, duration_ns)
             attempt.take(result)
             self._end(attempt)
-        except Exception:
-            fault("record")
+        except BaseException as error:
+            self._failed(attempt, error)
 
     def raised(self, attempt: Attempt, error: BaseException, *, duration_ns: int | None = None) -> None:
         """``error`` left the tool."""
@@ -124,18 +135,20 @@ class Recorder:
             attempt.ending = ending_of(error)
             attempt.error = exceptions.read(error, attempt.spec.retryable)
             self._end(attempt)
-        except Exception:
-            fault("record")
+        except BaseException as met:
+            self._failed(attempt, met)
 
     def streamed(self, attempt: Attempt) -> None:
         """A stream came to its end; what it gave is in the attempt."""
-        with guarded("record", lost=1):
+        try:
             attempt.claim(None)
             if attempt.reads_live and attempt.response is None and attempt.text is not None:
                 found = read(attempt.text, attempt.rules)
                 if found is not None:
                     attempt.hold(found)
             self._end(attempt)
+        except BaseException as error:
+            self._failed(attempt, error)
 
     def stopped(self, attempt: Attempt, ending: str) -> None:
         """It is over, and the tool was not executed: ``paused``, ``declined`` or ``expired``."""
@@ -161,10 +174,17 @@ class Recorder:
         self._attempts.after_fork()
         self._last.after_fork()
         self.worker.after_fork()
+        self._forget_mode()
 
-    def keep(self, record: Record) -> None:
-        """A record that is no attempt: an outcome, a gate."""
-        self.worker.put(record)
+    def keep(self, item: Later | Record) -> None:
+        """Record ``item``, which is not an attempt: an outcome, a gate, a message."""
+        if not self._writes_at_once():
+            self.worker.put(item)
+            return
+        tells_sinks = isinstance(item, Outcome) and evaluation.wanted()
+        if tells_sinks or not self.worker.write_now(item):
+            self.worker.put(item)
+            self.worker.flush(FLUSH_SECONDS)
 
     def told(
         self, call_id: str, text: str, *, style: str, error: bool | None = None, span_id: str | None = None
@@ -177,13 +197,14 @@ class Recorder:
             spec = None if last is None else last.spec
             if span_id is None and last is not None:
                 span_id = f"{last.span_id:016x}"
-            self.worker.put(Told(self.settings, spec, call_id, span_id, text, style, error, datetime.now(UTC)))
+            self.keep(Told(self.settings, spec, call_id, span_id, text, style, error, datetime.now(UTC)))
 
     def _start_span(self, attempt: Attempt, otel: Context) -> None:
         attributes = _start(attempt.spec, attempt.around)
         try:
             self.pipeline().start(attempt, attributes, otel)
-        except Exception:
+        except BaseException as error:  # of a sampler or a processor of the application's
+            pass_on_signal(error)
             fault("export", lost=0)
             pipeline_for(None).start(attempt, attributes, otel)
 
@@ -201,15 +222,45 @@ class Recorder:
             attempt.said = snapshot({**(around or {}), **(own or {})})
         if log.wanted():
             attempt.surroundings = contextvars.copy_context()
+        hurry = False
         try:
-            attempt.end()
-        except Exception:
+            hurry = attempt.end_and_tell()
+        except BaseException as error:  # of a processor of the application's
+            pass_on_signal(error)
             fault("export", lost=0)
-        if self._at_once:
-            self.worker.write_now(attempt)
-            if attempt.written and not (log.wanted() or metric.wanted() or evaluation.wanted()):
-                return
-        self.worker.put(attempt)
+        if not self._writes_at_once():
+            self.worker.put(attempt, hurry=hurry)
+            return
+        written = self.worker.write_now(attempt)
+        if not written or hurry or log.wanted() or metric.wanted() or evaluation.wanted():
+            self.worker.put(attempt, hurry=hurry)
+        if faults.pending:  # what was lost before is counted on the disk too, before this process may be killed
+            self.worker.flush(FLUSH_SECONDS)
+
+    def _writes_at_once(self) -> bool:
+        """Whether a record is written before its caller goes on.
+
+        Asked at each record, because a forked child cannot be told from its parent until multiprocessing has prepared
+        it, nor a spawned one while it imports the main module.
+        """
+        if self._may_be_child and _is_child():
+            self._may_be_child, self._at_once = False, True
+        if self._at_once and not self._closes:
+            self._closes = True
+            exits.register(self.worker.close)  # losses are still to be written, where no thread was ever needed
+        return self._at_once
+
+    def _failed(self, attempt: Attempt, error: BaseException) -> None:
+        """The record of ``attempt`` met ``error``. What a signal raised goes on to the application, once the attempt is
+        recorded as far as it was read; all else is a fault of ours."""
+        if not raised_by_signal(error):
+            fault("record")
+            return
+        attempt.flags = (*attempt.flags, "interrupted")
+        if not self.worker.holds(attempt):
+            with guarded("record", lost=1):
+                self._end(attempt)
+        raise error
 
 
 def enter(attempt: Attempt) -> Token[Context]:
@@ -226,6 +277,12 @@ def span_context(attempt: Attempt) -> Context:
     return otel
 
 
+def _is_child() -> bool:
+    """Whether this process is a child of multiprocessing or concurrent.futures. Imports neither."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
 def _duration(measured: int, given: int | None) -> int | None:
     """Nanoseconds: as ``given`` where the caller knows better, None where nobody knows."""
     if given is None:
@@ -236,9 +293,10 @@ def _duration(measured: int, given: int | None) -> int | None:
 def ending_of(error: BaseException) -> str:
     """``raised`` is the tool's failure. A cancellation, an interrupt or an exit is not, nor is a stream that
     its consumer dropped."""
-    if isinstance(error, Exception):
+    kind = type(error)
+    if issubclass(kind, Exception):
         return "raised"
-    return "abandoned" if isinstance(error, GeneratorExit) else "cancelled"
+    return "abandoned" if issubclass(kind, GeneratorExit) else "cancelled"
 
 
 def _start(spec: ToolSpec, context: CallContext) -> dict[str, Any]:

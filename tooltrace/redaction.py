@@ -7,20 +7,23 @@ dropped, never written raw.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from functools import lru_cache
+from operator import is_not
+from typing import Any, NamedTuple
 
 import orjson
+
+from tooltrace.secret_hints import Hints, hints, hints_among
+from tooltrace.secret_patterns import MASK, masked
+
+LONGEST_SHORT_KEY = 128
 
 Redact = Callable[[str, Any], Any]
 """A user's own redaction: the field's name ("arguments", "result", "text", …) and its value as JSON data,
 to the value that may be kept."""
-
-MASK = "[redacted]"
 
 _SECRET_KEY = re.compile(
     r"passw(?:or)?d|passphrase|(?:^|_)pass$|secret(?!ar|ion|ive)|api_?key|account_?key|access_?key|private_?key|signing_?key|encryption_?key"
@@ -29,82 +32,7 @@ _SECRET_KEY = re.compile(
 )
 _SEPARATOR = re.compile(r"[\s.\-_]+|(?<=[a-z])(?=[A-Z])")
 
-_NAMED = (
-    r"(?i:passw(?:or)?d|passphrase|\bpwd|_pass(?=\s?=)|secret(?!ar|ion|ive)[\w-]{0,40}|api[_-]?key|account[_-]?key"
-    r"|access[_-]?key(?:[_-]?id)?|private[_-]?key"
-    r"|(?<!page_)(?<!page-)(?<!page)(?<!continuation_)(?<!continuation)token)"
-)
-_IS = r"\\*+[\"']?+\s{0,8}+[:=]\s{0,8}+"
-_BEARER = r"[A-Za-z0-9._~+/\-]"
-
-
-def _basic(match: re.Match[str]) -> str:
-    """HTTP's ``Basic`` is followed by base64 of ``user:password``; in prose it is not."""
-    try:
-        credentials = base64.b64decode(match[2] + "==", altchars=b"-_" if set("-_") & set(match[2]) else None)
-    except ValueError:
-        return match[0]
-    return f"{match[1]} {MASK}" if b":" in credentials else match[0]
-
-
-Pattern = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
-"""What to look for, and what to put in its place."""
-
-
-@cache
-def known_patterns() -> tuple[Pattern, ...]:
-    """The looks of secrets; compiled when the first text may hold one, which `import` need not wait for."""
-    return (
-        (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL), MASK),
-        (re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@"), rf"\1:{MASK}@"),
-        (re.compile(rf"((?i:authorization|cookie))({_IS}\\*+[\"']?+)(?!\[redacted\])[^\"'\\\r\n]{{3,}}"), rf"\1\2{MASK}"),
-        (re.compile(r"(://)[A-Za-z0-9_\-]{16,}(?=@)"), rf"\1{MASK}"),
-        (re.compile(r"((?<!\w)--?(?:password|passwd|pass|token|secret|api-?key)[ =])(?!\[redacted\])[^\s\"'\\]{3,}"), rf"\1{MASK}"),
-        (re.compile(r"((?<!\w)(?:-u|--user)[ =][^\s:\"'\\]{1,200}:)[^\s\"'\\]{3,}"), rf"\1{MASK}"),
-        (re.compile(r"(<(?i:password|passwd|secret|token|api_?key)>)(?!\[redacted\])[^<]{1,2000}"), rf"\1{MASK}"),
-        (re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{5,2000}\.[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*)?"), MASK),
-        (re.compile(rf"\b((?i:bearer))\s+(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}"), rf"\1 {MASK}"),
-        (re.compile(r"\b((?i:basic))\s+([A-Za-z0-9+/_\-]{4,})=*"), _basic),
-        (re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{16,}"), MASK),
-        (re.compile(r"(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\.)"
-                    r"[A-Za-z0-9_\-.]{10,}"), MASK),
-        (re.compile(r"(?<![A-Za-z0-9])(?:hf_|npm_)[A-Za-z0-9]{16,}"), MASK),
-        (re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_\-]{30,}"), MASK),
-        (re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"), MASK),
-        (re.compile(rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*\}}?"), rf'\1"{MASK}"'),
-        (re.compile(rf"({_NAMED})({_IS})\"(?!\[redacted\])(?:[^\"\\]|\\.)+\"?", re.DOTALL), rf'\1\2"{MASK}"'),
-        (re.compile(rf"({_NAMED})({_IS})'(?!\[redacted\])(?:[^'\\]|\\.)+'?", re.DOTALL), rf"\1\2'{MASK}'"),
-        (re.compile(rf"({_NAMED})({_IS}\\+[\"'])(?!\[redacted\])[^\"'\\]+"), rf"\1\2{MASK}"),
-        (re.compile(rf"({_NAMED})({_IS})(?!\[redacted\])(?:[^\s\"'\\&,;}}\]]|\\(?![nrtu\"'\\])){{3,}}"), rf"\1\2{MASK}"),
-    )  # fmt: skip
-
-
 _EMAIL = r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){0,8}\.[A-Za-z]{2,24}\b"
-
-
-def _may_hold_secret(text: str) -> bool:
-    """Whether ``text`` holds a trace of anything that the patterns and key names can find, or an escape that
-    can hide one. Written out, it costs a microsecond or two where the patterns cost fifty."""
-    low = text.lower()
-    return (
-        "secret" in low or "token" in low or "credential" in low or "cookie" in low or "bearer" in low
-        or "basic" in low or "pwd" in low or "jwt" in low or "ssn" in low or "cvv" in low or "card" in low
-        or ("pass" in low and ("passw" in low or "passp" in low or "_pass" in low or '"pass"' in low or 'pass\\"' in low))
-        or ("auth" in low and ("authorization" in low or '"auth"' in low or 'auth\\"' in low))
-        or ("key" in low and ("api" in low or "acc" in low or "priv" in low or "sign" in low or "encr" in low))
-        or ("_" in low and (
-            "sk_" in low or "pk_" in low or "rk_" in low or "ghp_" in low or "gho_" in low or "ghu_" in low
-            or "ghs_" in low or "ghr_" in low or "b_pat_" in low or "hf_" in low or "npm_" in low or "v1_" in low or "whsec_" in low or "whsec_" in low
-        ))
-        or ("-" in low and (
-            "sk-" in low or "pk-" in low or "rk-" in low or "glpat-" in low or "xox" in low or "pypi-" in low or "xapp-" in low or "gocspx-" in low
-            or "-u " in low or "--user" in low or "-----BEGIN" in text
-        ))
-        or "SG." in text or "ya29." in text or "eyJ" in text or "AIza" in text
-        or "IA" in text or "AROA" in text or "AIDA" in text or "ACCA" in text
-        or ("@" in low and "://" in low) or ("connection" in low and "string" in low)
-        or "\\u" in low
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,62 +48,131 @@ class Redaction:
     emails: bool = False
     hook: Redact | None = None
     _keys: frozenset[str] = field(init=False, repr=False)
-    _more: tuple[Pattern, ...] = field(init=False, repr=False)
+    _patterns: tuple[re.Pattern[str], ...] = field(init=False, repr=False)
+    _own: bool = field(init=False, repr=False)
+    """Whether there is anything to look for besides what is always looked for."""
 
     def __post_init__(self) -> None:
-        own = tuple((re.compile(pattern), MASK) for pattern in self.patterns)
-        emails = ((re.compile(_EMAIL), MASK),) if self.emails else ()
+        emails = (re.compile(_EMAIL),) if self.emails else ()
         object.__setattr__(self, "_keys", frozenset(_normal(key) for key in self.keys))
-        object.__setattr__(self, "_more", (*emails, *own))
+        object.__setattr__(self, "_patterns", (*emails, *(re.compile(pattern) for pattern in self.patterns)))
+        object.__setattr__(self, "_own", bool(self._keys or self._patterns))
 
     def clean(self, text: str) -> bool:
         """True where it is certain that nothing in ``text`` needs redaction."""
-        if self.hook is not None or self._keys or self._more:
+        if self.hook is not None or self._own:
             return False
-        return not _may_hold_secret(text)
+        return hints(_utf8(text), json=True) == ()
 
     def text(self, text: str) -> str:
         """``text`` without secrets. Where it is JSON, by key as well."""
-        if text[:1].isspace() or text[:1] in ("{", "["):
-            try:
-                data = orjson.loads(text)
-                safe = self.value(data)
-                return text if safe == data else orjson.dumps(safe).decode()
-            except (TypeError, ValueError, RecursionError):  # no JSON, or too deep
-                return self._masked(text)
-        return self._masked(text)
+        found = hints(_utf8(text), json=_like_json(text))
+        return text if found == () and not self._own else self._text(text, found)
 
     def value(self, value: Any) -> Any:
-        """JSON data without secrets, at any depth."""
+        """JSON data without secrets, at any depth; ``value`` itself where it holds none."""
         if isinstance(value, str):
             return self.text(value)
+        if not isinstance(value, (dict, list)):
+            return value
+        try:
+            found = hints(orjson.dumps(value), json=True)
+        except (TypeError, RecursionError):  # a lone surrogate, or too deep: any hint may be there
+            found = None
+        return value if found == () and not self._own else self._value(value, found)
+
+    def secret_key(self, key: str) -> bool:
+        """Whether ``key`` names something secret: ``api_key``, ``clientSecret``, ``X-Auth-Token``."""
+        known = _key(key)
+        return known.secret or known.normal in self._keys
+
+    # In what follows, ``found`` are the hints of the whole of which a value is a part; None where it is not known.
+
+    def _value(self, value: Any, found: Hints | None) -> Any:
+        if isinstance(value, str):
+            part = hints(_utf8(value), json=True) if found is None else hints_among(found, value)
+            return value if part == () and not self._own else self._text(value, part)
         if isinstance(value, dict):
-            if "value" in value and self._names_secret(value):
-                value = {**value, "value": MASK}
-            return {self._masked(key): self._entry(key, item) for key, item in value.items()}
+            return self._dict(value, found)
         if isinstance(value, list):
-            return [self.value(item) for item in value]
+            safe = [self._value(item, found) if isinstance(item, (str, dict, list)) else item for item in value]
+            return safe if any(map(is_not, safe, value)) else value
         return value
+
+    def _dict(self, value: dict[str, Any], found: Hints | None) -> dict[str, Any]:
+        items = value
+        if "value" in value and self._names_secret(value):
+            items = {**value, "value": MASK}
+        safe: dict[str, Any] = {}
+        same = items is value
+        for key, item in items.items():
+            known = _key(key)
+            safe_key, secret = known.safe, known.secret
+            if self._own:
+                safe_key, secret = self._own_masked(safe_key), secret or known.normal in self._keys
+            if secret and item is not None and item != "" and not isinstance(item, bool):
+                safe_item: Any = MASK
+            else:
+                safe_item = self._value(item, found) if isinstance(item, (str, dict, list)) else item
+            same = same and safe_item is item and safe_key == key
+            safe[safe_key] = safe_item
+        return value if same else safe
+
+    def _text(self, text: str, found: Hints | None) -> str:
+        if _like_json(text):
+            try:
+                data = orjson.loads(text)
+                safe = self._value(data, found)
+                return text if safe is data or safe == data else orjson.dumps(safe).decode()
+            except (TypeError, ValueError, RecursionError):  # no JSON, or too deep
+                pass
+        if found is None:
+            found = hints(_utf8(text), json=False) or ()
+        return self._own_masked(masked(text, found) if found else text)
 
     def _names_secret(self, pair: dict[str, Any]) -> bool:
         """A header or a form field as an object of its own: ``{"name": "password", "value": …}``."""
         named = pair.get("name", pair.get("key"))
         return isinstance(named, str) and bool(pair["value"]) and self.secret_key(named)
 
-    def secret_key(self, key: str) -> bool:
-        """Whether ``key`` names something secret: ``api_key``, ``clientSecret``, ``X-Auth-Token``."""
-        normal = _normal(key)
-        return _SECRET_KEY.search(normal) is not None or normal in self._keys
-
-    def _entry(self, key: str, item: Any) -> Any:
-        if item is None or isinstance(item, bool) or item == "" or not self.secret_key(key):
-            return self.value(item)
-        return MASK
-
-    def _masked(self, text: str) -> str:
-        for pattern, mask in (*known_patterns(), *self._more):
-            text = pattern.sub(mask, text)
+    def _own_masked(self, text: str) -> str:
+        for pattern in self._patterns:
+            text = pattern.sub(MASK, text)
         return text
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _like_json(text: str) -> bool:
+    return text[:1] in ("{", "[") or text[:1].isspace()
+
+
+class _Key(NamedTuple):
+    """What is known of the name of a key in JSON."""
+
+    safe: str
+    """The name with secrets of a known look masked."""
+    normal: str
+    secret: bool
+    """Whether it names something secret."""
+
+
+def _key(name: str) -> _Key:
+    return _short_key(name) if len(name) <= LONGEST_SHORT_KEY else _read_key(name)
+
+
+def _read_key(name: str) -> _Key:
+    normal = _normal(name)
+    if hints(_utf8(f'"{name}"'), json=True) == ():
+        return _Key(name, normal, secret=False)
+    found = hints(_utf8(name), json=False)
+    return _Key(masked(name, found) if found else name, normal, _SECRET_KEY.search(normal) is not None)
+
+
+_short_key = lru_cache(maxsize=4096)(_read_key)
+"""JSON repeats its keys, so what a key is is remembered; long names are not, to bound the memory."""
 
 
 def _normal(key: str) -> str:

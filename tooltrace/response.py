@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from tooltrace.classes import is_subclass
 from tooltrace.codes import NextAction, ToolErrorCode, advice, next_step
 from tooltrace.confidence import Score
 from tooltrace.message import Style, message_of
@@ -193,12 +194,7 @@ class ToolResponse(_Part):
 
 def is_response(value: Any) -> bool:
     """Whether ``value`` is a ToolResponse. ``isinstance`` would ask the value itself for its ``__class__``."""
-    return ToolResponse in bases(type(value))
-
-
-def bases(kind: type) -> tuple[type, ...]:
-    """The class and its bases, without asking a metaclass, which may do anything."""
-    return type.__getattribute__(kind, "__mro__")  # type: ignore[no-any-return]
+    return is_subclass(ToolResponse, type(value))
 
 
 def _error(

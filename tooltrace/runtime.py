@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
@@ -13,8 +14,7 @@ from opentelemetry.trace import TracerProvider
 
 from tooltrace import message
 from tooltrace.address import Address, address_of
-from tooltrace.delivering import DeliveringWorker
-from tooltrace.errors import ConfigError
+from tooltrace.errors import ConfigError, UnwrittenCalls
 from tooltrace.guard import fault, faults
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import internals
@@ -24,17 +24,21 @@ from tooltrace.response import ToolResponse
 from tooltrace.settings import DEFAULT_STORE, Durability, Overflow, Settings, default_address, default_store
 from tooltrace.sinks import evaluation
 from tooltrace.spec import Capture
-from tooltrace.worker import EXIT_SECONDS
+from tooltrace.worker import EXIT_SECONDS, Worker
 
+REPLACE_SECONDS = 30.0
+"""How long ``configure`` may wait for what the recorder before it has queued; the rest is counted as lost."""
+PATIENCE_SECONDS = 5.0
+"""How long a question waits for a queue that does not move."""
 _DEFAULT: Any = object()
-_lock = Lock()
+_lock = RLock()  # a signal handler may make the first call while this thread makes it
 _recorder: Recorder | None = None
 
 
 def configure(
     *,
     store: str | os.PathLike[str] | None = _DEFAULT,
-    durability: Durability = "batch",
+    durability: Durability | None = None,
     capture: Capture = "full",
     redact: Redaction | Redact | Iterable[str] | None = None,
     service_name: str | None = None,
@@ -48,10 +52,13 @@ def configure(
 
     ``store``: path of the DuckDB file; ``clickhouse://host/database`` is asked there, and recorded beside the default
     path until a collector has it; None records no history; default ``$TOOLTRACE_STORE``, else
-    ``./tooltrace.duckdb``. ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
+    ``./tooltrace.duckdb``. ``durability``: when a call is written; None is ``"call"`` in a child process of
+    multiprocessing or concurrent.futures, whose pools end their workers without warning, and ``"batch"`` elsewhere.
+    ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
     key names. ``export``: where records go beyond the store: ``"otlp"`` or another name, a destination (``send``,
-    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` is set and
-    the application has no SDK TracerProvider, which sends our spans itself. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
+    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT``
+    or the one of a signal (``…_TRACES_ENDPOINT``) is set; a signal for which the application has an SDK provider of its own is
+    left to that. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
     Raises ConfigError, and then changes nothing.
     """
     unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
@@ -90,8 +97,27 @@ def configured_address() -> Address | None:
 
 
 def flush(timeout: float | None = 10.0) -> bool:
-    """Wait until every call that has ended is in the journal. False where ``timeout`` seconds did not do."""
+    """Wait until every call that has ended is in the journal.
+
+    Returns False where ``timeout`` seconds did not suffice, where calls still wait for a disk that takes none, and where
+    calls were lost since the last flush; the table ``losses`` has the counts as soon as a disk takes them.
+    """
     return True if _recorder is None else _recorder.worker.flush(timeout)
+
+
+def wait_until_written() -> None:
+    """Wait until the calls of this process that have ended are in the journal, for as long as the queue moves.
+
+    Warns with UnwrittenCalls, and how many there are, where it does not: the disk takes nothing, or a redaction
+    does not return.
+    """
+    if _recorder is None or _recorder.worker.wait_until_written(PATIENCE_SECONDS):
+        return
+    message = (
+        f"{_recorder.worker.unwritten:,} calls are not written yet, and this answer is without them: the recorder made "
+        f"no progress (a full disk, or a redact= that does not return). Ask again later; tt.flush() says when all is written"
+    )
+    warnings.warn(message, UnwrittenCalls, stacklevel=3)
 
 
 def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
@@ -154,11 +180,16 @@ def _recorder_of(settings: Settings) -> Recorder:
             exported=lambda signal: _is_exported(signal, settings.tracer_provider),
         )
         if deliveries is not None:
-            recorder.worker = DeliveringWorker(settings, deliveries)
+            recorder.worker = Worker(settings, deliveries)
     return recorder
 
 
-_EXPORT_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_EXPORT_VARIABLES = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
 
 
 def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
@@ -176,7 +207,7 @@ def _replace(new: Recorder, *, only_first: bool = False) -> None:
             return
         _recorder = new
     if old is not None:
-        old.worker.close(EXIT_SECONDS)
+        old.worker.close(REPLACE_SECONDS)
 
 
 def _told(response: ToolResponse, call_id: str, text: str, style: str) -> None:
@@ -191,7 +222,7 @@ message.listeners.append(_told)
 
 def _after_fork() -> None:
     global _lock  # noqa: PLW0603 - the parent may have held it
-    _lock = Lock()
+    _lock = RLock()
     faults.begin_anew()
     if _recorder is not None:
         _recorder.after_fork()

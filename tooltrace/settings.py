@@ -57,7 +57,8 @@ class Settings:
     """None: no journal and no store, spans and log lines only."""
     address: Address | None = field(default_factory=default_address)
     """The store that is asked, where that is elsewhere."""
-    durability: Durability = "batch"
+    durability: Durability | None = None
+    """None: ``call`` in a child process of multiprocessing, which may be ended without warning, else ``batch``."""
     capture: Capture = "full"
     redaction: Redaction = field(default_factory=Redaction)
     service_name: str | None = field(default_factory=default_service)
@@ -73,14 +74,14 @@ class Settings:
     rules: tuple[Rule, ...] = RULES
     """What reads the tools' results, in this order."""
     export: Any = "auto"
-    """Where records go beyond the store: ``auto`` is OTLP where the environment asks for it and the application has no
-    TracerProvider that does it; None; or names, destinations, or several of these."""
+    """Where records go beyond the store: ``auto`` is OTLP for each signal that the environment gives an endpoint and
+    the application has no provider for; None; or names, destinations, or several of these."""
     host: str = field(default_factory=socket.gethostname)
     origin: dict[str, str | None] = field(init=False)
     """What every record says of where it was made."""
 
     def __post_init__(self) -> None:
-        _one_of("durability", self.durability, get_args(Durability))
+        _one_of("durability", self.durability, (*get_args(Durability), None))
         _one_of("capture", self.capture, get_args(Capture))
         _one_of("overflow", self.overflow, get_args(Overflow))
         if not all(isinstance(number, int) for number in (self.field_limit, self.queue_size)):
@@ -91,6 +92,6 @@ class Settings:
         object.__setattr__(self, "origin", origin)
 
 
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+def _one_of(name: str, value: object, known: tuple[str | None, ...]) -> None:
     if value not in known:
         raise ConfigError(f"{name} takes {', '.join(map(repr, known))}, got {value!r}; nothing was changed")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import orjson
 
-from tooltrace.capture import Snapshot, scrub
+from tooltrace.capture import CUT, Snapshot, scrub
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.record import Json
 from tooltrace.redaction import Redaction
 
@@ -20,7 +22,7 @@ WHOLE_JSON = 1024 * 1024
 class Sieve:
     """One call's way through redaction and bounds; it remembers what was taken out."""
 
-    __slots__ = ("clean", "limit", "redacted", "redactions", "sizes")
+    __slots__ = ("clean", "cut", "limit", "redacted", "redactions", "sizes")
 
     def __init__(self, redactions: Sequence[Redaction], limit: int, clean: bool = False) -> None:
         self.redactions = redactions
@@ -29,10 +31,21 @@ class Sieve:
         """True where it is known that there is nothing to redact."""
         self.redacted = False
         self.sizes: dict[str, int] = {}
+        """True size of each field that was cut here."""
+        self.cut = False
+        """Whether a field was cut before, so that nobody knows its true size."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether any field was cut."""
+        return self.cut or bool(self.sizes)
 
     def json(self, field: str, snap: Snapshot) -> Json | None:
         """A snapshot as JSON text that may be kept; None where its redaction failed."""
         raw = snap if type(snap) is bytes else orjson.dumps(scrub(snap) if type(snap) is str else snap)
+        cut = raw.endswith(CUT)
+        if cut:
+            self.cut, raw = True, raw[: -len(CUT)]
         if len(raw) <= self.limit and self.clean:
             return Json(raw.decode())
         data = orjson.loads(raw)
@@ -41,7 +54,8 @@ class Sieve:
         if dropped:
             return None
         if long:
-            self.sizes[field] = len(raw)
+            if not cut:
+                self.sizes[field] = len(raw)
             data = _prune(data, [self.limit])
         return Json(orjson.dumps(data).decode())
 
@@ -69,11 +83,12 @@ class Sieve:
         try:
             for redaction in self.redactions:
                 safe = redaction.value(safe)
-                if redaction.hook is not None:
-                    safe = orjson.loads(orjson.dumps(redaction.hook(field, safe)))
-        except Exception:
+                if redaction.hook is not None:  # a copy, because the hook may change it in place
+                    safe = orjson.loads(orjson.dumps(redaction.hook(field, deepcopy(safe))))
+        except BaseException as error:  # whatever a user's redaction raises, what it did not redact is not kept
+            pass_on_signal(error)
             safe = None
-        self.redacted = self.redacted or safe != value
+        self.redacted = self.redacted or (safe is not value and safe != value)
         return safe, safe is None and value is not None
 
     def _precut(self, value: Any) -> Any:

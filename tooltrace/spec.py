@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tooltrace.errors import ConfigError
+from tooltrace.errors import ConfigError, near
+from tooltrace.injected import Found
 from tooltrace.normalize import Rule, checked_rules
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span import start_attributes
@@ -48,6 +50,10 @@ class ToolSpec:
     """How many leading arguments are not the model's: ``self`` or ``cls``."""
     rest: str = "args"
     """Name of the parameter that takes further positional arguments."""
+    injected: frozenset[str] = frozenset()
+    """Parameters that a framework fills in: left out of the recorded arguments."""
+    look_again: Callable[[], Found] | None = None
+    """Finds the injected parameters at the first call, where they could not all be known at decoration."""
 
     span_name: str = field(init=False)
     start_attributes: dict[str, Any] = field(init=False)
@@ -76,15 +82,35 @@ class ToolSpec:
             named[self.rest] = args[len(self.parameters) :]
         return {**named, **kwargs} if kwargs else named
 
+    def without_injected(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return what the model gave of ``arguments``."""
+        if self.look_again is not None:
+            object.__setattr__(self, "injected", self.injected | self.look_again().injected)
+            object.__setattr__(self, "look_again", None)
+        if not self.injected:
+            return arguments
+        return {name: value for name, value in arguments.items() if name not in self.injected}
 
-OPTIONS = ("version", "description", "tool_type", "capture", "redact", "confidence", "sources", "retryable", "rules")
+
+OPTIONS = (
+    "version",
+    "description",
+    "tool_type",
+    "capture",
+    "redact",
+    "confidence",
+    "sources",
+    "retryable",
+    "rules",
+    "inject",
+)
 """What a user may say of a tool, besides its name."""
 
 _TEXTS = ("version", "description", "tool_type")
-_SIGNATURE = ("parameters", "skip", "rest")
+_SIGNATURE = ("parameters", "skip", "rest", "injected", "look_again")
 
 
-def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options: Any) -> ToolSpec:
+def named_spec(name: str, *, redact: Any = None, retryable: Any = (), inject: Any = (), **options: Any) -> ToolSpec:
     """The spec of the tool ``name``, from what a user said of it. Raises ConfigError for an unknown option."""
     unknown = sorted(set(options) - set(OPTIONS) - set(_SIGNATURE))
     if unknown:
@@ -97,6 +123,7 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options:
     if options.get("rules") is not None:
         options["rules"] = checked_rules(options["rules"], f"for the tool {name!r}")
     options |= {key: str(options[key]) for key in _TEXTS if options.get(key) is not None}
+    options["injected"] = options.get("injected", frozenset()) | _names_of(inject, name)
     return ToolSpec(
         name=str(name),
         redact=None if redact is None else as_redaction(redact),
@@ -105,16 +132,52 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), **options:
     )
 
 
+def _names_of(inject: Any, tool: str) -> frozenset[str]:
+    names = (inject,) if isinstance(inject, str) or not isinstance(inject, Iterable) else tuple(inject)
+    if not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"inject takes names of parameters, got {inject!r} for the tool {tool!r}")
+    return frozenset(names)
+
+
+def checked_inject(inject: Any, parameters: Iterable[inspect.Parameter], tool: str) -> frozenset[str]:
+    """Return the names in ``inject``. Raises ConfigError for one that is not among ``parameters``."""
+    names, taken = _names_of(inject, tool), list(parameters)
+    if not taken or any(p.kind is p.VAR_KEYWORD for p in taken):  # no signature, or one that takes any name
+        return names
+    known = [p.name for p in taken]
+    for name in sorted(names):
+        if name not in known:
+            raise ConfigError(
+                f"inject names {name!r}, and the tool {tool!r} takes {', '.join(known)}{near(name, known)}"
+            )
+    return names
+
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def positional_parameters(func: Callable[..., Any]) -> tuple[tuple[str, ...], int, str]:
-    """Names of ``func``'s positional parameters, how many leading ones are ``self`` or ``cls``,
-    and the name of its ``*args``. A callable without a signature has none."""
+def signature_of(func: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of ``func``; annotations that name nothing stay as they are written. Raises TypeError
+    or ValueError where it has none."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return inspect.signature(func, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(func)
+
+
+def parameters_of(func: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of ``func``. A callable without a signature has none."""
     try:
-        parameters = list(inspect.signature(func).parameters.values())
+        return list(signature_of(func).parameters.values())
     except (TypeError, ValueError):
-        return (), 0, "args"
+        return []
+
+
+def positional_parameters(parameters: Iterable[inspect.Parameter]) -> tuple[tuple[str, ...], int, str]:
+    """Names of the positional ones of ``parameters``, how many leading ones are ``self`` or ``cls``,
+    and the name of ``*args``."""
+    parameters = list(parameters)
     names = [p.name for p in parameters if p.kind in _POSITIONAL]
     skip = 1 if names and names[0] in ("self", "cls") else 0
     rest = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")

@@ -7,9 +7,10 @@ from typing import Any
 import orjson
 from opentelemetry.context.context import Context
 
-from tooltrace.attempt import PLAIN, Attempt
-from tooltrace.capture import scrub, snapshot
+from tooltrace.attempt import Attempt
+from tooltrace.capture import CUT, scrub, snapshot
 from tooltrace.guard import fault, guarded
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.otel.internals import current_context
 from tooltrace.recorder import Recorder, span_context
 from tooltrace.response import is_response
@@ -64,12 +65,13 @@ class Tape:
 
     def other(self, item: Any, room: int) -> int:
         """The tool gave ``item``, which is no text. Keep it where there is ``room``; how much is left then."""
-        self.last = item if type(item) not in PLAIN and is_response(item) else None
+        self.last = item if is_response(item) else None
         if room <= 0:
             return room
         try:
-            part = snapshot(item)
-        except Exception:
+            part = snapshot(item, self.attempt.settings.field_limit)
+        except BaseException as error:
+            pass_on_signal(error)
             fault("record", lost=0)
             return room
         self.parts.append(part)
@@ -142,7 +144,8 @@ class BlankTape(Tape):
 def _array(parts: list[Any]) -> bytes:
     """Snapshots as one JSON array."""
     items = [orjson.Fragment(part) if type(part) is bytes else part for part in parts]
+    cut = CUT if any(type(part) is bytes and part.endswith(CUT) for part in parts) else b""
     try:
-        return orjson.dumps(items)
+        return orjson.dumps(items) + cut
     except TypeError:  # lone surrogates
-        return orjson.dumps([scrub(item) if type(item) is str else item for item in items])
+        return orjson.dumps([scrub(item) if type(item) is str else item for item in items]) + cut

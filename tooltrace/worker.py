@@ -1,28 +1,41 @@
-"""The one background thread: takes ended attempts from a bounded queue and gives them to the sinks."""
+"""The background thread of a recorder: it takes ended attempts from a queue and gives them to the sinks.
+
+A calling thread may be interrupted at any line by a signal handler or a finalizer that calls a traced tool
+itself. The functions that it runs here (``put``, ``flush``, ``close``) therefore take no lock: they append to
+deques, put tokens into a ``SimpleQueue``, whose ``put`` is reentrant, and wait on a ``SimpleQueue`` of their own.
+Threads and queues are looked up when the first call is recorded, so that a program may import this package
+before it patches the standard library (gevent, eventlet).
+"""
 
 from __future__ import annotations
 
+import _thread
+import queue
 import sys
 import threading
+import time
 from collections import deque
 from contextlib import suppress
-from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tooltrace import exits
 from tooltrace.attempt import Attempt
 from tooltrace.guard import fault, faults, guarded
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.record import Outcome, Record
 from tooltrace.settings import Settings
 from tooltrace.sinks import evaluation, exceptions, log, metric
 from tooltrace.writer import Writer
 
+if TYPE_CHECKING:
+    from tooltrace.exporters.delivery_thread import DeliveryThreads
+
 
 class Later(Protocol):
-    """Something that happened, of which this thread is to make the record."""
+    """Something that happened, whose record the background thread makes."""
 
     def record(self) -> Record:
-        """The record, redacted. Raises whatever is wrong with it."""
+        """Return the redacted record. Raises whatever is wrong with it."""
 
 
 Item = Attempt | Later | Record
@@ -32,164 +45,369 @@ GATHER_SECONDS = 0.03
 BATCH = 512
 RETRY_SECONDS = 1.0
 EXIT_SECONDS = 2.0
-"""How long the end of a process may wait for what is queued to be written."""
+"""How long the end of a process may wait for queued calls, whatever is queued. The rest is counted as lost."""
+_STOP_SHARE = 0.1
+"""Share of the time to close that is kept for the item in hand, and again for writing down what was lost."""
+_POLL_SECONDS = 0.005
+
+_WAKE, _HURRY = False, True
+"""Tokens for the thread: there is work; there is work and somebody waits for it."""
+
+
+class Ticket(NamedTuple):
+    """A caller's wait for the items that were queued before it asked."""
+
+    position: int
+    reply: queue.SimpleQueue[bool]
 
 
 class Worker:
-    """Bounded queue, one thread, started with the first item and anew in a forked child."""
+    """A bounded queue and one thread, started with the first item and anew in a forked child."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, deliveries: DeliveryThreads | None = None) -> None:
         self._settings = settings
+        self._deliveries = deliveries
         self._writer = Writer(settings)
-        self._begin_anew()
+        self._reset()
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         self._queue: deque[Item] = deque()
-        self._wake: SimpleQueue[None] = SimpleQueue()  # may be rung from a finalizer, as no lock may
-        self._hurry = threading.Event()
-        self._changed = threading.Condition()
-        self._drain_lock = threading.RLock()
-        self._asked = 0
-        self._done = 0
+        self._tokens: queue.SimpleQueue[bool] | None = None
+        self._tickets: deque[Ticket] = deque()
+        self._blocked: deque[queue.SimpleQueue[bool]] = deque()
+        self._permit: deque[None] = deque((None,))
+        """Holds one element while nobody drains; taking it is one atomic step that nobody waits for."""
+        self._taken = 0
+        """Items taken from the queue so far."""
+        self._in_hand = 0
+        self._lost = 0
+        """Records lost so far; only who holds the permit adds to it."""
+        self._lost_told = 0
         self._idle = True
         self._stalled = False
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self._stop_at: float | None = None
+        """While the worker closes: the monotonic time after which no item is begun."""
+        self._started = False
+        self._ident: int | None = None
+        self._cursors_ready = self._delivering = self._deliveries is None
+        self._prepare_lock = threading.RLock()
+        self._preparing: int | None = None
 
     def after_fork(self) -> None:
-        """In a forked child: what the parent queued is the parent's to write."""
+        """Start empty in a forked child: what the parent queued is the parent's to write."""
         self._writer.forget()
-        self._begin_anew()
+        if self._deliveries is not None:
+            self._deliveries.after_fork()
+        self._reset()
 
     # in the callers' threads
 
-    def put(self, item: Item) -> None:
+    def put(self, item: Item, *, hurry: bool = False) -> None:
         """Queue ``item``. A full queue holds the caller up, or drops the item and counts it."""
         if len(self._queue) >= self._settings.queue_size and not self._room():
             faults.count("queue_full")
             faults.say_once("queue_full", "tooltrace drops calls: they come faster than they can be written")
             return
         self._queue.append(item)
-        if self._idle or self._closed:
-            self._rouse()
+        if self._idle or self._closed or hurry:
+            self._rouse(_HURRY if hurry else _WAKE)
 
-    def write_now(self, attempt: Attempt) -> None:
-        """Put ``attempt`` into the journal before returning; where that fails, the thread tries again."""
-        with suppress(Exception):
-            self._writer.write_now(attempt.record())
-            attempt.written = True
+    def holds(self, item: Item) -> bool:
+        """Return whether ``item`` is queued."""
+        return any(queued is item for queued in list(self._queue))
+
+    def write_now(self, item: Item) -> bool:
+        """Write ``item`` into the journal before returning. Returns False where that failed: ``put`` lets the thread
+        try again, and count what fails there too."""
+        if not self._cursors_ready and not self._prepare_deliveries():
+            return False
+        try:
+            self._writer.write_now(item if isinstance(item, Record) else item.record())
+        except BaseException as error:
+            pass_on_signal(error)
+            return False
+        if isinstance(item, Attempt):
+            item.written = True
+        return True
 
     def flush(self, timeout: float | None) -> bool:
-        """Wait until all that was queued before is written. False where ``timeout`` seconds did not do."""
-        if self._closed or self._thread is None:
-            self._drain()
-            return True
-        with self._changed:
-            self._asked += 1
-            mine = self._asked
-        self._hurry.set()
-        self._rouse()
-        with self._changed:
-            return self._changed.wait_for(lambda: self._done >= mine or self._closed, timeout)
+        """Wait until all that was queued before is written.
+
+        Returns False where ``timeout`` seconds did not suffice, where records wait for a disk that takes none,
+        and where records were lost since the last flush.
+        """
+        written = self._wait_until_written(timeout, patient=False)
+        lost = self._lost
+        whole = lost == self._lost_told and not self._writer.waiting
+        self._lost_told = lost
+        return written and whole
+
+    def wait_until_written(self, patience: float) -> bool:
+        """Wait until all that was queued before is written, for as long as the queue moves.
+
+        Returns False where nothing was written for ``patience`` seconds, and where the disk takes nothing.
+        """
+        return self._wait_until_written(patience, patient=True) and not self._writer.waiting
+
+    def _wait_until_written(self, timeout: float | None, *, patient: bool) -> bool:
+        if self._ident == threading.get_ident():  # a sink or a redaction of the user's would wait for itself
+            return False
+        if self._closed or not self._started:
+            self._drain_if_free(even_empty=True)
+            return not self._queue
+        ticket = Ticket(self._taken + len(self._queue), queue.SimpleQueue())
+        self._tickets.append(ticket)
+        self._rouse(_HURRY)
+        while True:
+            taken = self._taken
+            try:
+                ticket.reply.get(timeout=timeout)
+            except queue.Empty:
+                if not patient or self._taken == taken:
+                    return False
+            else:
+                return True
+
+    @property
+    def unwritten(self) -> int:
+        """How many records are queued, or wait for the disk."""
+        return len(self._queue) + self._in_hand + self._writer.waiting
 
     def close(self, timeout: float | None = EXIT_SECONDS) -> None:
-        """Write what is queued and close the journal. What comes later is written at once, by its caller."""
-        self.flush(timeout)
+        """Write what is queued within ``timeout`` seconds, count the rest as lost, and close the journal.
+
+        What comes later is written at once, by its caller.
+        """
+        share = 0.0 if timeout is None else timeout * _STOP_SHARE
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self.flush(None if timeout is None else timeout - 2 * share)
+        self._stop_at = None if deadline is None else deadline - share
         self._closed = True
-        self._hurry.set()
-        self._wake.put(None)
-        with self._drain_lock:
-            self._drain()
-            self._writer.close()
+        if self._tokens is not None:
+            self._tokens.put(_HURRY)
+        if self._take_permit(deadline):
+            try:
+                self._drain()
+                self._give_up()
+                self._writer.close()
+            finally:
+                self._permit.append(None)
+        else:  # a sink or a redaction of the user's does not return
+            self._give_up()
+            self._writer.abandon()
+        self._stop_at = None
+        if self._deliveries is not None:
+            self._deliveries.close(None if deadline is None else max(0.0, deadline - time.monotonic()))
+
+    def _is_late(self) -> bool:
+        return self._stop_at is not None and time.monotonic() >= self._stop_at
+
+    def _take_permit(self, deadline: float | None) -> bool:
+        while not self._take_permit_now():
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        return True
+
+    def _give_up(self) -> None:
+        """Count as lost what is still queued, and what is in the hands of a thread that does not return."""
+        lost = self._in_hand
+        while self._queue:
+            with suppress(IndexError):
+                self._queue.popleft()
+                lost += 1
+        if lost:
+            faults.count("exit", lost)
+            faults.say_once("exit", f"tooltrace gave up {lost} calls that were not written when the process ended")
 
     def _room(self) -> bool:
         """Wait for room in a full queue, once per stall; False where there is none."""
-        self._rouse()
-        if self._settings.overflow == "drop" or self._stalled:
-            return False
-        if threading.current_thread() is self._thread:  # it ends a stream that nobody held any more
+        if self._ident == threading.get_ident():  # the thread ends a stream that nobody held any more
             return True
-        self._hurry.set()
+        self._rouse(_HURRY)
         size = self._settings.queue_size
-        with self._changed:
-            room = self._changed.wait_for(lambda: len(self._queue) < size, self._settings.block_seconds)
-        self._stalled = not room
-        return room
+        if self._settings.overflow == "drop" or self._stalled:
+            return len(self._queue) < size
+        deadline = time.monotonic() + self._settings.block_seconds
+        while len(self._queue) >= size:
+            reply: queue.SimpleQueue[bool] = queue.SimpleQueue()
+            self._blocked.append(reply)
+            left = deadline - time.monotonic()
+            if left <= 0 or self._closed:
+                self._stalled = True
+                return False
+            with suppress(queue.Empty):
+                reply.get(timeout=left)
+        return True
 
-    def _rouse(self) -> None:
+    def _rouse(self, token: bool) -> None:
         if self._closed:
-            self._drain()
+            self._drain_if_free()
             return
         self._idle = False
-        if self._thread is None:
+        if not self._started:
             self._start()
-        self._wake.put(None)
+        if self._tokens is not None:
+            self._tokens.put(token)
 
     def _start(self) -> None:
-        with self._changed:
-            if self._thread is not None:
-                return
-            thread = threading.Thread(target=self._run, name="tooltrace", daemon=True)
-            try:
-                if not threading.main_thread().is_alive():
-                    raise RuntimeError("the process ends: nothing would wait for the thread, and to start it can hang")
-                thread.start()
-                exits.register(self.close)
-            except RuntimeError:  # the interpreter is shutting down
-                self._closed = True
-            else:
-                self._thread = thread
-        if self._closed:
-            self._drain()
+        """Start the thread. ``threading.Thread.start`` takes a lock of the interpreter's that is not reentrant."""
+        self._started = True
+        self._tokens = queue.SimpleQueue()
+        try:
+            if not threading.main_thread().is_alive():
+                raise RuntimeError("the process ends: nothing would wait for the thread, and to start it can hang")
+            _thread.start_new_thread(self._run, ())
+            exits.register(self.close)
+        except RuntimeError:  # the interpreter is shutting down
+            self._closed = True
+            self._drain_if_free()
 
-    # in the background thread
+    def _prepare_deliveries(self) -> bool:
+        """Make the cursors of new destinations, which get what is written after this.
+
+        Returns False where this thread makes them already, further up its stack. The threads that deliver are
+        started by the background thread.
+        """
+        if self._preparing == threading.get_ident():
+            return False
+        with self._prepare_lock:  # reentrant; who asked for ``durability="call"`` waits for another thread here
+            if not self._cursors_ready and self._deliveries is not None:
+                self._preparing = threading.get_ident()
+                try:
+                    with guarded("export"):
+                        self._deliveries.prepare()
+                finally:
+                    self._cursors_ready, self._preparing = True, None
+        self._rouse(_WAKE)
+        return True
+
+    def _take_permit_now(self) -> bool:
+        try:
+            self._permit.pop()
+        except IndexError:
+            return False
+        return True
+
+    # in the background thread; after close(), in the callers' threads
 
     def _run(self) -> None:
+        self._ident = threading.get_ident()
+        with suppress(Exception):
+            threading.current_thread().name = "tooltrace"
+        tokens = self._tokens
+        assert tokens is not None
         while not self._closed:
-            with suppress(Empty):
-                self._wake.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
-            while (self._queue or self._asked > self._done or self._writer.waiting) and not self._closed:
-                self._hurry.wait(GATHER_SECONDS)
-                self._hurry.clear()
-                asked = self._asked
-                with guarded("write"):  # the thread outlives whatever it meets
-                    self._drain()
-                self._tell(asked)
-                if not self._queue and self._asked <= self._done:
-                    break
-            self._idle = True
-            if self._queue:  # put() may have seen a busy thread just before
-                self._idle = False
-                self._wake.put(None)
+            try:
+                self._wait_and_drain(tokens)
+            except BaseException:
+                _report("write", lost=0)
+        self._drain_if_free()
 
-    def _tell(self, asked: int) -> None:
-        with self._changed:
-            self._done = max(self._done, asked)
-            self._stalled = False
-            self._changed.notify_all()
+    def _wait_and_drain(self, tokens: queue.SimpleQueue[bool]) -> None:
+        token = _WAKE
+        with suppress(queue.Empty):
+            token = tokens.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
+        while not self._closed:
+            token = self._gather(tokens, token)
+            self._drain_if_free(even_empty=True)
+            token = _WAKE
+            if not self._queue and not self._tickets:
+                break
+        self._idle = True
+        if self._queue or self._tickets:  # put() may have seen a busy thread just before
+            self._idle = False
+            tokens.put(_WAKE)
+
+    def _gather(self, tokens: queue.SimpleQueue[bool], token: bool) -> bool:
+        """Let calls gather, until somebody waits for them."""
+        deadline = time.monotonic() + GATHER_SECONDS
+        while token is not _HURRY and not self._tickets:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            with suppress(queue.Empty):
+                token = tokens.get(timeout=left)
+        return token
+
+    def _drain_if_free(self, *, even_empty: bool = False) -> None:
+        """Write what is queued, unless another thread does, or this one further up its stack.
+
+        Whoever has the permit looks at the queue again after giving it back, so nothing stays behind.
+        """
+        while (even_empty or self._queue or self._tickets) and not self._is_late():
+            if not self._take_permit_now():
+                return
+            try:
+                self._drain()
+            finally:
+                self._permit.append(None)
+            even_empty = False
 
     def _drain(self) -> None:
-        with self._drain_lock:
-            while self._queue:
-                count = min(len(self._queue), BATCH)
-                self._give([self._queue.popleft() for _ in range(count)])
-                with self._changed:
-                    self._changed.notify_all()
-            self._writer.settle()
+        if not self._delivering:
+            self._deliver()
+        while self._queue and not self._is_late():
+            self._give_batch()
+            self._reply()
+        self._lost += self._writer.settle()
+        self._reply()
 
-    def _give(self, batch: list[Item]) -> None:
+    def _deliver(self) -> None:
+        self._cursors_ready = self._delivering = True
+        assert self._deliveries is not None
+        with guarded("export"):
+            self._deliveries.start()
+
+    def _give_batch(self) -> None:
         logger, events = _logger(), _events()
-        for item in batch:
+        pipelines = set()
+        for _ in range(min(len(self._queue), BATCH)):
+            if self._is_late():
+                break
+            self._in_hand = 1
+            self._taken += 1
             try:
+                item = self._queue.popleft()
                 if not isinstance(item, Attempt):
                     self._writer.add(item if isinstance(item, Record) else item.record())
                 elif not item.written:
                     self._writer.add(item.record())
-            except Exception:
-                fault("record")
-                continue
-            _tell_sinks(item, logger, events=events)
+            except BaseException as error:
+                self._in_hand = 0
+                _report("record")
+                pass_on_signal(error)
+            else:
+                _tell_sinks(item, logger, events=events)
+                if isinstance(item, Attempt):
+                    pipelines.add(item.pipeline)
+            self._in_hand = 0
         self._writer.write()
+        for pipeline in pipelines:
+            pipeline.wake_exporters()
+
+    def _reply(self) -> None:
+        """Answer the callers whose items are written, and those that wait for room."""
+        self._stalled = False
+        while self._blocked:
+            self._blocked.popleft().put(True)
+        if not self._is_due():
+            return
+        self._lost += self._writer.settle()
+        while self._is_due():
+            self._tickets.popleft().reply.put(True)
+
+    def _is_due(self) -> bool:
+        return bool(self._tickets) and (not self._queue or self._tickets[0].position <= self._taken)
+
+
+def _report(where: str, *, lost: int = 1) -> None:
+    """Count a fault inside an except block; under test, give it to the thread's excepthook."""
+    try:
+        fault(where, lost=lost)
+    except BaseException:
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), None)))
 
 
 def _logger() -> Any:
@@ -198,17 +416,17 @@ def _logger() -> Any:
         return None
     try:
         return log.logger()
-    except Exception:
-        fault("log", lost=0)
+    except BaseException:
+        _report("log", lost=0)
         return None
 
 
 def _events() -> bool:
-    """Whether the application wants to know of labels and exceptions."""
+    """Whether the application wants events of labels and exceptions."""
     try:
         return evaluation.wanted() and not sys.is_finalizing()
-    except Exception:
-        fault("log", lost=0)
+    except BaseException:
+        _report("log", lost=0)
         return False
 
 
@@ -224,5 +442,5 @@ def _tell_sinks(item: Item, logger: Any, *, events: bool) -> None:
                 log.emit(call, item.surroundings, logger)
         elif events and isinstance(item, Outcome):
             evaluation.emit(item)
-    except Exception:
-        fault("log", lost=0)
+    except BaseException:
+        _report("log", lost=0)

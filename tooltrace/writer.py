@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import Counter, deque
 from datetime import UTC, datetime
 
 from tooltrace.guard import faults
@@ -14,11 +14,11 @@ from tooltrace.store.lines import encode
 from tooltrace.store.paths import StorePaths
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""How much is held in memory while the disk takes nothing."""
+"""Bytes of lines that are held in memory while the disk takes none."""
 
 
 class Writer:
-    """Not thread-safe but for ``write_now``; the worker's lock guards the rest."""
+    """The journal's side of a worker. Not thread-safe but for ``write_now`` and ``abandon``."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -29,11 +29,13 @@ class Writer:
         self._lines: list[bytes] = []
         self._waiting: deque[tuple[bytes, int]] = deque()
         self._waiting_bytes = 0
+        self._losses: Counter[str] = Counter()
+        """Losses that no journal has yet."""
 
     @property
-    def waiting(self) -> bool:
-        """Whether records wait for a disk that took none."""
-        return bool(self._waiting)
+    def waiting(self) -> int:
+        """How many records wait for a disk that took none."""
+        return sum(count for _, count in self._waiting)
 
     def add(self, record: Record) -> None:
         """Take ``record`` for the next ``write``."""
@@ -52,32 +54,51 @@ class Writer:
             self._hold(b"".join(lines), len(lines))
         self._write_waiting()
 
-    def settle(self) -> None:
-        """Write down what was lost, and what still waits."""
-        for reason, count in faults.take().items():
-            now = datetime.now(UTC)
-            settings = self._settings
-            loss = Loss(
-                reason=reason, count=count, at=now, service=settings.service_name, host=settings.host, pid=os.getpid()
-            )
-            self.add(loss)
+    def settle(self) -> int:
+        """Write what waits, and the counts of what was lost. Returns how many losses are new."""
         self.write()
+        new = faults.take()
+        self._losses.update(new)
+        if self._losses and not self._waiting and self._write_losses(self._losses):
+            self._losses.clear()
+        return sum(new.values())
 
     def close(self) -> None:
-        """Last attempt to write; what still waits is lost, and said so."""
+        """Try a last time to write. What still waits is lost: it is counted and logged."""
         self.settle()
-        lost = sum(count for _, count in self._waiting)
+        lost = self.waiting
         if lost:
-            faults.say_once(
-                "write_failed", f"tooltrace lost {lost} records: the journal could not be written", counted=False
-            )
+            faults.count("write_failed", lost)
+            message = f"tooltrace lost {lost} records: the journal could not be written"
+            faults.say_once("write_failed", message, counted=False)
         self._let_go()
+        if self._losses or lost:
+            self._losses.update(faults.take())
+            if not self._write_losses(self._losses):  # another recorder of this process may write them down
+                for reason, count in self._losses.items():
+                    faults.count(reason, count)
+            self._losses.clear()
         if self._journal is not None:
             self._journal.close()
+
+    def abandon(self) -> None:
+        """Write what is encoded, and the counts of what was lost, while another thread may be stuck in between.
+
+        A line may be written twice this way: a fold keeps one.
+        """
+        lines, self._lines = self._lines, []
+        losses = faults.take()
+        try:
+            if self._journal is not None and lines:
+                self._journal.write(b"".join(lines))
+        except OSError:
+            losses["write_failed"] = losses.get("write_failed", 0) + len(lines)
+        self._write_losses(Counter(losses) + self._losses)
 
     def forget(self) -> None:
         """In a forked child: the parent's journal is not ours."""
         self._let_go()
+        self._losses.clear()
         if self._journal is not None:
             self._journal.forget()
 
@@ -107,3 +128,19 @@ class Writer:
                 return
             self._waiting.popleft()
             self._waiting_bytes -= len(data)
+
+    def _write_losses(self, losses: Counter[str]) -> bool:
+        """Write the counts down. Returns False where the disk does not take them; they never wait as lines,
+        which could be lost in their turn."""
+        if self._journal is None or not losses:
+            return True
+        service, host, now, pid = self._settings.service_name, self._settings.host, datetime.now(UTC), os.getpid()
+        lines = [
+            encode(Loss(reason=reason, count=count, at=now, service=service, host=host, pid=pid))
+            for reason, count in losses.items()
+        ]
+        try:
+            self._journal.write(b"".join(lines))
+        except OSError:
+            return False
+        return True

@@ -7,7 +7,6 @@ import json
 import random
 import re
 import string
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import tooltrace as tt
 from tooltrace.record import ToolCall
-from tooltrace.redaction import MASK, Redaction, _may_hold_secret
+from tooltrace.redaction import MASK, Redaction
 from tooltrace.sieve import MARGIN
 
 Calls = Callable[[], list[ToolCall]]
@@ -289,7 +288,7 @@ def test_the_quick_look_misses_nothing_that_the_patterns_find(secret: str, kind:
     redaction = Redaction()
     safe = redaction.text(text)
     assert secret not in safe
-    assert _may_hold_secret(text)
+    assert not redaction.clean(text)
     assert redaction.text(safe) == safe
 
 
@@ -299,18 +298,6 @@ def test_what_is_called_clean_has_nothing_to_redact(text: str) -> None:
     redaction = Redaction()
     if redaction.clean(text):
         assert redaction.text(text) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["a-" * 40_000 + " password", "a." * 40_000 + "@", "eyJa-" * 14_000, "://" * 20_000, "secret-" * 10_000, "token=\"" * 9_000,
-     "password" + " " * 70_000 + "x", "sk-" * 20_000, "basic " * 10_000, "-----BEGIN " * 6_000, "password" + "\\" * 70_000],
-    ids=lambda t: t[:12],
-)  # fmt: skip
-def test_no_text_takes_long(text: str) -> None:
-    began = time.process_time()
-    Redaction(emails=True).text(text)
-    assert time.process_time() - began < 1
 
 
 def test_emails_are_optional(store: Path, calls: Calls) -> None:
@@ -336,6 +323,18 @@ def test_a_users_keys_patterns_and_callable(store: Path, calls: Calls) -> None:
     assert json.loads(a.arguments or "") == {"x": {"favouriteColour": MASK, "id": MASK}}
     assert json.loads(b.arguments or "") == {"own": MASK}
     assert {"arguments", "result", "text"} <= set(seen)
+
+
+def test_a_hook_that_changes_its_value_in_place_is_seen(store: Path, calls: Calls) -> None:
+    def hook(field: str, value: Any) -> Any:
+        if field == "result":
+            value["deep"][0] = "changed"
+        return value
+
+    tt.configure(store=store, redact=hook)
+    tt.trace_tool(lambda: {"deep": ["plain"]})()
+    (call,) = calls()
+    assert json.loads(call.result or "") == {"deep": ["changed"]} and call.redacted
 
 
 def bad_hook(field: str, value: Any) -> Any:

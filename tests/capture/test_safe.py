@@ -8,7 +8,6 @@ import enum
 import json
 import math
 import pathlib
-import time
 import uuid
 from collections import OrderedDict, UserDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import tooltrace as tt
-from tooltrace.capture import snapshot, to_json
+from tooltrace.capture import SNAPSHOT_NODES, snapshot, to_json
 from tooltrace.record import ToolCall
 
 Calls = Callable[[], list[ToolCall]]
@@ -134,12 +133,15 @@ def iter_of(value: Any) -> Any:
 
 # objects that raise, hang or lie when they are looked at
 
+LOOKED: list[str] = []
 
-def hang(*_: Any) -> Any:
-    time.sleep(3)
+
+def notice(*_: Any) -> Any:
+    LOOKED.append("looked at")
 
 
 def fail(*_: Any) -> Any:
+    LOOKED.append("looked at")
     raise RuntimeError("looked at")
 
 
@@ -148,6 +150,7 @@ class Exit(BaseException):
 
 
 def leave(*_: Any) -> Any:
+    LOOKED.append("looked at")
     raise Exit
 
 
@@ -156,7 +159,7 @@ NAMES = ("__repr__", "__str__", "__iter__", "__len__", "__getattr__", "__getattr
          "__class__", "keys", "items", "__sizeof__", "__dir__")  # fmt: skip
 
 
-@pytest.mark.parametrize("behaviour", [hang, fail, leave])
+@pytest.mark.parametrize("behaviour", [notice, fail, leave])
 @pytest.mark.parametrize("base", [object, Exception, dict, list, str, tuple, set, Mapping, Sequence, UserDict])
 def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: Any) -> None:
     body: dict[str, Any] = {name: property(behaviour) if name == "__class__" else behaviour for name in NAMES}
@@ -165,7 +168,7 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     hostile = type("Hostile", (base,), body)
     hostile.__abstractmethods__ = frozenset()
     value = base.__new__(hostile)
-    began = time.monotonic()
+    LOOKED.clear()
     tool = tt.trace_tool(lambda q, x: [q, x])
     result = tool("kept", value)
     assert result[1] is value
@@ -177,7 +180,7 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     with tt.context(thing=value):
         tool("attribute", 1)
     rows = calls()
-    assert time.monotonic() - began < 3
+    assert LOOKED == []
     assert len(rows) == 4
     assert json.loads(rows[0].arguments or "")["q"] == "kept"
 
@@ -289,10 +292,8 @@ def test_a_text_as_long_as_the_limit_is_whole(calls: Calls) -> None:
     ids=["list", "dict", "texts", "nones", "lists"],
 )
 def test_a_huge_value_is_cut(calls: Calls, value: Any) -> None:
-    began = time.monotonic()
     tt.trace_tool(lambda x: x)(value)
     (call,) = calls()
-    assert time.monotonic() - began < 5
     assert call.truncated is True
     for field in ("result", "arguments"):
         kept = getattr(call, field)
@@ -334,6 +335,94 @@ def test_the_limit_can_be_set(store: Any, calls: Calls) -> None:
     tt.trace_tool(lambda: "x" * 1000)()
     (call,) = calls()
     assert call.text == "x" * 100 and len(call.result or "") < 120
+
+
+class Part(BaseModel):
+    text: str = "SECOND"
+    note: str | None = None
+
+
+@dataclasses.dataclass
+class Message:
+    parts: list[Part]
+    kind: str = "request"
+
+
+class Answer(BaseModel):
+    messages: list[Message]
+    closed: bool = True
+
+
+MANY = SNAPSHOT_NODES
+OBJECTS = {
+    "models": lambda: [Part() for _ in range(MANY)],
+    "dataclasses": lambda: [Message([]) for _ in range(MANY)],
+    "sets": lambda: [{i} for i in range(MANY)],
+}
+
+
+@pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
+def test_objects_are_read_up_to_a_budget(calls: Calls, make: Callable[[], Any]) -> None:
+    value = make()
+    tt.trace_tool(lambda first, last: first)(value, "kept")
+    (call,) = calls()
+    assert call.truncated is True and "arguments" not in (call.full_sizes or "")
+    arguments = json.loads(call.arguments or "")
+    assert arguments["last"] == "kept"
+    assert 50 < len(arguments["first"]) < len(value)
+    assert arguments["first"][:2] == json.loads(to_json(value[:2]))
+    assert json.loads(call.result or "")[:50] == arguments["first"][:50]
+
+
+def test_what_stands_behind_a_long_list_of_objects_is_kept(calls: Calls) -> None:
+    answer = Answer(messages=[Message([Part()] * 3) for _ in range(MANY)])
+    tt.trace_tool(lambda x, plain, n, more: x)(answer, {"a": [None]}, 5, Message([]))
+    (call,) = calls()
+    result, arguments = json.loads(call.result or ""), json.loads(call.arguments or "")
+    assert result["closed"] is True
+    assert (arguments["plain"], arguments["n"]) == ({"a": [None]}, 5)
+    assert arguments["more"].endswith(".Message>")
+
+
+def test_long_texts_in_objects_end_the_reading(calls: Calls) -> None:
+    tt.trace_tool(lambda: [Part(text="x" * 1000) for _ in range(100)])()
+    (call,) = calls()
+    assert call.truncated is True and 60 < len(json.loads(call.result or "")) < 70
+
+
+def test_a_stream_of_objects_says_that_it_was_cut(calls: Calls) -> None:
+    list(tt.trace_tool(lambda: iter_of([Message([]) for _ in range(MANY)]))())
+    (call,) = calls()
+    assert call.truncated is True
+    assert not (call.result or "").endswith(" ")
+
+
+def test_a_larger_field_limit_reads_more(store: Any, calls: Calls) -> None:
+    tt.configure(store=store, field_limit=20 * LIMIT)
+    tt.trace_tool(lambda: OBJECTS["models"]())()
+    (call,) = calls()
+    assert not call.truncated and len(json.loads(call.result or "")) == MANY
+
+
+def test_plain_data_has_no_budget(calls: Calls) -> None:
+    rows = [{"n": n, "x": None, "at": dt.date(2026, 1, 2)} for n in range(1_000)]
+    tt.trace_tool(lambda q: len(q))(rows)
+    (call,) = calls()
+    assert not call.truncated and len(json.loads(call.arguments or "")["q"]) == 1_000
+
+
+nones_and_numbers = st.recursive(
+    st.none() | st.floats() | st.integers(-5, 5) | st.sampled_from(["NaN", "Infinity", '"NaN"', "null"]) | st.dates(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner, max_size=4),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(nones_and_numbers)
+def test_nan_is_told_from_none(value: Any) -> None:
+    snap = snapshot(value)
+    if isinstance(snap, bytes):
+        assert json.loads(snap) == json.loads(to_json(value))
 
 
 # any value at all

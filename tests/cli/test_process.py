@@ -22,7 +22,7 @@ def environment(where):
 
 def asked(environment, *arguments):
     return subprocess.run(
-        [*COMMAND, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [*COMMAND, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
 
 

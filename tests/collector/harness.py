@@ -75,7 +75,7 @@ class Collector:
             assert self.process.poll() is None, text.decode()
             return READY in text
 
-        until(said, 30, "the collector takes requests")
+        until(said, 120, "the collector takes requests")
 
     def kill(self) -> None:
         """As the kernel does it when memory is short."""
@@ -88,7 +88,7 @@ class Collector:
     def _end(self, number: signal.Signals) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
-            self.process.wait(30)
+            self.process.wait(120)
 
     def endpoint(self, protocol: str) -> str:
         """Where to send, as ``OTEL_EXPORTER_OTLP_ENDPOINT`` says it."""
@@ -180,7 +180,7 @@ class Receiver:
         """Without a chance to write down what it holds."""
         if self.process is not None and self.process.stdout is not None:
             self.process.kill()
-            self.process.wait(30)
+            self.process.wait(120)
             self.process.stdout.close()
 
     @property
@@ -220,7 +220,7 @@ class Application:
 
     def end(self) -> int:
         """Its exit code."""
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=120)
         return self.process.returncode
 
     @property

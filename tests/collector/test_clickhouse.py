@@ -24,7 +24,7 @@ Ask = Callable[[str], list[dict[str, Any]]]
 
 def asking(port: int) -> Ask:
     def ask(sql: str) -> list[dict[str, Any]]:
-        with urlopen(f"http://127.0.0.1:{port}/?default_format=JSONEachRow", sql.encode(), timeout=30) as answer:
+        with urlopen(f"http://127.0.0.1:{port}/?default_format=JSONEachRow", sql.encode(), timeout=120) as answer:
             return [json.loads(line) for line in answer.read().splitlines()]
 
     return ask
@@ -48,7 +48,7 @@ def kept(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     collector = Collector(otelcol, "to-clickhouse.yaml", folder, {"CLICKHOUSE": f"http://127.0.0.1:{port}"}, plain)
     ask, store = asking(port), folder / "t.duckdb"
     try:
-        until(lambda: alive(ask), 60, "the engine answers")
+        until(lambda: alive(ask), 120, "the engine answers")
         collector.start()
         demo = [sys.executable, str(Path(__file__).with_name("demo_through_sdk.py")), str(CALLS), str(store)]
         subprocess.run(demo, env={**collector.environment("grpc"), "OTEL_EXPORTER_OTLP_TIMEOUT": "60"}, check=True)

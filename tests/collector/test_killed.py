@@ -23,14 +23,14 @@ def test_away_for_a_while(collector: MakeCollector, application: MakeApplication
     one = collector("to-file.yaml")
     agent = application(one, protocol)
     agent.make(500)
-    until(lambda: arrived(one) == 500, 60, "the first arrive")
+    until(lambda: arrived(one) == 500, 120, "the first arrive")
     one.kill()
     agent.make(500)
-    until(lambda: "cannot deliver" in agent.said, 60, "it is missed")
+    until(lambda: "cannot deliver" in agent.said, 120, "it is missed")
     agent.make(500)
     one.start()
     agent.make(500)
-    until(lambda: arrived(one) == 2000, 60, "all arrive")
+    until(lambda: arrived(one) == 2000, 120, "all arrive")
     assert agent.end() == 0
     one.stop()
     stored = rows(agent.store)
@@ -49,10 +49,10 @@ def test_killed_in_the_middle_of_requests(collector: MakeCollector, application:
     agent = application(one, "http/protobuf")
     for number in range(kills):
         agent.make(3000)
-        until(lambda: arrived(one) > 3000 * number, 60, "more arrives")
+        until(lambda: arrived(one) > 3000 * number, 120, "more arrives")
         one.kill()
         one.start()
-    until(lambda: arrived(one) == 3000 * kills, 100, "all arrive")
+    until(lambda: arrived(one) == 3000 * kills, 120, "all arrive")
     assert agent.end() == 0
     one.stop()
     times = Counter(span["spanId"] for span in one.spans(torn=True))
@@ -68,7 +68,7 @@ def test_requests_that_the_collector_finds_too_large(
     one = collector("to-file.yaml")
     agent = application(one, protocol)
     agent.make(1000, 30_000)
-    until(lambda: arrived(one) == 1000, 100, "all arrive")
+    until(lambda: arrived(one) == 1000, 120, "all arrive")
     assert agent.end() == 0
     one.stop()
     assert Counter(span["spanId"] for span in one.spans()).total() == 1000

@@ -74,7 +74,7 @@ def test_kills_on_the_way_cost_nothing(
     for _ in range(5):
         agent.make(CALLS // 5)
         before = count(receiver.store)
-        until(lambda: count(receiver.store) > before, 60, "more rows arrive")
+        until(lambda: count(receiver.store) > before, 120, "more rows arrive")
         receiver.kill()
         between.kill()
         between.start()

@@ -152,7 +152,7 @@ def test_what_is_not_worth_it_is_not_tried_again() -> None:
 
 
 def test_the_server_is_unwell_as_its_paths_say() -> None:
-    with serving({"os": "About os."}) as site, httpx.Client(base_url=site, trust_env=False, timeout=30) as web:
+    with serving({"os": "About os."}) as site, httpx.Client(base_url=site, trust_env=False, timeout=120) as web:
         assert web.get("/doc/os~1").json() == {"module": "os", "doc": "About os."}
         limited = [web.get("/limited/2/os~2") for _ in range(3)]
         assert [answer.status_code for answer in limited] == [429, 429, 200]
@@ -163,7 +163,7 @@ def test_the_server_is_unwell_as_its_paths_say() -> None:
         with pytest.raises(httpx.RemoteProtocolError):
             web.get("/cut/3")
         with pytest.raises(httpx.ReadTimeout):
-            web.get("/slow/os", headers={PATIENCE_HEADER: "0.1"}, timeout=httpx.Timeout(30, read=0.1))
+            web.get("/slow/os", headers={PATIENCE_HEADER: "0.1"}, timeout=httpx.Timeout(120, read=0.1))
         assert web.get("/slow/os").status_code == 200
 
 

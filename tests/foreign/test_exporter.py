@@ -103,7 +103,7 @@ def test_an_environment_variable_is_enough(tmp_path: Path, how: str) -> None:
         command = [str(Path(sys.executable).with_name(how)), sys.executable, "-c", APP]
     told = {"OTEL_TRACES_EXPORTER": "tooltrace", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
     place = {"TOOLTRACE_STORE": str(tmp_path / "a.duckdb"), "TOOLTRACE_STRICT": "1", "OTEL_SERVICE_NAME": "shop"}
-    done = subprocess.run(command, env={**os.environ, **told, **place}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env={**os.environ, **told, **place}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     with tt.connect(tmp_path / "a.duckdb") as db:

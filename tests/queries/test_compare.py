@@ -84,9 +84,9 @@ def test_chance_alone_is_seldom_called_worse(make, stored):
                 ))  # fmt: skip
     found = list(rows(ask(stored(*records), "compare", **WINDOWS)).values())
     verdicts = [row["verdict"] for row in found]
-    assert {row["compared"] for row in found} == {160}
+    assert {row["compared"] for row in found} == {120}, "60 calls a side do not bound a 95th percentile"
     assert {"worse", "better"}.isdisjoint(verdicts)
-    assert 1 <= sum(verdict.startswith("maybe") for verdict in verdicts) <= 16
+    assert 1 <= sum(verdict.startswith("maybe") for verdict in verdicts) <= 12
 
 
 def test_an_interval_holds_what_it_says_where_calls_of_a_conversation_hang_together(engine):
@@ -106,6 +106,63 @@ def test_an_interval_holds_what_it_says_where_calls_of_a_conversation_hang_toget
     assert sum(low > 0 or high < 0 for low, high in blind) / len(found) > 0.12, "as if each call stood alone"
 
 
+HISTORIES = """
+INSERT INTO attempts BY NAME
+WITH drawn AS (
+    SELECT *, concat_ws('/', tool, side, talk, i) AS id,
+        (hash(hash(tool, side, talk, i), 17) >> 11) / 9007199254740992.0 AS u,
+        (hash(hash(tool, side, talk, i), 31) >> 11) / 9007199254740992.0 AS v,
+        (hash(hash(tool, side, talk, i), 47) >> 11) / 9007199254740992.0 AS w
+    FROM talks, range(50) AS calls(i)
+    WHERE i < size
+)
+SELECT tool, id AS call_id, concat_ws('/', tool, side, talk) AS conversation_id, 1 AS attempt, 't' AS trace_id, id AS span_id,
+    exp(usual + spread * sqrt(-2 * ln(1 - u)) * cos(6.283185307 * v)) AS duration_ms, 'returned' AS ending,
+    TIMESTAMP '2026-03-01 12:00:00' + to_days(side) AS started_at,
+    CASE WHEN w < failing THEN 'error' ELSE 'success' END AS status
+FROM drawn
+"""
+
+
+def histories(con, of, correlation, rates=(0.3, 0.3)):
+    """Verdicts on a tool for each number in ``of``: as many conversations a side, of 10 to 50 calls that are alike by this
+    intraclass correlation. ``rates`` of failure are those of both sides."""
+    draw = random.Random(1000 * correlation + len(of))
+    con.execute("CREATE TABLE talks (tool TEXT, side INTEGER, talk INTEGER, size INTEGER, failing DOUBLE, usual DOUBLE, spread DOUBLE)")  # fmt: skip
+    for number, talks in enumerate(of):
+        for side_of, rate in enumerate(rates):
+            for talk in range(talks):
+                odds = (1 - correlation) / correlation if correlation else 0.0
+                failing = draw.betavariate(rate * odds, (1 - rate) * odds) if odds else rate
+                usual = draw.gauss(3, correlation**0.5)
+                con.execute(
+                    "INSERT INTO talks VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    [f"t{number}", side_of, talk, draw.randint(10, 50), failing, usual, (1 - correlation) ** 0.5],
+                )
+    con.execute(HISTORIES)
+    return [{row["verdict"] for row in answer(con, tool=f"t{number}").values()} for number in range(len(of))]
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.2, 0.5])
+def test_fewer_than_five_conversations_never_get_a_verdict(engine, correlation):
+    assert histories(engine(), [2, 3, 4] * 2, correlation) == [{"too_few"}] * 6
+    changed = histories(engine(), [2, 3, 4], correlation, rates=(0.1, 0.9))
+    assert changed == [{"too_few"}] * 3, "not even where much changed: it may be the conversations"
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.2, 0.5])
+def test_from_five_conversations_on_few_verdicts_are_false(engine, correlation):
+    """Nothing changes in 30 histories of 5 to 8 conversations a side: at most two of them (7 %) have a verdict."""
+    found = histories(engine(), [5 + n % 4 for n in range(30)], correlation)
+    assert sum(bool(one & {"worse", "better"}) for one in found) <= 2
+    assert all(one - {"too_few"} for one in found), "something can be told of each"
+
+
+@pytest.mark.parametrize(("rates", "verdict"), [((0.1, 0.6), "worse"), ((0.6, 0.1), "better")])
+def test_a_change_is_found_where_there_are_conversations_enough(engine, rates, verdict):
+    assert all(verdict in one for correlation in (0.0, 0.2) for one in histories(engine(), [15], correlation, rates))
+
+
 def test_what_is_more_than_noise_is_worse_or_better(engine, make):
     worse = answer(engine(*two(make, (200, 10), (200, 90), duration_ms=10.0)))
     assert worse["search", "failure_rate"]["verdict"] == "worse"
@@ -117,12 +174,12 @@ def test_what_is_more_than_noise_is_worse_or_better(engine, make):
 
 
 def test_what_holds_alone_need_not_hold_among_many(engine, make):
-    """0.2 [0.05, 0.33] is beyond zero among the four measures of one tool, and among forty more comparisons it is not."""
+    """0.2 [0.05, 0.33] is beyond zero among the three measures of one tool, and among thirty more comparisons it is not."""
     case = two(make, (80, 48), (70, 56))
     assert answer(engine(*case))["search", "failure_rate"]["verdict"] == "worse"
     others = [record for n in range(10) for record in two(make, (20, 7), (20, 7), tool=f"t{n}")]
     row = answer(engine(*case, *others))["search", "failure_rate"]
-    assert (row["verdict"], row["compared"]) == ("maybe_worse", 44)
+    assert (row["verdict"], row["compared"]) == ("maybe_worse", 33)
 
 
 def test_calls_of_a_conversation_are_one_draw(engine, make):
@@ -144,10 +201,24 @@ def test_calls_of_a_conversation_are_one_draw(engine, make):
     assert (many["low"], many["high"]) == pytest.approx((low, high), abs=1e-9)
 
 
-def test_one_long_conversation_falls_back_to_calls(engine, make):
+def test_one_long_conversation_is_too_few_to_tell(engine, make):
+    """The calls of one conversation are alike: 60 failures of 100 against 5 say nothing of the next conversation."""
     records = [make(status="error" if i < k else "success", started_at=at) for at, k in ((START, 5), (MIDDLE, 60)) for i in range(100)]  # fmt: skip
     row = answer(engine(*records))["search", "call_failure_rate"]
-    assert (row["counted"], row["verdict"]) == ("call", "worse")
+    assert (row["counted"], row["verdict"], row["compared"]) == ("conversation", "too_few", 0)
+    assert (row["low"], row["high"]) == (None, None)
+    assert row["difference"] == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(("without_id", "verdict"), [(20, "too_few"), (300, "worse")])
+def test_few_conversations_count_where_most_calls_belong_to_them(engine, make, without_id, verdict):
+    """Calls without a conversation are draws of their own; a few of them do not make up for missing conversations."""
+    records = [
+        make(status="error" if i % 10 < k else "success", started_at=at, conversation_id=f"{at}{i % 2}" if i < 100 else None)
+        for at, k in ((START, 1), (MIDDLE, 6)) for i in range(100 + without_id)
+    ]  # fmt: skip
+    row = answer(engine(*records))["search", "call_failure_rate"]
+    assert (row["counted"], row["verdict"]) == ("conversation", verdict)
 
 
 def test_attempts_of_one_call_are_one_draw(engine, make):
@@ -188,7 +259,10 @@ def test_latency_is_held_at_its_order_statistics(engine, make):
     assert 0 < row["low"] < row["difference"] < row["high"]
     few = answer(engine(*slower[:30], *slower[-30:]))["search", "p95"]
     assert few["high"] is None, "thirty do not bound the 95th percentile from above"
-    assert few["verdict"] == "unclear"
+    assert (few["verdict"], few["compared"]) == ("too_few", 3)
+    mixed = answer(engine(*slower[:500], *slower[-30:]))["search", "p95"]
+    assert mixed["high"] is None, "the smaller side is not bounded from above, and may be as slow as anything"
+    assert mixed["verdict"] in ("worse", "maybe_worse", "too_few"), "never unclear: an increase could not be ruled out"
 
 
 def test_right_and_sure_are_compared_where_somebody_judged(engine, make):
@@ -216,7 +290,7 @@ def test_a_constant_is_no_change_however_its_sum_is_rounded(engine, make):
     found = answer(engine(*records))
     gaps = [row for row in found.values() if row["measure"] == "confidence_gap"]
     assert any(row["difference"] != 0 for row in gaps), "there is something to be rounded here"
-    assert {row["verdict"] for row in found.values()} == {"unclear"}
+    assert {row["verdict"] for (_, measure), row in found.items() if measure != "p95"} == {"unclear"}
 
 
 def test_versions_are_compared_over_the_same_time(engine, make):

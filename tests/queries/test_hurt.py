@@ -1,4 +1,4 @@
-"""The tools by what their failed calls cost."""
+"""The tools by what failed beyond their baselines, and what failed calls cost."""
 
 from __future__ import annotations
 
@@ -9,6 +9,106 @@ import pytest
 from tooltrace.queries import run
 
 from .conftest import START
+
+NOW = START + timedelta(days=60)
+WEEK, DAY, HOUR = (timedelta(days=7), timedelta(days=1), timedelta(hours=1))
+
+STORY = """
+INSERT INTO attempts BY NAME
+WITH calls AS (
+    SELECT tool, ms, began, concat(tool, began) AS id, (hash(tool, began) >> 11) / 9007199254740992.0 AS u,
+        CASE WHEN tool = 'crm_lookup' AND began >= $changed_s THEN after ELSE usual END AS failing
+    FROM (VALUES ('crm_lookup', 1.0, 1, 0.02, $broken), ('search_docs', 5000.0, 1, 0.03, 0.03), ('fetch', 20.0, 1, 0.02, 0.02),
+        ('never', 1.0, 20, $never, $never)) AS tools(tool, ms, each, usual, after), range(0, 60 * 86400, 360) AS times(began)
+    WHERE began % (each * 360) = 0
+)
+SELECT tool, id AS call_id, id AS conversation_id, 1 AS attempt, 't' AS trace_id, id AS span_id, ms AS duration_ms,
+    'returned' AS ending, TIMESTAMP '2026-03-01 12:00:00' + to_seconds(began) AS started_at,
+    CASE WHEN u < failing THEN 'error' ELSE 'success' END AS status
+FROM calls
+"""
+
+
+def story(con, *, since, changed, broken=1.0, never=0.0):
+    """Rows by tool, of 60 days of a call of each tool in six minutes (of ``never`` in two hours): crm_lookup failed at 2 %, and
+    at ``broken`` in the time ``changed`` before now."""
+    con.execute(STORY, {"changed_s": int((NOW - changed - START).total_seconds()), "broken": broken, "never": never})
+    return {row["tool"]: row for row in answer(con, since=None if since is None else NOW - since)}
+
+
+@pytest.mark.parametrize("since", [HOUR, DAY, WEEK, 4 * WEEK, None])
+@pytest.mark.parametrize("changed", [2 * DAY, 5 * DAY, 20 * DAY])
+def test_what_broke_stands_first_in_every_window(engine, since, changed):
+    """A tool that fails in 1 ms since a change, beside one that is slow and fails as often as always."""
+    rows = story(engine(), since=since, changed=changed)
+    assert next(iter(rows)) == "crm_lookup"
+    assert rows["crm_lookup"]["hurt_share"] < 0.5 or since == HOUR, "time lost says something else"
+    if since in (HOUR, DAY, WEEK):
+        assert all(rows[tool]["excess_low"] <= 0 for tool in rows if tool != "crm_lookup"), "the others are as always"
+        assert rows["search_docs"]["baseline_rate"] == pytest.approx(0.03, abs=0.01)
+        assert rows["search_docs"]["baseline_calls"] == 7 * 240
+
+
+@pytest.mark.parametrize("since", [DAY, WEEK, None])
+def test_a_tool_that_fails_a_third_since_days_is_found_too(engine, since):
+    rows = story(engine(), since=since, changed=3 * DAY, broken=0.3)
+    assert next(iter(rows)) == "crm_lookup"
+
+
+@pytest.mark.parametrize("since", [DAY, WEEK, None])
+def test_a_tool_that_always_failed_is_not_as_usual(engine, since):
+    """There is no baseline in a history of failures: 5 % is, and the tool stands before what fails as always."""
+    rows = story(engine(), since=since, changed=timedelta(0), never=1.0)
+    assert next(iter(rows)) == "never"
+    never = rows["never"]
+    assert (never["baseline_rate"], never["baseline_calls"]) == (pytest.approx(0.05), 0)
+    assert never["excess_failures"] == pytest.approx(0.95 * never["calls"])
+
+
+def test_where_all_is_as_always_the_time_lost_decides(engine):
+    assert next(iter(story(engine(), since=WEEK, changed=timedelta(0)))) == "search_docs"
+
+
+def test_a_short_history_is_drawn_to_five_percent(engine, make):
+    def calls(n, failed, at):
+        return [
+            make(status="error" if i < failed else "success", started_at=at + timedelta(seconds=i)) for i in range(n)
+        ]
+
+    (row,) = answer(engine(*calls(20, 0, START), *calls(10, 5, NOW - DAY)), since=NOW - 70 * DAY)
+    assert (row["baseline_rate"], row["baseline_calls"]) == (1 / 40, 20), (
+        "no history before: the first half of the window"
+    )
+    (row,) = answer(engine(*calls(60, 6, NOW - 6 * DAY), *calls(10, 5, NOW - DAY)), since=NOW - 2 * DAY)
+    assert (row["baseline_rate"], row["baseline_calls"]) == (7 / 80, 60)
+    assert row["excess_failures"] == pytest.approx(5 - 10 * 7 / 80)
+    (row,) = answer(engine(*calls(60, 6, NOW - 40 * DAY), *calls(10, 5, NOW - DAY)), since=NOW - 2 * DAY)
+    assert (row["baseline_rate"], row["baseline_calls"]) == (0.05, 0), "older than 7 days"
+    assert row["excess_low"] < row["excess_failures"] < row["excess_high"]
+
+
+def test_retries_that_helped_are_not_in_the_baseline(engine, make):
+    past = [
+        make(
+            call_id=f"c{call}",
+            attempt=n,
+            status=status,
+            started_at=NOW - 3 * DAY + timedelta(seconds=call, milliseconds=n),
+        )
+        for call in range(60)
+        for n, status in enumerate(("error", "error", "success" if call else "error"), 1)
+    ]
+    (row,) = answer(engine(*past, make(started_at=NOW)), since=NOW - DAY)
+    assert (row["baseline_calls"], row["baseline_rate"]) == (60, 2 / 80)
+
+
+def test_a_new_version_is_held_against_its_tool(engine):
+    con = engine()
+    story(con, since=WEEK, changed=2 * DAY)
+    con.execute("UPDATE attempts SET tool_version = CASE WHEN tool = 'crm_lookup' AND started_at >= $1 THEN '2.4.0' ELSE '2.3.0' END", [(NOW - 2 * DAY).replace(tzinfo=None)])  # fmt: skip
+    first, *_ = answer(con, by="version", since=NOW - WEEK)
+    assert (first["version"], first["baseline_calls"]) == ("2.4.0", 7 * 240)
+    assert first["baseline_rate"] == pytest.approx(0.02, abs=0.01)
 
 
 def answer(con, **given):
@@ -31,7 +131,7 @@ def test_all_attempts_of_a_failed_call_are_its_cost(engine, make):
         *tries(make, "often", "d", "error"),
         *tries(make, "good", "e", "success"),
     )
-    slow, often, good = answer(con)
+    often, slow, good = answer(con)
     assert (slow["tool"], often["tool"], good["tool"]) == ("slow", "often", "good")
     assert (slow["calls"], slow["failed_calls"], slow["attempts"]) == (2, 1, 5)
     assert (slow["cost_ms"], slow["hurt_ms"]) == (3000.0, 3000.0)

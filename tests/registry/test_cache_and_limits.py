@@ -217,7 +217,7 @@ def test_from_many_threads_no_call_is_lost_or_let_through(calls: Calls) -> None:
     registry.register(tool, cache=True)
 
     def worker(thread: int) -> list[tt.ToolResponse]:
-        barrier.wait(20)
+        barrier.wait(120)
         return [registry.execute("tool", {"n": n % 10}, call_id=f"{thread}-{n}") for n in range(25)]
 
     with ThreadPoolExecutor(8) as pool:

@@ -111,7 +111,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the demo records."""
     store = tmp_path_factory.mktemp("demo") / "demo.duckdb"
     command = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", "300", "--store", str(store)]
-    subprocess.run(command, check=True, capture_output=True, timeout=150)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     return store
 
 

@@ -68,7 +68,7 @@ def test_a_hostile_trace_leaves_no_markup_behind(foul):
 def test_it_says_what_the_store_says(past):
     scope = Scope.of(since="20d", until=None)
     text = as_markdown(ask_all(past, scope), Words("en"))
-    assert re.search(r"^\| `fetch` \| [\d.]+ \w+ \| \d+ \| 900 \|", text, re.MULTILINE)
+    assert re.search(r"^\| `fetch` \| \d+ \[[^|]+\] \| \d+ \| 900 \|", text, re.MULTILINE)
     assert "Overconfident: it claims 90.0 %" in text
     assert "tooltrace query hurt --since" in text
 

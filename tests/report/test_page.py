@@ -39,7 +39,7 @@ def made(past, demo, foul, tmp_path_factory):
 
 
 def until(page, expression: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, expression
         page.wait_for_timeout(50)

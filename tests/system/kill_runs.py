@@ -12,9 +12,13 @@ import signal
 import sys
 import time
 
+FLUSH_EVERY = 10
+"""Calls after which a process that writes in batches flushes, and tells so."""
 
-def record(store: str, durability: str, run: int, acks: int) -> None:
-    """Call a traced tool until killed; tell each call before it begins and after it has returned."""
+
+def record(store: str, durability: str, run: int, tell: int) -> None:
+    """Call a traced tool until killed. Tell each call before it begins (``?``), when it has returned (``!``), and that
+    all until then was flushed (``=``)."""
     import tooltrace as tt
 
     tt.configure(store=store, durability=durability)
@@ -26,11 +30,13 @@ def record(store: str, durability: str, run: int, acks: int) -> None:
     n = 0
     while True:
         call_id = f"{durability}-{run}-{n}"
-        os.write(acks, f"? {call_id}\n".encode())
+        os.write(tell, f"? {call_id}\n".encode())
         with tt.context(call_id=call_id):
             work(n)
-        os.write(acks, f"! {call_id} {time.monotonic()}\n".encode())
+        os.write(tell, f"! {call_id}\n".encode())
         n += 1
+        if n % FLUSH_EVERY == 0 and tt.flush(None):
+            os.write(tell, f"= {call_id}\n".encode())
         time.sleep(0.0005)
 
 
@@ -61,33 +67,26 @@ def kill(pid: int) -> None:
     os.waitpid(pid, 0)
 
 
-def one_run(store: str, durability: str, run: int, seconds: float, *, fold: bool) -> dict[str, object]:
+def one_run(store: str, durability: str, run: int, calls: int, delay: float, *, fold: bool) -> dict[str, list[str]]:
+    """Kill a process ``delay`` seconds after it has told that ``calls`` calls have returned."""
     reading, writing = os.pipe()
     folder = child(fold_for_ever, store) if fold else None
     recorder = child(record, store, durability, run, writing)
     os.close(writing)
-    data = os.read(reading, 65536)  # it has begun
-    until = time.monotonic() + seconds
-    os.set_blocking(reading, False)
-    while time.monotonic() < until:
-        try:
-            data += os.read(reading, 65536)
-        except BlockingIOError:
-            time.sleep(0.002)
-    killed = time.monotonic()
+    data = b""
+    while data.count(b"!") < calls:
+        data += os.read(reading, 65536)
+    time.sleep(delay)
     kill(recorder)
     if folder is not None:
         kill(folder)
-    os.set_blocking(reading, True)
     while more := os.read(reading, 65536):
         data += more
     os.close(reading)
-    lines = [line.split() for line in data.decode().splitlines() if line.count(" ")]
-    return {
-        "killed": killed,
-        "begun": [line[1] for line in lines if line[0] == "?"],
-        "acknowledged": [(line[1], float(line[2])) for line in lines if line[0] == "!" and len(line) == 3],
-    }
+    told: dict[str, list[str]] = {"?": [], "!": [], "=": []}
+    for line in data.decode().splitlines():
+        told[line[0]].append(line[2:])
+    return {"begun": told["?"], "acknowledged": told["!"], "flushed": told["="]}
 
 
 def main(store: str, durability: str, runs: int, seed: int) -> None:
@@ -96,8 +95,8 @@ def main(store: str, durability: str, runs: int, seed: int) -> None:
 
     choose = random.Random(seed)
     for run in range(runs):
-        seconds = choose.uniform(0.05, 0.35) if durability == "batch" else choose.uniform(0.005, 0.12)
-        print(json.dumps(one_run(store, durability, run, seconds, fold=run % 3 == 0)), flush=True)
+        calls, delay = choose.randint(1, 60), choose.uniform(0, 0.04)
+        print(json.dumps(one_run(store, durability, run, calls, delay, fold=run % 3 == 0)), flush=True)
 
 
 if __name__ == "__main__":

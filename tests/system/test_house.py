@@ -15,7 +15,20 @@ import tooltrace as tt
 ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "address", "version", "codes", "guard", "exits", "capture"),
+    (
+        "errors",
+        "address",
+        "version",
+        "codes",
+        "classes",
+        "interrupts",
+        "guard",
+        "exits",
+        "capture",
+        "injected",
+        "secret_hints",
+        "secret_patterns",
+    ),
     ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
     ("store", "sandbox", "next_step"),
     ("queries", "dashboards"),
@@ -26,7 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("attempt", "told"),
     ("assemble", "writer"),
     ("worker",),
-    ("recorder", "delivering"),
+    ("recorder",),
     ("runtime", "tape", "streams"),
     ("decorator", "logger", "outcomes", "asking"),
     ("foreign",),

@@ -14,7 +14,9 @@ def plain(query: str, *, limit: int = 10) -> list[str]:
     return [query] * limit
 
 
-@tt.trace_tool(name="n", version="1", tool_type="datastore", capture="metadata", confidence=0.5, retryable=OSError)
+@tt.trace_tool(
+    name="n", version="1", tool_type="datastore", capture="metadata", confidence=0.5, retryable=OSError, inject="query"
+)
 def with_options(query: str) -> tt.ToolResponse:
     return tt.ToolResponse.success(query, confidence=0.5)
 

@@ -32,6 +32,7 @@ _NAME, _ERROR = 24, 20
 """Characters of a name at most, and of an error at least."""
 
 _SORTS: dict[str, Callable[[Row], Any]] = {
+    "excess": lambda row: -max(row["excess_low"], 0),  # of equals the query's own order is kept
     "hurt": lambda row: -(row["hurt_ms"] or 0),
     "calls": lambda row: -row["calls"],
     "failed": lambda row: -row["failed_calls"],

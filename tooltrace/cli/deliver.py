@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ from tooltrace.cli.text import clean
 
 if TYPE_CHECKING:
     from tooltrace.exporters.delivery import Delivery
-    from tooltrace.exporters.protocol import Destination
+    from tooltrace.exporters.delivery_thread import Wish
+    from tooltrace.exporters.protocol import Destination, Target
     from tooltrace.store.cursors import Cursor, DestinationFiles
     from tooltrace.store.lock import Lock
 
@@ -23,40 +25,60 @@ PENDING_SECONDS = 60.0
 """How long ``--pending`` waits for a destination that is away."""
 
 
-def deliver(store: Path, name: str, make: Callable[[], Destination], stop: Event, *, follow: bool) -> None:
-    """Deliver what waits and, with ``follow``, what comes until ``stop`` is set. Raises Failed."""
+def deliver(store: Path, wishes: Sequence[Wish], target: Target, stop: Event, *, follow: bool) -> None:
+    """Deliver what waits and, with ``follow``, what comes until ``stop`` is set, to all ``wishes`` at once. Raises Failed."""
+    from tooltrace.store.paths import StorePaths
+
+    if not wishes:
+        raise Failed("the environment leaves no signal to send: see OTEL_SDK_DISABLED and OTEL_…_EXPORTER")
+    made = [(wish, wish.make(target)) for wish in wishes]  # what is wrong with one is said before any other begins
+    paths = StorePaths.of(store)
+    for wish in wishes:  # before the threads, which would keep the earlier cursor's lock from each other
+        wish.take_over(paths)
+    with ThreadPoolExecutor(len(made), thread_name_prefix="tooltrace-export") as pool:
+        runs = [pool.submit(_deliver, store, wish, destination, stop, follow=follow) for wish, destination in made]
+        failures = [error for run in runs if (error := run.exception()) is not None]
+    unexpected = [error for error in failures if not isinstance(error, Failed)]
+    if failures:
+        raise unexpected[0] if unexpected else Failed("; ".join(map(str, failures)))
+
+
+def _deliver(store: Path, wish: Wish, destination: Destination, stop: Event, *, follow: bool) -> None:
     from tooltrace.exporters.delivery import Delivery
     from tooltrace.exporters.delivery_retry import Pace
     from tooltrace.exporters.protocol import Unavailable
     from tooltrace.store.cursors import DestinationFiles
 
-    files = DestinationFiles.of(store, name)
+    files = DestinationFiles.of(store, wish.name)
     lock = files.lock()
     try:
-        _take_turn(name, lock, stop, follow=follow)
+        _take_turn(files, wish, lock, stop, follow=follow)
         if stop.is_set():
             return
         pace = Pace() if follow else Pace(longest=10.0, give_up=PENDING_SECONDS)
-        delivery, total = Delivery(files, make(), stop=stop, pace=pace), 0
+        delivery, total = Delivery(files, destination, stop=stop, pace=pace), 0
         try:
             total = _run(delivery, stop, follow=follow)
         except Unavailable as error:
             if not follow:
-                raise Failed(f"{name} is away: {error}; what waits is kept") from error
+                raise Failed(f"{wish.name} is away: {error}; what waits is kept") from error
         finally:
             delivery.close()
-        click.echo(f"{total:,} records delivered; {delivery.waiting_bytes / 1e6:,.1f} MB wait.")
+        click.echo(f"{wish.name}: {total:,} records delivered; {delivery.waiting_bytes / 1e6:,.1f} MB wait.")
     finally:
         lock.release()
 
 
-def _take_turn(name: str, lock: Lock, stop: Event, *, follow: bool) -> None:
-    if lock.try_exclusive():
+def _take_turn(files: DestinationFiles, wish: Wish, lock: Lock, stop: Event, *, follow: bool) -> None:
+    def is_ours() -> bool:
+        return lock.try_exclusive() and wish.take_over(files.paths)
+
+    if is_ours():
         return
     if not follow:
-        raise Failed(f"another process delivers to {name} just now")
-    click.echo(f"Another process delivers to {name}; this one goes on when that one ends.", err=True)
-    while not lock.try_exclusive() and not stop.wait(1.0):
+        raise Failed(f"another process delivers to {wish.name} just now")
+    click.echo(f"Another process delivers to {wish.name}; this one goes on when that one ends.", err=True)
+    while not is_ours() and not stop.wait(1.0):
         pass
 
 
@@ -98,16 +120,14 @@ def _line(files: DestinationFiles, cursor: Cursor) -> str:
 
 def forget_destination(store: Path, name: str) -> None:
     """Keep nothing for it any more. Raises Failed."""
+    from tooltrace.exporters.wishes import cursors_of
     from tooltrace.store.cursors import DestinationFiles
 
-    files = DestinationFiles.of(store, name)
-    if not files.cursor.exists():
+    kept = [files for each in cursors_of(name) if (files := DestinationFiles.of(store, each)).cursor.exists()]
+    if not kept:
         raise Failed(f"there is no destination {name} that something is kept for")
-    lock = files.lock()
-    try:
-        if not lock.try_exclusive():
-            raise Failed(f"a process delivers to {name} just now; end it, or configure it without that destination")
-        files.forget()
-    finally:
-        lock.release()
+    in_use = [files.name for files in kept if not files.forget_unless_in_use()]
+    if in_use:
+        names = ", ".join(in_use)
+        raise Failed(f"a process delivers to {names} just now; end it, or configure it without that destination")
     click.echo(f"Nothing is kept for {name} any more; the next fold removes what it held back.")

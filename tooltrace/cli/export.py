@@ -20,7 +20,7 @@ from tooltrace.store.base import open_store
 if TYPE_CHECKING:
     from tooltrace.exporters.protocol import Destination, Target
     from tooltrace.exporters.replay import Replay
-    from tooltrace.store.cursors import Cursor, DestinationFiles
+    from tooltrace.store.cursors import Cursor
 
 Advance = Callable[[int], None]
 """Told how many records more were sent."""
@@ -42,7 +42,7 @@ Advance = Callable[[int], None]
 )
 @click.option("--pending", is_flag=True, help="Deliver what waits for this destination, and end.")
 @click.option("--status", is_flag=True, help="Say how far each destination is, and what it keeps from being removed.")
-@click.option("--forget", is_flag=True, help="Keep nothing for the destination NAME any more.")
+@click.option("--forget", is_flag=True, help="Keep nothing for the destination NAME (otlp, or otlp-logs) any more.")
 @store_option
 def export(*, name: str | None, store: Path, status: bool, forget: bool, **options: Any) -> None:
     """Send the history to the destination NAME (otlp), or write it to a file (parquet, jsonl, otlp-json, csv).
@@ -64,6 +64,7 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
 
 def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
     from tooltrace.exporters.loader import create
+    from tooltrace.exporters.wishes import wishes_named
 
     target = _target(options)
     if (follow or pending) and target.path is not None:
@@ -74,7 +75,7 @@ def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: A
             with _whole_or_nothing(create(name, target)) as destination:
                 _replay(store, name, destination, target, stop, **options)
         if (follow or pending) and not stop.is_set():
-            deliver(store, name, lambda: create(name, target), stop, follow=follow)
+            deliver(store, wishes_named(name, target), target, stop, follow=follow)
 
 
 @contextmanager
@@ -161,7 +162,7 @@ def _replay(
     progress = file.load()
     progress.since = progress.since or _moment("since", since)
     progress.until = progress.until or _moment("until", until)
-    live = None if progress.until else _delivered(files, describe(destination))
+    live = None if progress.until else _delivered(store, name, destination)
     end, early = (_read(progress.until), []) if live is None else (live.begun_at, live.early)
     history = open_store(store).history(since=_read(progress.since), until=end, tool=tool, without=early)
     if isinstance(destination, Whole):
@@ -210,13 +211,19 @@ def _read(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _delivered(files: DestinationFiles, target: str) -> Cursor | None:
-    """What is recorded since then is delivered to the same place already."""
-    cursor = files.load()
-    if cursor is None or cursor.target != target:
-        return None
-    click.echo(f"What was recorded since {cursor.begun_at:%Y-%m-%d %H:%M:%S} UTC is delivered by itself.", err=True)
-    return cursor
+def _delivered(store: Path, name: str, destination: Destination) -> Cursor | None:
+    """Return the progress of the delivery to the same place, which needs no history of what came since it began."""
+    from tooltrace.exporters.delivery import describe
+    from tooltrace.exporters.wishes import cursors_of
+    from tooltrace.store.cursors import DestinationFiles
+
+    for known in cursors_of(name):  # a destination of several signals is described by the place of the first
+        cursor = DestinationFiles.of(store, known).load()
+        if cursor is not None and cursor.target == describe(destination):
+            since = f"{cursor.begun_at:%Y-%m-%d %H:%M:%S}"
+            click.echo(f"What was recorded since {since} UTC is delivered by itself.", err=True)
+            return cursor
+    return None
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def report(
     The HTML is one file that opens anywhere without a network. What comes from a trace is text in it, and in Markdown too.
 
     Exit codes: 0 written, 1 could not be done, 2 wrong usage, 3 what --fail-on looks for was found, 4 --fail-on had nothing to
-    compare: one of the two sides is empty, or too small.
+    compare: for every measure one of the two sides is empty, or too small (too few calls, or fewer than five conversations).
     """
     from tooltrace.report import Scope, compare
 

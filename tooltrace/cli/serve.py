@@ -58,7 +58,7 @@ def serve(
     capture: Capture,
     store: StoreBackend,
 ) -> None:
-    """Show the store in a browser, until Ctrl-C: which tool hurts, why, and every call in full.
+    """Show the store in a browser, until Ctrl-C: which tools to look at first, why, and every call in full.
 
     With --otlp spans and evaluations of other programs are taken in as well. What is acknowledged is in the journal of
     the store; metrics are not kept, and the answers say so. Only this machine is served unless --host says otherwise.

@@ -16,7 +16,7 @@ from tooltrace.store.base import StoreBackend
 if TYPE_CHECKING:
     from rich.console import Console
 
-SORTS = ("hurt", "calls", "failed", "rate", "retries", "p95", "tool")
+SORTS = ("excess", "hurt", "calls", "failed", "rate", "retries", "p95", "tool")
 STALE_SECONDS = 3.0
 """A board is asked anew after so long, though nothing came: its window moves on."""
 
@@ -26,14 +26,15 @@ STALE_SECONDS = 3.0
 @click.option(
     "--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds between looks."
 )
-@click.option("--sort", type=click.Choice(SORTS), default="hurt", show_default=True, help="What stands first.")
+@click.option("--sort", type=click.Choice(SORTS), default="excess", show_default=True, help="What stands first.")
 @click.option("--once", is_flag=True, help="Print it once, and end; so it is where the output is no terminal.")
 @place_option
 def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBackend) -> None:
     """Show the tools of the last minutes, from every process; end with Ctrl-C.
 
-    Rates are of calls that failed, with their 95 % interval; hurt is the time that failed calls took. The bars are attempts
-    over time, red where half of them failed or more, yellow where any did.
+    First stands what failed more often than in the 7 days before; --sort hurt sorts by the time that failed calls took. Rates
+    are of calls that failed, with their 95 % interval. The bars are attempts over time, red where half of them failed or more,
+    yellow where any did.
     """
     from tooltrace.cli.board import look
     from tooltrace.cli.table import console

@@ -19,6 +19,9 @@ from tooltrace.demo.library import Library
 from tooltrace.demo.plan import plan
 from tooltrace.demo.server import serving
 from tooltrace.demo.tools import Toolbox
+from tooltrace.errors import StoreError
+
+FLUSH_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,10 @@ def run(store: Path, *, calls: int, seed: int, done: Callable[[], None] = lambda
         with serving(library.pages) as site, httpx.Client(base_url=site, trust_env=False) as web:
             tools = Toolbox(library, web, httpx.AsyncClient(base_url=site, trust_env=False))
             Agents(tools, done).work(plan(library, calls, seed))
-    tt.flush()
+    if not tt.flush(FLUSH_SECONDS):
+        raise StoreError(
+            "the demo's calls could not all be written: is the disk full? `SELECT * FROM losses` has the counts"
+        )
     return Run(store=store, started_at=started_at, seconds=perf_counter() - clock, calls=calls)
 
 

@@ -14,7 +14,7 @@ import orjson
 from tooltrace.capture import scrub
 from tooltrace.foreign.untold import untold
 from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
-from tooltrace.redaction import MASK
+from tooltrace.secret_patterns import MASK
 from tooltrace.settings import Settings
 from tooltrace.sieve import Sieve
 

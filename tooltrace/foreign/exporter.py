@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from threading import Lock
+from threading import RLock
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
@@ -28,7 +28,7 @@ class StoreSpanExporter(SpanExporter):
     def __init__(self) -> None:
         self._settings: Settings | None = None
         self._assembler: Assembler | None = None
-        self._lock = Lock()
+        self._lock = RLock()
         self._pid = os.getpid()
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
@@ -53,7 +53,7 @@ class StoreSpanExporter(SpanExporter):
     def _for(self, settings: Settings) -> Assembler:
         """The assembler of the recorder in use, in this process."""
         if self._pid != os.getpid():
-            self._lock, self._assembler, self._pid = Lock(), None, os.getpid()
+            self._lock, self._assembler, self._pid = RLock(), None, os.getpid()
         with self._lock:
             if self._assembler is None or self._settings is not settings:
                 self._assembler, self._settings = Assembler(settings, here(settings)), settings

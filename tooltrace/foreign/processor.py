@@ -149,7 +149,7 @@ class TooltraceSpanProcessor(SpanProcessor):
         while self._around:
             around.append(self._around.popleft())
         for item in Batch(self._assembler, around, spans).items():
-            recorder.worker.put(item)
+            recorder.keep(item)
 
 
 def here(settings: Settings) -> Origin:

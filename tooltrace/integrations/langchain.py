@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
-from threading import Lock
+from threading import RLock
 from typing import Any
 from uuid import UUID
 
 from tooltrace.attempt import Attempt
+from tooltrace.classes import bases, name_of
 from tooltrace.guard import guarded
 from tooltrace.recorder import Recorder
 from tooltrace.runtime import active
@@ -55,7 +56,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         self._options = options
         named_spec("", **options)  # what is wrong with them is said here
         self._running: OrderedDict[UUID, tuple[Recorder, Attempt]] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()
         self._spec = lru_cache(maxsize=1024)(self._spec_of)
 
     def on_tool_start(
@@ -92,7 +93,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         if running is None:
             return
         recorder, attempt = running
-        if any(base.__name__ in _INTERRUPTS for base in type(error).__mro__):
+        if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
             recorder.stopped(attempt, "paused")
         else:
             recorder.raised(attempt, error)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from tooltrace.codes import ADVICE
 from tooltrace.codes import ToolErrorCode as C
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize.database_codes import of_sqlstate
 from tooltrace.normalize.http_status import lower_headers, of_status
 from tooltrace.normalize.verdict import Verdict
@@ -20,7 +20,8 @@ def attribute(owner: Any, *names: str) -> Any:
     for name in names:
         try:
             owner = getattr(owner, name, None)
-        except Exception:  # a property of the tool's own
+        except BaseException as error:  # a property of the tool's own
+            pass_on_signal(error)
             return None
         if owner is None:
             return None
@@ -52,8 +53,10 @@ def _headers(exc: Any, response: Any) -> dict[str, str]:
     for owner in (response, exc):
         headers = attribute(owner, "headers") if owner is not None else None
         if headers is not None:
-            with suppress(Exception):  # no headers after all, or such as cannot be read
+            try:
                 return lower_headers(headers)
+            except BaseException as error:  # no headers after all, or such as cannot be read
+                pass_on_signal(error)
     return {}
 
 
@@ -74,7 +77,11 @@ def by_own_words(exc: Any) -> Verdict | None:
 def _seconds(value: Any) -> float | None:
     kind = type(value)
     if issubclass(kind, timedelta):
-        value = value.total_seconds()
-    elif not issubclass(kind, int | float) or kind is bool:
+        value = timedelta.total_seconds(value)
+    elif issubclass(kind, int) and kind is not bool:
+        value = int.__index__(value)
+    elif issubclass(kind, float):
+        value = float.__float__(value)
+    else:
         return None
     return float(value) if 0 <= value < 1e8 else None

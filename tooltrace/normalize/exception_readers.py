@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tooltrace.codes import ToolErrorCode as C
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize.attributes import attribute, by_status, failed_status, whole
 from tooltrace.normalize.completed_process import exit_code
 from tooltrace.normalize.database_codes import MONGO, MYSQL, SQLITE, of_sqlstate, of_words
@@ -103,7 +104,8 @@ def _by_grpc(exc: Any, _: str) -> Verdict:
         ask = attribute(exc, "code")
         try:
             code = ask() if callable(ask) else ask
-        except Exception:  # a stand-in's own
+        except BaseException as error:  # a stand-in's own
+            pass_on_signal(error)
             code = None
     name = attribute(code, "name")
     found = GRPC.get(name) if isinstance(name, str) else None

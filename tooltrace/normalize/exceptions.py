@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tooltrace.capture import message_of
+from tooltrace.capture import message_of, scrub
+from tooltrace.classes import bases, full_name, is_subclass, module_of, qualname
 from tooltrace.codes import advice
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize.attributes import by_own_words
 from tooltrace.normalize.exception_codes import CODES
 from tooltrace.normalize.exception_readers import READERS
@@ -42,15 +44,21 @@ class SeenException(NamedTuple):
 
 
 def read(exc: BaseException, retryable: tuple[type[BaseException], ...] = ()) -> SeenException:
-    """What ``exc`` says. ``retryable``: classes after which the same call may succeed. Never raises."""
+    """What ``exc`` says. ``retryable``: classes after which the same call may succeed. Raises nothing but what a
+    signal raises.
+
+    It runs the exception's own code, in the thread of the tool: to hold the exception for another thread would keep the
+    locals of the tool alive, and let them end there.
+    """
     message = name = class_name(exc)
     try:
         message = message_of(exc)
         code, again, wait = verdict_on(exc, message)
         message = _with_inner(exc, message)
-    except Exception:  # what a foreign class does when it is looked at is not ours to answer for
+    except BaseException as error:  # what a foreign class does when it is looked at is not ours to answer for
+        pass_on_signal(error)
         code, again, wait = UNDECIDED
-    if retryable and issubclass(type(exc), retryable):
+    if any(is_subclass(kind, type(exc)) for kind in retryable):
         again = True
     return SeenException(str(code), name, message, advice(code).retryable if again is None else again, wait)
 
@@ -61,15 +69,15 @@ def verdict_on(exc: BaseException, message: str, depth: int = 0) -> Verdict:
     kind = type(exc)
     if issubclass(kind, BaseExceptionGroup):
         return _on_group(exc, depth)
-    own = kind.__module__ != "builtins"
-    for base in kind.__mro__:
-        module = base.__module__
+    own = module_of(kind) != "builtins"
+    for base in bases(kind):
+        module = module_of(base)
         if own and module == "builtins":
             own = False
             said = _own_words(exc)
             if said is not None:
                 return _completed(said, base)
-        found = _of_base(exc, f"{module}.{base.__qualname__}", message, depth)
+        found = _of_base(exc, f"{module}.{qualname(base)}", message, depth)
         if found is not None:
             return found
     return UNDECIDED
@@ -82,7 +90,8 @@ def _of_base(exc: BaseException, name: str, message: str, depth: int) -> Verdict
         return CODES.get(name)
     try:
         found = reader(exc, message)
-    except Exception:  # attributes as the real class never has them
+    except BaseException as error:  # attributes as the real class never has them
+        pass_on_signal(error)
         found = None
     if isinstance(found, BaseException):
         found = verdict_on(found, message_of(found), depth + 1) if depth < _DEEPEST else None
@@ -93,13 +102,14 @@ def _of_base(exc: BaseException, name: str, message: str, depth: int) -> Verdict
 def _own_words(exc: BaseException) -> Verdict | None:
     try:
         return by_own_words(exc)
-    except Exception:  # its attributes may be of any kind
+    except BaseException as error:  # its attributes may be of any kind
+        pass_on_signal(error)
         return None
 
 
 def _completed(said: Verdict, base: type) -> Verdict:
     """A class that says whether to try again, and not what is wrong, is what the builtin under it is."""
-    known = next((CODES[name] for b in base.__mro__ if (name := f"builtins.{b.__qualname__}") in CODES), None)
+    known = next((CODES[name] for b in bases(base) if (name := f"builtins.{qualname(b)}") in CODES), None)
     return said if said.code != UNDECIDED.code or known is None else said._replace(code=known.code)
 
 
@@ -128,7 +138,7 @@ def _with_inner(exc: BaseException, message: str) -> str:
     if issubclass(kind, BaseExceptionGroup):
         leaves = _leaves(exc)
         inner = leaves[0] if len(leaves) == 1 else None
-    elif f"{kind.__module__}.{kind.__qualname__}" in _NAMELESS:
+    elif full_name(kind) in _NAMELESS:
         reader = READERS["tenacity.RetryError"]
         found = reader(exc, message)
         inner = found if isinstance(found, BaseException) else None
@@ -138,7 +148,4 @@ def _with_inner(exc: BaseException, message: str) -> str:
 def class_name(exc: BaseException) -> str:
     """``json.decoder.JSONDecodeError``, ``KeyError``: the form of OTel's ``error.type``."""
     kind = type(exc)
-    try:
-        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    except Exception:  # a metaclass may do anything
-        return type.__dict__["__name__"].__get__(kind)  # type: ignore[no-any-return]
+    return scrub(qualname(kind) if module_of(kind) == "builtins" else full_name(kind))

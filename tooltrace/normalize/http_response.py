@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize.attributes import attribute, whole
 from tooltrace.normalize.http_status import lower_headers, of_status
 from tooltrace.normalize.parts import answer, failure, read_error, text_of
@@ -173,7 +174,8 @@ def _headers(value: Any) -> dict[str, str]:
     headers = attribute(value, "headers")
     try:
         return {} if headers is None else lower_headers(headers)
-    except Exception:  # no headers after all, or such as cannot be read
+    except BaseException as error:  # no headers after all, or such as cannot be read
+        pass_on_signal(error)
         return {}
 
 
@@ -210,7 +212,8 @@ def _url(value: Any) -> str | None:
         if url is not None:
             try:
                 return _bare(str(url))[:2000] or None
-            except Exception:  # a foreign object's own words
+            except BaseException as error:  # a foreign object's own words
+                pass_on_signal(error)
                 return None
     return None
 

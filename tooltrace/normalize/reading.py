@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tooltrace import guard
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize.index import index_of
 from tooltrace.normalize.rule import Rule, Seen
 from tooltrace.normalize.see import seen, sight
@@ -40,7 +41,8 @@ def read_seen(look: Seen, rules: Sequence[Rule], depth: int = 0) -> ToolResponse
 def _ask(rule: Rule, value: Any) -> ToolResponse | None:
     try:
         found = rule.read(value)
-    except Exception:
+    except BaseException as error:
+        pass_on_signal(error)
         if guard.strict and not rule.live:  # a fault of ours is raised under test
             raise
         guard.faults.say_once(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
-from tooltrace.capture import Snapshot, snapshot
+from tooltrace.capture import SNAPSHOT_SIZE, Snapshot, snapshot
+from tooltrace.classes import bases, full_name, module_of
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.normalize import completed_process, exceptions, http_response
 from tooltrace.normalize.rule import Seen
 
@@ -31,21 +32,21 @@ Sight = tuple[Snapshot, tuple[str, ...]]
 """A snapshot of a result, and its kinds."""
 
 
-def sight(value: Any) -> Sight:
-    """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises."""
+def sight(value: Any, limit: int = SNAPSHOT_SIZE) -> Sight:
+    """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises. ``limit``: of a field."""
     kind = type(value)
-    kinds, form = _known(kind)  # type: ignore[arg-type]  # a class is hashable; mypy thinks of its metaclass
+    kinds, form = _known(kind)
     if issubclass(kind, str):
         return snapshot(str.__str__(value)), kinds
     if kind is tuple and len(value) == 2:
         pair = _pair(*value)
         if pair is not None:
-            return snapshot(pair), (PAIR,)
+            return snapshot(pair, limit), (PAIR,)
     if issubclass(kind, BaseException):
         return snapshot(exceptions.read(value)._asdict()), (EXCEPTION, *kinds)
     if form is not None:
-        return snapshot(_filled(form, value)), kinds
-    return snapshot(value), kinds
+        return snapshot(_filled(form, value), limit), kinds
+    return snapshot(value, limit), kinds
 
 
 def seen(snap: Snapshot, kinds: tuple[str, ...] = ()) -> Seen:
@@ -57,24 +58,29 @@ def seen(snap: Snapshot, kinds: tuple[str, ...] = ()) -> Seen:
     return Seen(snap, kinds)
 
 
-@lru_cache(maxsize=4096)
+_classes: dict[int, tuple[type, tuple[str, ...], _Form | None]] = {}
+"""What is known of each class, by its identity: to look up a class itself would run the ``__hash__`` of its metaclass.
+The class is held, so that no other gets its identity."""
+_MOST = 4096
+
+
 def _known(kind: type) -> tuple[tuple[str, ...], _Form | None]:
     """The kinds of a class, and its form where it has one."""
-    try:
-        return _looked_up(kind)
-    except Exception:  # a metaclass may do anything
-        return (), None
-
-
-def _looked_up(kind: type) -> tuple[tuple[str, ...], _Form | None]:
-    kinds = tuple(f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__ if base.__module__ != "builtins")
-    return kinds, next((_FORMS[name] for name in kinds if name in _FORMS), None)
+    known = _classes.get(id(kind))
+    if known is None:
+        kinds = tuple(full_name(base) for base in bases(kind) if module_of(base) != "builtins")
+        known = kind, kinds, next((_FORMS[name] for name in kinds if name in _FORMS), None)
+        if len(_classes) >= _MOST:
+            _classes.clear()
+        _classes[id(kind)] = known
+    return known[1:]
 
 
 def _filled(form: _Form, value: Any) -> dict[str, Any] | None:
     try:
         return form(value)
-    except Exception:  # foreign attributes may do anything
+    except BaseException as error:  # foreign attributes may do anything
+        pass_on_signal(error)
         return None
 
 
@@ -83,8 +89,17 @@ def _pair(value: Any, error: Any) -> dict[str, Any] | None:
     kind = type(error)
     if issubclass(kind, BaseException):
         return {"value": value, "exception": exceptions.read(error)._asdict()}
-    words = error.strip() if kind is str else kind is dict and _SAYING & error.keys()
+    words = error.strip() if kind is str else kind is dict and _says(error)
     return {"value": None, "error": error} if value is None and words else None
+
+
+def _says(error: dict[Any, Any]) -> bool:
+    """Whether a dict has a member that says what went wrong."""
+    try:
+        return any(name in error for name in _SAYING)
+    except BaseException as raised:  # a key's own comparison
+        pass_on_signal(raised)
+        return False
 
 
 def _parsed(text: str) -> Any:

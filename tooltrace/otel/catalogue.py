@@ -115,7 +115,7 @@ _SPAN: Final[dict[str, tuple[Kind, str]]] = {
     "rule": ("text", "The rule that read the result."),
     "rule_grade": ("text", "`certain` or `heuristic`."),
     "truncated": ("boolean", "Whether a field was cut."),
-    "full_sizes": ("JSON text", "True size in bytes of each field that was cut."),
+    "full_sizes": ("JSON text", "True size in bytes of each field that was cut, where that is known."),
     "redacted": ("boolean", "Whether a secret was taken out."),
     "flags": ("JSON text", "What was wrong with what the tool gave."),
     "recorder_version": ("text", "The version of tooltrace; tells that the span is ours."),

@@ -5,8 +5,11 @@ Public ways to the same things cost several microseconds a call. A test fails wh
 
 from __future__ import annotations
 
+import logging
+import os
+from collections import deque
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import opentelemetry.context as context_api
 import opentelemetry.metrics._internal as metrics_api
@@ -14,11 +17,13 @@ import opentelemetry.trace as trace_api
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import Decision, ParentBased, Sampler, StaticSampler
 from opentelemetry.trace.propagation import _SPAN_KEY as SPAN_KEY
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
+    from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
 
 __all__ = ["SPAN_KEY", "BoundedAttributes", "attach", "current_context", "detach", "global_provider", "restore"]
 
@@ -79,3 +84,56 @@ def span_limits(provider: TracerProvider) -> SpanLimits:
 def is_disabled(provider: TracerProvider) -> bool:
     """Whether OTEL_SDK_DISABLED switched the provider off."""
     return provider._disabled  # noqa: SLF001
+
+
+def processors_of(active: SpanProcessor) -> tuple[SpanProcessor, ...] | None:
+    """The processors behind a provider's own, where it calls one after the other. The tuple is replaced, never changed."""
+    return active._span_processors if type(active) is SynchronousMultiSpanProcessor else None  # noqa: SLF001
+
+
+class BatchQueue:
+    """The queue of the SDK's ``BatchSpanProcessor``, filled without waking its thread.
+
+    ``on_end`` sets a ``threading.Event`` once a batch is full. An event's lock is not reentrant: a signal handler that
+    calls a traced tool just then would wait for itself. Here the recorder's thread sets it, in :meth:`wake`.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._dropped: deque[None] = deque()
+
+    @classmethod
+    def of(cls, processor: SpanProcessor) -> BatchQueue | None:
+        """Return the queue of ``processor``; None where only its public methods are known."""
+        inner = getattr(processor, "_batch_processor", None)
+        needed = ("_queue", "_max_queue_size", "_max_export_batch_size", "_worker_awaken", "_shutdown", "_pid", "emit")
+        if type(processor) is not BatchSpanProcessor or not all(hasattr(inner, name) for name in needed):
+            return None
+        return cls(inner)
+
+    def add(self, span: ReadableSpan) -> bool:
+        """Queue ``span``. Returns whether a batch is full. A full queue drops its oldest span, as the SDK does."""
+        inner = self._inner
+        waiting = inner._queue  # noqa: SLF001
+        if inner._shutdown or inner._pid != os.getpid():  # noqa: SLF001
+            inner.emit(span)
+            return False
+        if len(waiting) >= inner._max_queue_size:  # noqa: SLF001
+            self._dropped.append(None)
+        waiting.appendleft(span)
+        return bool(len(waiting) >= inner._max_export_batch_size)  # noqa: SLF001
+
+    def wake(self) -> None:
+        """Wake the exporting thread where a batch is full, and report the spans that were dropped."""
+        inner = self._inner
+        if len(inner._queue) >= inner._max_export_batch_size and not inner._worker_awaken.is_set():  # noqa: SLF001
+            inner._worker_awaken.set()  # noqa: SLF001
+        dropped = 0
+        while self._dropped:
+            self._dropped.popleft()
+            dropped += 1
+        if dropped:
+            metrics = getattr(inner, "_metrics", None)
+            if metrics is not None:
+                metrics.drop_items(dropped)
+            logging.getLogger(type(inner).__module__).warning("Queue full, dropping %d spans.", dropped)

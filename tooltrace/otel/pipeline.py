@@ -20,6 +20,7 @@ from tooltrace.otel.span import ToolSpan
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor
     from opentelemetry.sdk.trace.sampling import Sampler
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
@@ -48,8 +49,12 @@ class Pipeline:
         span.span_id = span.span_id or getrandbits(64) or 1
         span.trace_flags = _SAMPLED
 
-    def ended(self, span: ToolSpan) -> None:
-        """The span has ended; give it on."""
+    def ended(self, span: ToolSpan) -> bool:  # noqa: ARG002 - for the pipelines that give it on
+        """Give an ended span on. Returns whether :meth:`wake_exporters` is due soon."""
+        return False
+
+    def wake_exporters(self) -> None:
+        """Wake the exporters that have a full batch. Not for a caller's thread: it takes locks of the SDK's."""
 
 
 class SdkPipeline(Pipeline):
@@ -61,6 +66,8 @@ class SdkPipeline(Pipeline):
         self._at_root, self._under_sampled = internals.constant_decisions(provider.sampler)
         self._ids = provider.id_generator
         self._processor = internals.span_processor(provider)
+        self._known: tuple[SpanProcessor, ...] = ()
+        self._queues: tuple[tuple[internals.BatchQueue | None, SpanProcessor], ...] = ()
         self.limits = internals.span_limits(provider)
         self._random_ids = bool(_RANDOM) and self._ids.is_trace_id_random()
         self._root_flags = self._flags(self._at_root is Decision.RECORD_AND_SAMPLE, None)
@@ -103,9 +110,30 @@ class SdkPipeline(Pipeline):
         random = self._random_ids if parent is None else parent.trace_flags & _RANDOM
         return _FLAGS[sampled, bool(random)]
 
-    def ended(self, span: ToolSpan) -> None:
-        self._processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001 - part of the SDK's own order
-        self._processor.on_end(span)
+    def ended(self, span: ToolSpan) -> bool:
+        processors = internals.processors_of(self._processor)
+        if processors is None:
+            self._processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001 - part of the SDK's own order
+            self._processor.on_end(span)
+            return False
+        if processors is not self._known:
+            self._queues = tuple((internals.BatchQueue.of(processor), processor) for processor in processors)
+            self._known = processors
+        for queue, processor in self._queues:
+            if queue is None:
+                processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001
+        due = False
+        for queue, processor in self._queues:
+            if queue is None:
+                processor.on_end(span)
+            elif span.trace_flags & TraceFlags.SAMPLED:
+                due = queue.add(span) or due
+        return due
+
+    def wake_exporters(self) -> None:
+        for queue, _ in self._queues:
+            if queue is not None:
+                queue.wake()
 
 
 class ForeignPipeline(Pipeline):
@@ -131,10 +159,11 @@ class _Twin(Pipeline):
     def __init__(self, twin: Span) -> None:
         self._twin = twin
 
-    def ended(self, span: ToolSpan) -> None:
+    def ended(self, span: ToolSpan) -> bool:
         self._twin.set_attributes(dict(span.attributes or {}))
         self._twin.set_status(span.status)
         self._twin.end(span.end_time)
+        return False
 
 
 _NOWHERE = Pipeline()

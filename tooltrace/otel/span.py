@@ -39,8 +39,11 @@ class Destination(Protocol):
     def resource(self) -> Resource:
         """The resource of the provider that the span belongs to."""
 
-    def ended(self, span: ToolSpan) -> None:
-        """``span`` has ended; give it on."""
+    def ended(self, span: ToolSpan) -> bool:
+        """Give an ended span on. Returns whether :meth:`wake_exporters` is due soon."""
+
+    def wake_exporters(self) -> None:
+        """Wake the exporters that have a full batch."""
 
 
 class ToolSpan(Span, ReadableSpan):
@@ -170,10 +173,15 @@ class ToolSpan(Span, ReadableSpan):
         self.started_ns -= ns
 
     def end(self, end_time: int | None = None) -> None:
-        """Ends the span, once, and hands it to the provider's processors."""
-        if self._end_time is None:
-            self._end_time = time_ns() if end_time is None else end_time
-            self.pipeline.ended(self)
+        """End the span, once, and hand it to the provider's processors."""
+        self.end_and_tell(end_time)
+
+    def end_and_tell(self, end_time: int | None = None) -> bool:
+        """End the span as :meth:`end` does. Returns whether an exporter of the provider's has a full batch."""
+        if self._end_time is not None:
+            return False
+        self._end_time = time_ns() if end_time is None else end_time
+        return self.pipeline.ended(self)
 
     # what readers see
 

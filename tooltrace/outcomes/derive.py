@@ -34,7 +34,7 @@ def outcome_from(
     if not isinstance(labeler, str) or not labeler:
         raise LabelError(f"labeler takes the name of who says so, got {labeler!r}; nothing was recorded")
     settings = _settings(store)
-    runtime.flush()
+    runtime.wait_until_written()
     if isinstance(source, str):
         from tooltrace.outcomes.select import label_selected
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tooltrace.codes import NextAction, ToolErrorCode
+from tooltrace.errors import near
 from tooltrace.paused import PausedCall
 from tooltrace.response import ResponseMeta, ToolResponse
 
@@ -107,15 +108,6 @@ def unrecorded(tool: str) -> ToolResponse:
 
 def _made_here(meta: ResponseMeta) -> ResponseMeta:
     return meta.model_copy(update={"rule": RULE, "rule_grade": "certain"})
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """``; did you mean 'search'?``, or nothing."""
-    from difflib import get_close_matches
-
-    by_fold = {each.casefold(): each for each in names}
-    found = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def short(name: str) -> str:

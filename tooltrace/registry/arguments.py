@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tooltrace.codes import ToolErrorCode
-from tooltrace.registry.answers import near, own, quoted, short
+from tooltrace.errors import near
+from tooltrace.registry.answers import own, quoted, short
 from tooltrace.registry.parameters import REQUIRED, Parameters
 from tooltrace.response import ToolResponse
 

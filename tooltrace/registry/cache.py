@@ -8,10 +8,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from tooltrace.errors import ConfigError
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.registry.registered import RegisteredTool
 from tooltrace.response import ToolResponse
 
@@ -43,7 +44,7 @@ class Cache:
             raise ConfigError(f"cache_size takes a number of answers from 1 on, got {size!r}")
         self._size = size
         self._clock = clock
-        self._lock = Lock()
+        self._lock = RLock()
         self._kept: OrderedDict[tuple[RegisteredTool, str], _Kept] = OrderedDict()
 
     def get(self, key: Key) -> ToolResponse | None:
@@ -91,14 +92,16 @@ def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
     try:
         text = json.dumps(to_jsonable_python(arguments), sort_keys=True)
         return Key(tool, text, copy.deepcopy(arguments))
-    except Exception:  # the arguments' own serializers and copies
+    except BaseException as error:  # of the arguments' own serializers and copies
+        pass_on_signal(error)
         return None
 
 
 def _copied(response: ToolResponse, *, cached: bool) -> ToolResponse | None:
     try:
         copied = response.model_copy(deep=True)
-    except Exception:  # whatever the data's own __deepcopy__ raises: a lock, a connection
+    except BaseException as error:  # whatever the data's own __deepcopy__ raises: a lock, a connection
+        pass_on_signal(error)
         return None
     return copied.model_copy(update={"meta": copied.meta.model_copy(update={"cached": cached})})
 
@@ -106,5 +109,6 @@ def _copied(response: ToolResponse, *, cached: bool) -> ToolResponse | None:
 def _equal(left: dict[str, Any], right: dict[str, Any]) -> bool:
     try:
         return bool(left == right)
-    except Exception:  # the arguments' own comparison
+    except BaseException as error:  # of the arguments' own comparison
+        pass_on_signal(error)
         return False

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
+from tooltrace.classes import bases, namespace
 from tooltrace.registry.registered import RegisteredTool
-from tooltrace.response import bases, is_response
+from tooltrace.response import is_response
 
 
 class Raised:
@@ -59,9 +60,7 @@ async def _settled(found: Any) -> Any:
 
 
 def _has_to_be_awaited(found: Any) -> bool:
-    return type(found) is AsyncGeneratorType or any(
-        "__await__" in type.__getattribute__(base, "__dict__") for base in bases(type(found))
-    )
+    return type(found) is AsyncGeneratorType or any("__await__" in namespace(base) for base in bases(type(found)))
 
 
 def _drained(stream: Any) -> Any:

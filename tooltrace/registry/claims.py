@@ -6,6 +6,7 @@ from typing import Any
 
 from tooltrace.attempt import usable_confidence
 from tooltrace.confidence import Score
+from tooltrace.interrupts import pass_on_signal
 from tooltrace.response import Source, ToolResponse
 from tooltrace.spec import ToolSpec
 
@@ -27,7 +28,8 @@ def claimed(response: ToolResponse, result: Any, spec: ToolSpec) -> ToolResponse
 def _confidence(result: Any, spec: ToolSpec, said: dict[str, Any], flags: list[str]) -> None:
     try:
         found = spec.confidence(result) if callable(spec.confidence) else spec.confidence
-    except Exception:  # the user's own reading
+    except BaseException as error:  # the user's own reading
+        pass_on_signal(error)
         flags.append("confidence_failed")
         return
     said["confidence"] = usable_confidence(found)
@@ -41,5 +43,6 @@ def _sources(result: Any, spec: ToolSpec, said: dict[str, Any], flags: list[str]
     try:
         found = spec.sources(result) if callable(spec.sources) else spec.sources
         said["sources"] = tuple(Source.model_validate(source) for source in found or ())
-    except Exception:  # the user's own reading
+    except BaseException as error:  # the user's own reading
+        pass_on_signal(error)
         flags.append("sources_failed")

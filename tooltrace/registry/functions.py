@@ -27,7 +27,7 @@ def from_function(tool: Callable[..., Any], options: ToolOptions, provided: inje
     function, traced = untraced(tool)
     found = signature.read(function)
     spec, description = _spec(function, traced, options, found.description)
-    asked, injected = injection.split(found.parameters, provided, options.hidden)
+    asked, injected = injection.split(found.parameters, provided, {*options.hidden, *spec.injected})
     hidden = frozenset(each.parameter.name for each in injected) | frozenset(options.hidden)
     parameters, more = _offered(spec.name, asked, found.extra, hidden)
     code = signature.code_of(function)

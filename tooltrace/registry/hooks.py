@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from tooltrace.errors import ConfigError
@@ -106,7 +106,7 @@ class _WayBack:
     def __init__(self, loop: asyncio.AbstractEventLoop, proceed: AsyncProceed) -> None:
         self._loop = loop
         self._proceed = proceed
-        self._lock = Lock()
+        self._lock = RLock()
         self._closed = False
         self._begun: list[Future[ToolResponse]] = []
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from tooltrace import injected
 from tooltrace.errors import ConfigError
 from tooltrace.registry.parameters import REQUIRED, Parameter
 
@@ -21,20 +22,9 @@ ALWAYS = frozenset({"run_context", "session_state"})
 UNLESS_PLAIN = frozenset({"agent", "cls", "ctx", "self", "team"})
 """Names that frameworks, or the language, fill in, but for parameters of plain types: ``team: str`` is a team's name."""
 
-CONTEXTS = frozenset(
-    {
-        "CallbackContext",
-        "Context",
-        "InvocationContext",
-        "ReadonlyContext",
-        "RunContext",
-        "RunContextWrapper",
-        "ToolContext",
-        "ToolRuntime",
-    }
-)
-"""The classes by which agno, pydantic-ai, openai-agents, MCP, google-adk, LangChain and LlamaIndex hand a run to a
-tool, by name so that none is imported."""
+CONTEXTS = frozenset[str]().union(*injected.CONTEXTS.values())
+"""Names of the classes by which frameworks hand a run to a tool. Only the name counts here: a registry has no framework
+that would fill the parameter in, wherever the class of that name comes from."""
 
 Provided = Mapping[str | type, Any]
 """A parameter's name or class, to its value, or to a function that makes it for each call."""
@@ -69,10 +59,10 @@ def split(
     return asked, filled
 
 
-def values(injected: Iterable[Injected], provided: Provided) -> dict[str, Any]:
+def values(filled: Iterable[Injected], provided: Provided) -> dict[str, Any]:
     """What to call with, besides the model's arguments. Raises MissingInjection, and what a factory raises."""
     found: dict[str, Any] = {}
-    for each in injected:
+    for each in filled:
         name = each.parameter.name
         if each.key is not None:
             found[name] = _made(provided[each.key])
@@ -114,6 +104,8 @@ def _key(parameter: Parameter, provided: Provided) -> str | type | None:
 
 def _by_convention(parameter: Parameter) -> bool:
     if parameter.name in ALWAYS or _is_context(parameter):
+        return True
+    if injected.is_injected(parameter.annotation):
         return True
     return parameter.name in UNLESS_PLAIN and not _is_plain(parameter.annotation)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from threading import Lock
+from threading import RLock
 
 from tooltrace.registry import answers
 from tooltrace.registry.options import check_limit
@@ -19,7 +19,7 @@ class Limits:
         """``limit``: of all calls together; None for none."""
         check_limit(limit)
         self._limit = limit
-        self._lock = Lock()
+        self._lock = RLock()
         self._counts: Counter[RegisteredTool] = Counter()
 
     def take(self, tool: RegisteredTool) -> ToolResponse | None:

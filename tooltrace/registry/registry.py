@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar, Unpack, overload
 
 from tooltrace.errors import ConfigError
@@ -53,7 +53,7 @@ class ToolRegistry:
         ``hooks``: what ``add_hook`` takes. ``cache_size``: how many answers are kept for tools with ``cache``.
         """
         self._state = State(limits=Limits(call_limit), cache=Cache(cache_size), provided=injection.check(inject or {}))
-        self._lock = Lock()
+        self._lock = RLock()
         for tool in tools:
             self.register(tool)
         for hook in hooks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Optional, get_args, get_origin
 from tooltrace.errors import ConfigError
 from tooltrace.registry import docstrings
 from tooltrace.registry.parameters import REQUIRED, Parameter
+from tooltrace.spec import signature_of
 
 _EMPTY = inspect.Parameter.empty
 
@@ -51,11 +51,7 @@ def code_of(function: Any) -> Any:
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     try:
-        if sys.version_info >= (3, 14):  # annotations that name nothing stay as they are
-            import annotationlib
-
-            return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
-        return inspect.signature(function)
+        return signature_of(function)
     except (TypeError, ValueError) as error:
         raise ConfigError(
             f"{function!r} has no signature to read; wrap it in a function with named parameters"

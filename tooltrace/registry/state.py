@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import RLock
 
 from tooltrace.registry.cache import Cache
 from tooltrace.registry.hooks import AnyHook
@@ -19,7 +19,7 @@ class Once:
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
         self._seen: OrderedDict[str, None] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()
 
     def first(self, name: str) -> bool:
         """Whether ``name`` comes for the first time."""

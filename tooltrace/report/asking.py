@@ -89,7 +89,7 @@ class Report:
 
     @property
     def sections(self) -> list[str]:
-        """Tools that have a section, the one that hurts most first."""
+        """Tools that have a section, the one to look at first before the others."""
         return [row["tool"] for row in self.tools.result.dicts()[: outline.MOST_TOOLS]] if self.tools else []
 
     def section(self, tool: str) -> Iterator[PartResult]:

@@ -37,7 +37,7 @@ GAP = _part("tiles.gap", "gap", "period n mean_confidence accuracy gap", brief=T
 TOOLS = _part(
     "overview.tools",
     "hurt",
-    "tool hurt_ms failed_calls calls rate amplification p95 last_failed_at",
+    "tool excess_failures failed_calls calls rate baseline_rate hurt_ms amplification p95 last_failed_at",
     help="overview.tools.help",
     rows=500,
     brief=True,
@@ -161,4 +161,4 @@ COMPARED = _part(
 )
 
 MOST_TOOLS = 16
-"""So many tools have a section: those that hurt most. The others are in the table."""
+"""So many tools have a section: those to look at first. The others are in the table."""

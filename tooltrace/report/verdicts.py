@@ -39,7 +39,9 @@ def compared(answer: PartResult) -> int:
 def counts(answer: PartResult, words: Words) -> str:
     """The verdicts in one sentence."""
     found = tally(answer)
-    return words("report.counts", **{name: found[name] for name in ("worse", "maybe_worse", "better", "maybe_better")})
+    return words(
+        "report.counts", **{name: found[name] for name in ("worse", "maybe_worse", "better", "maybe_better", "too_few")}
+    )
 
 
 def noise(answer: PartResult, words: Words) -> str:

@@ -19,7 +19,7 @@ TOOLS = 50
 
 
 async def overview(request: Request) -> Response:
-    """Which tool hurts."""
+    """Show which tools to look at first."""
     desk, window = hall_of(request).desk, Window.of(request.query_params)
     desk.begin("overview", **_periods(request))
     desk.begin("hurt", **window.given)
@@ -49,7 +49,7 @@ def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
 
 
 async def tools(request: Request) -> Response:
-    """The tools, the worst first."""
+    """Show the tools, in the order of the query ``hurt``."""
     answer = await hall_of(request).desk.ask("hurt", **Window.of(request.query_params).given)
     limit = len(answer.rows) if request.query_params.get("rows") == "all" else TOOLS
     return render(request, "parts/tools.html", tools=answer.dicts(), limit=limit)

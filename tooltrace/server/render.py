@@ -15,9 +15,9 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from tooltrace.redaction import MASK
 from tooltrace.report.html import templates
 from tooltrace.report.words import LANGUAGES, Words
+from tooltrace.secret_patterns import MASK
 from tooltrace.server.desk import Desk
 from tooltrace.server.language import COOKIE, language_of
 from tooltrace.server.site import Site

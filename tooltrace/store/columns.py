@@ -95,7 +95,7 @@ ATTEMPTS: Final = Table(
         _c("user_message", TEXT, "What a person may be told about the error."),
         _c("explanation", TEXT, "Why the tool gave this result, in its own words."),
         _c("sources", JSON, "Array of where the result came from; the view sources has them as rows."),
-        _c("full_sizes", JSON, "Object: name of each truncated field, and its true size in bytes."),
+        _c("full_sizes", JSON, "Object: name of each truncated field, and its true size in bytes, where that is known."),
         _c("flags", JSON, "Array of what was wrong with what the tool gave."),
     ),
     time="started_at",

@@ -126,6 +126,50 @@ class DestinationFiles:
             return False
         return True
 
+    def forget_unless_in_use(self) -> bool:
+        """Remove the cursor where nobody delivers. False where somebody does. Raises StoreError, OSError."""
+        if not self.cursor.exists():
+            return True
+        lock = self.lock()
+        try:
+            free = lock.try_exclusive()
+            if free:
+                self.forget()
+            return free
+        finally:
+            lock.release()
+
+
+def divide(paths: StorePaths, name: str, parts: Mapping[str, str]) -> bool:
+    """Give each of ``parts`` a cursor of its own instead of the one that ``name`` has for all of them.
+
+    ``parts``: each part, and the name of its new destination; one that has a cursor already keeps it. False where
+    another process delivers to ``name`` at this moment. Raises StoreError, OSError.
+    """
+    former = DestinationFiles.of(paths, name)
+    if not former.cursor.exists():
+        return True
+    lock = former.lock()
+    try:
+        if not lock.try_exclusive():
+            return False
+        cursor = former.load()
+        for part, new in parts.items():
+            files = DestinationFiles.of(paths, new)
+            if cursor is not None and not files.cursor.exists():
+                files.save(_share(cursor, part))
+        former.forget()  # last: a kill before this leaves the cursor, and the next process goes on from here
+    finally:
+        lock.release()
+    return True
+
+
+def _share(cursor: Cursor, part: str) -> Cursor:
+    """Return the progress of ``part``; of the batch under way that is all of it or nothing."""
+    if part in cursor.taken:
+        return replace(cursor, taken=[part], error=None, target=None)
+    return replace(cursor, taken=[], sending={}, error=None, target=None)
+
 
 def folder_of(paths: StorePaths) -> Path:
     """Where the destinations of a store keep their files."""

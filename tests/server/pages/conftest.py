@@ -64,12 +64,12 @@ def running(site: Site) -> Iterator[str]:
 
     thread = threading.Thread(target=asyncio.run, args=(work(),), daemon=True)
     thread.start()
-    assert ready.wait(20), "the server did not start"
+    assert ready.wait(120), "the server did not start"
     try:
         yield f"http://127.0.0.1:{ports[0]}"
     finally:
         ends[0]()
-        thread.join(20)
+        thread.join(120)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def shown(tmp_path: Path) -> Iterator[Callable[..., httpx.Client]]:
         if records:
             write(store, *records)
         context = running(Site.of(store, host="127.0.0.1", **site))
-        client = httpx.Client(base_url=context.__enter__(), timeout=30)
+        client = httpx.Client(base_url=context.__enter__(), timeout=120)
         opened.append((context, client))
         return client
 
@@ -97,7 +97,7 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the demo records."""
     store = tmp_path_factory.mktemp("demo") / "demo.duckdb"
     command = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", "400", "--store", str(store)]
-    subprocess.run(command, check=True, capture_output=True, timeout=150)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     return store
 
 
@@ -121,7 +121,7 @@ def page(browser: Any, faults: list[str]) -> Iterator[Any]:
     page = context.new_page()
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(120_000)
     yield page
     context.close()
     assert faults == []

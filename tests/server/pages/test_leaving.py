@@ -58,7 +58,7 @@ async def test_one_that_nobody_waits_for_is_stopped():
     task = asyncio.ensure_future(Attended(app)(GET, visitor.receive, visitor.send))
     await app.began.wait()
     visitor.closed.set()
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, 120)
     assert app.stopped.is_set()
     assert visitor.sent == []
 
@@ -69,7 +69,7 @@ async def test_what_changes_something_is_done_whoever_left():
     await app.began.wait()
     visitor.closed.set()
     app.go.set()
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, 120)
     assert not app.stopped.is_set()
 
 
@@ -78,7 +78,7 @@ async def test_a_server_that_ends_says_so():
     task = asyncio.ensure_future(Attended(app)(GET, visitor.receive, visitor.send))
     await app.began.wait()
     task.cancel()
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, 120)
     assert visitor.sent[0]["status"] == 503
 
 
@@ -92,4 +92,4 @@ async def test_an_app_that_waits_for_a_disconnect_does_not_spin():
     done, _ = await asyncio.wait([task], timeout=0.2)
     assert not done
     visitor.closed.set()
-    await asyncio.wait_for(task, 10)
+    await asyncio.wait_for(task, 120)

@@ -83,12 +83,12 @@ def start(receiver: Receiver, site: Site) -> tuple[Ports, Callable[[], None]]:
 
     thread = threading.Thread(target=asyncio.run, args=(main(),))
     thread.start()
-    assert listening.wait(20), "the receiver did not start"
+    assert listening.wait(120), "the receiver did not start"
 
     def end() -> None:
         loop, stop = loops[0]
         loop.call_soon_threadsafe(stop.set)
-        thread.join(20)
+        thread.join(120)
         assert not thread.is_alive(), "the receiver did not end"
 
     return found[0], end
@@ -109,7 +109,7 @@ def span(number: int, **given: Any) -> SpanForm:
     return encode(made(number, **given))
 
 
-def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120) -> None:
     """Wait until it holds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -26,7 +26,7 @@ UNLIMITED = [("grpc.max_send_message_length", -1)]
 
 def call(running: Running, body: bytes, method: str = TRACES, **more: object) -> bytes:
     with grpc.insecure_channel(running.grpc, options=UNLIMITED) as channel:
-        answer = channel.unary_unary(method)(body, timeout=20, **more)
+        answer = channel.unary_unary(method)(body, timeout=120, **more)
         assert isinstance(answer, bytes)
         return answer
 
@@ -42,7 +42,9 @@ def refusal(running: Running, body: bytes, method: str = TRACES, **more: object)
 def test_the_generated_client_is_understood(receiving: Receiving) -> None:
     running = receiving()
     with grpc.insecure_channel(running.grpc) as channel:
-        answer = TraceServiceStub(channel).Export(ExportTraceServiceRequest.FromString(wire.spans(span(1))), timeout=20)
+        answer = TraceServiceStub(channel).Export(
+            ExportTraceServiceRequest.FromString(wire.spans(span(1))), timeout=120
+        )
     assert answer == ExportTraceServiceResponse()
     assert running.calls() == [made(1)]
 
@@ -93,10 +95,10 @@ def test_more_than_can_be_held_is_told_when_to_come_again(receiving: Receiving) 
 
     def slowly() -> Iterator[bytes]:
         yield wire.spans(span(1))
-        release.wait(20)
+        release.wait(120)
 
     with grpc.insecure_channel(running.grpc) as channel:
-        held = channel.stream_unary(TRACES).future(slowly(), timeout=20)
+        held = channel.stream_unary(TRACES).future(slowly(), timeout=120)
         until(lambda: running.receiver.admission.requests == 1)
         code, status = refusal(running, wire.spans(span(2)))
         release.set()
@@ -112,21 +114,30 @@ def test_a_client_that_dawdles_is_told_so_and_its_place_is_free_again(receiving:
     forever = threading.Event()
 
     def never() -> Iterator[bytes]:
-        forever.wait(20)
+        forever.wait(120)
         yield b""
 
     with grpc.insecure_channel(running.grpc) as channel, pytest.raises(grpc.RpcError) as caught:
-        channel.stream_unary(TRACES)(never(), timeout=20)
+        channel.stream_unary(TRACES)(never(), timeout=120)
     forever.set()
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-    assert call(running, wire.spans(span(1))) == b""
+    until(lambda: running.receiver.admission.requests == 0)
+
+    def taken() -> bool:
+        try:
+            return call(running, wire.spans(span(1))) == b""
+        except grpc.RpcError as error:  # a busy machine makes this one dawdle too
+            assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+            return False
+
+    until(taken)
 
 
 @pytest.mark.parametrize("messages", [0, 2])
 def test_a_call_has_one_message(receiving: Receiving, messages: int) -> None:
     running = receiving()
     with grpc.insecure_channel(running.grpc) as channel, pytest.raises(grpc.RpcError) as caught:
-        channel.stream_unary(TRACES)(iter([wire.spans(span(1))] * messages), timeout=20)
+        channel.stream_unary(TRACES)(iter([wire.spans(span(1))] * messages), timeout=120)
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert running.records() == []
 

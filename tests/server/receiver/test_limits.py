@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -130,12 +131,12 @@ def test_a_monstrous_span_is_left_out_and_its_neighbours_are_kept(
 def test_a_client_that_dawdles_is_told_so_and_its_place_is_free_again(receiving: Receiving) -> None:
     running = receiving(body_seconds=0.2, requests=1)
     with socket.create_connection(("127.0.0.1", running.ports.http)) as slow:
-        slow.settimeout(20)
+        slow.settimeout(120)
         slow.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n")
         slow.sendall(b"content-length: 100\r\n\r\nabc")
         assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
-    assert running.post("/v1/traces", b"").status_code == 200
-    assert running.receiver.admission.requests == 0
+    until(lambda: running.receiver.admission.requests == 0)
+    until(lambda: running.post("/v1/traces", b"").status_code == 200)  # 408 too, where a busy machine makes it dawdle
 
 
 def test_a_client_that_leaves_holds_no_place(receiving: Receiving) -> None:
@@ -174,10 +175,13 @@ def test_more_than_can_be_held_is_told_to_come_again(receiving: Receiving, limit
 def test_a_large_request_keeps_no_small_one_waiting(receiving: Receiving) -> None:
     running = receiving()
     large = wire.spans(*map(span, range(20_000)))
+    release = threading.Event()
+    running.receiver.intake._large.submit(release.wait, 120)  # another large request that takes its time
     with ThreadPoolExecutor(1) as other:
         sent = other.submit(running.post, "/v1/traces", large)
         until(lambda: running.receiver.admission.bytes == len(large))
         answers = [running.post("/v1/traces", wire.spans(span(50_000 + n))).status_code for n in range(5)]
         assert (answers, sent.done()) == ([200] * 5, False)
-        assert sent.result(timeout=60).status_code == 200
+        release.set()
+        assert sent.result(timeout=120).status_code == 200
     assert len(running.calls()) == 20_005

@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from tooltrace.classes import bases, name_of
 from tooltrace.guard import guarded
+from tooltrace.interrupts import pass_on_signal
+from tooltrace.normalize.attributes import attribute
 from tooltrace.recorder import Recorder
 from tooltrace.tape import Tape
 
@@ -23,10 +26,10 @@ class EventTape(Tape):
     def other(self, item: Any, room: int) -> int:
         """The tool gave ``item``, which is no text."""
         kind: Any = type(item)
-        if not _is_event(kind):
+        if not _looks_like_event(kind):
             return super().other(item, room)
         self.last = None
-        content = getattr(item, "content", None) if _has_content(kind) else None
+        content = attribute(item, "content") if _has_content(kind) else None
         if type(content) is not str:
             return room if content is None else super().other(content, room)
         if room > 0:
@@ -47,7 +50,7 @@ class EventTape(Tape):
 
 def is_cancellation(error: BaseException) -> bool:
     """Whether ``error`` says that somebody cancelled the run. Agno's is an ``Exception``, but no tool failed."""
-    return any(kind.__name__ == "RunCancelledException" for kind in type(error).__mro__)
+    return any(name_of(kind) == "RunCancelledException" for kind in bases(type(error)))
 
 
 def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
@@ -58,6 +61,14 @@ def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
         attempt.error = exceptions.read(error)
         attempt.ending = "cancelled"
         recorder.unreported(attempt)
+
+
+def _looks_like_event(kind: Any) -> bool:
+    try:
+        return _is_event(kind)
+    except BaseException as error:  # the metaclass's own comparison
+        pass_on_signal(error)
+        return False
 
 
 @lru_cache(maxsize=256)

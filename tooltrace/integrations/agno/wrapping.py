@@ -17,7 +17,10 @@ from tooltrace.otel.internals import detach
 from tooltrace.recorder import enter
 from tooltrace.tape import Tape
 
-STREAMS = (GeneratorType, AsyncGeneratorType)
+
+def _is_stream(result: Any) -> bool:
+    kind = type(result)
+    return kind is GeneratorType or kind is AsyncGeneratorType
 
 
 def recorded(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
@@ -32,7 +35,7 @@ def recorded(tool: Callable[..., Any], execution: Execution) -> Callable[..., An
 
 def adopted(result: Any, execution: Execution) -> Any:
     """What hooks made of a call. A stream of their own, in place of the tool's, is followed like the tool's."""
-    if execution.runs or not isinstance(result, STREAMS):
+    if execution.runs or not _is_stream(result):
         return result
     attempt = execution.begin_instead()
     return result if attempt is None else _follow(result, execution, attempt)
@@ -68,7 +71,7 @@ def _function(tool: Callable[..., Any], execution: Execution) -> Callable[..., A
             execution.raised(attempt, error)
             raise
         detach(token)
-        if isinstance(result, STREAMS):
+        if _is_stream(result):
             return _follow(result, execution, attempt)
         execution.recorder.returned(attempt, result)
         return result

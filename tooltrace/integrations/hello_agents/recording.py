@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from functools import lru_cache
-from threading import Lock
+from threading import RLock
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -154,7 +154,7 @@ class Recording:
 
 _current: ContextVar[Recording | None] = ContextVar("tooltrace_hello_agents", default=None)
 _expected: ContextVar[Expected | None] = ContextVar("tooltrace_hello_agents_expected", default=None)
-_awaited_lock = Lock()
+_awaited_lock = RLock()
 _awaited: dict[tuple[int, int], list[Recording]] = {}
 """What ``arun_with_timing`` runs, by the identity of tool and parameters: it may go on in a thread, which knows no
 context variables."""
