@@ -23,12 +23,11 @@ from benchmarks.history import make_history
 from tests.clickhouse.exporter import LOGS, SPANS, definition
 from tooltrace.address import Address
 from tooltrace.clickhouse import kept, views
-from tooltrace.clickhouse.asking import ask
 from tooltrace.clickhouse.client import House
 from tooltrace.clickhouse.figures import figures
 from tooltrace.clickhouse.tables import Tables
 from tooltrace.otel import attributes as names
-from tooltrace.queries import catalogue, find, run
+from tooltrace.queries import ask, catalogue, find, run
 from tooltrace.queries.dialect_table import SETTINGS
 from tooltrace.store.columns import RECORDS
 from tooltrace.store.lease import reading

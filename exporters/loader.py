@@ -25,16 +25,24 @@ OWN: Final = {
     "parquet": "tooltrace.exporters.parquet:create",
     "jsonl": "tooltrace.exporters.jsonl:create",
     "csv": "tooltrace.exporters.csv:create",
-    "clickhouse": "tooltrace.clickhouse.backfill:create",
 }
 """Name of a destination, and where its factory is."""
 
-_EXTRAS: Final = {"clickhouse": "clickhouse", "otlp": "otlp"}
+_registered: dict[str, Factory] = {}
+"""Destinations of other parts of tooltrace."""
+_extras: dict[str, str] = {"otlp": "otlp"}
+
+
+def register_exporter(name: str, factory: Factory, *, extra: str) -> None:
+    """Add a destination of our own that stands above this package. ``extra``: what brings the packages that it needs."""
+    _registered[name] = factory
+    _extras[name] = extra
 
 
 def names() -> tuple[str, ...]:
     """Every name that ``factory`` knows, our own first."""
-    return (*OWN, *sorted({point.name for point in _found()} - set(OWN)))
+    own = (*OWN, *_registered)
+    return (*own, *sorted({point.name for point in _found()} - set(own)))
 
 
 def factory(name: str) -> Factory:
@@ -57,12 +65,14 @@ def _explained(name: str) -> Iterator[None]:
     except MissingExtra:
         raise
     except ImportError as error:
-        hint = f"pip install 'tooltrace[{_EXTRAS[name]}]'" if name in _EXTRAS else "install it"
+        hint = f"pip install 'tooltrace[{_extras[name]}]'" if name in _extras else "install it"
         message = f"the destination {name!r} needs a package that is not installed ({error}): {hint}"
         raise MissingExtra(message) from error
 
 
 def _load(name: str) -> Factory:
+    if name in _registered:
+        return _registered[name]
     if name in OWN:
         module, _, attribute = OWN[name].partition(":")
         found: Any = getattr(import_module(module), attribute)

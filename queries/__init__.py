@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from tooltrace.queries.catalogue import catalogue, find
 from tooltrace.queries.engine import ask, run
-from tooltrace.queries.heading import Column, Heading
+from tooltrace.queries.heading import Heading
 from tooltrace.queries.parameters import Parameter
 from tooltrace.queries.query import Query
+from tooltrace.store.result import Column
 
 __all__ = ["Column", "Heading", "Parameter", "Query", "ask", "catalogue", "find", "run"]

@@ -1,20 +1,16 @@
-"""Put a named question to the engine."""
+"""Ask a store a named question."""
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from tooltrace.address import Address
 from tooltrace.queries.catalogue import find
 from tooltrace.queries.query import By
+from tooltrace.store.base import Cancellation, Store, open_store
+from tooltrace.store.result import QueryResult
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
-
-ELSEWHERE: Final = "tooltrace.clickhouse.asking"
-"""What asks a store that has an address: loaded with the first question to one."""
 
 
 def run(con: DuckDBPyConnection, name: str, *, by: By | None = None, **params: Any) -> DuckDBPyRelation:
@@ -27,18 +23,18 @@ def run(con: DuckDBPyConnection, name: str, *, by: By | None = None, **params: A
 
 
 def ask(
-    store: str | os.PathLike[str], name: str, *, by: By | None = None, missing_ok: bool = False, **params: Any
-) -> DuckDBPyRelation:
-    """The answer to the query ``name`` from ``store``, already read: no lease is held any more.
+    store: Store,
+    name: str,
+    *,
+    by: By | None = None,
+    missing_ok: bool = False,
+    cancellation: Cancellation | None = None,
+    **params: Any,
+) -> QueryResult:
+    """Return the result of the query ``name`` from ``store``, which is not held open any more.
 
-    ``missing_ok``: a store that is not there yet gives an empty answer. Raises UnknownQuery, BadParameter, StoreMissing, StoreLocked.
+    ``missing_ok``: a store that is not there yet gives an empty result. Raises UnknownQuery and BadParameter before
+    anything is asked, then StoreMissing, StoreLocked, and QueryCancelled where ``cancellation`` says so.
     """
-    if isinstance(store, Address):
-        answer: DuckDBPyRelation = import_module(ELSEWHERE).ask(store, name, by=by, **params)
-        return answer
-    query = find(name)
-    sql, bound = query.render(by), query.bind(**params)
-    from tooltrace.store.lease import reading, settle
-
-    with reading(store, missing_ok=missing_ok) as con:
-        return settle(con, sql, bound)
+    statement = find(name).statement(by, **params)
+    return open_store(store).query(statement, missing_ok=missing_ok, cancellation=cancellation)

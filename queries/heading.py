@@ -28,6 +28,7 @@ from pathlib import Path
 from tooltrace.errors import QueryError
 from tooltrace.queries.dimensions import ATTRIBUTES, DIMENSIONS
 from tooltrace.queries.parameters import TAKES, Bound, Parameter
+from tooltrace.store.result import Column
 
 UNITS = {
     "count": "a number of things",
@@ -48,22 +49,6 @@ UNITS = {
 
 _SECTION = re.compile(r"(by|parameters|columns|source):\s*(.*)")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
-_END = re.compile(r"(low|high)\((\w+)\)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """One column of the answer, beside the group's."""
-
-    name: str
-    unit: str
-    meaning: str
-
-    @property
-    def end_of(self) -> tuple[str, str] | None:
-        """For the end of an interval: ``low`` or ``high``, and of which column."""
-        found = _END.fullmatch(self.unit)
-        return (found[1], found[2]) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

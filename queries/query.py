@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from tooltrace.errors import BadParameter, QueryError
 from tooltrace.queries import regions
 from tooltrace.queries.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose
-from tooltrace.queries.heading import Column, Heading, parse
+from tooltrace.queries.heading import Heading, parse
 from tooltrace.queries.parameters import Bound, literal
+from tooltrace.store.result import Column, Statement
 
 By = str | Iterable[str]
 """Dimensions: a list of names, or one text with commas. Empty: one group of everything."""
@@ -51,6 +53,16 @@ class Query:
     def render(self, by: By | None = None) -> str:
         """The SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
         return regions.fill(self.text, self._dimensions(by), self.is_within)
+
+    def statement(self, by: By | None = None, **given: Any) -> Statement:
+        """Return what a store is asked: the SQL with its values, and what its columns mean. Raises BadParameter."""
+        return Statement(
+            sql=self.render(by),
+            params=self.bind(**given),
+            name=self.name,
+            columns=self.heading.columns,
+            groups=self.groups(by),
+        )
 
     def spell(self, by: By | None = None, *, now: datetime | None = None, **given: object) -> str:
         """The SQL with its parameters written into it, to be copied and run as it is; to ask, bind them instead.

@@ -12,6 +12,7 @@ Every call becomes an OpenTelemetry span, a structured log line and a row in Duc
 
 from typing import TYPE_CHECKING, Any
 
+from tooltrace import clickhouse as _clickhouse  # noqa: F401 - registers its URLs and its destination
 from tooltrace.asking import connect, query
 from tooltrace.codes import NextAction, ToolErrorCode
 from tooltrace.confidence import ConfidenceRules

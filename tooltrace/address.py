@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit, urlunsplit
 
-SCHEMES = ("clickhouse", "clickhouses", "chdb")
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+SCHEMES: Final[set[str]] = set()
+"""Schemes of the stores that are registered, see ``tooltrace.store.base.register_store``."""
+GROUP: Final = "tooltrace.stores"
+"""The group of entry points by which installed packages add stores: the scheme, and a factory."""
 
 
 class Address(str):
@@ -16,6 +24,9 @@ class Address(str):
     """
 
     __slots__ = ()
+
+    def __new__(cls, url: str) -> Self:
+        return super().__new__(cls, str.__str__(url))  # another address is taken with its password
 
     def __str__(self) -> str:
         parts = urlsplit(self.url)
@@ -50,11 +61,15 @@ Place = Path | Address
 """Where a store is."""
 
 
-def place_of(text: str) -> Place:
-    """A path, made absolute, or the address that ``text`` is."""
-    return address_of(text) or Path(text).absolute()
-
-
 def address_of(text: str) -> Address | None:
     """The address that ``text`` is; None where it is a path."""
-    return Address(text) if text.partition("://")[0] in SCHEMES and "://" in text else None
+    scheme, sign, _ = text.partition("://")
+    return Address(text) if sign and (scheme in SCHEMES or scheme in installed_stores()) else None
+
+
+@cache
+def installed_stores() -> dict[str, EntryPoint]:
+    """Return the stores that installed packages add, by scheme. Stores of our own are not among them."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=GROUP)}

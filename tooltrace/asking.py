@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from tooltrace import runtime
-from tooltrace.address import Address, Place, place_of
 from tooltrace.settings import default_store
+from tooltrace.store.base import Store, open_store
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
+    from tooltrace.store.result import QueryResult
 
 
 def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManager[Any]:
@@ -23,18 +23,12 @@ def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManag
     Raises StoreError (missing, locked by a foreign program, damaged).
     """
     runtime.wait_until_written()
-    place = _store(store)
-    if isinstance(place, Address):
-        from tooltrace.clickhouse.asking import connect as elsewhere
-
-        return elsewhere(place)
-    from tooltrace.store.lease import reading
-
-    return reading(place, missing_ok=_begun(store))
+    return open_store(_store(store)).connect(missing_ok=_begun(store))
 
 
-def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> DuckDBPyRelation:
-    """The answer to a named query, already read: ``.df()``, ``.pl()``, ``.arrow()``, ``.fetchall()``.
+def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> QueryResult:
+    """The answer to a named query, already read: ``.df()``, ``.pl()``, ``.arrow()``, ``.fetchall()``, and what else a
+    DuckDB relation offers, such as ``.project("tool, n")``.
 
     ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and what the query takes besides.
     Where this process has recorded nothing yet, the answer is empty. Raises UnknownQuery, BadParameter, StoreError.
@@ -50,7 +44,7 @@ def _begun(store: str | os.PathLike[str] | None) -> bool:
     return store is None and runtime.configured_store() is not None
 
 
-def _store(store: str | os.PathLike[str] | None) -> Place:
+def _store(store: str | os.PathLike[str] | None) -> Store:
     if store is not None:
-        return place_of(os.fspath(store) if not isinstance(store, Address) else store.url)
+        return store
     return runtime.configured_address() or runtime.configured_store() or default_store()

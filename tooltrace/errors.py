@@ -9,11 +9,13 @@
     ├── ReviewError            a person's answer that does not fit the call that waits for it
     ├── QueryError             a question that cannot be put
     │   ├── UnknownQuery       no query of that name
-    │   └── BadParameter       a parameter that the query does not take
+    │   ├── BadParameter       a parameter that the query does not take
+    │   └── QueryCancelled     a query that nobody waits for any more
     └── StoreError             a store that cannot be read or written
         ├── StoreMissing       nothing was recorded there yet
         ├── StoreLocked        a foreign program holds the database
-        └── StoreDamaged       the database cannot be opened
+        ├── StoreDamaged       the database cannot be opened
+        └── UnsupportedByStore this kind of store cannot do that
 
     UserWarning
     └── UnwrittenCalls         an answer without calls that are not written yet
@@ -59,6 +61,10 @@ class BadParameter(QueryError, ValueError):
     """A parameter that the query does not take, or a value that the parameter does not."""
 
 
+class QueryCancelled(QueryError):
+    """A query that was cancelled before its result was complete."""
+
+
 class StoreError(TooltraceError):
     """A store that cannot be read or written."""
 
@@ -77,6 +83,10 @@ class StoreLocked(StoreError):
 
 class StoreDamaged(StoreError):
     """The database file cannot be opened as a database."""
+
+
+class UnsupportedByStore(StoreError, NotImplementedError):
+    """This kind of store cannot do what was asked; another kind may."""
 
 
 class UnwrittenCalls(UserWarning):

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
 
 from tooltrace import message
-from tooltrace.address import Address, place_of
+from tooltrace.address import Address, address_of
 from tooltrace.errors import ConfigError, UnwrittenCalls
 from tooltrace.guard import fault, faults
 from tooltrace.normalize import RULES, Rule, checked_rules
@@ -133,7 +133,7 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
         raise ConfigError(f"store takes the path of a DuckDB file, or None, got {store!r}; nothing was changed")
     if Path(text).is_dir():
         raise ConfigError(f"store {text!r} is a directory; give the path of a DuckDB file; nothing was changed")
-    if isinstance(place_of(text), Address):
+    if address_of(text) is not None:
         return Path(DEFAULT_STORE).absolute()
     if "://" in text:
         raise ConfigError(f"store {text!r} cannot be written by this process; give the path of a DuckDB file")
@@ -141,8 +141,7 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
 
 
 def _address(store: str | os.PathLike[str] | None) -> Address | None:
-    place = place_of(store) if isinstance(store, str) else None
-    return place if isinstance(place, Address) else None
+    return address_of(store) if isinstance(store, str) else None
 
 
 def _first() -> Recorder:

@@ -10,9 +10,13 @@ from datetime import datetime
 
 import pytest
 
-from tooltrace.cli.answer import Answer
 from tooltrace.cli.table import person, write_table
 from tooltrace.queries import find
+from tooltrace.store.result import QueryResult
+
+
+def table(columns, rows, groups=0):
+    return QueryResult(columns, ["VARCHAR"] * len(columns), rows, groups=groups)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_nothing_is_cut_however_narrow(capsys, monkeypatch, width):
         "calls": 99,
         "failed_calls": 21,
     }
-    write_table(Answer(columns, [tuple(values.get(column.name, 0) for column in columns)]))
+    write_table(table(columns, [tuple(values.get(column.name, 0) for column in columns)]))
     text = capsys.readouterr().out
     assert all(len(line) <= width for line in text.splitlines())
     assert "…" not in text
@@ -83,7 +87,7 @@ def test_what_is_too_wide_for_figures_is_printed_on_its_side(capsys, monkeypatch
         None if column.unit in ("text", "json") else 0.5 if column.unit == "share" else 12 for column in columns
     )
     monkeypatch.setenv("COLUMNS", "80")
-    answer = Answer(columns, [("search", *row[1:]), ("fetch", *row[1:])], groups=1)
+    answer = table(columns, [("search", *row[1:]), ("fetch", *row[1:])], groups=1)
     write_table(answer)
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert lines[0].split() == ["calls", "search", "fetch"]
@@ -100,7 +104,7 @@ def test_no_title_and_no_figure_is_cut(monkeypatch, capsys, name, width):
         for column in columns
     )
     monkeypatch.setenv("COLUMNS", str(width))
-    write_table(Answer(columns, [row], 0))
+    write_table(table(columns, [row], 0))
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= width
     words = {word for column in columns if column.unit == "ms" for word in column.name.split("_")}

@@ -10,8 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from tooltrace.address import Address
-from tooltrace.clickhouse.asking import ask
-from tooltrace.queries import find, run
+from tooltrace.queries import ask, find, run
 
 Row = tuple[Any, ...]
 

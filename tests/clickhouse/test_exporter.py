@@ -23,7 +23,7 @@ from tests.collector.harness import Collector, free_port, until
 from tests.collector.test_clickhouse import alive, asking
 from tooltrace.address import Address
 from tooltrace.clickhouse import views
-from tooltrace.clickhouse.asking import ask, connect
+from tooltrace.clickhouse.asking import connect
 from tooltrace.clickhouse.backfill import Backfill
 from tooltrace.clickhouse.client import House
 from tooltrace.clickhouse.readers import Variant
@@ -32,7 +32,7 @@ from tooltrace.exporters.otlp_forms import Forms
 from tooltrace.foreign import Assembler
 from tooltrace.otel.otlp.from_proto import spans_from_proto
 from tooltrace.otel.otlp.to_proto import spans_to_proto
-from tooltrace.queries import catalogue, find
+from tooltrace.queries import ask, catalogue, find
 from tooltrace.settings import Settings
 from tooltrace.store.lease import reading
 

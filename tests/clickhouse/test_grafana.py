@@ -26,12 +26,14 @@ from hypothesis import strategies as st
 from benchmarks.history import make_history
 from tests.clickhouse.compare import address, differences
 from tests.clickhouse.conftest import Fill, exporters_tables, records_of
-from tooltrace.clickhouse.asking import UNITS, ask, relation
+from tooltrace.clickhouse.asking import relation
 from tooltrace.clickhouse.grafana import DASHBOARDS, of_all_tools, of_one_tool, text, write
 from tooltrace.clickhouse.grafana_panels import Panel
 from tooltrace.clickhouse.grafana_sql import Asked, place
+from tooltrace.clickhouse.store import UNITS
 from tooltrace.clickhouse.views import apply
 from tooltrace.errors import QueryError
+from tooltrace.queries import ask
 from tooltrace.queries.dialect import to_clickhouse
 from tooltrace.record import ToolCall
 

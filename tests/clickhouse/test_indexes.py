@@ -15,8 +15,8 @@ from tests.clickhouse.conftest import Fill, records_of
 from tests.clickhouse.exporter import SPANS, definition
 from tooltrace.address import Address
 from tooltrace.cli import cli
-from tooltrace.clickhouse.asking import ask
 from tooltrace.clickhouse.readers import Variant
+from tooltrace.queries import ask
 
 ROWS = 6_000
 

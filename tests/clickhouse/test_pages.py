@@ -11,10 +11,9 @@ import pytest
 from benchmarks.history import make_history
 from tests.clickhouse.compare import address
 from tests.clickhouse.conftest import Fill, records_of
-from tooltrace.clickhouse.asking import ask
 from tooltrace.clickhouse.understood import require_tables
 from tooltrace.errors import QueryError
-from tooltrace.queries import catalogue, find
+from tooltrace.queries import ask, catalogue, find
 from tooltrace.queries.dialect import Script, to_clickhouse
 from tooltrace.sandbox import Limits
 from tooltrace.store.views import NAMES

@@ -16,13 +16,14 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address, both, differences
 from tests.clickhouse.conftest import Fill, exporters_tables, records_of
 from tests.clickhouse.test_edges import attempts, duck
-from tooltrace.address import Address, place_of
+from tooltrace.address import Address, address_of
 from tooltrace.cli import cli
 from tooltrace.clickhouse import kept, views
 from tooltrace.clickhouse.asking import connect
 from tooltrace.clickhouse.client import House
 from tooltrace.errors import BadParameter, ConfigError, QueryError, StoreError, StoreMissing
 from tooltrace.queries import catalogue
+from tooltrace.store.base import open_store
 from tooltrace.store.lease import reading
 
 ROWS = 600
@@ -128,11 +129,11 @@ def test_the_native_port_is_recognised() -> None:
 
 
 def test_an_address_is_shown_without_its_password() -> None:
-    found = place_of("clickhouse://u:p%40ss@h/db")
+    found = address_of("clickhouse://u:p%40ss@h/db")
     assert isinstance(found, Address)
     assert f"{found} {found!r} {found}" == "clickhouse://u:…@h/db clickhouse://u:…@h/db clickhouse://u:…@h/db"
     assert House(found)._arguments()["password"] == "p@ss"
-    assert place_of("a/b.duckdb") == Path("a/b.duckdb").absolute()
+    assert open_store("a/b.duckdb").path == Path("a/b.duckdb").absolute()
 
 
 def test_a_command_that_writes_refuses_an_address(house: Address) -> None:

@@ -47,7 +47,7 @@ def test_a_section_holds_the_rows_of_its_tool_alone(past):
     assert set(found.sections) == {"search", "fetch"}
     (rates,) = [answer for answer in found.section("fetch") if answer.part.query == "failure_rate"]
     (own,) = ask(past, "failure_rate", tool="fetch", by=[]).fetchall()
-    assert rates.rows[0] == pytest.approx(own)
+    assert rates.result.rows[0] == pytest.approx(own)
 
 
 def test_a_missing_store_is_said(report, tmp_path):

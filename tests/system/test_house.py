@@ -30,10 +30,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "secret_patterns",
     ),
     ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
-    ("store", "next_step"),
+    ("store", "sandbox", "next_step"),
     ("queries", "dashboards"),
     ("normalize", "otel", "sieve"),
-    ("exporters", "report", "sandbox"),
+    ("exporters", "report"),
     ("spec", "sinks"),
     ("settings", "clickhouse"),
     ("attempt", "told"),
@@ -62,11 +62,21 @@ def modules() -> list[tuple[str, Path]]:
     return found
 
 
+def is_module(text: str) -> bool:
+    """Whether ``text`` names a module of a package of ours: it may be imported by that name later."""
+    parts = text.split(".")
+    if len(parts) < 3 or parts[0] != "tooltrace" or not all(part.isidentifier() for part in parts):
+        return False
+    return ROOT.joinpath(*parts).with_suffix(".py").exists()
+
+
 def imported_rooms(path: Path) -> set[str]:
     rooms = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = [node.value] if is_module(node.value.partition(":")[0]) else []
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
             names = [f"{module}.{alias.name}" for alias in node.names] if module == "tooltrace" else [module]

@@ -1,44 +1,12 @@
-"""An answer to be shown: columns and rows, without an engine behind them."""
+"""Values of a result as JSON has them."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
-
-from tooltrace.queries import Column
-from tooltrace.store.zoned import without_zones
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
-
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Rows under columns; the first ``groups`` of them say which group a row is."""
-
-    columns: tuple[Column, ...]
-    rows: Sequence[Row]
-    groups: int = 0
-
-
-def read(relation: DuckDBPyRelation, known: tuple[Column, ...] = (), groups: int = 0) -> Answer:
-    """All of ``relation``. ``known``: what its last columns mean; the others get the unit of their type."""
-    kinds = [str(kind) for kind in relation.types]
-    named = {column.name: column for column in known}
-    columns = tuple(
-        named[name] if index >= groups and name in named else Column(name=name, unit=_unit(kind), meaning="")
-        for index, (name, kind) in enumerate(zip(relation.columns, kinds, strict=True))
-    )
-    if (unzoned := without_zones(kinds)) is not None:
-        relation = relation.project(unzoned)
-    return Answer(columns, relation.fetchall(), groups)
+from typing import Any
 
 
 def plain(value: Any, unit: str = "") -> Any:
@@ -67,9 +35,3 @@ def _parsed(text: str) -> Any:
         return plain(json.loads(text))
     except (ValueError, RecursionError):
         return text
-
-
-def _unit(kind: str) -> str:
-    if kind == "JSON":
-        return "json"
-    return "time" if kind.startswith("TIMESTAMP") else "text"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tooltrace.address import Place
 from tooltrace.cli.table import person
 from tooltrace.cli.text import clean
 from tooltrace.errors import StoreLocked, StoreMissing
 from tooltrace.queries import ask
+from tooltrace.store.base import Store
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -136,7 +136,7 @@ class Board:
         return Text(f"{_age(age)}  {said}", no_wrap=True, overflow="ellipsis")
 
 
-def look(store: Place, since: str, sort: str) -> Board:
+def look(store: Store, since: str, sort: str) -> Board:
     """The tools of ``store`` now. Raises StoreMissing and StoreLocked."""
     at = datetime.now(UTC)
     tools = sorted(_rows(store, "hurt", since=since), key=_SORTS[sort])
@@ -146,7 +146,7 @@ def look(store: Place, since: str, sort: str) -> Board:
     return Board(at, since, [row for row in tools if known[row["tool"]]], known, latest)
 
 
-def look_again(store: Place, since: str, sort: str) -> Board:
+def look_again(store: Store, since: str, sort: str) -> Board:
     """As ``look``; a store that is not there yet, or held by others, is said on the board."""
     try:
         return look(store, since, sort)
@@ -154,9 +154,8 @@ def look_again(store: Place, since: str, sort: str) -> Board:
         return Board(datetime.now(UTC), since, [], {}, {}, str(error))
 
 
-def _rows(store: Place, name: str, **params: Any) -> list[Row]:
-    answer = ask(store, name, **params)
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+def _rows(store: Store, name: str, **params: Any) -> list[Row]:
+    return ask(store, name, **params).dicts()
 
 
 def _fitting(cells: list[list[Text]], width: int) -> int:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.address import Address, place_of
+from tooltrace.address import Address, address_of
 from tooltrace.cli.group import Failed, Misused
 from tooltrace.cli.text import clean
+from tooltrace.clickhouse import SCHEMES
 
 if TYPE_CHECKING:
     from tooltrace.clickhouse.client import House
@@ -46,10 +47,10 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 def _address(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Address:
     from tooltrace.settings import default_address
 
-    place = place_of(text) if text else default_address()
-    if not isinstance(place, Address):
+    address = address_of(text) if text else default_address()
+    if address is None or address.scheme not in SCHEMES:
         raise Misused("which ClickHouse? --store clickhouse://host/database, or such a $TOOLTRACE_STORE")
-    return place
+    return address
 
 
 @click.group(short_help="Make a database of ClickHouse a store.")

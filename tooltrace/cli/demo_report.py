@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tooltrace as tt
-from tooltrace.cli.answer import Answer, Row, read
 from tooltrace.cli.group import Failed
 from tooltrace.cli.table import console, write_table
 from tooltrace.demo.run import Run
-from tooltrace.queries import find
 from tooltrace.settings import default_store
+from tooltrace.store.result import QueryResult, Row
 
 TOP = 8
 _RATES = ("attempts", "failures", "rate", "low", "high", "cancelled", "abandoned")
@@ -28,14 +27,14 @@ def report(run: Run) -> None:
     """Print the answers to the first questions that one has, and the commands that go on from there."""
     names = ("failure_rate", "errors", "retries", "calibration")
     rates, errors, retries, belief = (_ask(run, name) for name in names)
-    attempts = sum(sum(_column(retries, name)) for name in ("attempts", "left_out"))
-    shown = sum(sum(_column(rates, name)) for name in ("attempts", "cancelled", "abandoned"))
+    attempts = sum(sum(retries.values(name)) for name in ("attempts", "left_out"))
+    shown = sum(sum(rates.values(name)) for name in ("attempts", "cancelled", "abandoned"))
     if shown != attempts:
         raise Failed(f"the demo's tables disagree: retries counts {attempts:,} attempts, failure_rate {shown:,}")
     screen = console()
     screen.print(f"{run.calls:,} calls in {attempts:,} attempts, {run.seconds:.1f} s.", style="bold")
-    retried = [row for row, times in zip(retries.rows, _column(retries, "retried"), strict=True) if times]
-    sure = [row for row, n in zip(belief.rows, _column(belief, "n"), strict=True) if n]
+    retried = [row for row, times in zip(retries.rows, retries.values("retried"), strict=True) if times]
+    sure = [row for row, n in zip(belief.rows, belief.values("n"), strict=True) if n]
     for title, answer, columns, rows in (
         ("How often does a tool fail? (share of attempts, 95 % interval)", rates, _RATES, rates.rows),
         (f"Why? (the {TOP} most frequent errors of {len(errors.rows)})", errors, _ERRORS, errors.rows[:TOP]),
@@ -45,7 +44,7 @@ def report(run: Run) -> None:
         screen.print(f"\n{title}", style="bold")
         write_table(_part(answer, columns, rows))
     for row in sure:
-        screen.print(verdict(dict(zip((column.name for column in belief.columns), row, strict=True))), soft_wrap=True)
+        screen.print(verdict(dict(zip(belief.columns, row, strict=True))), soft_wrap=True)
     screen.print("\nThree commands to go on with:", style="bold")
     for command in _commands(run, errors):
         screen.print(f"  {command}", soft_wrap=True)
@@ -71,27 +70,20 @@ def verdict(row: Mapping[str, Any]) -> str:
     return f"{said}: neither over- nor underconfident, as far as can be told, by {gap:.2f} [{low:.2f}, {high:.2f}]"
 
 
-def _ask(run: Run, name: str) -> Answer:
+def _ask(run: Run, name: str) -> QueryResult:
     """The answer to the query ``name``, over this run alone."""
-    query = find(name)
-    relation = tt.query(name, store=run.store, since=run.started_at)
-    return read(relation, query.heading.columns, len(query.groups()))
+    return tt.query(name, store=run.store, since=run.started_at)
 
 
-def _part(answer: Answer, names: Sequence[str], rows: Sequence[Row]) -> Answer:
+def _part(answer: QueryResult, names: Sequence[str], rows: Sequence[Row]) -> QueryResult:
     """The groups and the columns ``names`` of ``rows``."""
-    kept = [i for i, column in enumerate(answer.columns) if i < answer.groups or column.name in names]
-    return Answer(tuple(answer.columns[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], answer.groups)
+    kept = [at for at, name in enumerate(answer.columns) if at < answer.groups or name in names]
+    return answer.with_rows(rows).with_columns_at(kept)
 
 
-def _column(answer: Answer, name: str) -> list[Any]:
-    place = next(i for i, column in enumerate(answer.columns) if column.name == name)
-    return [row[place] for row in answer.rows]
-
-
-def _commands(run: Run, errors: Answer) -> list[str]:
+def _commands(run: Run, errors: QueryResult) -> list[str]:
     store = "" if run.store == default_store() else f" --store {shlex.quote(str(run.store))}"
-    examples = _column(errors, "example_call_id")
+    examples = errors.values("example_call_id")
     show = f"tooltrace show {examples[0]}{store}" if examples else f"tooltrace tail --no-follow{store}"
     sql = "SELECT tool, correct, count(*) AS n FROM outcomes JOIN calls USING (call_id) GROUP BY ALL ORDER BY ALL"
     return [show, f"tooltrace query latency --by tool,status{store}", f'tooltrace sql "{sql}"{store}']

@@ -15,6 +15,7 @@ from tooltrace.cli.deliver import deliver, forget_destination, say_status
 from tooltrace.cli.group import Failed, Misused
 from tooltrace.cli.options import store_option
 from tooltrace.cli.text import clean
+from tooltrace.store.base import open_store
 
 if TYPE_CHECKING:
     from tooltrace.exporters.protocol import Destination, Target
@@ -153,7 +154,6 @@ def _replay(
     from tooltrace.exporters.protocol import Whole
     from tooltrace.exporters.replay import ProgressFile, Replay, write_whole
     from tooltrace.store.cursors import DestinationFiles
-    from tooltrace.store.history import History
 
     files = DestinationFiles.of(store, name)
     file = ProgressFile.of(files, describe(destination), target.parts, since, until, tool)
@@ -164,7 +164,7 @@ def _replay(
     progress.until = progress.until or _moment("until", until)
     live = None if progress.until else _delivered(store, name, destination)
     end, early = (_read(progress.until), []) if live is None else (live.begun_at, live.early)
-    history = History(files.paths, since=_read(progress.since), until=end, tool=tool, without=early)
+    history = open_store(store).history(since=_read(progress.since), until=end, tool=tool, without=early)
     if isinstance(destination, Whole):
         with _bar(history.count()) as advance:
             count = write_whole(history, destination, lambda number: _on(advance, number, stop))

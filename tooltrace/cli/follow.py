@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tooltrace.address import Address, Place
 from tooltrace.errors import StoreMissing
 from tooltrace.queries import ask
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.base import Store, StoreBackend, open_store
 
 Seen = dict[str, Any]
 """A row of the query ``attempts``, by column."""
@@ -27,8 +26,8 @@ class Follower:
     ``wanted``: for a column of the answer the values that will do, one or several. ``text`` is somewhere in the attempt.
     """
 
-    def __init__(self, store: Place, *, text: str | None = None, **wanted: str | Sequence[str] | None) -> None:
-        self._store = store
+    def __init__(self, store: Store, *, text: str | None = None, **wanted: str | Sequence[str] | None) -> None:
+        self._store = open_store(store)
         self._text = text
         self._wanted = {name: _several(values) for name, values in wanted.items() if values}
         self._seen: dict[str, datetime] = {}
@@ -73,8 +72,7 @@ class Follower:
         return [row for row in reversed(rows) if all(row[name] in values for name, values in self._wanted.items())]
 
     def _ask(self, **params: Any) -> list[Seen]:
-        answer = ask(self._store, "attempts", text=self._text, **params)
-        return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+        return ask(self._store, "attempts", text=self._text, **params).dicts()
 
     def _fresh(self, rows: Iterable[Seen]) -> list[Seen]:
         fresh = [row for row in rows if row["span_id"] not in self._seen]
@@ -85,17 +83,9 @@ class Follower:
         self._seen = {span: ended for span, ended in self._seen.items() if ended >= before}
 
 
-def signature(store: Place) -> object:
-    """What changes whenever the store does: the sizes and times of its files, which are not opened. Of one elsewhere
-    that is not known: it may have."""
-    if isinstance(store, Address):
-        return object()
-    paths = StorePaths.of(store)
-    try:
-        stat = paths.database.stat()
-    except OSError:
-        return None, paths.journals()
-    return (stat.st_ino, stat.st_size, stat.st_mtime_ns), paths.journals()
+def signature(store: StoreBackend) -> object:
+    """What changes whenever the store does. A store that cannot tell may have changed."""
+    return store.version() or object()
 
 
 def _several(values: str | Sequence[str] | None) -> tuple[str, ...]:

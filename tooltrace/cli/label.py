@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.address import Address, Place
 from tooltrace.cli.group import Misused
 from tooltrace.cli.options import place_option
 from tooltrace.cli.text import clean
+from tooltrace.errors import UnsupportedByStore
+from tooltrace.store.base import Store, StoreBackend
 
 if TYPE_CHECKING:
     from tooltrace.outcomes.file import Labelled
@@ -40,7 +41,7 @@ def label(
     reason: str | None,
     span: bool,
     file: Path | None,
-    store: Place,
+    store: StoreBackend,
 ) -> None:
     """Say whether the result of a call was right, or of many by --file.
 
@@ -54,9 +55,11 @@ def label(
     if file is not None:
         if call_id is not None or judged or reason is not None or span:
             raise Misused("--file says all of that itself; it goes with --by and --store alone")
-        if isinstance(store, Address):
-            raise Misused("--file labels a local store; nothing was recorded")
-        _many(file, by, store)
+        try:
+            path = store.path
+        except UnsupportedByStore as error:
+            raise Misused("--file labels a local store; nothing was recorded") from error
+        _many(file, by, path)
         return
     if call_id is None:
         raise Misused("a label needs a CALL_ID, or --file; nothing was recorded")
@@ -66,15 +69,22 @@ def label(
 
 
 def _one(
-    call_id: str, correct: bool | None, score: float | None, by: str, reason: str | None, store: Place, *, span: bool
+    call_id: str,
+    correct: bool | None,
+    score: float | None,
+    by: str,
+    reason: str | None,
+    store: StoreBackend,
+    *,
+    span: bool,
 ) -> None:
     from tooltrace.errors import LabelError
     from tooltrace.outcomes.file import Labelled
     from tooltrace.outcomes.judgement import judgement
-    from tooltrace.outcomes.keeper import Keeper
+    from tooltrace.outcomes.keeper import keep_one
     from tooltrace.settings import Settings
 
-    settings = Settings(store=None if isinstance(store, Address) else store)
+    settings = Settings(store=None)
     of_call, of_span = (None, call_id) if span else (call_id, None)
     try:
         outcome = judgement(
@@ -82,13 +92,10 @@ def _one(
         )
     except LabelError as error:
         raise Misused(f"{error}; nothing was recorded") from error
-    if isinstance(store, Address):
-        from tooltrace.clickhouse.labels import keep
-
-        click.echo(clean(f"{call_id} is labelled by {by}: {keep(store, outcome)}."))
+    sent = keep_one(outcome, store)
+    if sent is not None:
+        click.echo(clean(f"{call_id} is labelled by {by}: {sent}."))
         return
-    with Keeper(settings) as keeper:
-        keeper.keep(outcome)
     said = [word for word, true in (("right", correct), ("wrong", correct is False)) if true]
     said += [] if score is None else [f"{score:g}"]
     click.echo(clean(f"{call_id} is labelled {', '.join(said)} by {by}."))
@@ -117,7 +124,7 @@ def _many(file: Path, by: str, store: Path) -> None:
     click.echo(f"{_count(done.labels, 'label')} recorded, {_count(done.skipped, 'row')} skipped{rest}.")
 
 
-def _waiting(done: Labelled, store: Path) -> int:
+def _waiting(done: Labelled, store: Store) -> int:
     """How many labels match no call today; 0 where the store cannot be read, which is said."""
     from tooltrace.errors import StoreError
     from tooltrace.outcomes.file import unmatched

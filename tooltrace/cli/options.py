@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from tooltrace.address import Address, Place, place_of
+from tooltrace.address import Place, address_of
+from tooltrace.errors import UnsupportedByStore
 from tooltrace.settings import default_address, default_store
+from tooltrace.store.base import StoreBackend, open_store
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -24,33 +27,39 @@ class _PlaceType(click.Path):
     """A path, or the address of a store elsewhere."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        place = place_of(value) if isinstance(value, str) else value
-        return place if isinstance(place, Address) else super().convert(value, param, ctx)
+        address = address_of(value) if isinstance(value, str) else None
+        return address or super().convert(value, param, ctx)
 
 
-def _ready(_ctx: click.Context, _param: click.Parameter, path: Place | None) -> Path:
-    """The store of a command that writes. Raises BadParameter for an address."""
-    address = path if isinstance(path, Address) else default_address() if path is None else None
-    if address is not None:
-        raise click.BadParameter(f"{address} is only read; name the path of a local store here")
-    assert not isinstance(path, Address)
-    return _folded(path)
+def _ready(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> Path:
+    """The store of a command that writes. Raises BadParameter for one that is only read."""
+    store = _opened(place)
+    try:
+        path = store.path
+    except UnsupportedByStore as error:
+        raise click.BadParameter(f"{store} is only read; name the path of a local store here") from error
+    _say_how_much_waits(path)
+    return path
 
 
-def _ready_to_read(_ctx: click.Context, _param: click.Parameter, path: Place | None) -> Place:
-    place = path or default_address()
-    return place if isinstance(place, Address) else _folded(place)
+def _ready_to_read(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> StoreBackend:
+    store = _opened(place)
+    with suppress(UnsupportedByStore):
+        _say_how_much_waits(store.path)
+    return store
 
 
-def _folded(path: Path | None) -> Path:
+def _opened(place: Place | None) -> StoreBackend:
+    return open_store(place or default_address() or default_store())
+
+
+def _say_how_much_waits(path: Path) -> None:
     from tooltrace.store.paths import StorePaths
     from tooltrace.store.progress import unfolded_bytes
 
-    store = path.absolute() if path else default_store()
-    waiting = unfolded_bytes(StorePaths.of(store))
+    waiting = unfolded_bytes(StorePaths.of(path))
     if waiting > LONG_BYTES:
         click.echo(f"{waiting / 1e6:,.0f} MB of journal wait to be folded; the first answer takes a moment.", err=True)
-    return store
 
 
 def store_option(command: _F) -> _F:
@@ -63,7 +72,7 @@ def place_option(command: _F) -> _F:
     return _store_option(_ready_to_read, "The store: a path, or clickhouse://host/database.")(command)
 
 
-def _store_option(ready: Callable[..., Place], said: str) -> Callable[[_F], _F]:
+def _store_option(ready: Callable[..., Path | StoreBackend], said: str) -> Callable[[_F], _F]:
     return click.option(
         "--store",
         type=_PlaceType(dir_okay=False, path_type=Path),

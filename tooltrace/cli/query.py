@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from tooltrace.address import Place
 from tooltrace.cli.options import FORMATS, format_option, place_option
+from tooltrace.store.base import StoreBackend
 
 
 @click.command(short_help="Put a named question, or list them.")
@@ -33,7 +33,7 @@ def query(
     params: tuple[str, ...],
     explain: bool,
     form: str,
-    store: Place,
+    store: StoreBackend,
     **common: Any,
 ) -> None:
     """Put a named question to the store. Without NAME: list the questions."""
@@ -55,36 +55,31 @@ def query(
     _answer(name, groups, given, form, store)
 
 
-def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, store: Place) -> None:
-    from tooltrace.cli.answer import Answer, read
+def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, store: StoreBackend) -> None:
     from tooltrace.cli.formats import write
     from tooltrace.errors import StoreMissing
-    from tooltrace.queries import Column, ask, find
+    from tooltrace.queries import find
+    from tooltrace.store.result import QueryResult
 
-    asked = find(name)
-    groups = asked.groups(by)
-    asked.bind(**given)
+    statement = find(name).statement(by, **given)
     try:
-        answer = read(ask(store, name, by=by, **given), asked.own_columns(by), len(groups))
+        result = store.query(statement)
     except StoreMissing:
         if form != "table":  # a program gets a form that it can read; a person, the one line
-            named = tuple(Column(name=group, unit="text", meaning="") for group in groups)
-            write(Answer((*named, *asked.own_columns(by)), (), len(groups)), form)
+            columns = [(column, "VARCHAR") for column in find(name).columns(by)]
+            write(QueryResult.of_rows(columns, (), statement), form)
         raise
-    write(answer, form)
-    if not answer.rows:
+    write(result, form)
+    if not result.rows:
         click.echo(_nothing(given, store), err=True)
 
 
 def _listed() -> Any:
-    from tooltrace.cli.answer import Answer
-    from tooltrace.queries import Column, catalogue
+    from tooltrace.queries import catalogue
+    from tooltrace.store.result import QueryResult, Statement
 
-    columns = (
-        Column(name="query", unit="text", meaning=""),
-        Column(name="question", unit="text", meaning=""),
-    )
-    return Answer(columns, [(name, query.question) for name, query in catalogue().items()])
+    rows = [(name, query.question) for name, query in catalogue().items()]
+    return QueryResult.of_rows([("query", "VARCHAR"), ("question", "VARCHAR")], rows, Statement(sql=""))
 
 
 def _groups(by: str) -> list[str]:
@@ -99,7 +94,7 @@ def _named(params: tuple[str, ...]) -> dict[str, str]:
     return {name.strip(): value for name, _, value in (param.partition("=") for param in params)}
 
 
-def _nothing(given: dict[str, Any], store: Place) -> str:
+def _nothing(given: dict[str, Any], store: StoreBackend) -> str:
     from tooltrace.cli.text import clean
     from tooltrace.queries import ask
 

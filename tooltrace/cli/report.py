@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.address import Place
 from tooltrace.cli.group import Failed, Misused
 from tooltrace.cli.options import place_option
+from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from tooltrace.report import Comparison, Report, Scope
@@ -57,7 +57,7 @@ def report(
     fail_on: str | None,
     form: str | None,
     lang: str,
-    store: Place,
+    store: StoreBackend,
 ) -> None:
     """Write a report: the tools together, and each by itself, with the query behind every figure.
 
@@ -85,7 +85,7 @@ def report(
         _judge(found, fail_on)
 
 
-def _asked(store: Place, about: Scope | Comparison) -> Report:
+def _asked(store: StoreBackend, about: Scope | Comparison) -> Report:
     from tooltrace.report import ask_all, asked_count
 
     with _progress(asked_count(about)) as told:

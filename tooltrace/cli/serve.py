@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.address import Address, Place
 from tooltrace.cli.group import Failed, Misused
 from tooltrace.cli.options import capture_option, place_option
+from tooltrace.errors import UnsupportedByStore
+from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from tooltrace.server.receiver.receiver import Receiver
@@ -54,15 +56,14 @@ def serve(
     allow_host: tuple[str, ...],
     token: str | None,
     capture: Capture,
-    store: Place,
+    store: StoreBackend,
 ) -> None:
     """Show the store in a browser, until Ctrl-C: which tools to look at first, why, and every call in full.
 
     With --otlp spans and evaluations of other programs are taken in as well. What is acknowledged is in the journal of
     the store; metrics are not kept, and the answers say so. Only this machine is served unless --host says otherwise.
     """
-    if otlp and isinstance(store, Address):
-        raise Misused(f"--otlp records here, and {store} is only read; send to the collector, or name a local store")
+    journal = _written_here(store) if otlp else None
     _require((*_PAGES, *_OTLP) if otlp else _PAGES, "serve")
     if otlp and grpc_port is not None:
         _require(("grpc",), "grpc")
@@ -78,12 +79,20 @@ def serve(
     from tooltrace.server.receiver.receiver import Receiver
     from tooltrace.settings import Settings
 
-    assert not isinstance(store, Address)
-    receiver = Receiver(Settings(store=store, capture=capture, service_name="tooltrace serve"))
+    receiver = Receiver(Settings(store=journal, capture=capture, service_name="tooltrace serve"))
     try:
         asyncio.run(_serve(site, receiver, host, OTLP_PORT if port is None else port, grpc_port))
     finally:
         receiver.close()
+
+
+def _written_here(store: StoreBackend) -> Path:
+    try:
+        return store.path
+    except UnsupportedByStore as error:
+        raise Misused(
+            f"--otlp records here, and {store} is only read; send to the collector, or name a local store"
+        ) from error
 
 
 async def _serve(site: Site, receiver: Receiver | None, host: str, port: int, grpc_port: int | None) -> None:

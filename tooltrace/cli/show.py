@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from tooltrace.address import Place
 from tooltrace.cli.options import format_option, place_option
-
-if TYPE_CHECKING:
-    from tooltrace.cli.answer import Answer
+from tooltrace.store.base import StoreBackend
 
 _CALLS = 5
 
@@ -20,18 +17,19 @@ _CALLS = 5
 @click.option("--full", is_flag=True, help="Do not fold long texts and JSON.")
 @format_option("table", "json")
 @place_option
-def show(*, call_id: str, full: bool, form: str, store: Place) -> None:
+def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
     """Show every attempt of a call: timing, arguments, result, error, sources, signals, what the model saw, stops
     for a person, outcomes.
 
     CALL_ID may also be a span id, or the beginning of either where it names one call only.
     """
     from tooltrace.cli.formats import write
+    from tooltrace.queries import ask
 
-    answer = _asked(call_id, store)
-    if not answer.rows:
+    answer = ask(store, "call", id=call_id, limit=_CALLS)
+    rows = answer.dicts()
+    if not rows:
         raise _unknown(call_id, store)
-    rows = [dict(zip((column.name for column in answer.columns), row, strict=True)) for row in answer.rows]
     if rows[0]["match"] == "prefix" and rows[0]["named"] > 1:
         raise _ambiguous(call_id, rows)
     if form == "json":
@@ -45,14 +43,7 @@ def show(*, call_id: str, full: bool, form: str, store: Place) -> None:
         )
 
 
-def _asked(call_id: str, store: Place) -> Answer:
-    from tooltrace.cli.answer import read
-    from tooltrace.queries import ask, find
-
-    return read(ask(store, "call", id=call_id, limit=_CALLS), find("call").heading.columns)
-
-
-def _print(rows: list[dict[str, Any]], store: Place, *, full: bool) -> None:
+def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> None:
     from itertools import groupby
 
     from tooltrace.cli.card import card
@@ -65,11 +56,10 @@ def _print(rows: list[dict[str, Any]], store: Place, *, full: bool) -> None:
             out.print(line, soft_wrap=True)
 
 
-def _about(name: str, call_id: str, store: Place) -> list[dict[str, Any]]:
+def _about(name: str, call_id: str, store: StoreBackend) -> list[dict[str, Any]]:
     from tooltrace.queries import ask
 
-    answer = ask(store, name, call_id=call_id)
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+    return ask(store, name, call_id=call_id).dicts()
 
 
 def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
@@ -82,13 +72,13 @@ def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
     )
 
 
-def _unknown(call_id: str, store: Place) -> Exception:
+def _unknown(call_id: str, store: StoreBackend) -> Exception:
     import difflib
 
     from tooltrace.errors import QueryError
     from tooltrace.queries import ask
 
-    recent = ask(store, "recent", limit=500).project("call_id").fetchall()
-    near = difflib.get_close_matches(call_id, [row[0] for row in recent], 1)
+    recent = ask(store, "recent", limit=500).values("call_id")
+    near = difflib.get_close_matches(call_id, recent, 1)
     hint = f"did you mean {near[0]!r}?" if near else "tooltrace query recent lists the last ones"
     return QueryError(f"no call or span in {store} has an id that begins with {call_id!r}; {hint}")

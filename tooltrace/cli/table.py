@@ -7,9 +7,10 @@ import sys
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from tooltrace.cli.answer import Answer, plain
+from tooltrace.cli.answer import plain
 from tooltrace.cli.text import clean
 from tooltrace.queries import Column
+from tooltrace.store.result import QueryResult
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,12 +36,12 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
-def write_table(answer: Answer) -> None:
+def write_table(answer: QueryResult) -> None:
     """Print ``answer``. Beside-counts that are 0 and texts that are unknown throughout are left out. What is too wide
     is printed on its side."""
     out = console()
-    shown = [index for index in range(len(answer.columns)) if _worth(answer, index)]
-    columns = [answer.columns[index] for index in shown]
+    shown = [index for index in range(len(answer.fields)) if _worth(answer, index)]
+    columns = [answer.fields[index] for index in shown]
     cells = [[_shown(answer, row, index) for index in shown] for row in answer.rows]
     if cells and _least(columns, cells) > out.width:
         _write_turned(columns, cells, out)
@@ -177,10 +178,10 @@ def _number(value: float, unit: str) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _shown(answer: Answer, row: tuple[Any, ...], index: int) -> str:
-    column = answer.columns[index]
+def _shown(answer: QueryResult, row: tuple[Any, ...], index: int) -> str:
+    column = answer.fields[index]
     text = person(row[index], column.unit)
-    ends = {end.end_of: row[at] for at, end in enumerate(answer.columns) if end.end_of}
+    ends = {end.end_of: row[at] for at, end in enumerate(answer.fields) if end.end_of}
     low, high = ends.get(("low", column.name)), ends.get(("high", column.name))
     if low is None or high is None or row[index] is None:
         return text
@@ -199,8 +200,8 @@ def _title(column: Column) -> str:
     return f"{name} (UTC)" if column.unit == "time" else name
 
 
-def _worth(answer: Answer, index: int) -> bool:
-    column = answer.columns[index]
+def _worth(answer: QueryResult, index: int) -> bool:
+    column = answer.fields[index]
     if column.end_of or column.unit == "parts":
         return False
     if index < answer.groups or not column.meaning or not answer.rows:

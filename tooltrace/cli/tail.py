@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.address import Place
 from tooltrace.cli.group import until_stopped
 from tooltrace.cli.options import format_option, place_option
 from tooltrace.errors import StoreLocked, StoreMissing
+from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -47,7 +47,9 @@ ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined",
 @click.option("--follow/--no-follow", default=True, help="Go on with what comes, from every process; end with Ctrl-C.")
 @format_option("text", "json")
 @place_option
-def tail(*, text: str | None, number: int, follow: bool, form: str, store: Place, **wanted: tuple[str, ...]) -> None:
+def tail(
+    *, text: str | None, number: int, follow: bool, form: str, store: StoreBackend, **wanted: tuple[str, ...]
+) -> None:
     """Show attempts as they come: when they ended, and how. As JSON: an object a line, times in UTC."""
     from tooltrace.cli.follow import Follower
     from tooltrace.cli.table import console

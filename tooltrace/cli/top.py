@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.address import Place
 from tooltrace.cli.group import until_stopped
 from tooltrace.cli.options import place_option
+from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,7 @@ STALE_SECONDS = 3.0
 @click.option("--sort", type=click.Choice(SORTS), default="excess", show_default=True, help="What stands first.")
 @click.option("--once", is_flag=True, help="Print it once, and end; so it is where the output is no terminal.")
 @place_option
-def top(*, since: str, interval: float, sort: str, once: bool, store: Place) -> None:
+def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBackend) -> None:
     """Show the tools of the last minutes, from every process; end with Ctrl-C.
 
     First stands what failed more often than in the 7 days before; --sort hurt sorts by the time that failed calls took. Rates
@@ -48,7 +48,7 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: Place) -> 
         _watch(store, since, sort, interval, screen)
 
 
-def _watch(store: Place, since: str, sort: str, interval: float, screen: Console) -> None:
+def _watch(store: StoreBackend, since: str, sort: str, interval: float, screen: Console) -> None:
     from rich.live import Live
 
     from tooltrace.cli.board import look_again

@@ -1,4 +1,33 @@
 """The store of a team: the spans and log events that the collector's exporter wrote into ClickHouse.
 
-Needs the extra ``clickhouse``.
+Needs the extra ``clickhouse``. This module registers the URLs of such a store and the destination ``clickhouse``; what
+they need is loaded when one of them is used.
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrace.address import Address
+from tooltrace.exporters.loader import register_exporter
+from tooltrace.exporters.protocol import Destination, Target
+from tooltrace.store.base import StoreBackend, register_store
+
+SCHEMES: Final = ("clickhouse", "clickhouses", "chdb")
+"""``clickhouses`` is the same over TLS; ``chdb`` is ClickHouse's engine in this process."""
+
+
+def _open(address: Address) -> StoreBackend:
+    from tooltrace.clickhouse.store import ClickHouseStore
+
+    return ClickHouseStore(address)
+
+
+def _create(target: Target) -> Destination:
+    from tooltrace.clickhouse.backfill import create
+
+    return create(target)
+
+
+register_store(*SCHEMES, factory=_open)
+register_exporter("clickhouse", _create, extra="clickhouse")

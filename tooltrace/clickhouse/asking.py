@@ -17,31 +17,15 @@ from tooltrace.clickhouse.client import House, one_line
 from tooltrace.clickhouse.readers import quoted
 from tooltrace.clickhouse.understood import require_tables
 from tooltrace.errors import QueryError
-from tooltrace.queries import find
 from tooltrace.queries.dialect import Script, drop, keep, to_clickhouse
-from tooltrace.queries.query import By
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
-UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
-"""Type of a column by its unit, where ClickHouse has none for it."""
 _PLAIN: Final = {
     "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "BIGINT"),
 }
-
-
-def ask(address: Address, name: str, *, by: By | None = None, **params: Any) -> DuckDBPyRelation:
-    """The answer to the query ``name`` from the store at ``address``, read whole.
-
-    Raises UnknownQuery and BadParameter before anything is asked, then StoreMissing, StoreError, QueryError.
-    """
-    query = find(name)
-    script = to_clickhouse(query.render(by), query.bind(**params))
-    types = {column.name: UNITS[column.unit] for column in query.heading.columns if column.unit in UNITS}
-    with connect(address) as lease:
-        return lease.answer(script, types)
 
 
 @contextmanager

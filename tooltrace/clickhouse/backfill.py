@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tooltrace.address import Address, place_of
+from tooltrace.address import address_of
+from tooltrace.clickhouse import SCHEMES
 from tooltrace.clickhouse.client import House, one_line
 from tooltrace.clickhouse.readers import literal
 from tooltrace.clickhouse.rows import lines, log_row, span_row
@@ -25,8 +26,8 @@ _SAME: Final = {"traces": "SpanId", "logs": "Timestamp, EventName, SpanId, toStr
 
 def create(target: Target) -> Backfill:
     """The destination that ``--endpoint``, or ``$TOOLTRACE_STORE``, names. Raises ConfigError."""
-    address = place_of(target.endpoint) if target.endpoint else default_address()
-    if not isinstance(address, Address):
+    address = address_of(target.endpoint) if target.endpoint else default_address()
+    if address is None or address.scheme not in SCHEMES:
         raise ConfigError(
             "clickhouse needs --endpoint clickhouse://host/database, or such a $TOOLTRACE_STORE; nothing is exported"
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tooltrace.clickhouse.grafana_sql import Asked
-from tooltrace.queries.heading import Column
+from tooltrace.store.result import Column
 
 PLUGIN: Final = "grafana-clickhouse-datasource"
 PLUGIN_VERSION: Final = "4.20.0"

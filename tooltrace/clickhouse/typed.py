@@ -12,9 +12,10 @@ from tooltrace.address import Address
 from tooltrace.clickhouse.asking import connect
 from tooltrace.clickhouse.client import House
 from tooltrace.errors import QueryError, TooltraceError
-from tooltrace.sandbox import Asked, FileForm, Limits, Written
+from tooltrace.sandbox import FileForm, Limits, Written
 from tooltrace.sandbox.bounded import bounded
 from tooltrace.sandbox.limits import too_long, too_much
+from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.views import NAMES
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class TypedSql:
     async def close(self) -> None:
         """Nothing is held."""
 
-    async def ask(self, sql: str) -> Asked:
-        """The rows that ``sql`` gives. Raises QueryError, with words for whoever typed it."""
+    async def ask(self, sql: str) -> QueryResult:
+        """The rows that ``sql`` gives, as JSON has them. Raises QueryError, with words for whoever typed it."""
         async with self._turns:
             return await asyncio.to_thread(self._ask, sql)
 
@@ -45,12 +46,14 @@ class TypedSql:
         async with self._turns:
             return await asyncio.to_thread(self._write, sql, form, limits or self._limits)
 
-    def _ask(self, sql: str) -> Asked:
+    def _ask(self, sql: str) -> QueryResult:
         begun = time.monotonic()
         found = self._answered(sql, self._limits)
         rows, cut = bounded(found.fetchall(), self._limits)
-        columns = tuple(zip(found.columns, map(str, found.types), strict=True))
-        return Asked(columns, rows, cut, round(1000 * (time.monotonic() - begun), 1))
+        columns = list(zip(found.columns, map(str, found.types), strict=True))
+        answer = QueryResult.of_rows(columns, rows, Statement(sql=sql), cut)
+        answer.ms = round(1000 * (time.monotonic() - begun), 1)
+        return answer
 
     def _write(self, sql: str, form: FileForm, limits: Limits) -> Written:
         found = self._answered(sql, limits)

@@ -6,12 +6,12 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tooltrace import runtime
 from tooltrace.errors import LabelError
 from tooltrace.settings import Settings
+from tooltrace.store.base import open_store
 
 Judge = Callable[[dict[str, Any]], Any]
 """Given a row of ``tool_calls``, gives what it says of it; None where it cannot tell."""
@@ -50,7 +50,7 @@ def _settings(store: str | os.PathLike[str] | None) -> Settings:
     """As this process records, but into ``store``."""
     settings = runtime.active().settings
     if store is not None:
-        return replace(settings, store=Path(store).absolute())
+        return replace(settings, store=open_store(store).path)
     if settings.store is None:
         raise LabelError("this process keeps no history, and no store= is given; nothing was recorded")
     return settings

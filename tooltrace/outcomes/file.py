@@ -13,6 +13,7 @@ from tooltrace.outcomes.lines import Advance, Line, read
 from tooltrace.outcomes.row import outcome_of
 from tooltrace.record import Outcome
 from tooltrace.settings import Settings
+from tooltrace.store.base import Store, open_store
 
 SHOWN = 10
 """How many of the rows that were skipped are kept as examples."""
@@ -76,11 +77,9 @@ def label_file(path: Path, settings: Settings, labeler: str, advance: Advance = 
     return done
 
 
-def unmatched(labelled: Labelled, store: Path) -> int:
+def unmatched(labelled: Labelled, store: Store) -> int:
     """How many of the labels are of a call or an attempt that ``store`` has not. Raises StoreError."""
-    from tooltrace.store.lease import reading
-
-    with reading(store) as con:
+    with open_store(store).connect() as con:
         found = 0
         for column, counted in (("call_id", labelled.calls), ("span_id", labelled.attempts)):
             sql = f"SELECT DISTINCT {column} FROM tool_calls WHERE {column} IN (SELECT unnest($ids))"

@@ -10,10 +10,20 @@ from tooltrace.guard import guarded
 from tooltrace.record import Outcome
 from tooltrace.settings import Settings
 from tooltrace.sinks import evaluation
+from tooltrace.store.base import StoreBackend
 from tooltrace.writer import Writer
 
 BATCH = 512
 """Outcomes that are written at once."""
+
+
+def keep_one(outcome: Outcome, store: StoreBackend) -> str | None:
+    """Write ``outcome`` to ``store``; return where it was sent, None where it is in the store. Raises StoreError."""
+    sent = store.write([outcome])
+    if sent is None and evaluation.wanted():  # what was sent is such an event already
+        with guarded("log"):
+            evaluation.emit(outcome)
+    return sent
 
 
 class Keeper:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from tooltrace.report.asking import Answer, Report
+from tooltrace.report.asking import PartResult, Report
 from tooltrace.version import __version__
 
 _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z
@@ -32,13 +32,15 @@ def plain(value: Any) -> Any:
     return float(value) if hasattr(value, "__float__") else str(value)
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: PartResult) -> dict[str, Any]:
     return {
         "query": answer.part.query,
         "by": answer.part.by,
         "parameters": answer.given,
-        "columns": [{"name": column.name, "unit": column.unit, "meaning": column.meaning} for column in answer.columns],
-        "rows": [[_cell(value) for value in row] for row in answer.rows],
+        "columns": [
+            {"name": column.name, "unit": column.unit, "meaning": column.meaning} for column in answer.result.fields
+        ],
+        "rows": [[_cell(value) for value in row] for row in answer.result.rows],
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from tooltrace.report.asking import Answer, Report
+from tooltrace.report.asking import PartResult, Report
 from tooltrace.report.belief import belief
 from tooltrace.report.compare import Comparison, Side
 from tooltrace.report.figures import UNKNOWN, figure, interval
@@ -43,7 +43,7 @@ def as_markdown(report: Report, words: Words) -> str:
         lines += _compared(report.compared, report.comparison, words)
     elif report.scope is not None:
         lines += [_window(report.scope, words), ""]
-        lines += _whole(report, words) if report.tools and report.tools.rows else [words("empty.window")]
+        lines += _whole(report, words) if report.tools and report.tools.result.rows else [words("empty.window")]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -68,7 +68,7 @@ def _whole(report: Report, words: Words) -> list[str]:
     for answer in (report.figures, report.gap, report.tools, *report.overview):
         if answer is not None and answer.part.brief:
             lines += _answer(answer, words, "##")
-    room, left = LONGEST_DOCUMENT - _length(lines), len(report.tools.rows) if report.tools else 0
+    room, left = LONGEST_DOCUMENT - _length(lines), len(report.tools.result.rows) if report.tools else 0
     for tool in report.sections:
         section = list(_section(report, tool, words))
         room -= _length(section)
@@ -91,25 +91,25 @@ def _length(lines: Sequence[str]) -> int:
     return sum(len(line) + 1 for line in lines)
 
 
-def _answer(answer: Answer, words: Words, level: str) -> Iterator[str]:
+def _answer(answer: PartResult, words: Words, level: str) -> Iterator[str]:
     shown = answer.shown()
     yield from (f"{level} {words(answer.part.title)}", "")
-    if not answer.rows or not shown:
+    if not answer.result.rows or not shown:
         yield from (f"{words('empty.panel')} {_asked(answer)}", "")
         return
-    columns = [answer.columns[at] for at, _, _ in shown]
-    said = told(answer.part.query, answer.names, answer.rows[: min(answer.part.rows, MOST_ROWS)], words)
+    columns = [answer.result.fields[at] for at, _, _ in shown]
+    said = told(answer.part.query, answer.result.columns, answer.result.rows[: min(answer.part.rows, MOST_ROWS)], words)
     rows = [[_cell(answer, row, place, words) for place in shown] for row in said]
     yield from table([words.column(c.name) for c in columns], [c.unit in _NUMBERS for c in columns], rows)
-    yield from ("", _asked_of(answer, len(answer.rows) - len(rows), words), "")
+    yield from ("", _asked_of(answer, len(answer.result.rows) - len(rows), words), "")
 
 
-def _cell(answer: Answer, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Words) -> str:
+def _cell(answer: PartResult, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Words) -> str:
     at, low, high = place
-    value, unit = row[at], answer.columns[at].unit
+    value, unit = row[at], answer.result.fields[at].unit
     if value is None:
         return UNKNOWN
-    if answer.columns[at].name == "period":
+    if answer.result.fields[at].name == "period":
         return words("now" if value == "now" else "tiles.was")
     if isinstance(value, str):
         return code(value)
@@ -121,31 +121,31 @@ def _cell(answer: Answer, row: tuple[Any, ...], place: tuple[int, int | None, in
     return f"{text} {interval(row[low], row[high], unit, words)}"
 
 
-def _said(answer: Answer, words: Words) -> Iterator[str]:
+def _said(answer: PartResult, words: Words) -> Iterator[str]:
     if answer.part.query == "calibration":
-        yield from (belief(answer.dicts()[0], words), "")
+        yield from (belief(answer.result.dicts()[0], words), "")
 
 
-def _asked(answer: Answer) -> str:
+def _asked(answer: PartResult) -> str:
     return f"<sub>{code(answer.command, _COMMAND)}</sub>"
 
 
-def _asked_of(answer: Answer, left: int, words: Words) -> str:
+def _asked_of(answer: PartResult, left: int, words: Words) -> str:
     """What was asked, and how many rows of the answer are not shown."""
     return f"{words('report.rows.more', n=left)} {_asked(answer)}" if left else _asked(answer)
 
 
-def _compared(compared: Comparison, answer: Answer, words: Words) -> Iterator[str]:
+def _compared(compared: Comparison, answer: PartResult, words: Words) -> Iterator[str]:
     yield from (f"{words('report.before')}: {_side(compared.before, words)}  ", "")
     yield from (f"{words('report.after')}: {_side(compared.after, words)}", "")
     yield from (f"**{counts(answer, words)}**", "", noise(answer, words), "")
-    if not answer.rows:
+    if not answer.result.rows:
         yield from (words("empty.window"), "")
         return
     heads = [words.column(name) for name in ("tool", "measure", "before", "after", "difference", "verdict", "n")]
     rows = [_difference(row, words) for row in foremost(answer, MOST_ROWS)]
     yield from table(heads, [False, False, True, True, True, False, True], rows)
-    yield from ("", _asked_of(answer, len(answer.rows) - len(rows), words), "")
+    yield from ("", _asked_of(answer, len(answer.result.rows) - len(rows), words), "")
 
 
 def _difference(row: dict[str, Any], words: Words) -> list[str]:

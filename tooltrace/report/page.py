@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tooltrace.report import outline
-from tooltrace.report.asking import Answer, Report
+from tooltrace.report.asking import PartResult, Report
 from tooltrace.report.belief import belief
 from tooltrace.report.bundle import asset, bundle, inert
 from tooltrace.report.data import plain
@@ -57,15 +57,17 @@ def as_html(report: Report, words: Words) -> str:
     )  # fmt: skip
 
 
-def listed(answer: Answer) -> str:
+def listed(answer: PartResult) -> str:
     """``answer`` as JSON that may stand between script tags, for a chart."""
-    return _json({"columns": answer.names, "rows": [list(map(_short, row)) for row in answer.rows[:_CHART_ROWS]]})
+    return _json(
+        {"columns": answer.result.columns, "rows": [list(map(_short, row)) for row in answer.result.rows[:_CHART_ROWS]]}
+    )
 
 
-def described(answer: Answer) -> str:
+def described(answer: PartResult) -> str:
     """The same with columns as a page's address for data has them."""
-    columns = [{"name": column.name, "unit": column.unit} for column in answer.columns]
-    return _json({"columns": columns, "rows": [list(map(_short, row)) for row in answer.rows]})
+    columns = [{"name": column.name, "unit": column.unit} for column in answer.result.fields]
+    return _json({"columns": columns, "rows": [list(map(_short, row)) for row in answer.result.rows]})
 
 
 def _json(value: Any) -> str:
@@ -73,9 +75,9 @@ def _json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def shortened(answer: Answer) -> Answer:
+def shortened(answer: PartResult) -> PartResult:
     """``answer`` with as many digits as a reader can use."""
-    return replace(answer, rows=[tuple(map(_short, row)) for row in answer.rows])
+    return replace(answer, result=answer.result.with_rows([tuple(map(_short, row)) for row in answer.result.rows]))
 
 
 def _short(value: Any) -> Any:

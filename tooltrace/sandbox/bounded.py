@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
 from tooltrace.sandbox.limits import Limits
 from tooltrace.sandbox.values import plain
-
-Cut = Literal["rows", "bytes"]
-"""Which limit an answer was cut at."""
+from tooltrace.store.result import Cut
 
 
 def bounded(answer: Iterable[Any], limits: Limits) -> tuple[list[list[Any]], Cut | None]:

@@ -8,32 +8,20 @@ import json
 import os
 import sys
 import tempfile
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 
 from tooltrace.errors import QueryError
-from tooltrace.sandbox.bounded import Cut
 from tooltrace.sandbox.limits import Limits
+from tooltrace.store.result import QueryResult, Statement
 
 FileForm = Literal["csv", "parquet"]
 
 _START_SECONDS = 10.0
 """How long opening the store may take besides: it may have to be folded first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The answer to a question."""
-
-    columns: tuple[tuple[str, str], ...]
-    """Name and DuckDB type of each."""
-    rows: list[list[Any]] = field(default_factory=list)
-    cut: Cut | None = None
-    """Which limit the answer was cut at; None where it is whole."""
-    ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +47,13 @@ class Sandbox:
         if self._spare is None:
             self._spare = asyncio.create_task(_start())
 
-    async def ask(self, sql: str) -> Asked:
-        """The rows that ``sql`` gives. Raises QueryError, with words for whoever typed it."""
+    async def ask(self, sql: str) -> QueryResult:
+        """The rows that ``sql`` gives, as JSON has them. Raises QueryError, with words for whoever typed it."""
         answer = await self._run(sql, None, None, self._limits)
-        columns = tuple((column["name"], column["type"]) for column in answer["columns"])
-        return Asked(columns, answer["rows"], answer["cut"], answer["ms"])
+        columns = [(column["name"], column["type"]) for column in answer["columns"]]
+        found = QueryResult.of_rows(columns, answer["rows"], Statement(sql=sql), answer["cut"])
+        found.ms = answer["ms"]
+        return found
 
     async def write(self, sql: str, form: FileForm, limits: Limits | None = None) -> Written:
         """The answer as a file. Raises QueryError."""

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -15,8 +14,6 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
-from tooltrace.address import Address
-from tooltrace.sandbox import Sandbox
 from tooltrace.server import attempts, labelling, pages, questions, sql
 from tooltrace.server.desk import Desk
 from tooltrace.server.faults import HANDLED, broken, told
@@ -24,9 +21,6 @@ from tooltrace.server.leaving import Attended
 from tooltrace.server.render import Hall
 from tooltrace.server.safety import Guarded
 from tooltrace.server.site import Site
-
-if TYPE_CHECKING:
-    from tooltrace.clickhouse.typed import TypedSql
 
 LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
 
@@ -42,19 +36,10 @@ class _Files(StaticFiles):
         return response
 
 
-def _asker(site: Site) -> Sandbox | TypedSql:
-    """Where typed SQL is put."""
-    if not isinstance(site.store, Address):
-        return Sandbox(site.store, site.limits)
-    from tooltrace.clickhouse.typed import TypedSql
-
-    return TypedSql(site.store, site.limits)
-
-
 @asynccontextmanager
-async def _open(typed: Sandbox | TypedSql, _app: Starlette) -> AsyncIterator[None]:
+async def _open(hall: Hall, _app: Starlette) -> AsyncIterator[None]:
     yield
-    await typed.close()
+    await hall.close()
 
 
 def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tuple[str, str]] = ()) -> Starlette:
@@ -65,9 +50,9 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
     own = [*pages.ROUTES, *attempts.ROUTES, *labelling.ROUTES, *questions.ROUTES, *sql.ROUTES]
     handlers: dict[int | type[Exception], ExceptionHandler] = {**dict.fromkeys(HANDLED, told), Exception: broken}
-    typed = _asker(site)
+    hall = Hall(site, Desk(site.store), [*LINKS, *links])
     app = Starlette(
-        lifespan=partial(_open, typed),
+        lifespan=partial(_open, hall),
         routes=[*own, *more, *files],
         exception_handlers=handlers,
         middleware=[
@@ -77,5 +62,5 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         ],
     )
     app.router.redirect_slashes = False  # a client would have to post again, and few do
-    app.state.hall = Hall(site, Desk(site.store), typed, [*LINKS, *links])
+    app.state.hall = hall
     return app

@@ -6,7 +6,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from tooltrace.errors import BadParameter, LabelError, StoreLocked, StoreMissing, TooltraceError, UnknownQuery
+from tooltrace.errors import (
+    BadParameter,
+    LabelError,
+    StoreLocked,
+    StoreMissing,
+    TooltraceError,
+    UnknownQuery,
+    UnsupportedByStore,
+)
 from tooltrace.server.render import hall_of, render
 from tooltrace.server.safety import HEADERS
 
@@ -41,6 +49,8 @@ def _status(error: Exception) -> int:
         return 400
     if isinstance(error, StoreMissing):
         return 200  # nothing recorded yet is an answer
+    if isinstance(error, UnsupportedByStore):
+        return 501
     return 503 if isinstance(error, StoreLocked) else 500
 
 

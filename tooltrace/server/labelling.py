@@ -7,10 +7,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tooltrace.address import Address, Place
 from tooltrace.errors import LabelError
 from tooltrace.outcomes.judgement import judgement
-from tooltrace.outcomes.keeper import Keeper
+from tooltrace.outcomes.keeper import keep_one
 from tooltrace.record import Outcome
 from tooltrace.server.form import form_of
 from tooltrace.server.pages import about
@@ -25,9 +24,8 @@ async def label(request: Request) -> Response:
     """Keep the label of a form; the answer is what is known of the call's judgements then. Raises LabelError."""
     hall, store = hall_of(request), hall_of(request).site.store
     form = await form_of(request, MOST_BYTES)
-    settings = Settings(store=None if isinstance(store, Address) else store)
-    outcome = _outcome(form, settings)
-    await to_thread.run_sync(_keep, outcome, settings, store)
+    outcome = _outcome(form, Settings(store=None))
+    await to_thread.run_sync(keep_one, outcome, store)
     hall.desk.forget()
     named = outcome.span_id or ""
     if not request.headers.get("hx-request"):
@@ -60,16 +58,6 @@ def _outcome(form: dict[str, str], settings: Settings) -> Outcome:
 
 def _text(form: dict[str, str], name: str) -> str:
     return form.get(name, "").strip()
-
-
-def _keep(outcome: Outcome, settings: Settings, store: Place) -> None:
-    if isinstance(store, Address):
-        from tooltrace.clickhouse.labels import keep
-
-        keep(store, outcome)
-        return
-    with Keeper(settings) as keeper:
-        keeper.keep(outcome)
 
 
 ROUTES = [Route("/label", label, methods=["POST"])]

@@ -12,17 +12,17 @@ from starlette.routing import Route
 from tooltrace.queries import find
 from tooltrace.report.telling import told
 from tooltrace.report.words import Words
-from tooltrace.server.desk import Answer
 from tooltrace.server.language import language_of
 from tooltrace.server.render import hall_of, listed, render
 from tooltrace.server.window import Window
+from tooltrace.store.result import QueryResult
 
 _OPTIONS = ("since", "until", "tool")
 SHOWN = 12
 """Rows of a panel, before somebody asks for all."""
 
 
-async def asked(request: Request, name: str, **more: Any) -> Answer:
+async def asked(request: Request, name: str, **more: Any) -> QueryResult:
     """The answer to the query ``name`` with what the address gives of its parameters."""
     by, given = given_of(request, name)
     return await hall_of(request).desk.ask(name, by, **{**given, **more})
@@ -30,20 +30,21 @@ async def asked(request: Request, name: str, **more: Any) -> Answer:
 
 async def panel(request: Request) -> Response:
     """A table, and a chart where one is named."""
-    answer = await asked(request, request.path_params["query"])
-    names = [column.name for column in answer.columns]
+    query = find(request.path_params["query"])
+    answer = await asked(request, query.name)
+    names = answer.columns
     wanted = [name for name in request.query_params.get("columns", "").split(",") if name in names]
     chosen = [names.index(name) for name in wanted or names]
     shown = answer.rows if request.query_params.get("rows") == "all" else answer.rows[:SHOWN]
-    rows = told(answer.query.name, names, shown, Words(language_of(request)))
-    return render(request, "parts/panel.html", answer=answer, chosen=chosen, said=rows)
+    rows = told(query.name, names, shown, Words(language_of(request)))
+    return render(request, "parts/panel.html", query=query, answer=answer, chosen=chosen, said=rows)
 
 
 async def data(request: Request) -> Response:
     """Columns and rows."""
     answer = await asked(request, request.path_params["query"])
-    columns = [{"name": column.name, "unit": column.unit} for column in answer.columns]
-    text = listed({"columns": columns, "rows": answer.rows, "cut": answer.cut})
+    columns = [{"name": column.name, "unit": column.unit} for column in answer.fields]
+    text = listed({"columns": columns, "rows": answer.rows, "cut": answer.cut is not None})
     return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import orjson
@@ -17,16 +17,13 @@ from starlette.responses import HTMLResponse
 
 from tooltrace.report.html import templates
 from tooltrace.report.words import LANGUAGES, Words
-from tooltrace.sandbox import Sandbox
 from tooltrace.secret_hints import MASK
 from tooltrace.server.desk import Desk
 from tooltrace.server.language import COOKIE, language_of
 from tooltrace.server.site import Site
 from tooltrace.server.window import CHOICES, Window
+from tooltrace.store.base import SqlSandbox
 from tooltrace.version import __version__
-
-if TYPE_CHECKING:
-    from tooltrace.clickhouse.typed import TypedSql
 
 _YEAR = 365 * 24 * 3600
 
@@ -37,10 +34,21 @@ class Hall:
 
     site: Site
     desk: Desk
-    typed: Sandbox | TypedSql
-    """Where typed SQL is put."""
     links: list[tuple[str, str]] = field(default_factory=list)
     """Pages of the navigation: the path, and the key of its name."""
+    _sandbox: SqlSandbox | None = None
+
+    @property
+    def sandbox(self) -> SqlSandbox:
+        """What answers SQL that a visitor typed. Raises UnsupportedByStore."""
+        if self._sandbox is None:
+            self._sandbox = self.site.store.sandbox(self.site.limits)
+        return self._sandbox
+
+    async def close(self) -> None:
+        """Release what the sandbox holds."""
+        if self._sandbox is not None:
+            await self._sandbox.close()
 
 
 def hall_of(request: Request) -> Hall:

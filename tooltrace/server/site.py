@@ -8,8 +8,8 @@ import socket
 from dataclasses import dataclass, field
 from typing import Self
 
-from tooltrace.address import Place
 from tooltrace.sandbox import Limits
+from tooltrace.store.base import Store, StoreBackend, open_store
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -18,7 +18,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class Site:
     """One store, shown under these names."""
 
-    store: Place
+    store: StoreBackend
     hosts: frozenset[str]
     """Names that a request may call the server by: anything else is somebody's name for this address."""
     addresses: bool = False
@@ -31,7 +31,7 @@ class Site:
     @classmethod
     def of(
         cls,
-        store: Place,
+        store: Store,
         *,
         host: str,
         names: tuple[str, ...] = (),
@@ -39,7 +39,7 @@ class Site:
         limits: Limits | None = None,
     ) -> Self:
         """The site of ``store`` on the interface ``host``. Beyond loopback there is a ``token``, a new one where none is given."""
-        limits = limits or Limits()
+        store, limits = open_store(store), limits or Limits()
         if is_loopback(host):
             hosts = _LOOPBACK | {host.lower(), *map(str.lower, names)}
             return cls(store=store, hosts=hosts, token=token, limits=limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import orjson
@@ -35,7 +35,7 @@ async def page(request: Request) -> Response:
     """The editor, and the catalogue beside it."""
     named = request.query_params.get("query")
     sql = spelled(request, named) if named else request.query_params.get("q", "")[:LONGEST]
-    hall_of(request).typed.warm()
+    hall_of(request).sandbox.warm()
     return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=hall_of(request).site.limits)
 
 
@@ -48,10 +48,11 @@ async def ask(request: Request) -> Response:
     """The answer to the SQL of a form: columns and rows, or what was wrong with it."""
     form = await form_of(request, LONGEST * 4)
     try:
-        found = await _while_wanted(request, hall_of(request).typed.ask(form.get("q", "")))
+        found = await _while_wanted(request, hall_of(request).sandbox.ask(form.get("q", "")))
     except QueryError as error:
         return _json({"error": str(error)}, 422)
-    return _json(asdict(found))
+    columns = [(column, str(kind)) for column, kind in zip(found.columns, found.types, strict=True)]
+    return _json({"columns": columns, "rows": found.rows, "cut": found.cut, "ms": found.ms})
 
 
 async def file(request: Request) -> Response:
@@ -61,7 +62,8 @@ async def file(request: Request) -> Response:
     if kind not in ("csv", "parquet"):
         raise HTTPException(400, f"a file is csv or parquet, not {kind[:20]!r}")
     try:
-        made = await _while_wanted(request, hall_of(request).typed.write(form.get("q", ""), kind, _for_files(request)))  # type: ignore[arg-type]  # one of the two
+        writing = hall_of(request).sandbox.write(form.get("q", ""), kind, _for_files(request))  # type: ignore[arg-type]  # one of the two
+        made = await _while_wanted(request, writing)
     except QueryError as error:
         return PlainTextResponse(f"{error}\n", 422)
     disposition = {"Content-Disposition": f'attachment; filename="answer.{kind}"', "Cache-Control": "no-store"}

@@ -7,9 +7,11 @@ import threading
 
 import pytest
 
-from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
+from tooltrace.errors import BadParameter, QueryCancelled, StoreMissing, UnknownQuery
+from tooltrace.queries import ask
 from tooltrace.server import desk as module
 from tooltrace.server.desk import Desk
+from tooltrace.store.base import Cancellation
 from tooltrace.store.lock import Lock
 from tooltrace.store.paths import StorePaths
 
@@ -32,7 +34,7 @@ async def test_the_same_question_at_the_same_time_is_put_once(desk):
     )
     assert first is second
     assert other is not first
-    assert [column.name for column in other.columns][:2] == ["agent", "attempts"]
+    assert other.columns[:2] == ["agent", "attempts"]
 
 
 async def test_an_answer_is_kept_while_nothing_is_recorded_and_a_second_at_least(desk, tmp_path, monkeypatch):
@@ -102,7 +104,7 @@ async def test_faults_reach_everybody_who_asked_and_are_not_kept(desk, tmp_path)
 async def test_an_answer_too_long_to_show_is_cut_and_says_so(desk, monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 1)
     answer = await desk.ask("recent")
-    assert (len(answer.rows), answer.cut) == (1, True)
+    assert (len(answer.rows), answer.cut) == (1, "rows")
 
 
 async def test_the_state_changes_with_every_write_and_opens_nothing(desk, tmp_path):
@@ -120,48 +122,44 @@ async def test_the_state_changes_with_every_write_and_opens_nothing(desk, tmp_pa
 
 
 async def test_a_question_that_is_being_asked_can_be_stopped(tmp_path):
-    import duckdb
-
     from benchmarks.history import make_history
 
     make_history(tmp_path / "long.duckdb", 300_000)
-    question = module._Question(tmp_path / "long.duckdb", "drift", None, {})
-    asking = asyncio.ensure_future(asyncio.to_thread(question.put))
+    cancellation = Cancellation()
+    asking = asyncio.ensure_future(asyncio.to_thread(ask, tmp_path / "long.duckdb", "drift", cancellation=cancellation))
     while not asking.done():
-        question.stop()
+        cancellation.cancel()
         await asyncio.sleep(0.005)
-    with pytest.raises(duckdb.InterruptException):
+    with pytest.raises(QueryCancelled):
         await asking
-    question.stop()
+    cancellation.cancel()
     assert (await Desk(tmp_path / "long.duckdb").ask("failure_rate")).rows, "the store can be asked again"
 
 
 async def test_a_question_that_was_stopped_while_it_waited_for_the_store_is_not_put(desk):
-    import duckdb
-
-    question = module._Question(desk.store, "failure_rate", None, {})
-    question.stop()
-    with pytest.raises(duckdb.InterruptException, match="before it was put"):
-        question.put()
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(QueryCancelled, match="before it was put"):
+        ask(desk.store, "failure_rate", cancellation=cancellation)
 
 
 async def test_what_was_under_way_when_something_was_recorded_is_neither_shared_nor_kept(desk, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
     begun, go = threading.Event(), threading.Event()
-    put = module._Question.put
+    put = Desk._answer
 
-    def held(question):
-        answer = put(question)
+    def held(*question):
+        answer = put(*question)
         begun.set()
         assert go.wait(120)
         return answer
 
-    monkeypatch.setattr(module._Question, "put", held)
+    monkeypatch.setattr(Desk, "_answer", held)
     early = asyncio.ensure_future(attempts(desk))
     await asyncio.to_thread(begun.wait, 20)
     write(tmp_path / "d.duckdb", call())
     desk.forget()
-    monkeypatch.setattr(module._Question, "put", put)
+    monkeypatch.setattr(Desk, "_answer", put)
     try:
         assert await attempts(desk) == [3]
     finally:

@@ -1,0 +1,175 @@
+"""The interface that every kind of store implements, and the registry that opens a store by its path or URL.
+
+A new kind of store is a class that inherits ``StoreBackend``, and one registration: ``register_store("memory",
+factory=MemoryStore)``, or an entry point of an installed package in the group ``tooltrace.stores`` whose name is the
+scheme. What a backend does not override raises UnsupportedByStore.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from tooltrace.address import SCHEMES, Address, address_of, installed_stores
+from tooltrace.errors import QueryCancelled, UnsupportedByStore
+from tooltrace.record import Record
+from tooltrace.store.result import QueryResult, Statement
+
+if TYPE_CHECKING:
+    from tooltrace.sandbox import Limits, Written
+    from tooltrace.store.history import History
+
+
+class Cancellation:
+    """Cancels one query from another thread."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+        self._interrupt: Callable[[], None] | None = None
+
+    def cancel(self) -> None:
+        """Interrupt the query if it runs; if it only waits for the store, it will not be run."""
+        self.cancelled = True
+        interrupt = self._interrupt
+        if interrupt is not None:
+            with contextlib.suppress(Exception):  # it has just been answered, and the connection closed
+                interrupt()
+
+    @contextmanager
+    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Let ``cancel`` call ``interrupt`` until the block ends. Raises QueryCancelled where it was called already."""
+        self._interrupt = interrupt
+        try:
+            if self.cancelled:
+                raise QueryCancelled("the question was stopped before it was put")
+            yield
+        finally:
+            self._interrupt = None
+
+
+class SqlSandbox(Protocol):
+    """Answers SQL from people who are not trusted: it reads the store's tables, within limits, and nothing else."""
+
+    def warm(self) -> None:
+        """Prepare for a query that is about to come."""
+
+    async def ask(self, sql: str) -> QueryResult:
+        """Return the result of ``sql``, with values as JSON has them. Raises QueryError."""
+
+    async def write(self, sql: str, form: Literal["csv", "parquet"], limits: Limits | None = None) -> Written:
+        """Return the result as a file. Raises QueryError."""
+
+    async def close(self) -> None:
+        """Release what is held."""
+
+
+class StoreBackend(Protocol):
+    """One store, at rest: no connection is held between two calls.
+
+    ``str()`` gives the path or the URL, without a password.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name for readers on another machine: no folder, no password."""
+
+    @property
+    def location(self) -> str:
+        """Where a document says that the store is: the name of a local file, or the URL without its password."""
+        return self.name
+
+    @property
+    def path(self) -> Path:
+        """The database file, where the store is one that this machine writes. Raises UnsupportedByStore."""
+        raise UnsupportedByStore(f"the store {self} is only read; name the path of a local store")
+
+    def exists(self) -> bool:
+        """Whether anything was recorded there, as far as can be told without a query."""
+
+    def version(self) -> str | None:
+        """A text that changes whenever the content does; None where that cannot be told without a query."""
+
+    def query(
+        self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
+    ) -> QueryResult:
+        """Return the complete result of ``statement``: of a named query, or of SQL that a trusted user wrote.
+
+        ``missing_ok``: a store that is not there yet gives an empty result.
+        Raises QueryError, QueryCancelled, and StoreError (missing, locked, damaged).
+        """
+
+    def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[Any]:
+        """Return a read-only session: ``with store.connect() as db: db.sql("SELECT …")``. Raises StoreError."""
+
+    def sandbox(self, limits: Limits) -> SqlSandbox:
+        """Return what answers SQL from people who are not trusted. Raises UnsupportedByStore."""
+        raise self._unsupported("answer SQL within limits")
+
+    def history(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tool: str | None = None,
+        without: Collection[str] = (),
+    ) -> History:
+        """Return the records in the order of their arrival, to be exported. Raises UnsupportedByStore.
+
+        ``without``: span ids of records to leave out.
+        """
+        raise self._unsupported("give its records back")
+
+    def write(self, records: Sequence[Record]) -> str | None:
+        """Add ``records``: labels, or calls that were imported. Raises StoreError where they were not accepted.
+
+        Returns where they were sent, such as "sent to the collector"; None where they are in the store itself.
+        """
+        raise self._unsupported("be written")
+
+    def prune(self, *, before: datetime) -> int:
+        """Delete calls that started before that time; return how many. Raises UnsupportedByStore."""
+        raise self._unsupported("delete old calls")
+
+    def forget(self, *, conversation_id: str) -> int:
+        """Delete all records of a conversation; return how many. Raises UnsupportedByStore."""
+        raise self._unsupported("delete a conversation")
+
+    def _unsupported(self, what: str) -> UnsupportedByStore:
+        return UnsupportedByStore(f"the store {self} cannot {what}")
+
+
+Store = str | os.PathLike[str] | StoreBackend
+"""A store, or where it is: a path, or a URL."""
+
+Factory = Callable[[Address], StoreBackend]
+
+_factories: dict[str, Factory] = {}
+
+
+def register_store(*schemes: str, factory: Factory) -> None:
+    """Let ``factory`` open the URLs that begin with one of ``schemes``, such as ``clickhouse``.
+
+    ``factory`` is called with the URL, and must not connect.
+    """
+    for scheme in schemes:
+        _factories[scheme] = factory
+        SCHEMES.add(scheme)
+
+
+def open_store(store: Store) -> StoreBackend:
+    """Return the store at a path or URL; one that is open already is returned as it is. Nothing is connected to yet."""
+    if not isinstance(store, str | os.PathLike):
+        return store
+    address = address_of(os.fspath(store))
+    if address is None:
+        from tooltrace.store.duckdb_store import DuckDBStore
+
+        return DuckDBStore(Path(store).absolute())
+    if address.scheme not in _factories:
+        register_store(address.scheme, factory=installed_stores()[address.scheme].load())
+    return _factories[address.scheme](address)

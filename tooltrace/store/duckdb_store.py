@@ -1,0 +1,131 @@
+"""A store in a DuckDB file and the journals beside it, behind the interface of all stores."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tooltrace.errors import QueryCancelled, QueryError, StoreError
+from tooltrace.record import Record
+from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.result import QueryResult, Statement
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from tooltrace.sandbox import Limits
+    from tooltrace.store.history import History
+
+
+class DuckDBStore(StoreBackend):
+    """The store whose database file is at ``path``, whether it exists or not."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def __repr__(self) -> str:
+        return f"DuckDBStore({str(self._path)!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self._path.name
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._path
+
+    def exists(self) -> bool:
+        """Whether there is a database or a journal. None is opened."""
+        paths = StorePaths.of(self._path)
+        return paths.database.exists() or bool(paths.journals())
+
+    def version(self) -> str:
+        """What the files look like; none is opened."""
+        paths = StorePaths.of(self._path)
+        try:
+            found = paths.database.stat()
+            database = f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}"
+        except OSError:
+            database = "-"
+        return f"{database}.{hash(tuple(paths.journals().items())) & 0xFFFFFFFFFFFF:x}"
+
+    def query(
+        self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
+    ) -> QueryResult:
+        """Return the result of ``statement``; no lease on the file is held any more. See StoreBackend."""
+        from duckdb import InterruptException
+
+        from tooltrace.store.lease import reading, settle
+
+        cancellation = cancellation or Cancellation()
+        with reading(self._path, missing_ok=missing_ok) as con, cancellation.interrupting(con.interrupt):
+            try:
+                if statement.name is None:
+                    return _read_user_sql(con, statement)
+                return QueryResult.of_relation(settle(con, statement.sql, statement.params), statement)
+            except (InterruptException, QueryError) as error:
+                if not cancellation.cancelled:
+                    raise
+                raise QueryCancelled("the question was stopped while it was answered") from error
+
+    def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[DuckDBPyConnection]:
+        """Return a lease on the database; see ``tooltrace.store.lease.reading``."""
+        from tooltrace.store.lease import reading
+
+        return reading(self._path, missing_ok=missing_ok)
+
+    def sandbox(self, limits: Limits) -> SqlSandbox:
+        """Return a sandbox that runs each query in a process of its own."""
+        from tooltrace.sandbox import Sandbox
+
+        return Sandbox(self._path, limits)
+
+    def history(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tool: str | None = None,
+        without: Collection[str] = (),
+    ) -> History:
+        """Return the records, those that were folded first at the beginning. See StoreBackend."""
+        from tooltrace.store.history import History
+
+        return History(self._path, since=since, until=until, tool=tool, without=without)
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Append ``records`` to a journal of the store. Raises StoreError where the disk does not take them."""
+        from tooltrace.store.journal import Journal
+        from tooltrace.store.lines import encode
+
+        with contextlib.closing(Journal(StorePaths.of(self._path).journal)) as journal:
+            try:
+                journal.write(b"".join(map(encode, records)))
+            except OSError as error:
+                raise StoreError(
+                    f"the journal of {self._path} could not be written ({error}); nothing was recorded: try again"
+                ) from error
+
+
+def _read_user_sql(con: DuckDBPyConnection, statement: Statement) -> QueryResult:
+    """Return what a user's SQL gives, read while the tables are there: it may be any statement that reads."""
+    import duckdb
+
+    try:
+        con.execute("SET python_enable_replacements=false")
+        relation = con.sql(statement.sql)
+        if relation is None:
+            return QueryResult((), [], [])
+        return QueryResult.of_relation(relation, statement).detached()
+    except duckdb.Error as error:
+        raise QueryError(str(error).strip()) from error

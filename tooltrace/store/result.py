@@ -1,0 +1,236 @@
+"""Queries as a store backend receives them, and results as every backend returns them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from tooltrace.store.zoned import without_zones
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
+Row = tuple[Any, ...]
+Cut = Literal["rows", "bytes"]
+"""The limit that left rows out of a result."""
+
+_END = re.compile(r"(low|high)\((\w+)\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a result."""
+
+    name: str
+    unit: str
+    """A unit of ``tooltrace.queries.heading.UNITS``, or ``low(x)`` or ``high(x)``: an end of the interval of ``x``."""
+    meaning: str
+
+    @property
+    def end_of(self) -> tuple[str, str] | None:
+        """For the end of an interval: ``low`` or ``high``, and the column that the interval belongs to."""
+        found = _END.fullmatch(self.unit)
+        return (found[1], found[2]) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One SELECT over the tables of a store, in DuckDB's SQL, and what is known of its result."""
+
+    sql: str
+    params: Mapping[str, Any] | None = None
+    """Values of the ``$name`` parameters in ``sql``."""
+    name: str | None = None
+    """The named query that ``sql`` comes from; None for SQL that a user wrote."""
+    columns: tuple[Column, ...] = ()
+    """Columns of the result whose units and meanings are known."""
+    groups: tuple[str, ...] = ()
+    """Names of the first columns, which the rows are grouped by."""
+
+
+class QueryResult:
+    """The complete result of one query. It needs no open store.
+
+    Whatever else a DuckDB relation offers is there as well, whichever backend answered: ``result.project("tool, n")``,
+    ``result.filter("n > 3")``, ``result.show()``.
+    """
+
+    __slots__ = ("_relation", "_rows", "_types", "cut", "fields", "groups", "ms")
+
+    def __init__(
+        self,
+        fields: tuple[Column, ...],
+        types: Sequence[Any],
+        rows: Sequence[Any] | None = None,
+        *,
+        relation: DuckDBPyRelation | None = None,
+        groups: int = 0,
+        cut: Cut | None = None,
+        ms: float = 0.0,
+    ) -> None:
+        """Give ``rows``, or the ``relation`` that holds them: its data must be in memory, and its connection stay open."""
+        self.fields = fields
+        """The columns with their units and meanings."""
+        self.groups = groups
+        """How many of the first columns say which group a row is."""
+        self.cut = cut
+        """The limit at which rows were left out; None where all are there."""
+        self.ms = ms
+        """Milliseconds that the query took, where they were measured."""
+        self._types = types
+        self._rows = None if rows is None else list(rows)
+        self._relation = relation
+
+    @classmethod
+    def of_relation(cls, relation: DuckDBPyRelation, statement: Statement) -> QueryResult:
+        """Return the result of ``statement`` that ``relation`` holds."""
+        fields = _fields(statement, relation.columns, relation.types)
+        return cls(fields, relation.types, relation=relation, groups=len(statement.groups))
+
+    @classmethod
+    def of_rows(
+        cls, columns: Sequence[tuple[str, Any]], rows: Sequence[Any], statement: Statement, cut: Cut | None = None
+    ) -> QueryResult:
+        """Return the result of ``statement``: ``rows`` under ``columns``, each a name and a DuckDB type."""
+        names, types = [name for name, _ in columns], [kind for _, kind in columns]
+        return cls(_fields(statement, names, types), types, rows, groups=len(statement.groups), cut=cut)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.fields]
+
+    @property
+    def types(self) -> list[Any]:
+        """The DuckDB type of each column; ``str()`` gives its name."""
+        return list(self._types)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows. Times are naive UTC."""
+        if self._rows is None:
+            self._rows = _unzoned(self.relation, self._types).fetchall()
+        return self._rows
+
+    @property
+    def relation(self) -> DuckDBPyRelation:
+        """The result as a DuckDB relation. Loads DuckDB, whichever backend answered."""
+        if self._relation is None:
+            self._relation = _relation_of(self.columns, self._types, self._rows or [])
+        return self._relation
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dicts by column name."""
+        names = self.columns
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+    def values(self, column: str) -> list[Any]:
+        """Return the values of one column. Raises ValueError for a name that is not there."""
+        place = self.columns.index(column)
+        return [row[place] for row in self.rows]
+
+    def limited(self, most: int) -> QueryResult:
+        """Return the first ``most`` rows, held as Python objects; ``cut`` says whether there were more."""
+        if self._rows is None and self._relation is not None:
+            rows = _unzoned(self._relation.limit(most + 1), self._types).fetchall()
+        else:
+            rows = self.rows
+        return self.with_rows(rows[:most], cut="rows" if len(rows) > most else self.cut)
+
+    def detached(self) -> QueryResult:
+        """Return the result as Python objects alone: no DuckDB connection is kept behind it."""
+        return self.with_rows(self.rows, cut=self.cut)
+
+    def with_rows(self, rows: Sequence[Any], *, cut: Cut | None = None) -> QueryResult:
+        """Return a result with the same columns and other rows."""
+        return QueryResult(self.fields, self._types, rows, groups=self.groups, cut=cut, ms=self.ms)
+
+    def with_columns_at(self, places: Sequence[int]) -> QueryResult:
+        """Return a result with the columns at ``places`` only."""
+        return QueryResult(
+            tuple(self.fields[at] for at in places),
+            [self._types[at] for at in places],
+            [tuple(row[at] for at in places) for row in self.rows],
+            groups=sum(at < self.groups for at in places),
+            cut=self.cut,
+            ms=self.ms,
+        )
+
+    def fetchall(self) -> list[Row]:
+        """Return all rows as tuples."""
+        return list(self._rows or ()) if self._relation is None else self._relation.fetchall()
+
+    def df(self) -> Any:
+        """Return a pandas DataFrame. Needs pandas."""
+        return self.relation.df()
+
+    def pl(self) -> Any:
+        """Return a polars DataFrame. Needs polars."""
+        return self.relation.pl()
+
+    def arrow(self) -> Any:
+        """Return the result in Arrow's form. Needs pyarrow."""
+        return self.relation.arrow()
+
+    @property
+    def description(self) -> Any:
+        """The columns as Python's database API describes them."""
+        return self.relation.description
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name != "__arrow_c_stream__":  # copy and pickle ask half-made objects for these
+            raise AttributeError(name)
+        return getattr(self.relation, name)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.relation[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def __len__(self) -> int:
+        return len(self.relation) if self._rows is None else len(self._rows)
+
+    def __str__(self) -> str:
+        return str(self.relation)
+
+    __repr__ = __str__
+
+
+def _fields(statement: Statement, names: Sequence[str], types: Sequence[Any]) -> tuple[Column, ...]:
+    """Describe the columns of a result; those that ``statement`` does not describe get the unit of their type."""
+    known = {column.name: column for column in statement.columns}
+    return tuple(
+        known[name]
+        if at >= len(statement.groups) and name in known
+        else Column(name=name, unit=_unit(str(kind)), meaning="")
+        for at, (name, kind) in enumerate(zip(names, types, strict=True))
+    )
+
+
+def _unit(kind: str) -> str:
+    if kind == "JSON":
+        return "json"
+    return "time" if kind == "DATE" or kind.startswith("TIMESTAMP") else "text"
+
+
+def _unzoned(relation: DuckDBPyRelation, types: Sequence[Any]) -> DuckDBPyRelation:
+    """Return ``relation`` with times in naive UTC: DuckDB needs pytz to hand over a time with a zone."""
+    unzoned = without_zones([str(kind) for kind in types])
+    return relation if unzoned is None else relation.project(unzoned)
+
+
+def _relation_of(names: Sequence[str], types: Sequence[Any], rows: Sequence[Row]) -> DuckDBPyRelation:
+    """Return a relation over a table in memory. Of two columns with one name the second gets a number."""
+    from tooltrace.store.database import connect
+    from tooltrace.store.schema import quoted
+
+    different = [name if name not in names[:at] else f"{name}_{at}" for at, name in enumerate(names)]
+    con = connect()
+    columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in zip(different, types, strict=True))
+    con.execute(f"CREATE TABLE answer ({columns})")
+    if rows:
+        con.executemany(f"INSERT INTO answer VALUES ({', '.join('?' for _ in names)})", rows)
+    return con.table("answer")
