@@ -152,7 +152,7 @@ def test_a_damaged_database_is_rebuilt_even_when_nothing_is_to_be_folded(
 def test_what_can_be_read_of_a_damaged_database_is_taken_over(
     store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str]
 ) -> None:
-    for first in range(0, 300_000, 100_000):
+    for first in (0, 100_000):
         write(*(call(number, arguments=None) for number in range(first, first + 100_000)))
         fold(store)
     size = store.database.stat().st_size
@@ -167,7 +167,7 @@ def test_what_can_be_read_of_a_damaged_database_is_taken_over(
     mending = mend(store)
     assert mending.after.problems == ()
     assert mending.fold is not None
-    assert 100_000 <= mending.fold.salvaged < 300_000
+    assert 50_000 <= mending.fold.salvaged < 200_000
     assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(mending.fold.salvaged,) * 2]
 
 
