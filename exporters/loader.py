@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from tooltrace.exporters.protocol import Destination, MissingExtra, Target, UnknownExporter
+from tooltrace.store import base
 
 Factory = Callable[[Target], Destination]
 
@@ -28,20 +29,12 @@ OWN: Final = {
 }
 """Name of a destination, and where its factory is."""
 
-_registered: dict[str, Factory] = {}
-"""Destinations of other parts of tooltrace."""
-_extras: dict[str, str] = {"otlp": "otlp"}
-
-
-def register_exporter(name: str, factory: Factory, *, extra: str) -> None:
-    """Add a destination of our own that stands above this package. ``extra``: what brings the packages that it needs."""
-    _registered[name] = factory
-    _extras[name] = extra
+_EXTRAS: Final = {"otlp": "otlp"}
 
 
 def names() -> tuple[str, ...]:
     """Every name that ``factory`` knows, our own first."""
-    own = (*OWN, *_registered)
+    own = (*OWN, *base.exporters)
     return (*own, *sorted({point.name for point in _found()} - set(own)))
 
 
@@ -65,14 +58,15 @@ def _explained(name: str) -> Iterator[None]:
     except MissingExtra:
         raise
     except ImportError as error:
-        hint = f"pip install 'tooltrace[{_extras[name]}]'" if name in _extras else "install it"
+        extra = base.exporters[name].extra if name in base.exporters else _EXTRAS.get(name)
+        hint = f"pip install 'tooltrace[{extra}]'" if extra else "install it"
         message = f"the destination {name!r} needs a package that is not installed ({error}): {hint}"
         raise MissingExtra(message) from error
 
 
 def _load(name: str) -> Factory:
-    if name in _registered:
-        return _registered[name]
+    if name in base.exporters:
+        return base.exporters[name].create
     if name in OWN:
         module, _, attribute = OWN[name].partition(":")
         found: Any = getattr(import_module(module), attribute)

@@ -6,12 +6,13 @@ they need is loaded when one of them is used.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tooltrace.address import Address
-from tooltrace.exporters.loader import register_exporter
-from tooltrace.exporters.protocol import Destination, Target
-from tooltrace.store.base import StoreBackend, register_store
+from tooltrace.store.base import StoreBackend, StoreExporter, register_store
+
+if TYPE_CHECKING:
+    from tooltrace.exporters.protocol import Destination, Target
 
 SCHEMES: Final = ("clickhouse", "clickhouses", "chdb")
 """``clickhouses`` is the same over TLS; ``chdb`` is ClickHouse's engine in this process."""
@@ -29,5 +30,4 @@ def _create(target: Target) -> Destination:
     return create(target)
 
 
-register_store(*SCHEMES, factory=_open)
-register_exporter("clickhouse", _create, extra="clickhouse")
+register_store(*SCHEMES, factory=_open, exporter=StoreExporter(_create, extra="clickhouse"))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from tooltrace.address import SCHEMES, Address, address_of, installed_stores
 from tooltrace.errors import QueryCancelled, UnsupportedByStore
@@ -151,11 +151,27 @@ Factory = Callable[[Address], StoreBackend]
 _factories: dict[str, Factory] = {}
 
 
-def register_store(*schemes: str, factory: Factory) -> None:
+class StoreExporter(NamedTuple):
+    """The destination by which records get into a kind of store."""
+
+    create: Callable[[Any], Any]
+    """Makes a ``tooltrace.exporters.protocol.Destination`` of a ``Target``."""
+    extra: str
+    """The extra that installs what it needs."""
+
+
+exporters: dict[str, StoreExporter] = {}
+"""By name, as ``configure(export=…)`` and ``tooltrace export`` take it."""
+
+
+def register_store(*schemes: str, factory: Factory, exporter: StoreExporter | None = None) -> None:
     """Let ``factory`` open the URLs that begin with one of ``schemes``, such as ``clickhouse``.
 
-    ``factory`` is called with the URL, and must not connect.
+    ``factory`` is called with the URL, and must not connect. ``exporter`` becomes the destination named like the
+    first scheme.
     """
+    if exporter is not None:
+        exporters[schemes[0]] = exporter
     for scheme in schemes:
         _factories[scheme] = factory
         SCHEMES.add(scheme)

@@ -20,8 +20,6 @@ from tooltrace.store.cursors import DestinationFiles, destinations, waiting
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 
-pytestmark = pytest.mark.alone
-
 BASE = "OTEL_EXPORTER_OTLP_"
 FAILING = """
 @tt.trace_tool
