@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tooltrace.fields import fields_of
 from tooltrace.record import Gate, Json, Loss, Outcome, Record, ToolCall
 from tooltrace.store.lines import WIRE_NAMES, LineError, decode, encode, is_whole, kind_of
 
@@ -42,9 +42,9 @@ OF: dict[str, st.SearchStrategy[Any]] = {
 
 def records_of(kind: type[Record]) -> st.SearchStrategy[Record]:
     values = {}
-    for field in fields(kind):
-        type_, _, optional = str(field.type).partition(" | ")
-        values[field.name] = st.none() | OF[type_] if optional else OF[type_]
+    for field in fields_of(kind):
+        value = OF[field.type_name]
+        values[field.name] = st.none() | value if field.nullable else value
     return st.builds(kind, **values)
 
 
@@ -65,7 +65,7 @@ def test_what_is_encoded_is_decoded_the_same(record: Record) -> None:
 def test_a_line_is_json_that_any_tool_reads(record: Record) -> None:
     members = json.loads(encode(record))
     assert list(members)[:2] == ["crc", "kind"]
-    names = {field.name for field in fields(record) if getattr(record, field.name) is not None}
+    names = {field.name for field in fields_of(type(record)) if getattr(record, field.name) is not None}
     assert set(members) - {"crc", "kind"} == {WIRE_NAMES.get(name, name) for name in names}
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from typing import Any, Final
 from zlib import crc32
 
 import orjson
 
+from tooltrace.fields import Field, fields_of
 from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
 
 KINDS: Final[dict[str, type[Record]]] = {
@@ -37,7 +37,7 @@ START: Final = b'{"crc":"'
 PREFIX_BYTES: Final = 18
 
 _KIND_OF: Final = {record: kind.encode() for kind, record in KINDS.items()}
-_EMBEDDED: Final = tuple({f.name for record in KINDS.values() for f in fields(record) if "Json" in str(f.type)})
+_EMBEDDED: Final = tuple({f.name for record in KINDS.values() for f in fields_of(record) if f.type is Json})
 """The fields that are JSON text already."""
 _INT64: Final = range(-(2**63), 2**63)
 
@@ -109,7 +109,7 @@ def _object(record: Record) -> bytes:
 def _few_values(record: Record) -> dict[str, Any]:
     """As in ``_object``, for the records that are few."""
     values = {}
-    for field in fields(record):
+    for field in fields_of(type(record)):
         value = getattr(record, field.name)
         if value is not None:
             moment = isinstance(value, datetime)
@@ -118,7 +118,7 @@ def _few_values(record: Record) -> dict[str, Any]:
 
 
 def _scrubbed(record: Record) -> Record:
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    values = {field.name: getattr(record, field.name) for field in fields_of(type(record))}
     for name, value in values.items():
         if isinstance(value, str):
             values[name] = value.encode("utf-8", "replace").decode()
@@ -199,43 +199,34 @@ def _moment(value: Any) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-_FROM_JSON: Final[dict[str, Callable[[Any], Any]]] = {
-    "str": _text,
-    "int": _whole_number,
-    "float": _number,
-    "bool": _truth,
-    "datetime": _moment,
+_FROM_JSON: Final[dict[Any, Callable[[Any], Any]]] = {
+    str: _text,
+    int: _whole_number,
+    float: _number,
+    bool: _truth,
+    datetime: _moment,
 }
 
 Reader = Callable[[dict[str, tuple[Any, str]], str], Any]
 
 
-def _reader(type_: str, *, required: bool, default: Any) -> Reader:
-    convert = _FROM_JSON.get(type_)
+def _reader(field: Field) -> Reader:
+    convert = _FROM_JSON.get(field.type)
 
     def read(values: dict[str, tuple[Any, str]], name: str) -> Any:
         value, text = values.get(name, (None, ""))
         if convert is None and text:
             return Json(text)
         if value is None or convert is None:
-            if required:
+            if field.required:
                 raise LineError(f"{name} is missing")
-            return default
+            return field.default
         try:
             return convert(value)
         except (TypeError, ValueError, OverflowError) as error:
-            raise LineError(f"{name} is no {type_}: {text[:80]}") from error
+            raise LineError(f"{name} is not of the type {field.type_name}: {text[:80]}") from error
 
     return read
 
 
-def _readers(record: type[Record]) -> dict[str, Reader]:
-    readers = {}
-    for field in fields(record):
-        required = field.default is MISSING
-        default = None if required else field.default
-        readers[field.name] = _reader(str(field.type).removesuffix(" | None"), required=required, default=default)
-    return readers
-
-
-_READERS: Final = {record: _readers(record) for record in KINDS.values()}
+_READERS: Final = {record: {field.name: _reader(field) for field in fields_of(record)} for record in KINDS.values()}
