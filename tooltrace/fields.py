@@ -7,11 +7,12 @@ through :func:`fields_of`; none of them repeats it.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
-from dataclasses import fields as dataclass_fields
+from dataclasses import dataclass
 from datetime import datetime
 from types import NoneType
 from typing import Annotated, Any, Final, Literal, NamedTuple, NewType, get_args, get_origin, get_type_hints
+
+import msgspec
 
 Json = NewType("Json", str)
 """JSON text: compact, valid UTF-8, redacted and bounded already."""
@@ -19,7 +20,7 @@ Json = NewType("Json", str)
 AttributeKind = Literal["text", "number", "integer", "boolean", "JSON text", "texts"]
 """Type of an OpenTelemetry attribute, in the words of ``docs/telemetry.md``."""
 
-REQUIRED: Final = MISSING
+REQUIRED: Final = msgspec.NODEFAULT
 """Default of a field that has none."""
 
 
@@ -94,7 +95,7 @@ def fields_of(record: type[Any]) -> tuple[Field, ...]:
     known = _KNOWN.get(record)
     if known is None:
         hints = get_type_hints(record, include_extras=True)
-        fields = dataclass_fields(record)
+        fields = msgspec.structs.fields(record)
         known = tuple(_field(record, field.name, hints[field.name], field.default) for field in fields)
         _KNOWN[record] = known
     return known

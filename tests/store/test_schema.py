@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args, get_type_hints
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from tooltrace.fields import fields_of
 from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall

@@ -5,10 +5,10 @@ Nobody knows who sent it, or what was redacted then. Where nothing is to be take
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
 import orjson
+from msgspec.structs import replace
 
 from tooltrace.capture import scrub
 from tooltrace.fields import Field, fields_of
@@ -48,7 +48,7 @@ def _redacted(record: Record, settings: Settings, limit: int) -> Record:
     kept = {name: _kept(sieve, fields[name], value) for name, value in texts.items()}
     changed: dict[str, Any] = {name: value for name, value in kept.items() if value != texts[name]}
     if isinstance(record, ToolCall) and changed:
-        return ToolCall.of({**vars(record), **changed, **_marks(record, sieve)})
+        changed |= _marks(record, sieve)
     return replace(record, **changed) if changed else record
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import orjson
+from msgspec.structs import asdict
 
 from tooltrace.fields import Json, fields_of
 from tooltrace.foreign.again import again
@@ -37,7 +38,7 @@ def recovered(form: SpanForm, settings: Settings) -> ToolCall | None:
         call = decode(form)
     except (TypeError, ValueError, KeyError, OverflowError):
         return None
-    if not all(_is_sound(name, value) for name, value in vars(call).items()):
+    if not all(_is_sound(name, value) for name, value in asdict(call).items()):
         return None
     return again(call, settings)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import orjson
+from msgspec.structs import replace
 
 from tooltrace.fields import content_of
-from tooltrace.record import Gate, Json, Record, ToolCall
+from tooltrace.record import Gate, Json, Record
 from tooltrace.settings import Settings
 
 _R = TypeVar("_R", bound=Record)
@@ -24,9 +24,7 @@ def untold(record: _R, settings: Settings) -> _R:
 
 def _without(record: Record) -> Record:
     content = dict.fromkeys(content_of(type(record)))
-    if isinstance(record, ToolCall):
-        return ToolCall.of({**vars(record), **content})
     if isinstance(record, Gate):
         names_only = None if record.changed is None else dict.fromkeys(orjson.loads(record.changed))
         return record if names_only is None else replace(record, changed=Json(orjson.dumps(names_only).decode()))
-    return replace(cast("Any", record), **content) if content else record
+    return replace(record, **content) if content else record
