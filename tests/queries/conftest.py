@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tooltrace.fields import fields_of
 from tooltrace.record import Record, ToolCall
 from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal import Journal
@@ -78,7 +78,7 @@ def stored(tmp_path: Path) -> Callable[..., Path]:
 
 def _insert(con: duckdb.DuckDBPyConnection, record: Record) -> None:
     table = next(RECORDS[kind].name for kind, known in KINDS.items() if isinstance(record, known))
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    values = {field.name: getattr(record, field.name) for field in fields_of(type(record))}
     values = {
         name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in values.items()
     }
