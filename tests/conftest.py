@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,15 @@ def calls(store: Path) -> Calls:
         return sorted(found, key=lambda call: call.started_at)
 
     return read
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the demo records."""
+    store = tmp_path_factory.mktemp("demo") / "demo.duckdb"
+    command = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", "400", "--store", str(store)]
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    return store
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +48,15 @@ def engine() -> Iterator[Engine]:
     connections = []
 
     def engine(*records: Record) -> duckdb.DuckDBPyConnection:
-        con = duckdb.connect(":memory:")
+        con = duckdb.connect(
+            ":memory:", config={"threads": 1}
+        )  # a few rows: more threads would only wait for each other
         connections.append(con)
         con.execute("SET TimeZone='UTC'")
         con.execute("ATTACH ':memory:' AS store")
         create(con)
         con.execute("USE store")
-        for record in records:
-            _insert(con, record)
+        _insert(con, records)
         return con
 
     yield engine
@@ -76,11 +78,17 @@ def stored(tmp_path: Path) -> Callable[..., Path]:
     return stored
 
 
-def _insert(con: duckdb.DuckDBPyConnection, record: Record) -> None:
-    table = next(RECORDS[kind].name for kind, known in KINDS.items() if isinstance(record, known))
-    values = {field.name: getattr(record, field.name) for field in fields_of(type(record))}
-    values = {
-        name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in values.items()
-    }
-    names = ", ".join(f'"{name}"' for name in values)
-    con.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})", list(values.values()))
+def _insert(con: duckdb.DuckDBPyConnection, records: Sequence[Record]) -> None:
+    """Insert ``records``, a hundred of a kind at a time."""
+    for kind, known in KINDS.items():
+        names = [field.name for field in fields_of(known)]
+        rows = [[_value(getattr(record, name)) for name in names] for record in records if isinstance(record, known)]
+        columns = ", ".join(f'"{name}"' for name in names)
+        for first in range(0, len(rows), 100):
+            part = rows[first : first + 100]
+            marks = ", ".join([f"({', '.join('?' * len(names))})"] * len(part))
+            con.execute(f"INSERT INTO {RECORDS[kind].name} ({columns}) VALUES {marks}", [*chain.from_iterable(part)])
+
+
+def _value(value: Any) -> Any:
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value

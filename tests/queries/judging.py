@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import duckdb
 
+from tooltrace.store.columns import RECORDS
 from tooltrace.store.schema import create
 
 
 def tables() -> duckdb.DuckDBPyConnection:
-    """The store's tables, empty, for a test that asks for them many times."""
-    con = duckdb.connect(":memory:")
+    """The store's tables, empty, for a test that asks for them many times: they are made once."""
+    con = _made()
+    for table in RECORDS.values():
+        con.execute(f"DELETE FROM {table.name}")
+    return con
+
+
+@cache
+def _made() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect(":memory:", config={"threads": 1})
     con.execute("SET TimeZone='UTC'")
     con.execute("ATTACH ':memory:' AS store")
     create(con)

@@ -113,7 +113,7 @@ def stepped(attempts, threshold, recovery_s):
     return trips, blocked, prevented, open_ms
 
 
-CON = duckdb.connect(":memory:")
+CON = duckdb.connect(":memory:", config={"threads": 1})
 STEP = st.tuples(st.integers(0, 5), st.integers(0, 4), st.booleans() | st.just(True))
 
 

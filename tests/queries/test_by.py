@@ -76,7 +76,7 @@ HOSTILE = st.sampled_from([
 ])  # fmt: skip
 
 
-CON = duckdb.connect(":memory:")
+CON = duckdb.connect(":memory:", config={"threads": 1})
 COLUMNS = """
     tool TEXT, call_id TEXT, conversation_id TEXT, host TEXT, pid BIGINT, attempt BIGINT, code TEXT, status TEXT,
     ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON

@@ -114,7 +114,7 @@ def test_a_long_message_counts_by_its_beginning(engine, make):
     st.integers(0),
 )
 def test_any_message_is_one_kind_whatever_the_number_in_it(text, first, second):
-    con = duckdb.connect(":memory:")
+    con = duckdb.connect(":memory:", config={"threads": 1})
     con.execute(
         "CREATE TABLE tool_calls AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, "
         "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, TIMESTAMP '2026-03-01' AS started_at, "

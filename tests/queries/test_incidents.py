@@ -135,7 +135,7 @@ def stepped(marks, failing, recovering):
     )
 
 
-CON = duckdb.connect(":memory:")
+CON = duckdb.connect(":memory:", config={"threads": 1})
 
 
 @settings(max_examples=300, deadline=None)

@@ -51,7 +51,7 @@ def test_what_must_be_given_stays_open():
     assert "$id" not in find("call").spell(id="x").partition("WITH ")[2]
 
 
-CON = duckdb.connect(":memory:")
+CON = duckdb.connect(":memory:", config={"threads": 1})
 
 
 @given(st.none() | st.text().filter(lambda text: "\0" not in text and text.isprintable()) | st.integers(0, 2**63 - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal, Optional
 
@@ -37,7 +38,7 @@ SIMPLE: dict[Any, Any] = {
 }
 """A type, and the JSON that its schema allows."""
 
-NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,12}", fullmatch=True).filter(str.isidentifier)
+NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,12}", fullmatch=True).filter(lambda name: not iskeyword(name))
 KINDS = [inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY]
 HIDDEN = {"agent", "team", "run_context", "session_state", "self", "cls", "ctx"}
 

@@ -6,8 +6,6 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -107,12 +105,9 @@ def foul(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(demo_store: Path) -> Path:
     """What the demo records."""
-    store = tmp_path_factory.mktemp("demo") / "demo.duckdb"
-    command = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", "300", "--store", str(store)]
-    subprocess.run(command, check=True, capture_output=True, timeout=600)
-    return store
+    return demo_store
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import asyncio
 import itertools
 import os
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -90,15 +88,6 @@ def shown(tmp_path: Path) -> Iterator[Callable[..., httpx.Client]]:
     for context, client in opened:
         client.close()
         context.__exit__(None, None, None)
-
-
-@pytest.fixture(scope="session")
-def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the demo records."""
-    store = tmp_path_factory.mktemp("demo") / "demo.duckdb"
-    command = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", "400", "--store", str(store)]
-    subprocess.run(command, check=True, capture_output=True, timeout=600)
-    return store
 
 
 @pytest.fixture(scope="session")

@@ -113,7 +113,7 @@ async def test_the_state_changes_with_every_write_and_opens_nothing(desk, tmp_pa
         write(tmp_path / "d.duckdb", call())
         seen.add(desk.state())
     assert len(seen) == 4
-    folding = Lock(StorePaths.of(desk.store))
+    folding = Lock(StorePaths.of(desk.store.path))
     assert folding.try_exclusive()
     try:
         assert desk.state() in seen, "it waits for nobody who has the store"
