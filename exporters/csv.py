@@ -15,13 +15,13 @@ import csv
 import io
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from tooltrace.exporters.new_file import STANDARD, NewFile, needed
 from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.fields import fields_of
 from tooltrace.record import Record, ToolCall
 from tooltrace.store.columns import RECORDS
 from tooltrace.store.lines import KINDS
@@ -31,7 +31,7 @@ QUOTED_BY: Final = "'"
 _ODD: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", QUOTED_BY)
 
 _TABLES: Final = {record: RECORDS[kind].public for kind, record in KINDS.items()}
-_NAMES: Final = {record: tuple(field.name for field in fields(record)) for record in KINDS.values()}
+_NAMES: Final = {record: tuple(field.name for field in fields_of(record)) for record in KINDS.values()}
 
 
 class Csv:

@@ -17,7 +17,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -26,6 +25,7 @@ import orjson
 
 from tooltrace.exporters.new_file import TEMP_SUFFIX, needed
 from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.fields import fields_of
 from tooltrace.record import Record
 from tooltrace.store.columns import ATTEMPTS, JSON, RECORDS, TEXT, Column, Table
 from tooltrace.store.lines import KINDS
@@ -115,7 +115,7 @@ def create(target: Target) -> Parquet:
 
 def _row(record: Record) -> bytes:
     """The record's columns as a line of JSON; what is JSON is text here, lest DuckDB spell it anew."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    values = {field.name: getattr(record, field.name) for field in fields_of(type(record))}
     for name, value in values.items():
         if isinstance(value, datetime):
             values[name] = value.astimezone(UTC).replace(tzinfo=None)

@@ -11,49 +11,49 @@
 --   place           count  which of those calls, 1 the newest
 --   match           text   what the id is: call_id, span_id or prefix
 --   tool            text   name of the tool
---   tool_version    text   its version
---   call_id         text   the call
---   conversation    text   conversation of the call
---   agent           text   agent that called
---   attempt         count  1 for the first execution of the call
---   started_at      time   start
---   duration_ms     ms     time in the tool
---   first_item_ms   ms     for a stream: from the start to the first item
---   consumer_ms     ms     for a stream: how long the consumer held it
---   status          text   what the tool reported; NULL where it reported nothing
---   ending          text   how the attempt ended
---   code            text   the tool's code
---   error_type      text   class of the exception, or the type that the response names
---   error_message   text   the error's message
---   retryable       flag   whether the same call may succeed later, as the tool said
---   suggestion      text   what the tool suggests
+--   tool_version    text   version of the tool
+--   call_id         text   id that the model gave the call; the span_id where nobody gave one
+--   conversation    text   the conversation or session that the call belongs to
+--   agent           text   name of the agent that called
+--   attempt         count  1 for the first execution of the call, 2 for the first retry
+--   started_at      time   when the attempt began; UTC
+--   duration_ms     ms     milliseconds in the tool, by the monotonic clock, without the time that a stream's consumer held it
+--   first_item_ms   ms     streams: milliseconds from the start to the first item
+--   consumer_ms     ms     streams: milliseconds that the consumer held the stream between items
+--   status          text   what the tool reported: success, partial or error; unknown where it reported nothing
+--   ending          text   how it ended: returned, raised, cancelled, abandoned, paused, declined or expired
+--   code            text   error code, such as TIMEOUT
+--   error_type      text   class of the exception, or the error type that the response names
+--   error_message   text   error message, redacted; of a partial result, why it is partial
+--   retryable       flag   whether the tool said that trying again may help
+--   suggestion      text   what the tool advised to do about the error
 --   user_message    text   what a person may be told about the error
---   confidence      share  how sure the tool is
---   next_action     text   what the tool advises
---   cached          flag   the answer came from a cache
---   text            text   the answer in words
---   explanation     text   how the tool came to it
+--   confidence      share  how sure the tool was, 0 to 1
+--   next_action     text   what the tool advised to do next
+--   cached          flag   whether the result came from a cache
+--   text            text   the result as text
+--   explanation     text   why the tool gave this result, in its own words
 --   seen_text       text   what the model was given
 --   seen_error      flag   whether that told of an error
---   arguments       json   what the tool was given
---   result          json   what it gave
---   sources         json   where the result came from
---   signals         json   what made the confidence
---   stats           json   figures about the work
---   context         json   what else the tool's protocol carried
---   attributes      json   what the tool or its surroundings said
---   truncated       flag   a field was longer than the limit
---   full_sizes      json   true size in bytes of each truncated field
---   redacted        flag   a secret was taken out
---   flags           json   what was wrong with what the tool gave
+--   arguments       json   object: the arguments, redacted and bounded
+--   result          json   the result, redacted and bounded
+--   sources         json   array of where the result came from; the view sources has them as rows
+--   signals         json   object: name of each signal that made the confidence, and its value
+--   stats           json   object: numbers that the tool reported about its work
+--   context         json   object: what the response carried about its surroundings
+--   attributes      json   object: what the tool or its surroundings set on the span
+--   truncated       flag   true where a field was longer than the limit
+--   full_sizes      json   object: name of each truncated field, and its true size in bytes, where that is known
+--   redacted        flag   true where a secret was taken out, or a field was dropped because it could not be redacted
+--   flags           json   array of what was wrong with what the tool gave, such as confidence_out_of_range
 --   rule            text   the rule that read the result
---   rule_grade      text   certain or heuristic
---   service         text   service of the process
---   host            text   its host
---   pid             count  its process id
---   trace_id        text   the trace
---   span_id         text   the attempt
---   parent_span_id  text   the span around it
+--   rule_grade      text   certain or heuristic: how far the rule can be trusted
+--   service         text   name of the service that recorded it
+--   host            text   machine that recorded it
+--   pid             count  process that recorded it
+--   trace_id        text   OpenTelemetry trace, 32 hex digits
+--   span_id         text   OpenTelemetry span, 16 hex digits; unique: the identity of the row
+--   parent_span_id  text   the span that was current when the tool was called
 WITH named AS (
     SELECT
         tool,

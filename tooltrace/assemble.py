@@ -56,7 +56,7 @@ def to_call(attempt: Attempt) -> ToolCall:
         fields["truncated"] = True
     if sieve.sizes:
         fields["full_sizes"] = orjson.dumps(sieve.sizes).decode()
-    return ToolCall.of(fields)
+    return ToolCall(**fields)
 
 
 def _own_call_id(attempt: Attempt, span_id: str) -> str | None:

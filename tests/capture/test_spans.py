@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -25,6 +25,7 @@ from opentelemetry.trace import StatusCode
 
 import tooltrace as tt
 from tooltrace.attempt import Attempt
+from tooltrace.fields import fields_of
 from tooltrace.otel import attributes as names
 from tooltrace.otel import codec, internals
 from tooltrace.record import Json, ToolCall
@@ -472,9 +473,7 @@ def field(name: str, kind: str) -> st.SearchStrategy[Any]:
 
 
 def tool_calls() -> st.SearchStrategy[ToolCall]:
-    import dataclasses
-
-    drawn = {f.name: field(f.name, str(f.type)) for f in dataclasses.fields(ToolCall)}
+    drawn = {f.name: field(f.name, f.type_name + " | None" * f.nullable) for f in fields_of(ToolCall)}
     ids = {"trace_id": st.tuples(hexes, hexes).map("".join), "span_id": hexes, "parent_span_id": st.none() | hexes}
     return st.builds(ToolCall, **{**drawn, **ids})
 
@@ -488,9 +487,7 @@ def test_the_otel_form_of_a_call_loses_nothing(call: ToolCall) -> None:
 @settings(max_examples=20, deadline=None)
 @given(tool_calls(), hexes)
 def test_a_call_without_an_id_of_its_own(call: ToolCall, span_id: str) -> None:
-    import dataclasses
-
-    call = dataclasses.replace(call, span_id=span_id, call_id=span_id)
+    call = replace(call, span_id=span_id, call_id=span_id)
     form = codec.encode(call)
     assert names.TOOL_CALL_ID not in form.attributes and codec.decode(form) == call
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from tooltrace.foreign.again import again
 from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
@@ -30,7 +30,7 @@ each = pytest.mark.parametrize(("record", "field"), RECORDS.values(), ids=RECORD
 
 
 def changed(record: Record, **fields: Any) -> Any:
-    return ToolCall.of({**vars(record), **fields}) if isinstance(record, ToolCall) else replace(record, **fields)
+    return replace(record, **fields)
 
 
 @each

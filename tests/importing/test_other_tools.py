@@ -6,11 +6,11 @@ import gzip
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tooltrace.importing import Imported, import_file
 from tooltrace.record import Outcome, Record, Span, ToolCall

@@ -128,7 +128,7 @@ def test_a_row_of_csv_that_is_no_record_is_skipped_with_its_line(tmp_path: Path)
     records, outcome = imported(path)
     assert [record.call_id for record in calls_of(records)] == ["c1", "c3"]
     assert [line.line for line in outcome.examples] == [5, 7]
-    assert "started_at is no datetime" in outcome.examples[0].reason
+    assert "started_at is not of the type datetime" in outcome.examples[0].reason
 
 
 def test_a_formula_does_not_run_in_a_spreadsheet(tmp_path: Path) -> None:

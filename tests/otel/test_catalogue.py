@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -10,9 +9,11 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.otel.page import PAGE, written
 from tests.otel.test_events import gates, losses, messages, outcomes
+from tooltrace.fields import fields_of
 from tooltrace.otel import attributes as names
 from tooltrace.otel import catalogue
 from tooltrace.otel.catalogue import ATTRIBUTES, Signal
@@ -44,10 +45,9 @@ VALUES: dict[str, Any] = {
 def calls(draw: Any, every: bool = False) -> ToolCall:
     """Any record; with ``every`` field known."""
     given_: dict[str, Any] = {}
-    for field in fields(ToolCall):
-        kind = str(field.type)
-        value = VALUES[kind.removesuffix(" | None")]
-        given_[field.name] = draw(value if every or "None" not in kind else st.none() | value)
+    for field in fields_of(ToolCall):
+        value = VALUES[field.type_name]
+        given_[field.name] = draw(value if every or not field.nullable else st.none() | value)
     given_ |= {"trace_id": "1" * 32, "span_id": "2" * 16, "attributes": None}
     given_ |= {"status": draw(st.sampled_from(["error"] if every else ["success", "partial", "error", None]))}
     given_ |= {"ending": "raised" if every else draw(st.sampled_from(["returned", "raised", "cancelled"]))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tooltrace.fields import fields_of
 from tooltrace.record import Record, ToolCall
 from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal import Journal
@@ -81,7 +81,7 @@ def stored(tmp_path: Path) -> Callable[..., Path]:
 def _insert(con: duckdb.DuckDBPyConnection, records: Sequence[Record]) -> None:
     """Insert ``records``, a hundred of a kind at a time."""
     for kind, known in KINDS.items():
-        names = [field.name for field in fields(known)]
+        names = [field.name for field in fields_of(known)]
         rows = [[_value(getattr(record, name)) for name in names] for record in records if isinstance(record, known)]
         columns = ", ".join(f'"{name}"' for name in names)
         for first in range(0, len(rows), 100):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ import duckdb
 
 from tooltrace.address import Address
 from tooltrace.errors import QueryError, StoreMissing
+from tooltrace.fields import fields_of
 from tooltrace.record import Record
 from tooltrace.store.base import Cancellation, StoreBackend
 from tooltrace.store.columns import RECORDS
@@ -74,7 +74,7 @@ class MemoryStore(StoreBackend):
 
 def _insert(con: duckdb.DuckDBPyConnection, record: Record) -> None:
     table = next(RECORDS[kind].name for kind, known in KINDS.items() if isinstance(record, known))
-    values: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields(record)}
+    values: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields_of(type(record))}
     values = {
         name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in values.items()
     }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
+from tooltrace.fields import fields_of
 from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.store import migrations, schema
-from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TABLES, Table
+from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
 from tooltrace.store.database import attach, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.lease import reading
@@ -32,23 +33,45 @@ PUBLIC = """tool tool_version tool_type call_id attempt trace_id span_id parent_
 duration_ms first_item_ms consumer_ms status ending code error_type error_message retryable suggestion confidence signals
 next_action cached text seen_text arguments result stats context attributes rule rule_grade truncated redacted service host
 pid recorder_version""".split()
+LATER = "tool_description user_message explanation sources full_sizes flags".split()
 
 
 @pytest.mark.parametrize(
     ("table", "record"),
-    [(ATTEMPTS, ToolCall), (OUTCOMES, Outcome), (GATE_EVENTS, Gate), (MESSAGES, Message), (LOSSES, Loss)],
+    [
+        (ATTEMPTS, ToolCall),
+        (OUTCOMES, Outcome),
+        (GATE_EVENTS, Gate),
+        (MESSAGES, Message),
+        (LOSSES, Loss),
+        (SPANS, Span),
+    ],
 )
 def test_a_table_has_the_fields_of_its_record(table: Table, record: type[Record]) -> None:
     wanted = {
-        field.name: (TYPES[str(field.type).removesuffix(" | None")], "None" not in str(field.type))
-        for field in fields(record)
+        name: (TYPES[hint.removesuffix(" | None")], "None" not in hint) for name, hint in hints_of(record).items()
     }
     assert {column.name: (column.type, column.required) for column in table.columns} == wanted
-    assert all(field.default is MISSING or field.default is not MISSING for field in fields(record))
+    assert {column.name: column.comment for column in table.columns} == {
+        field.name: field.about.meaning for field in fields_of(record)
+    }
+
+
+def hints_of(record: type[Record]) -> dict[str, str]:
+    """The Python type of each field, as a reader of ``record.py`` sees it."""
+    hints = get_type_hints(record)
+    return {
+        field.name: " | ".join(getattr(part, "__name__", "None") for part in get_args(hint) or (hint,)).replace(
+            "NoneType", "None"
+        )
+        for field in fields_of(record)
+        for hint in [hints[field.name]]
+    }
 
 
 def test_the_public_columns_come_first_in_their_order() -> None:
     assert list(ATTEMPTS.names[: len(PUBLIC)]) == PUBLIC
+    assert list(ATTEMPTS.names[len(PUBLIC) :][: len(LATER)]) == LATER
     assert list(VIEWS[0].columns)[: len(PUBLIC)] == PUBLIC
 
 

@@ -29,7 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "secret_hints",
         "secret_patterns",
     ),
-    ("record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
+    ("fields", "record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
     ("store", "sandbox", "next_step"),
     ("queries", "dashboards"),
     ("normalize", "otel", "sieve"),

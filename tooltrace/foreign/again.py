@@ -5,15 +5,15 @@ Nobody knows who sent it, or what was redacted then. Where nothing is to be take
 
 from __future__ import annotations
 
-import re
-from dataclasses import fields, replace
 from typing import Any, Final, TypeVar, cast
 
 import orjson
+from msgspec.structs import replace
 
 from tooltrace.capture import scrub
+from tooltrace.fields import Field, fields_of
 from tooltrace.foreign.untold import untold
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.record import RECORD_TYPES, Json, Record, ToolCall
 from tooltrace.secret_hints import MASK
 from tooltrace.settings import Settings
 from tooltrace.sieve import Sieve
@@ -24,24 +24,12 @@ LONGEST_OF_FILE: Final = 8 * 1024 * 1024
 """Bytes that are kept of a field of a file, whatever limit held where it was recorded."""
 
 _R = TypeVar("_R", bound=Record)
-_KINDS: Final = (ToolCall, Outcome, Gate, Message, Loss, Span)
-_TEXTS: Final[dict[type[Any], dict[str, bool]]] = {
-    kind: {field.name: "Json" in str(field.type) for field in fields(kind) if re.match("str|Json", str(field.type))}
-    for kind in _KINDS
+
+
+_TEXTS: Final[dict[type[Any], dict[str, Field]]] = {
+    kind: {field.name: field for field in fields_of(kind) if field.is_text} for kind in RECORD_TYPES
 }
-"""The fields of each record that are text, and whether they are JSON."""
-_WORDS: Final[dict[type[Any], frozenset[str]]] = {
-    ToolCall: frozenset(
-        ("tool_description", "error_message", "suggestion", "user_message", "explanation", "text", "seen_text")
-    ),
-    Outcome: frozenset(("reason", "labeler")),
-    Gate: frozenset(("note", "answered_by")),
-    Message: frozenset(("text",)),
-    Loss: frozenset(("reason", "detail")),
-    Span: frozenset(("status_message",)),
-}
-"""Those that somebody wrote; the others name something, and stay where redaction fails."""
-_REQUIRED: Final = {(kind, field.name) for kind in _KINDS for field in fields(kind) if str(field.type) == "str"}
+"""The fields of each record that are text, plain or JSON."""
 
 
 def again(record: _R, settings: Settings, longest: int | None = None) -> _R:
@@ -52,14 +40,15 @@ def again(record: _R, settings: Settings, longest: int | None = None) -> _R:
 
 
 def _redacted(record: Record, settings: Settings, limit: int) -> Record:
-    texts = {name: value for name in _TEXTS[type(record)] if (value := getattr(record, name)) is not None}
+    fields = _TEXTS[type(record)]
+    texts = {name: value for name in fields if (value := getattr(record, name)) is not None}
     if settings.redaction.clean("\n".join(texts.values())) and max(map(len, texts.values())) <= limit:
         return record
     sieve = Sieve((settings.redaction,), limit)
-    kept = {name: _kept(sieve, type(record), name, value) for name, value in texts.items()}
+    kept = {name: _kept(sieve, fields[name], value) for name, value in texts.items()}
     changed: dict[str, Any] = {name: value for name, value in kept.items() if value != texts[name]}
     if isinstance(record, ToolCall) and changed:
-        return ToolCall.of({**vars(record), **changed, **_marks(record, sieve)})
+        changed |= _marks(record, sieve)
     return replace(record, **changed) if changed else record
 
 
@@ -72,13 +61,13 @@ def _marks(call: ToolCall, sieve: Sieve) -> dict[str, Any]:
     return marks
 
 
-def _kept(sieve: Sieve, kind: type[Any], name: str, value: str) -> str | None:
-    if _TEXTS[kind][name]:
-        return _json(sieve, name, value)
-    kept = sieve.text(name, value)
-    if kept is None and name not in _WORDS[kind]:
+def _kept(sieve: Sieve, field: Field, value: str) -> str | None:
+    if field.type is Json:
+        return _json(sieve, field.name, value)
+    kept = sieve.text(field.name, value)
+    if kept is None and not field.about.prose:
         return scrub(value)
-    return MASK if kept is None and (kind, name) in _REQUIRED else kept
+    return MASK if kept is None and not field.nullable else kept
 
 
 def _json(sieve: Sieve, name: str, text: str) -> str | None:

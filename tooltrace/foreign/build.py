@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 from opentelemetry.trace import SpanContext
 
 from tooltrace.assemble import to_call
@@ -82,7 +83,7 @@ def build(foreign: Foreign, settings: Settings) -> ToolCall:
     origin = {"service": safe(foreign.service), "host": safe(foreign.host), "pid": foreign.pid}
     described = name(foreign.tool_description, settings.redaction, settings.field_limit)
     kind = {"tool_type": safe(foreign.tool_type), "tool_description": described}
-    return ToolCall.of({**vars(to_call(attempt)), **kind, **origin})
+    return replace(to_call(attempt), **kind, **origin)
 
 
 def _place(attempt: Attempt, foreign: Foreign) -> None:

@@ -6,11 +6,12 @@ again: another recorder may have had fewer patterns.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 import orjson
+from msgspec.structs import asdict
 
+from tooltrace.fields import Json, fields_of
 from tooltrace.foreign.again import again
 from tooltrace.otel import attributes as names
 from tooltrace.otel.codec import decode
@@ -21,10 +22,9 @@ from tooltrace.settings import Settings
 MARK = names.FIELDS["recorder_version"]
 """The attribute that every span of ours has."""
 
-_KINDS = {field.name: str(field.type).removesuffix(" | None") for field in fields(ToolCall)}
-_OPTIONAL = frozenset(field.name for field in fields(ToolCall) if "None" in str(field.type))
-_CHECKS: dict[str, type | tuple[type, ...]] = {"str": str, "float": (int, float), "int": int, "bool": bool}
-_INT64 = range(-(2**63), 2**63)
+_FIELDS: Final = {field.name: field for field in fields_of(ToolCall)}
+_CHECKS: Final[dict[Any, type | tuple[type, ...]]] = {str: str, float: (int, float), int: int, bool: bool}
+_INT64: Final = range(-(2**63), 2**63)
 
 
 def is_ours(form: SpanForm) -> bool:
@@ -38,24 +38,24 @@ def recovered(form: SpanForm, settings: Settings) -> ToolCall | None:
         call = decode(form)
     except (TypeError, ValueError, KeyError, OverflowError):
         return None
-    if not all(_is_sound(name, value) for name, value in vars(call).items()):
+    if not all(_is_sound(name, value) for name, value in asdict(call).items()):
         return None
     return again(call, settings)
 
 
 def _is_sound(name: str, value: Any) -> bool:
     """Whether a field's value is of the field's kind."""
+    field = _FIELDS[name]
     if value is None:
-        return name in _OPTIONAL
-    kind = _KINDS[name]
-    if kind == "Json":
+        return field.nullable
+    if field.type is Json:
         return isinstance(value, str) and _is_json(value)
-    check = _CHECKS.get(kind)
+    check = _CHECKS.get(field.type)
     if check is None:
         return True
     if isinstance(value, bool):
-        return kind == "bool"
-    return isinstance(value, check) and (kind != "int" or value in _INT64)
+        return field.type is bool
+    return isinstance(value, check) and (field.type is not int or value in _INT64)
 
 
 def _is_json(text: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from tooltrace.fields import fields_of
 from tooltrace.foreign.own import MARK
 from tooltrace.importing.formats import Format
 from tooltrace.importing.source import Source, parsed
@@ -28,9 +29,7 @@ _SIGN: Final = re.compile(rb'"mlflow\.(?:spanType|traceRequestId|trace_schema|tr
 _SESSION: Final = "mlflow.trace.session"
 _WORDS: Final = {"yes": 1.0, "no": 0.0}
 """What MLflow's own judges say."""
-_TEXTS: Final = {
-    key for name, key in names.FIELDS.items() if re.match("str|Json", str(ToolCall.__dataclass_fields__[name].type))
-}
+_TEXTS: Final = {field.about.attribute for field in fields_of(ToolCall) if field.about.attribute and field.is_text}
 """The attributes of tooltrace's own spans that are text."""
 _STATUSES: Final[dict[str, SpanStatus]] = {"OK": "ok", "ERROR": "error"}
 

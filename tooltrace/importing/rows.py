@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from tooltrace.fields import Field, fields_of
 from tooltrace.importing.source import parsed
 from tooltrace.record import Json, Record
 from tooltrace.store.columns import RECORDS
@@ -28,20 +28,20 @@ def record_of(kind: str, row: Mapping[str, Any]) -> Record:
     """The record of ``row``; what is None is unknown. Raises ValueError with the cause."""
     made = KINDS[kind]
     values: dict[str, Any] = {}
-    for field in fields(made):
+    for field in fields_of(made):
         value = row.get(field.name)
         if value is not None:
-            values[field.name] = _converted(str(field.type).removesuffix(" | None"), field.name, value)
-        elif field.default is MISSING:
+            values[field.name] = _converted(field, value)
+        elif field.required:
             raise ValueError(f"{field.name} is missing")
     return made(**values)
 
 
-def _converted(type_: str, name: str, value: Any) -> Any:
+def _converted(field: Field, value: Any) -> Any:
     try:
-        return _FROM[type_](value)
+        return _FROM[field.type](value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} is no {type_}: {str(value)[:80]!r}") from None
+        raise ValueError(f"{field.name} is not of the type {field.type_name}: {str(value)[:80]!r}") from None
 
 
 def _text(value: Any) -> str:
@@ -84,11 +84,11 @@ def _json(value: Any) -> Json:
     return Json(text)
 
 
-_FROM: Final[dict[str, Callable[[Any], Any]]] = {
-    "str": _text,
-    "int": _whole,
-    "float": _real,
-    "bool": _truth,
-    "datetime": _moment,
-    "Json": _json,
+_FROM: Final[dict[Any, Callable[[Any], Any]]] = {
+    str: _text,
+    int: _whole,
+    float: _real,
+    bool: _truth,
+    datetime: _moment,
+    Json: _json,
 }

@@ -1,10 +1,25 @@
 """Every attribute name that tooltrace writes, and where it is defined.
 
 ``gen_ai.*`` and ``error.type`` are OpenTelemetry's semantic conventions for generative AI (status:
-Development); ``tooltrace.*`` is for what those conventions lack.
+Development); ``tooltrace.*`` is for what those conventions lack. The attributes that carry a field of a record are
+declared with the field, in :mod:`tooltrace.record`.
 """
 
 from __future__ import annotations
+
+from tooltrace.fields import attributes_of
+from tooltrace.record import Gate, Loss, Message, Outcome, ToolCall
+
+FIELDS = attributes_of(ToolCall)
+"""Field of a ``ToolCall`` to the span attribute that carries it, unchanged."""
+OUTCOME_FIELDS = attributes_of(Outcome)
+"""Field of an ``Outcome`` to the attribute of its event."""
+GATE_FIELDS = attributes_of(Gate)
+"""Field of a ``Gate`` to the attribute of its event; times in ISO form."""
+MESSAGE_FIELDS = attributes_of(Message)
+"""Field of a ``Message`` to the attribute of its event."""
+LOSS_FIELDS = attributes_of(Loss)
+"""Field of a ``Loss`` to the attribute of its event."""
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
 """The conventions that our spans, metric and log events keep."""
@@ -13,20 +28,20 @@ OPERATION_NAME = "gen_ai.operation.name"
 """Required. Always :data:`EXECUTE_TOOL`."""
 EXECUTE_TOOL = "execute_tool"
 
-TOOL_NAME = "gen_ai.tool.name"
+TOOL_NAME = FIELDS["tool"]
 """Required."""
-TOOL_TYPE = "gen_ai.tool.type"
+TOOL_TYPE = FIELDS["tool_type"]
 """Recommended: ``function``, ``extension`` or ``datastore``."""
-TOOL_DESCRIPTION = "gen_ai.tool.description"
+TOOL_DESCRIPTION = FIELDS["tool_description"]
 """Recommended."""
-TOOL_CALL_ID = "gen_ai.tool.call.id"
+TOOL_CALL_ID = GATE_FIELDS["call_id"]
 """Recommended; only where the agent gave one."""
-TOOL_CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_CALL_ARGUMENTS = FIELDS["arguments"]
 """Opt-in: JSON text."""
-TOOL_CALL_RESULT = "gen_ai.tool.call.result"
+TOOL_CALL_RESULT = FIELDS["result"]
 """Opt-in: JSON text."""
-AGENT_NAME = "gen_ai.agent.name"
-CONVERSATION_ID = "gen_ai.conversation.id"
+AGENT_NAME = FIELDS["agent"]
+CONVERSATION_ID = FIELDS["conversation_id"]
 ERROR_TYPE = "error.type"
 """On failure only: the error's class, else its code, else ``_OTHER``."""
 ERROR_TYPE_OTHER = "_OTHER"
@@ -40,15 +55,15 @@ EVALUATION_EVENT = "gen_ai.evaluation.result"
 EVALUATION_NAME = "gen_ai.evaluation.name"
 """What was judged: always :data:`CORRECTNESS`."""
 CORRECTNESS = "correctness"
-EVALUATION_SCORE_VALUE = "gen_ai.evaluation.score.value"
+EVALUATION_SCORE_VALUE = OUTCOME_FIELDS["score"]
 """How right it was, 0 to 1."""
 EVALUATION_SCORE_LABEL = "gen_ai.evaluation.score.label"
 """``correct`` or ``incorrect``."""
-EVALUATION_EXPLANATION = "gen_ai.evaluation.explanation"
+EVALUATION_EXPLANATION = OUTCOME_FIELDS["reason"]
 """Why, redacted."""
-JUDGED_SPAN_ID = "tooltrace.judged.span_id"
+JUDGED_SPAN_ID = OUTCOME_FIELDS["span_id"]
 """Hex id of the attempt that is judged, where one is: its trace is not always known."""
-LABELER = "tooltrace.labeler"
+LABELER = OUTCOME_FIELDS["labeler"]
 """Who judged."""
 SAID = "tooltrace.said"
 """Array of ``correct`` and ``score``: which of the two the labeler gave; the other is made of it."""
@@ -70,79 +85,6 @@ AT = "tooltrace.at"
 SERVICE_NAME = "service.name"
 HOST_NAME = "host.name"
 PROCESS_PID = "process.pid"
-
-FIELDS: dict[str, str] = {
-    "tool": TOOL_NAME,
-    "tool_version": "tooltrace.tool.version",
-    "tool_type": TOOL_TYPE,
-    "tool_description": TOOL_DESCRIPTION,
-    "conversation_id": CONVERSATION_ID,
-    "agent": AGENT_NAME,
-    "attempt": "tooltrace.attempt",
-    "duration_ms": "tooltrace.duration_ms",
-    "first_item_ms": "tooltrace.first_item_ms",
-    "consumer_ms": "tooltrace.consumer_ms",
-    "status": "tooltrace.status",
-    "ending": "tooltrace.ending",
-    "code": "tooltrace.code",
-    "error_type": "tooltrace.error.type",
-    "error_message": "tooltrace.error.message",
-    "retryable": "tooltrace.retryable",
-    "suggestion": "tooltrace.suggestion",
-    "user_message": "tooltrace.user_message",
-    "confidence": "tooltrace.confidence",
-    "signals": "tooltrace.signals",
-    "next_action": "tooltrace.next_action",
-    "cached": "tooltrace.cached",
-    "explanation": "tooltrace.explanation",
-    "sources": "tooltrace.sources",
-    "text": "tooltrace.text",
-    "seen_text": "tooltrace.seen_text",
-    "arguments": TOOL_CALL_ARGUMENTS,
-    "result": TOOL_CALL_RESULT,
-    "stats": "tooltrace.stats",
-    "context": "tooltrace.context",
-    "rule": "tooltrace.rule",
-    "rule_grade": "tooltrace.rule_grade",
-    "truncated": "tooltrace.truncated",
-    "full_sizes": "tooltrace.full_sizes",
-    "redacted": "tooltrace.redacted",
-    "flags": "tooltrace.flags",
-    "recorder_version": "tooltrace.version",
-}
-"""Field of a ``ToolCall`` to the span attribute that carries it, unchanged."""
-
-GATE_FIELDS: dict[str, str] = {
-    "call_id": TOOL_CALL_ID,
-    "span_id": "tooltrace.gate.span_id",
-    "kind": "tooltrace.gate.kind",
-    "decision": "tooltrace.gate.decision",
-    "asked_at": "tooltrace.gate.asked_at",
-    "answered_at": "tooltrace.gate.answered_at",
-    "answered_by": "tooltrace.gate.answered_by",
-    "note": "tooltrace.gate.note",
-    "changed": "tooltrace.gate.changed",
-    "resumed_span_id": "tooltrace.gate.resumed_span_id",
-}
-"""Field of a ``Gate`` to the attribute of its event; times in ISO form."""
-
-MESSAGE_FIELDS: dict[str, str] = {
-    "call_id": TOOL_CALL_ID,
-    "span_id": "tooltrace.message.span_id",
-    "style": "tooltrace.message.style",
-    "text": "tooltrace.message.text",
-    "sha256": "tooltrace.message.sha256",
-    "length": "tooltrace.message.length",
-    "error": "tooltrace.message.error",
-}
-"""Field of a ``Message`` to the attribute of its event."""
-
-LOSS_FIELDS: dict[str, str] = {
-    "reason": "tooltrace.loss.reason",
-    "count": "tooltrace.loss.count",
-    "detail": "tooltrace.loss.detail",
-}
-"""Field of a ``Loss`` to the attribute of its event."""
 
 RESOURCE_FIELDS: dict[str, str] = {"service": SERVICE_NAME, "host": HOST_NAME, "pid": PROCESS_PID}
 """Field of a record to the attribute of the resource."""

@@ -16,9 +16,11 @@ from typing import Any, Final
 
 import orjson
 
+from tooltrace.fields import content_of
 from tooltrace.guard import faults
 from tooltrace.otel import attributes as names
 from tooltrace.otel.form import EventForm, LogForm, SpanForm
+from tooltrace.record import ToolCall
 
 VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
@@ -62,10 +64,7 @@ def allowed() -> Content:
         return Content.NO_CONTENT
 
 
-OWN: Final = frozenset(
-    names.FIELDS[field]
-    for field in ("arguments", "result", "text", "seen_text", "stats", "context", "signals", "sources", "explanation")
-) | {names.RESULT_IS_TEXT}
+OWN: Final = frozenset(names.FIELDS[field] for field in content_of(ToolCall)) | {names.RESULT_IS_TEXT}
 """Our attributes that carry content: the fields that ``capture="metadata"`` leaves out."""
 
 _FOREIGN: Final = (

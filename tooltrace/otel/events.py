@@ -7,12 +7,12 @@ our own. Of a call that raised there is an exception event besides its span: one
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import orjson
 
+from tooltrace.fields import fields_of
 from tooltrace.otel import attributes as names
 from tooltrace.otel import evaluations
 from tooltrace.otel.codec import SCOPE, error_type
@@ -170,17 +170,16 @@ def _record(kind: type[_T], form: LogForm, known: dict[str, Any]) -> _T:
 
 def _checked(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     out = {}
-    for field in fields(kind):
+    for field in fields_of(kind):
         value = values.get(field.name)
         if value is None:
-            if field.default is MISSING:
+            if field.required:
                 raise ValueError(f"{field.name} is missing")
             continue
-        type_ = str(field.type).removesuffix(" | None")
         try:
-            out[field.name] = _CONVERT[type_](value)
+            out[field.name] = _CONVERT[field.type](value)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{field.name} is no {type_}") from None
+            raise ValueError(f"{field.name} is not of the type {field.type_name}") from None
     return out
 
 
@@ -215,12 +214,12 @@ def _object(value: Any) -> Json:
     return Json(value)
 
 
-_CONVERT: Final[dict[str, Callable[[Any], Any]]] = {
-    "str": _text,
-    "int": _whole,
-    "bool": _truth,
-    "datetime": _moment,
-    "Json": _object,
+_CONVERT: Final[dict[Any, Callable[[Any], Any]]] = {
+    str: _text,
+    int: _whole,
+    bool: _truth,
+    datetime: _moment,
+    Json: _object,
 }
 
 _READERS: Final[dict[str, Callable[[LogForm], Event | None]]] = {

@@ -30,8 +30,7 @@ def logger() -> Any:
 def emit(call: ToolCall, surroundings: Context | None, bound: Any) -> None:
     """Log ``call``: a warning where it failed. ``surroundings``: the context variables of the tool's caller,
     so that what the application bound there is on the line."""
-    known = vars(call)
-    fields = {name: value for name in _FIELDS if (value := known.get(name)) is not None}
+    fields = {name: value for name in _FIELDS if (value := getattr(call, name)) is not None}
     write = bound.warning if call.status == "error" else bound.info
     if surroundings is None:
         write(EVENT, **fields)

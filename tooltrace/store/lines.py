@@ -1,22 +1,22 @@
 """One record, one journal line.
 
 A line is ``{"crc":"xxxxxxxx",`` and then the rest of a JSON object: ``"kind"`` and the record's fields that
-are not None, under their own names. The checksum is the CRC-32 of every byte between that prefix and the
+are not None, under their own names. JSON text is embedded as it is. The checksum is the CRC-32 of every byte between that prefix and the
 newline, so that damage is seen without parsing, and ``jq`` reads the whole.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
-from dataclasses import MISSING, fields
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple, Union
 from zlib import crc32
 
-import orjson
+import msgspec
+from msgspec import Meta, Raw, defstruct
+from msgspec.structs import asdict, astuple, replace
 
+from tooltrace.fields import fields_of
 from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
 
 KINDS: Final[dict[str, type[Record]]] = {
@@ -36,10 +36,9 @@ START: Final = b'{"crc":"'
 """What every line begins with."""
 PREFIX_BYTES: Final = 18
 
-_KIND_OF: Final = {record: kind.encode() for kind, record in KINDS.items()}
-_EMBEDDED: Final = tuple({f.name for record in KINDS.values() for f in fields(record) if "Json" in str(f.type)})
-"""The fields that are JSON text already."""
-_INT64: Final = range(-(2**63), 2**63)
+_LOWEST: Final = -(2**63)
+_HIGHEST: Final = 2**63 - 1
+_KIND: Final = re.compile(rb'"kind":"([a-z]+)"')
 
 
 class LineError(ValueError):
@@ -47,14 +46,14 @@ class LineError(ValueError):
 
 
 def encode(record: Record) -> bytes:
-    """The journal line of ``record``, with its newline. Text that is not valid Unicode is replaced."""
+    """Return the journal line of ``record``, with its newline. Text that is not valid Unicode is replaced."""
     try:
         data = _object(record)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         data = _object(_scrubbed(record))
     if b"\n" in data:  # between the tokens of embedded JSON; inside a JSON string it is escaped
         data = data.replace(b"\n", b" ")
-    body = b'"kind":"%b",%b' % (_KIND_OF[type(record)], data[1:])
+    body = data[1:]  # without the brace, which stands before the checksum
     return b'{"crc":"%08x",%b\n' % (crc32(body), body)
 
 
@@ -73,169 +72,100 @@ def kind_of(line: bytes) -> str | None:
 
 
 def decode(line: bytes) -> Record:
-    """The record of ``line``; fields that this version does not know are ignored. Raises LineError."""
+    """Return the record of ``line``; fields that this version does not know are ignored. Raises LineError."""
     if not is_whole(line):
         raise LineError("the line is torn or damaged: its checksum does not match")
     try:
-        values = _members(line.decode())
-    except (TypeError, ValueError, RecursionError) as error:
-        raise LineError(f"the line is not a JSON object: {error}") from error
-    kind = values.get("kind", ("", None))[0]
-    record = KINDS.get(kind) if isinstance(kind, str) else None
-    if record is None:
-        raise LineError(f"the line is of no known kind: {kind!r}")
-    read = _READERS[record].items()
-    return record(**{name: reader(values, WIRE_NAMES.get(name, name)) for name, reader in read})
+        read = _DECODER.decode(line)
+        form = _FORM_OF_LINE[type(read)]
+        values = {name: value for name, value in zip(form.names, astuple(read), strict=True) if value is not None}
+        for name in values.keys() & form.embedded.keys():
+            values[name] = Json(str(values[name], "utf-8"))
+        for name in values.keys() & form.moments.keys():
+            moment = values[name]
+            values[name] = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return form.record(**values)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise LineError(f"the line is not a record: {error}") from error
 
 
-# encoding
+class _Form(NamedTuple):
+    """How the records of one class are written."""
+
+    record: type[Record]
+    line: Any
+    """The class that msgspec writes and reads: the same fields in the same order, with JSON text as ``Raw``. Each
+    field may be None, which is left out; the record's own class has the defaults and knows what is required."""
+    names: tuple[str, ...]
+    embedded: dict[str, int]
+    """Place of each field that is JSON text."""
+    moments: dict[str, int]
+    """Place of each field that is a time."""
+    integers: dict[str, int]
+
+
+_INT64: Final = Annotated[int, Meta(ge=_LOWEST, le=_HIGHEST)]
+_READ_AS: Final[dict[Any, Any]] = {
+    str: str | None,
+    int: _INT64 | None,
+    float: float | None,
+    bool: bool | None,
+    datetime: datetime | None,
+    Json: Raw,  # "| None" would read a JSON null as unknown, and lose its text
+}
+
+
+def _form(kind: str, record: type[Record]) -> _Form:
+    fields = fields_of(record)
+    members = [(WIRE_NAMES.get(field.name, field.name), _READ_AS[field.type], None) for field in fields]
+    line = defstruct(f"{record.__name__}Line", members, tag_field="kind", tag=kind, omit_defaults=True, gc=False)
+
+    def places(type_: Any) -> dict[str, int]:
+        return {field.name: place for place, field in enumerate(fields) if field.type is type_}
+
+    names = tuple(field.name for field in fields)
+    return _Form(record, line, names, places(Json), places(datetime), places(int))
+
+
+_PLAIN: Final[tuple[tuple[type, Any], ...]] = ((str, str.__str__), (int, int.__index__), (float, float.__float__))
+
+
+def _plain(value: Any) -> Any:
+    """Return the plain text or number of an object whose class inherits from one."""
+    for base, plain in _PLAIN:
+        if isinstance(value, base):
+            return plain(value)
+    raise TypeError(f"a field of a record holds text, a number or a time: got {type(value).__name__}")
+
+
+_FORMS: Final = {record: _form(kind, record) for kind, record in KINDS.items()}
+_FORM_OF_LINE: Final = {form.line: form for form in _FORMS.values()}
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
+_DECODER: Final = msgspec.json.Decoder(Union[tuple(_FORM_OF_LINE)])  # noqa: UP007 - made of a tuple
 
 
 def _object(record: Record) -> bytes:
-    """The record's fields that are not None, as a JSON object."""
-    if type(record) is ToolCall:
-        values = {name: value for name, value in vars(record).items() if value is not None}
-        moment = record.started_at
-        if moment.tzinfo is not UTC:
-            values["started_at"] = moment.astimezone(UTC)
-    else:
-        values = _few_values(record)
-    for name in _EMBEDDED:
-        if name in values:
-            values[name] = orjson.Fragment(values[name])
-    return orjson.dumps(values, option=orjson.OPT_UTC_Z)
-
-
-def _few_values(record: Record) -> dict[str, Any]:
-    """As in ``_object``, for the records that are few."""
-    values = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if value is not None:
-            moment = isinstance(value, datetime)
-            values[WIRE_NAMES.get(field.name, field.name)] = value.astimezone(UTC) if moment else value
-    return values
+    """Return the record as a JSON object: its kind, then its fields that are not None."""
+    form = _FORMS[type(record)]
+    values = list(astuple(record))
+    for place in form.embedded.values():
+        if values[place] is not None:
+            values[place] = Raw(values[place])
+    for place in form.moments.values():
+        if values[place] is not None and values[place].tzinfo is not UTC:
+            values[place] = values[place].astimezone(UTC)
+    for place in form.integers.values():
+        if values[place] is not None and not _LOWEST <= values[place] <= _HIGHEST:
+            raise OverflowError
+    return _ENCODER.encode(form.line(*values))
 
 
 def _scrubbed(record: Record) -> Record:
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    for name, value in values.items():
+    """Return the record with valid Unicode text, and without integers that the store has no place for."""
+    changed: dict[str, Any] = {}
+    for name, value in asdict(record).items():
         if isinstance(value, str):
-            values[name] = value.encode("utf-8", "replace").decode()
-        elif isinstance(value, int) and value not in _INT64:
-            values[name] = None
-    return type(record)(**values)
-
-
-# decoding
-
-
-def _integer(text: str) -> int | float:
-    return int(text) if len(text) < 25 else float(text)
-
-
-_SCAN: Final = json.JSONDecoder(parse_int=_integer)
-_KIND: Final = re.compile(rb'"kind":"([a-z]+)"')
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-
-
-def _members(text: str) -> dict[str, tuple[Any, str]]:
-    """Each member's value, and the very text of it."""
-    members: dict[str, tuple[Any, str]] = {}
-    at = 1
-    while True:
-        name, at = _SCAN.raw_decode(text, at)
-        start = _after(text, at, ":")
-        value, at = _SCAN.raw_decode(text, start)
-        members[name] = (value, text[start:at])
-        at = _skip(text, at)
-        if text[at : at + 1] == "}":
-            break
-        at = _after(text, at, ",")
-    if text[at + 1 :].strip():
-        raise LineError("something follows the object")
-    return members
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _after(text: str, at: int, sign: str) -> int:
-    at = _skip(text, at)
-    if text[at : at + 1] != sign:
-        raise LineError(f"no {sign!r} where one must be")
-    return _skip(text, at + 1)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    value.encode()  # a lone surrogate is no text
-    return value
-
-
-def _whole_number(value: Any) -> int:
-    if type(value) is not int or value not in _INT64:
-        raise TypeError
-    return value
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float):
-        raise TypeError
-    return float(value)
-
-
-def _truth(value: Any) -> bool:
-    if type(value) is not bool:
-        raise TypeError
-    return value
-
-
-def _moment(value: Any) -> datetime:
-    moment = datetime.fromisoformat(_text(value))
-    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-_FROM_JSON: Final[dict[str, Callable[[Any], Any]]] = {
-    "str": _text,
-    "int": _whole_number,
-    "float": _number,
-    "bool": _truth,
-    "datetime": _moment,
-}
-
-Reader = Callable[[dict[str, tuple[Any, str]], str], Any]
-
-
-def _reader(type_: str, *, required: bool, default: Any) -> Reader:
-    convert = _FROM_JSON.get(type_)
-
-    def read(values: dict[str, tuple[Any, str]], name: str) -> Any:
-        value, text = values.get(name, (None, ""))
-        if convert is None and text:
-            return Json(text)
-        if value is None or convert is None:
-            if required:
-                raise LineError(f"{name} is missing")
-            return default
-        try:
-            return convert(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise LineError(f"{name} is no {type_}: {text[:80]}") from error
-
-    return read
-
-
-def _readers(record: type[Record]) -> dict[str, Reader]:
-    readers = {}
-    for field in fields(record):
-        required = field.default is MISSING
-        default = None if required else field.default
-        readers[field.name] = _reader(str(field.type).removesuffix(" | None"), required=required, default=default)
-    return readers
-
-
-_READERS: Final = {record: _readers(record) for record in KINDS.values()}
+            changed[name] = value.encode("utf-8", "replace").decode()
+        elif isinstance(value, int) and not _LOWEST <= value <= _HIGHEST:
+            changed[name] = None
+    return replace(record, **changed)

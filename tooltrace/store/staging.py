@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, fields
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -48,8 +48,8 @@ class Staging:
             if refused:
                 batch.lose("unreadable_line", ", ".join(sorted(batch.offsets))[:500], 0, refused)
         if batch.losses:
-            marks = ", ".join("?" for _ in fields(Loss))
-            names = ", ".join(quoted(field.name) for field in fields(Loss))
+            marks = ", ".join("?" for _ in LOSSES.names)
+            names = ", ".join(quoted(name) for name in LOSSES.names)
             rows = [_row(loss) for loss in batch.losses]
             self._con.executemany(f"INSERT INTO {SPACE}.{LOSSES.name} ({names}) VALUES ({marks})", rows)
 
@@ -148,8 +148,8 @@ def _wire(column: Column) -> str:
 
 def _row(loss: Loss) -> tuple[object, ...]:
     return tuple(
-        value.replace(tzinfo=None) if field.name == "at" else value
-        for field, value in zip(fields(Loss), astuple(loss), strict=True)
+        value.replace(tzinfo=None) if isinstance(value, datetime) else value
+        for value in (getattr(loss, name) for name in LOSSES.names)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from tooltrace.exporters.loader import create
 from tooltrace.exporters.protocol import Target
+from tooltrace.fields import fields_of
 from tooltrace.importing import Imported, files_of, import_file
 from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.settings import Settings
@@ -56,10 +56,9 @@ OWN: dict[type[Record], dict[str, st.SearchStrategy[Any]]] = {
 def records_of(kind: type[Record]) -> st.SearchStrategy[Record]:
     """Records of one kind, whatever their fields can hold."""
     values = {}
-    for field in fields(kind):
-        type_, _, optional = str(field.type).partition(" | ")
-        value = OWN[kind].get(field.name, OF[type_])
-        values[field.name] = st.none() | value if optional and field.name != "recorder_version" else value
+    for field in fields_of(kind):
+        value = OWN[kind].get(field.name, OF[field.type_name])
+        values[field.name] = st.none() | value if field.nullable and field.name != "recorder_version" else value
     return st.builds(kind, **values)
 
 

@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from tests.exporters.files.made import NAMES, NASTY, export, imported, in_order, some_calls
 from tooltrace.errors import ConfigError
