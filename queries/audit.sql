@@ -47,8 +47,7 @@ WITH later AS (
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     ) AS came_good
     FROM tool_calls
-    WHERE status IS NOT NULL
-      AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
       AND call_id IN (SELECT call_id FROM tool_calls WHERE retryable AND status = 'error')
@@ -86,8 +85,7 @@ seen AS (
         coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AS had_hidden,
         call_id AS of_call
     FROM tool_calls
-    WHERE status IS NOT NULL
-      AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -134,24 +132,17 @@ counted AS (
     GROUP BY ALL
 ),
 halves AS (
-    SELECT *,
-        1.959963984540054 * sqrt(rights * (labelled - rights) / nullif(labelled, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(recovered * (retried - recovered) / nullif(retried, 0) + 0.960364705173531)
-            AS retry_half
+    SELECT *
     FROM counted
     WHERE attempts > 0
 ),
 spread AS (
     SELECT *,
         mean_confidence - rights / nullif(labelled, 0) AS gap,
-        mean_confidence - CASE WHEN rights = labelled THEN 1.0
-            ELSE (rights + 1.920729410347062 + half) / (labelled + 3.841458820694124) END AS gap_low,
-        mean_confidence - CASE WHEN rights = 0 THEN 0.0
-            ELSE (rights + 1.920729410347062 - half) / (labelled + 3.841458820694124) END AS gap_high,
-        CASE WHEN recovered = 0 THEN 0.0
-            ELSE (recovered + 1.920729410347062 - retry_half) / (retried + 3.841458820694124) END AS retry_low,
-        CASE WHEN recovered = retried THEN 1.0
-            ELSE (recovered + 1.920729410347062 + retry_half) / (retried + 3.841458820694124) END AS retry_high
+        mean_confidence - wilson_high(rights, labelled) AS gap_low,
+        mean_confidence - wilson_low(rights, labelled) AS gap_high,
+        wilson_low(recovered, retried) AS retry_low,
+        wilson_high(recovered, retried) AS retry_high
     FROM halves
 ),
 points AS (

@@ -44,9 +44,8 @@ WITH RECURSIVE seen AS (
         attempt,
         started_at,
         epoch_us(started_at) AS began,
-        -- what was imported may say any duration: one below 0 or beyond 1e12 ms (31 years) is none
-        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms ELSE 0 END AS duration_ms,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        coalesce(known_ms(duration_ms), 0) AS duration_ms,
+        is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
@@ -129,14 +128,6 @@ counted AS (
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM replayed
     GROUP BY ALL
-),
-spread AS (
-    SELECT *,
-        1.959963984540054
-            * sqrt(prevented * (would_block - prevented) / nullif(would_block, 0) + 0.960364705173531) AS half,
-        1.959963984540054
-            * sqrt(prevented * (failures - prevented) / nullif(failures, 0) + 0.960364705173531) AS prevented_half
-    FROM counted
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -147,19 +138,14 @@ SELECT
     prevented,
     would_block - prevented AS blocked_good,
     prevented / nullif(would_block, 0) AS precision,
-    CASE WHEN prevented = 0 AND would_block > 0 THEN 0.0
-         ELSE (prevented + 1.920729410347062 - half) / (nullif(would_block, 0) + 3.841458820694124) END AS low,
-    CASE WHEN prevented = would_block AND would_block > 0 THEN 1.0
-         ELSE (prevented + 1.920729410347062 + half) / (nullif(would_block, 0) + 3.841458820694124) END AS high,
+    wilson_low(prevented, would_block) AS low,
+    wilson_high(prevented, would_block) AS high,
     prevented / nullif(failures, 0) AS prevented_share,
-    CASE WHEN prevented = 0 AND failures > 0 THEN 0.0
-         ELSE (prevented + 1.920729410347062 - prevented_half) / (nullif(failures, 0) + 3.841458820694124) END AS prevented_low,
-    CASE WHEN prevented = failures AND failures > 0 THEN 1.0
-         ELSE (prevented + 1.920729410347062 + prevented_half) / (nullif(failures, 0) + 3.841458820694124) END
-         AS prevented_high,
+    wilson_low(prevented, failures) AS prevented_low,
+    wilson_high(prevented, failures) AS prevented_high,
     time_open_ms,
     saved_ms,
     left_out,
     attempts < $min_n AS too_few
-FROM spread
+FROM counted
 ORDER BY prevented DESC, /* by names */ tool, /* end by */ attempts DESC

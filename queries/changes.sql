@@ -25,8 +25,8 @@ WITH days AS (
     SELECT tool, tool_version, code,
         min(started_at) AS first_seen,
         count(*) AS attempts,
-        count(*) FILTER (WHERE status IS NOT NULL AND ending IN ('returned', 'raised')) AS finished,
-        count(*) FILTER (WHERE status = 'error' AND ending IN ('returned', 'raised')) AS failures
+        count(*) FILTER (WHERE is_finished(status, ending)) AS finished,
+        count(*) FILTER (WHERE status = 'error' AND is_finished(status, ending)) AS failures
     FROM tool_calls
     WHERE ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -64,9 +64,7 @@ earlier AS (
 ),
 spread AS (
     SELECT k.*,
-        CASE WHEN e.finished > 0 THEN e.failures / e.finished END AS before_rate,
-        1.959963984540054
-            * sqrt(k.failures * (k.finished - k.failures) / nullif(k.finished, 0) + 0.960364705173531) AS half
+        CASE WHEN e.finished > 0 THEN e.failures / e.finished END AS before_rate
     FROM kinds AS k
     JOIN tools AS t ON t.tool = k.tool
     LEFT JOIN earlier AS e ON k.kind = 'version' AND e.tool = k.tool AND e.name = k.name
@@ -82,10 +80,8 @@ SELECT
     CAST(attempts AS BIGINT) AS attempts,
     CAST(failures AS BIGINT) AS failures,
     CASE WHEN kind <> 'code' THEN failures / nullif(finished, 0) END AS rate,
-    CASE WHEN kind = 'code' THEN NULL WHEN failures = 0 AND finished > 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - half) / (nullif(finished, 0) + 3.841458820694124) END AS low,
-    CASE WHEN kind = 'code' THEN NULL WHEN failures = finished AND finished > 0 THEN 1.0
-         ELSE (failures + 1.920729410347062 + half) / (nullif(finished, 0) + 3.841458820694124) END AS high,
+    CASE WHEN kind <> 'code' THEN wilson_low(failures, finished) END AS low,
+    CASE WHEN kind <> 'code' THEN wilson_high(failures, finished) END AS high,
     before_rate
 FROM spread
 ORDER BY first_seen DESC, kind, tool, name

@@ -55,11 +55,10 @@ WITH seen AS (
               AND ($before_until IS NULL OR started_at < $before_until)
               AND ($before_version IS NULL OR tool_version = $before_version) THEN 0 ELSE 1 END AS side,
         status = 'error' AS failed,
-        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        CASE WHEN NOT coalesce(cached, false) AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
+        CASE WHEN NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p
     FROM tool_calls
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($tool IS NULL OR tool = $tool)
       AND (($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)

@@ -47,7 +47,7 @@ WITH failed AS (
         regexp_replace(said_4, '\d+([.,]\d+)*([eE][-+]\d+)?', '<n>', 'g') AS message
     FROM tool_calls
     WHERE status = 'error'
-      AND ending IN ('returned', 'raised')
+      AND is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -70,12 +70,6 @@ counted AS (
 totals AS (
     SELECT *, CAST(sum(n) OVER () AS BIGINT) AS total
     FROM counted
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(n * (total - n) / total + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(retryable_n * (told - retryable_n) / nullif(told, 0) + 0.960364705173531) AS told_half
-    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -83,19 +77,16 @@ SELECT
     type,
     n,
     n / total AS share,
-    (n + 1.920729410347062 - half) / (total + 3.841458820694124) AS share_low,
-    CASE WHEN n = total THEN 1.0
-         ELSE (n + 1.920729410347062 + half) / (total + 3.841458820694124) END AS share_high,
+    wilson_low(n, total) AS share_low,
+    wilson_high(n, total) AS share_high,
     first_seen,
     last_seen,
     retryable_n / nullif(told, 0) AS retryable_share,
-    CASE WHEN retryable_n = 0 AND told > 0 THEN 0.0
-         ELSE (retryable_n + 1.920729410347062 - told_half) / (nullif(told, 0) + 3.841458820694124) END AS retryable_low,
-    CASE WHEN retryable_n = told AND told > 0 THEN 1.0
-         ELSE (retryable_n + 1.920729410347062 + told_half) / (nullif(told, 0) + 3.841458820694124) END AS retryable_high,
+    wilson_low(retryable_n, told) AS retryable_low,
+    wilson_high(retryable_n, told) AS retryable_high,
     n - told AS unsaid,
     example_call_id,
     message
-FROM spread
+FROM totals
 WHERE n >= $min_n
 ORDER BY n DESC, last_seen DESC, /* by names */ tool, /* end by */ code, type, message

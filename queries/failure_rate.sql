@@ -48,7 +48,7 @@ WITH seen AS (
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
         started_at AS began,
         attempt AS turn,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        is_finished(status, ending) AS finished,
         status = 'error' AS failed,
         status = 'partial' AS partly,
         coalesce(cached, false) AS from_cache,
@@ -97,35 +97,22 @@ counted AS (
 summed AS (
     SELECT *, attempts - retried AS calls, failures - failed_retried AS failed_calls
     FROM counted
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half,
-        1.959963984540054 * sqrt(partials * (attempts - partials) / nullif(attempts, 0) + 0.960364705173531) AS partial_half
-    FROM summed
 )
 SELECT
     /* by names */ tool, /* end by */
     attempts,
     failures,
     failures / nullif(attempts, 0) AS rate,
-    CASE WHEN failures = 0 AND attempts > 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - half) / (nullif(attempts, 0) + 3.841458820694124) END AS low,
-    CASE WHEN failures = attempts AND attempts > 0 THEN 1.0
-         ELSE (failures + 1.920729410347062 + half) / (nullif(attempts, 0) + 3.841458820694124) END AS high,
+    wilson_low(failures, attempts) AS low,
+    wilson_high(failures, attempts) AS high,
     calls,
     failed_calls,
     failed_calls / nullif(calls, 0) AS call_rate,
-    CASE WHEN failed_calls = 0 AND calls > 0 THEN 0.0
-         ELSE (failed_calls + 1.920729410347062 - call_half) / (nullif(calls, 0) + 3.841458820694124) END AS call_low,
-    CASE WHEN failed_calls = calls AND calls > 0 THEN 1.0
-         ELSE (failed_calls + 1.920729410347062 + call_half) / (nullif(calls, 0) + 3.841458820694124) END AS call_high,
+    wilson_low(failed_calls, calls) AS call_low,
+    wilson_high(failed_calls, calls) AS call_high,
     partials / nullif(attempts, 0) AS partial_rate,
-    CASE WHEN partials = 0 AND attempts > 0 THEN 0.0
-         ELSE (partials + 1.920729410347062 - partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_low,
-    CASE WHEN partials = attempts AND attempts > 0 THEN 1.0
-         ELSE (partials + 1.920729410347062 + partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_high,
+    wilson_low(partials, attempts) AS partial_low,
+    wilson_high(partials, attempts) AS partial_high,
     cached,
     cancelled,
     abandoned,
@@ -134,5 +121,5 @@ SELECT
     expired,
     total - attempts - cancelled - abandoned - paused - declined - expired AS unreported,
     attempts < $min_n AS too_few
-FROM spread
+FROM summed
 ORDER BY rate DESC NULLS LAST, attempts DESC, /* by names */ tool, /* end by */ calls

@@ -30,7 +30,7 @@ WITH judgements AS (
         sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s
     FROM attempts AS c
     JOIN judged AS j ON j.span_id = c.span_id
-    WHERE c.status IS NOT NULL AND c.ending IN ('returned', 'raised')
+    WHERE is_finished(c.status, c.ending)
       AND c.confidence BETWEEN 0 AND 1
       AND j.correct IS NOT NULL
       AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))

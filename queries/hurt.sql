@@ -48,11 +48,10 @@ WITH seen AS (
         epoch_us(started_at) AS at_us,
         status = 'error' AS failed,
         attempt > 1 AS retry,
-        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
+        known_ms(duration_ms) AS ms,
         coalesce(cached, false) AS from_cache
     FROM attempts
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -108,7 +107,7 @@ earlier AS (
     SELECT tool AS base_tool, 1 AS is_history, count(*) AS finished, count(*) FILTER (WHERE status = 'error') AS failures,
         count(*) FILTER (WHERE attempt > 1) AS retries
     FROM attempts
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND started_at < $since AND started_at >= CAST($since AS TIMESTAMP) - to_seconds(604800)
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY tool
@@ -142,9 +141,9 @@ baselines AS (
     SELECT base_tool,
         CASE WHEN k > most * n THEN 0 ELSE n - 20 END AS base_calls,
         CASE WHEN k > most * n THEN 0.05 ELSE k / n END AS base_rate,
-        CASE WHEN k > most * n THEN 0.05 ELSE (k + 1.920729410347062 - base_half) / (n + 3.841458820694124) END AS base_low,
-        CASE WHEN k > most * n THEN 0.05 ELSE (k + 1.920729410347062 + base_half) / (n + 3.841458820694124) END AS base_high
-    FROM (SELECT *, 1.959963984540054 * sqrt(k * (n - k) / n + 0.960364705173531) AS base_half FROM chosen) AS c
+        CASE WHEN k > most * n THEN 0.05 ELSE wilson_low(k, n) END AS base_low,
+        CASE WHEN k > most * n THEN 0.05 ELSE wilson_high(k, n) END AS base_high
+    FROM chosen
 ),
 counted AS (
     SELECT
@@ -164,8 +163,7 @@ counted AS (
 ),
 spread AS (
     SELECT c.*, t.p95,
-        CASE WHEN c.failed_calls = 0 THEN 0.0 ELSE c.failed_calls * c.cost_ms END AS hurt_ms,
-        1.959963984540054 * sqrt(c.failed_calls * (c.calls - c.failed_calls) / nullif(c.calls, 0) + 0.960364705173531) AS half
+        CASE WHEN c.failed_calls = 0 THEN 0.0 ELSE c.failed_calls * c.cost_ms END AS hurt_ms
     FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM counted) AS c
     JOIN (SELECT p95, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM timed) AS t
         ON t.grp = c.grp
@@ -174,10 +172,8 @@ spread AS (
 bounded AS (
     SELECT *,
         failed_calls / nullif(calls, 0) AS rate,
-        CASE WHEN failed_calls = 0 AND calls > 0 THEN 0.0
-             ELSE (failed_calls + 1.920729410347062 - half) / (nullif(calls, 0) + 3.841458820694124) END AS low,
-        CASE WHEN failed_calls = calls AND calls > 0 THEN 1.0
-             ELSE (failed_calls + 1.920729410347062 + half) / (nullif(calls, 0) + 3.841458820694124) END AS high
+        wilson_low(failed_calls, calls) AS low,
+        wilson_high(failed_calls, calls) AS high
     FROM spread
 ),
 held AS (

@@ -36,7 +36,7 @@ WITH seen AS (
         attempt,
         span_id,
         code,
-        CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised')
+        CASE WHEN is_finished(status, ending)
              THEN CASE WHEN status = 'error' THEN 1 ELSE 0 END END AS failed
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)

@@ -40,7 +40,7 @@ WITH failed AS (
         CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
     FROM tool_calls
     WHERE status = 'error'
-      AND ending IN ('returned', 'raised')
+      AND is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -52,7 +52,7 @@ ranked AS (
         ORDER BY started_at DESC, attempt DESC
     ) AS from_last
     FROM tool_calls
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised') AND call_id IN (SELECT call_id FROM failed)
+    WHERE is_finished(status, ending) AND call_id IN (SELECT call_id FROM failed)
 ),
 worded AS (
     SELECT *,
@@ -131,7 +131,7 @@ counted AS (
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
 spread AS (
-    SELECT *, 1.959963984540054 * sqrt(n * (errors - n) / nullif(errors, 0) + 0.960364705173531) AS half
+    SELECT *
     FROM counted
     WHERE unseen
 )
@@ -140,8 +140,8 @@ SELECT
     CAST(n AS BIGINT) AS n,
     errors,
     n / errors AS share,
-    (n + 1.920729410347062 - half) / (errors + 3.841458820694124) AS low,
-    CASE WHEN n = errors THEN 1.0 ELSE (n + 1.920729410347062 + half) / (errors + 3.841458820694124) END AS high,
+    wilson_low(n, errors) AS low,
+    wilson_high(n, errors) AS high,
     failures - errors AS unknown,
     evidence,
     reads,

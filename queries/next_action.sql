@@ -41,7 +41,7 @@
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        is_finished(status, ending) AS finished,
         ending NOT IN ('paused', 'declined', 'expired') AS executed,
         ($until IS NULL OR started_at < $until) AND ($tool IS NULL OR tool = $tool) AS asked,
         CASE WHEN conversation_id IS NULL THEN host END AS of_host,
@@ -139,51 +139,29 @@ counted AS (
 totals AS (
     SELECT *, CAST(sum(n) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS finished
     FROM counted
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(n * (finished - n) / finished + 0.960364705173531) AS advised_half,
-        1.959963984540054 * sqrt(followed * (observed - followed) / nullif(observed, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(good_when_followed * (n_when_followed - good_when_followed)
-            / nullif(n_when_followed, 0) + 0.960364705173531) AS half_followed,
-        1.959963984540054 * sqrt(good_when_not * (n_when_not - good_when_not)
-            / nullif(n_when_not, 0) + 0.960364705173531) AS half_not
-    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
     advice,
     n,
     n / finished AS advised_share,
-    CASE WHEN n = 0 THEN 0.0
-         ELSE (n + 1.920729410347062 - advised_half) / (finished + 3.841458820694124) END AS advised_low,
-    CASE WHEN n = finished THEN 1.0
-         ELSE (n + 1.920729410347062 + advised_half) / (finished + 3.841458820694124) END AS advised_high,
+    wilson_low(n, finished) AS advised_low,
+    wilson_high(n, finished) AS advised_high,
     observed,
     followed,
     followed / nullif(observed, 0) AS followed_share,
-    CASE WHEN followed = 0 AND observed > 0 THEN 0.0
-         ELSE (followed + 1.920729410347062 - half) / (nullif(observed, 0) + 3.841458820694124) END AS followed_low,
-    CASE WHEN followed = observed AND observed > 0 THEN 1.0
-         ELSE (followed + 1.920729410347062 + half) / (nullif(observed, 0) + 3.841458820694124) END AS followed_high,
+    wilson_low(followed, observed) AS followed_low,
+    wilson_high(followed, observed) AS followed_high,
     n_when_followed,
     good_when_followed / nullif(n_when_followed, 0) AS succeeded_when_followed,
-    CASE WHEN good_when_followed = 0 AND n_when_followed > 0 THEN 0.0
-         ELSE (good_when_followed + 1.920729410347062 - half_followed)
-             / (nullif(n_when_followed, 0) + 3.841458820694124) END AS low_when_followed,
-    CASE WHEN good_when_followed = n_when_followed AND n_when_followed > 0 THEN 1.0
-         ELSE (good_when_followed + 1.920729410347062 + half_followed)
-             / (nullif(n_when_followed, 0) + 3.841458820694124) END AS high_when_followed,
+    wilson_low(good_when_followed, n_when_followed) AS low_when_followed,
+    wilson_high(good_when_followed, n_when_followed) AS high_when_followed,
     n_when_not,
     good_when_not / nullif(n_when_not, 0) AS succeeded_when_not,
-    CASE WHEN good_when_not = 0 AND n_when_not > 0 THEN 0.0
-         ELSE (good_when_not + 1.920729410347062 - half_not)
-             / (nullif(n_when_not, 0) + 3.841458820694124) END AS low_when_not,
-    CASE WHEN good_when_not = n_when_not AND n_when_not > 0 THEN 1.0
-         ELSE (good_when_not + 1.920729410347062 + half_not)
-             / (nullif(n_when_not, 0) + 3.841458820694124) END AS high_when_not,
+    wilson_low(good_when_not, n_when_not) AS low_when_not,
+    wilson_high(good_when_not, n_when_not) AS high_when_not,
     n - observed AS unobserved,
     observed < $min_n AS too_few
-FROM spread
+FROM totals
 WHERE advice IS NOT NULL
 ORDER BY n DESC, /* by names */ tool, /* end by */ advice

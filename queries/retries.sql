@@ -54,11 +54,10 @@
 --   (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        coalesce(status = 'error' AND ending IN ('returned', 'raised'), false) AS failed,
-        -- at most 1e12 ms (31 years): what was imported may say anything
-        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS tool_ms,
-        CASE WHEN consumer_ms BETWEEN 0 AND 1e12 THEN consumer_ms ELSE 0 END AS held_ms,
+        is_finished(status, ending) AS finished,
+        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        known_ms(duration_ms) AS tool_ms,
+        coalesce(known_ms(consumer_ms), 0) AS held_ms,
         coalesce(conversation_id, host) AS place,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
     FROM tool_calls
@@ -166,10 +165,7 @@ counted AS (
 ),
 spread AS (
     SELECT *,
-        CASE WHEN no_again > 0 AND told_helped > 0 THEN told_helped END AS recall_n,
-        1.959963984540054 * sqrt(yes_helped * (yes_again - yes_helped) / nullif(yes_again, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(yes_helped * (told_helped - yes_helped) / nullif(told_helped, 0) + 0.960364705173531)
-            AS recall_half
+        CASE WHEN no_again > 0 AND told_helped > 0 THEN told_helped END AS recall_n
     FROM counted
 )
 SELECT
@@ -183,17 +179,13 @@ SELECT
     wasted_ms,
     wasted_ms / nullif(spent_ms, 0) AS wasted_share,
     yes_helped / nullif(yes_again, 0) AS flag_precision,
-    CASE WHEN yes_helped = 0 AND yes_again > 0 THEN 0.0
-         ELSE (yes_helped + 1.920729410347062 - half) / (nullif(yes_again, 0) + 3.841458820694124) END AS flag_low,
-    CASE WHEN yes_helped = yes_again AND yes_again > 0 THEN 1.0
-         ELSE (yes_helped + 1.920729410347062 + half) / (nullif(yes_again, 0) + 3.841458820694124) END AS flag_high,
+    wilson_low(yes_helped, yes_again) AS flag_low,
+    wilson_high(yes_helped, yes_again) AS flag_high,
     CAST(yes_again AS BIGINT) AS flagged_retried,
     CAST(yes_said - yes_again AS BIGINT) AS flagged_not_retried,
     yes_helped / recall_n AS flag_recall,
-    CASE WHEN recall_n IS NULL THEN NULL WHEN yes_helped = 0 THEN 0.0
-         ELSE (yes_helped + 1.920729410347062 - recall_half) / (recall_n + 3.841458820694124) END AS recall_low,
-    CASE WHEN recall_n IS NULL THEN NULL WHEN yes_helped = recall_n THEN 1.0
-         ELSE (yes_helped + 1.920729410347062 + recall_half) / (recall_n + 3.841458820694124) END AS recall_high,
+    wilson_low(yes_helped, recall_n) AS recall_low,
+    wilson_high(yes_helped, recall_n) AS recall_high,
     CAST(told_helped AS BIGINT) AS recall_n,
     CASE WHEN no_again = 0 THEN '"not retryable" was never retried'
          WHEN told_helped = 0 THEN 'no retry succeeded' END AS flag_recall_reason,

@@ -29,7 +29,7 @@
 --   score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        is_finished(status, ending) AS finished,
         coalesce(conversation_id, host) AS place,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
     FROM tool_calls
@@ -63,9 +63,7 @@ counted AS (
 ),
 spread AS (
     SELECT *,
-        failures / attempts AS failure_rate,
-        1.959963984540054 * sqrt(retries * (attempts - retries) / attempts + 0.960364705173531) AS retry_half,
-        1.959963984540054 * sqrt(failures * (attempts - failures) / attempts + 0.960364705173531) AS failure_half
+        failures / attempts AS failure_rate
     FROM counted
     WHERE attempts > 0
 )
@@ -75,16 +73,12 @@ SELECT
     attempts,
     retries,
     retries / attempts AS retry_share,
-    CASE WHEN retries = 0 THEN 0.0
-         ELSE (retries + 1.920729410347062 - retry_half) / (attempts + 3.841458820694124) END AS retry_low,
-    CASE WHEN retries = attempts THEN 1.0
-         ELSE (retries + 1.920729410347062 + retry_half) / (attempts + 3.841458820694124) END AS retry_high,
+    wilson_low(retries, attempts) AS retry_low,
+    wilson_high(retries, attempts) AS retry_high,
     failures,
     failure_rate,
-    CASE WHEN failures = 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - failure_half) / (attempts + 3.841458820694124) END AS failure_low,
-    CASE WHEN failures = attempts THEN 1.0
-         ELSE (failures + 1.920729410347062 + failure_half) / (attempts + 3.841458820694124) END AS failure_high,
+    wilson_low(failures, attempts) AS failure_low,
+    wilson_high(failures, attempts) AS failure_high,
     retries / attempts > 0.1 AND failure_rate > lag(failure_rate) OVER (
         PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY window_began_s
     ) AS rising,

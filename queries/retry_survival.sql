@@ -39,7 +39,7 @@
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
 WITH seen AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        is_finished(status, ending) AS finished,
         coalesce(conversation_id, host) AS place,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
     FROM tool_calls
@@ -117,7 +117,6 @@ curve AS (
         CASE WHEN succeeded = at_risk THEN 0.0
              ELSE exp(sum(ln(nullif(at_risk - succeeded, 0) / at_risk)) OVER so_far) END AS pending,
         sqrt(sum(succeeded / (at_risk * nullif(at_risk - succeeded, 0))) OVER so_far) AS greenwood,
-        1.959963984540054 * sqrt(done * (calls - done) / calls + 0.960364705173531) AS half,
         calls - at_risk - (done - succeeded) AS lost
     FROM followed
     WHERE at_risk > 0
@@ -125,10 +124,9 @@ curve AS (
 ),
 spread AS (
     SELECT *,
-        1.959963984540054 * sqrt(lost * (calls - lost) / calls + 0.960364705173531) AS lost_half,
         CASE WHEN pending = 1 THEN 0.0
              WHEN pending > 0 THEN 1 - power(pending, exp(-1.959963984540054 * greenwood / abs(ln(pending)))) END AS low,
-        CASE WHEN pending = 1 THEN 3.841458820694124 / (at_risk + 3.841458820694124)
+        CASE WHEN pending = 1 THEN wilson_high(0, at_risk)
              WHEN pending > 0 THEN 1 - power(pending, exp(1.959963984540054 * greenwood / abs(ln(pending))))
              ELSE 1.0 END AS high
     FROM curve
@@ -142,18 +140,14 @@ SELECT
     gave_up,
     1 - pending AS km,
     coalesce(low, 1 - (1 - coalesce(lag(low) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k), 0))
-        * 3.841458820694124 / (at_risk + 3.841458820694124)) AS km_low,
+        * wilson_high(0, at_risk)) AS km_low,
     high AS km_high,
     done / calls AS naive,
-    CASE WHEN done = 0 THEN 0.0
-         ELSE (done + 1.920729410347062 - half) / (calls + 3.841458820694124) END AS naive_low,
-    CASE WHEN done = calls THEN 1.0
-         ELSE (done + 1.920729410347062 + half) / (calls + 3.841458820694124) END AS naive_high,
+    wilson_low(done, calls) AS naive_low,
+    wilson_high(done, calls) AS naive_high,
     lost / calls AS censored,
-    CASE WHEN lost = 0 THEN 0.0
-         ELSE (lost + 1.920729410347062 - lost_half) / (calls + 3.841458820694124) END AS censored_low,
-    CASE WHEN lost = calls THEN 1.0
-         ELSE (lost + 1.920729410347062 + lost_half) / (calls + 3.841458820694124) END AS censored_high,
+    wilson_low(lost, calls) AS censored_low,
+    wilson_high(lost, calls) AS censored_high,
     left_out,
     at_risk < $min_n AS too_few
 FROM spread

@@ -42,7 +42,7 @@ WITH RECURSIVE seen AS (
         correct
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -164,10 +164,7 @@ spread AS (
         t.attempts,
         t.labelled,
         t.unsure,
-        t.judged,
-        1.959963984540054 * sqrt(f.n * (t.judged - f.n) / nullif(t.judged, 0) + 0.960364705173531) AS coverage_half,
-        1.959963984540054 * sqrt(t.labelled * (t.attempts - t.labelled) / t.attempts + 0.960364705173531) AS labelled_half,
-        1.959963984540054 * sqrt(t.unsure * (t.attempts - t.unsure) / t.attempts + 0.960364705173531) AS unsure_half
+        t.judged
     FROM totals AS t
     CROSS JOIN wanted AS w
     LEFT JOIN found AS f ON f.grp = t.grp AND f.pi = w.pi
@@ -181,21 +178,15 @@ SELECT
     s / n AS precision,
     x AS lower_bound,
     n / judged AS coverage,
-    CASE WHEN n = 0 THEN 0.0
-         ELSE (n + 1.920729410347062 - coverage_half) / (judged + 3.841458820694124) END AS coverage_low,
-    CASE WHEN n = judged THEN 1.0
-         ELSE (n + 1.920729410347062 + coverage_half) / (judged + 3.841458820694124) END AS coverage_high,
+    wilson_low(n, judged) AS coverage_low,
+    wilson_high(n, judged) AS coverage_high,
     CAST(judged AS BIGINT) AS judged,
     labelled / attempts AS labelled_share,
-    CASE WHEN labelled = 0 THEN 0.0
-         ELSE (labelled + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
-    CASE WHEN labelled = attempts THEN 1.0
-         ELSE (labelled + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
+    wilson_low(labelled, attempts) AS labelled_low,
+    wilson_high(labelled, attempts) AS labelled_high,
     unsure / attempts AS missing_confidence_share,
-    CASE WHEN unsure = 0 THEN 0.0
-         ELSE (unsure + 1.920729410347062 - unsure_half) / (attempts + 3.841458820694124) END AS missing_low,
-    CASE WHEN unsure = attempts THEN 1.0
-         ELSE (unsure + 1.920729410347062 + unsure_half) / (attempts + 3.841458820694124) END AS missing_high,
+    wilson_low(unsure, attempts) AS missing_low,
+    wilson_high(unsure, attempts) AS missing_high,
     judged < $min_n AS too_few
 FROM spread
 ORDER BY /* by names */ tool, /* end by */ pi
