@@ -4,6 +4,7 @@
 -- and those that share its parent ('sibling', the 50 that began nearest to it). Attempts have a tool; what other libraries
 -- recorded (an agent's turn, a model's answer, a request) has the name of its span.
 --
+-- alias: trace_neighbors
 -- parameters:
 --   span_id  text = NULL  the attempt
 -- columns:

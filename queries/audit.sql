@@ -17,6 +17,7 @@
 -- By code the attempts with that code are judged by themselves: a group of errors has no results, and the other way round.
 -- passed is NULL where nothing was there to judge by. A group of few attempts proves little: see too_few.
 --
+-- alias: tool_checklist
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since        timestamp = NULL  attempts that started at this time or later

@@ -10,6 +10,7 @@
 -- By code, status, day or hour no history is cut: the breaker of the whole history is replayed, and each attempt is
 -- counted in its own group, with the trip that it made. The counts of the groups add up to those of the whole.
 --
+-- alias: circuit_breaker_simulation
 -- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later

@@ -5,6 +5,7 @@
 -- judged, all tools together unless one is named: calibration tells them apart, and has what else there is to know. One tool's
 -- modesty hides another's overconfidence here.
 --
+-- alias: confidence_gap
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time

@@ -9,6 +9,7 @@
 -- by 5 % besides, so that a short history says little. A group of another kind (a version, an agent) is held against the
 -- baselines of its tools, so that a version that is broken from its first call on is seen.
 --
+-- alias: impact
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -8,6 +8,7 @@
 -- only what was returned, for frameworks tell the model of an exception. Cheerful is what has a word of success and
 -- none of failure, in English or Chinese.
 --
+-- alias: error_laundering
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -81,8 +81,9 @@ def _listed() -> Any:
     from tooltrace.queries import catalogue
     from tooltrace.store.result import QueryResult, Statement
 
-    rows = [(name, query.question) for name, query in catalogue().items()]
-    return QueryResult.of_rows([("query", "VARCHAR"), ("question", "VARCHAR")], rows, Statement(sql=""))
+    rows = [(name, query.heading.alias or None, query.question) for name, query in catalogue().items()]
+    columns = [("query", "VARCHAR"), ("alias", "VARCHAR"), ("question", "VARCHAR")]
+    return QueryResult.of_rows(columns, rows, Statement(sql=""))
 
 
 def _groups(by: str) -> list[str]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +23,15 @@ class Macro:
     body: str
     comment: str
 
-    def definition(self, scope: str = "") -> str:
-        """Return the statement that creates it. ``scope`` is the catalog and schema, with a dot behind."""
-        return f"CREATE OR REPLACE MACRO {scope}{self._signature}"
+    @property
+    def signature(self) -> str:
+        """What stands behind CREATE MACRO."""
+        return f"{self.name}({', '.join(self.parameters)}) AS {self.body}"
 
     @property
     def temporary(self) -> str:
-        """The statement that creates it for one connection, of which a read-only database allows too."""
-        return f"CREATE OR REPLACE TEMP MACRO {self._signature};\n"
-
-    @property
-    def _signature(self) -> str:
-        return f"{self.name}({', '.join(self.parameters)}) AS {self.body}"
+        """The statement that creates it for one connection, which a read-only database allows too."""
+        return f"CREATE OR REPLACE TEMP MACRO {self.signature};\n"
 
 
 def _wilson(exact: str, limit: str, sign: str) -> str:
@@ -39,7 +39,7 @@ def _wilson(exact: str, limit: str, sign: str) -> str:
 
     ``exact``: the k at which the limit is ``limit`` and rounding must not say otherwise.
     """
-    half = "1.959963984540054 * sqrt(k * (n - k) / nullif(n, 0) + 0.960364705173531)"
+    half = "1.959963984540054 * sqrt(k * ((n - k) / nullif(n, 0)) + 0.960364705173531)"
     return (
         f"CASE WHEN k = {exact} AND n > 0 THEN {limit} "
         f"ELSE (k + 1.920729410347062 {sign} {half}) / (nullif(n, 0) + 3.841458820694124) END"
@@ -82,6 +82,12 @@ MACROS: Final = (
 )
 
 _CALLED: Final = {macro.name: re.compile(rf"\b{macro.name}\(", re.IGNORECASE) for macro in MACROS}
+
+
+def create_macros(con: DuckDBPyConnection, scope: str = "") -> None:
+    """Create the macros in the current schema, or in ``scope``: a catalog and schema with a dot behind."""
+    for macro in MACROS:
+        con.execute(f"CREATE OR REPLACE MACRO {scope}{macro.signature}")
 
 
 def with_definitions(sql: str) -> str:

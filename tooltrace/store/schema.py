@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from tooltrace.store.columns import TABLES, Column, Table
-from tooltrace.store.macros import MACROS
+from tooltrace.store.macros import MACROS, create_macros
 from tooltrace.store.views import VIEWS, View
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def dress(con: DuckDBPyConnection) -> None:
     """Create the macros and views anew, and describe tables, views, macros and columns. Idempotent."""
     con.execute(f"USE {STORE}")
     try:
-        for macro in MACROS:
-            con.execute(macro.definition())
+        create_macros(con)
         for view in VIEWS:
             con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {view.sql}")
         for statement in comments():
@@ -50,7 +49,7 @@ def is_dressed(con: DuckDBPyConnection) -> bool:
 
 
 def _fingerprint() -> str:
-    made = [*(macro.definition() for macro in MACROS), *(view.sql for view in VIEWS), *comments()]
+    made = [*(macro.signature for macro in MACROS), *(view.sql for view in VIEWS), *comments()]
     return hashlib.sha256("\0".join(made).encode()).hexdigest()
 
 
