@@ -38,13 +38,13 @@
 --   too_few          mark            attempts < min_n
 -- source: a breaker that counts failures in a row and closes by itself after a time, as HelloAgents has; Wilson score
 --   interval (Wilson 1927), z^2 = 3.841458820694124
-WITH RECURSIVE seen AS (
+WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id,
         attempt,
         started_at,
-        epoch_us(started_at) AS began,
+        epoch_us(started_at) AS started_us,
         coalesce(known_ms(duration_ms), 0) AS duration_ms,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
@@ -57,11 +57,11 @@ placed AS (
     SELECT *,
         row_number() OVER history AS place,
         first_value(span_id) OVER history AS breaker,
-        max(began) OVER (PARTITION BY /* by history names */ tool, /* end by */ finished) AS last_began,
+        max(started_us) OVER (PARTITION BY /* by history names */ tool, /* end by */ finished) AS last_started_us,
         count(CASE WHEN failed THEN 1 END) OVER in_a_row AS failed_in_a_row,
-        first_value(began) OVER in_a_row AS row_began,
-        began + CAST(1000 * duration_ms AS BIGINT) AS ended
-    FROM seen
+        first_value(started_us) OVER in_a_row AS row_started_us,
+        started_us + CAST(1000 * duration_ms AS BIGINT) AS ended
+    FROM scoped
     WINDOW history AS (
         PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
     ),
@@ -75,7 +75,7 @@ ripe AS (
     SELECT
         breaker,
         span_id,
-        row_began,
+        row_started_us,
         ended AS opened,
         ended + 1000000 * least($recovery_s, 1000000000) AS closed,
         row_number() OVER (PARTITION BY breaker ORDER BY place) AS number
@@ -88,7 +88,7 @@ steps AS (
         PARTITION BY breaker ORDER BY moment, begins DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS next_number
     FROM (
-        SELECT *, row_began AS moment, true AS begins FROM ripe
+        SELECT *, row_started_us AS moment, true AS begins FROM ripe
         UNION ALL
         SELECT *, closed AS moment, false AS begins FROM ripe
     ) AS moments
@@ -122,10 +122,10 @@ counted AS (
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE finished AND failed) AS failures,
         count(opened) AS trips,
-        count(*) FILTER (WHERE began BETWEEN last_opened AND last_closed) AS would_block,
-        count(*) FILTER (WHERE began BETWEEN last_opened AND last_closed AND failed) AS prevented,
-        coalesce(sum(greatest(least(closed, last_began) - opened, 0)), 0) / 1000.0 AS time_open_ms,
-        coalesce(sum(duration_ms) FILTER (WHERE began BETWEEN last_opened AND last_closed AND failed), 0) AS saved_ms,
+        count(*) FILTER (WHERE started_us BETWEEN last_opened AND last_closed) AS would_block,
+        count(*) FILTER (WHERE started_us BETWEEN last_opened AND last_closed AND failed) AS prevented,
+        coalesce(sum(greatest(least(closed, last_started_us) - opened, 0)), 0) / 1000.0 AS time_open_ms,
+        coalesce(sum(duration_ms) FILTER (WHERE started_us BETWEEN last_opened AND last_closed AND failed), 0) AS saved_ms,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM replayed
     GROUP BY ALL

@@ -50,7 +50,7 @@ asked AS (
         CAST(coalesce($until, current_timestamp AT TIME ZONE 'UTC') AS TIMESTAMP) AS ends,
         CASE WHEN $objective > 1 THEN $objective / 100 ELSE $objective END AS objective
 ),
-seen AS (
+scoped AS (
     SELECT
         /* by */ tool, /* end by */
         (epoch_us((SELECT ends FROM asked)) - epoch_us(started_at)) / 1000000.0 AS age_s,
@@ -72,7 +72,7 @@ counted AS (
         count(*) FILTER (WHERE age_s <= short_s AND finished) AS short_part,
         count(*) FILTER (WHERE age_s <= short_s AND finished AND failed) AS short_failures,
         count(*) FILTER (WHERE age_s <= long_s AND NOT finished) AS left_out
-    FROM seen
+    FROM scoped
     CROSS JOIN pairs
     GROUP BY ALL
 ),

@@ -74,7 +74,7 @@ WITH RECURSIVE digits AS (
 numbers AS (
     SELECT 100 * a.d + 10 * b.d + c.d AS i FROM digits AS a CROSS JOIN digits AS b CROSS JOIN digits AS c
 ),
-seen AS (
+scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
@@ -99,7 +99,7 @@ cells AS (
         CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 -- grp: a number that the cells of a group have in common

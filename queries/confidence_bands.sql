@@ -22,7 +22,7 @@
 --   labelled_high    high(labelled_share)  95 % interval of labelled_share
 --   too_few          mark            n < min_n: read the interval, not the accuracy
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         confidence,
@@ -44,7 +44,7 @@ counted AS (
         count(*) FILTER (WHERE correct) AS s,
         avg(confidence) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
         count(*) AS attempts
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 )
 SELECT

@@ -61,7 +61,7 @@
 --   Jeffreys 1946; 20 times is "strong" (Kass and Raftery 1995); that chance alone gives a factor that falls with the root of
 --   n: Bartlett 1957; Wilson score interval (Wilson 1927), z^2 = 3.841458820694124, and at
 --   z = 1.2815515655446004 for the reference
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         row_number() OVER () AS row_id,
@@ -86,7 +86,7 @@ halved AS (
     SELECT *,
         3 * min(row_id) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS history,
         took_ms > quantile_cont(took_ms, 0.5) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS slower
-    FROM seen
+    FROM scoped
 ),
 -- put in their order once for all three statistics
 ordered AS (
@@ -107,16 +107,16 @@ whole AS (
     WINDOW of_history AS (PARTITION BY /* by history names */ tool, /* end by */ 1)
 ),
 pairs AS (
-    SELECT a.history AS told_by, b.history AS told_of
+    SELECT a.history AS source_history, b.history AS target_history
     FROM whole AS a
     JOIN whole AS b ON b.of_first = a.of_first
 ),
 -- what each attempt tells: a value, and whether that is a yes
-told AS (
-    SELECT told_of AS history, started_at, place, CASE WHEN failed = 1 AND told_by = told_of THEN 1.0e0 ELSE 0 END AS value,
-        failed = 1 AND told_by = told_of AS yes
+history_values AS (
+    SELECT target_history AS history, started_at, place, CASE WHEN failed = 1 AND source_history = target_history THEN 1.0e0 ELSE 0 END AS value,
+        failed = 1 AND source_history = target_history AS yes
     FROM ordered
-    JOIN pairs ON told_by = history
+    JOIN pairs ON source_history = history
     WHERE failed IS NOT NULL
     UNION ALL
     SELECT history + 1, started_at, place, took_ms, slower
@@ -135,7 +135,7 @@ placed AS (
         SELECT *,
             row_number() OVER (PARTITION BY history ORDER BY place) AS t,
             row_number() OVER (PARTITION BY history, yes ORDER BY place) AS alike
-        FROM told
+        FROM history_values
     ) AS counted
 ),
 sizes AS (
@@ -295,7 +295,7 @@ medians AS (
     WHERE t.history % 3 = 1
     GROUP BY t.history
 ),
-spread AS (
+with_intervals AS (
     SELECT
         s.*,
         CASE WHEN s.history % 3 = 1 THEN m.overall ELSE x / n END AS overall,
@@ -348,6 +348,6 @@ SELECT
     s.change_point IS NOT NULL AND s.log_bayes_factor < ln(20) AS weak,
     coalesce(n, 0) < $min_n AS too_few
 FROM asked AS k
-LEFT JOIN spread AS s ON s.history = k.history
+LEFT JOIN with_intervals AS s ON s.history = k.history
 LEFT JOIN alarms AS a ON a.history = k.history
 ORDER BY CASE WHEN s.change_point IS NULL THEN 1 ELSE 0 END, /* by names */ tool, /* end by */ k.place

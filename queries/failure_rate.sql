@@ -39,42 +39,40 @@
 --   too_few       mark                attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 -- attempts is tool_calls without what the model was given, which costs a join that a window function keeps alive
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        call_id AS of_call,
-        tool AS of_tool,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
-        started_at AS began,
-        attempt AS turn,
+        call_id,
+        call_key(tool, call_id, conversation_id, host, pid) AS call_key,
+        started_at AS started,
+        attempt AS attempt_no,
         is_finished(status, ending) AS finished,
         status = 'error' AS failed,
         status = 'partial' AS partly,
         coalesce(cached, false) AS from_cache,
-        ending AS how
+        ending
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 -- of calls of more than one attempt, those attempts that were not the last; most calls are tried once
-followed AS (
+multi_attempt_calls AS (
     SELECT *
     FROM (
         SELECT *, row_number() OVER (
-            PARTITION BY of_call, of_tool, place, of_pid ORDER BY finished DESC, began DESC, turn DESC
+            PARTITION BY call_key ORDER BY finished DESC, started DESC, attempt_no DESC
         ) AS from_last
-        FROM seen
-        WHERE of_call IN (SELECT of_call FROM seen GROUP BY of_call HAVING count(*) > 1)
+        FROM scoped
+        WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
     ) AS ranked
     WHERE from_last > 1
 ),
 -- each attempt once, and once more where another finished attempt of its call came after it
-told AS (
-    SELECT *, 0 AS from_last FROM seen
+attempts_expanded AS (
+    SELECT *, 0 AS from_last FROM scoped
     UNION ALL
-    SELECT * FROM followed WHERE finished
+    SELECT * FROM multi_attempt_calls WHERE finished
 ),
 counted AS (
     SELECT
@@ -85,13 +83,13 @@ counted AS (
         count(*) FILTER (WHERE finished AND from_last = 0 AND from_cache) AS cached,
         count(*) FILTER (WHERE finished AND from_last > 0) AS retried,
         count(*) FILTER (WHERE finished AND from_last > 0 AND failed) AS failed_retried,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'cancelled') AS cancelled,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'abandoned') AS abandoned,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'paused') AS paused,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'declined') AS declined,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'expired') AS expired,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'cancelled') AS cancelled,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'abandoned') AS abandoned,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'paused') AS paused,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'declined') AS declined,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'expired') AS expired,
         count(*) FILTER (WHERE from_last = 0) AS total
-    FROM told
+    FROM attempts_expanded
     GROUP BY ALL
 ),
 summed AS (

@@ -42,7 +42,7 @@ WITH judgements AS (
 sums AS (
     SELECT period, sum(n) AS n, sum(sp) AS sp, sum(s) AS s, count(*) AS units FROM judgements GROUP BY period
 ),
-spread AS (
+with_intervals AS (
     SELECT
         t.period,
         t.n,
@@ -63,5 +63,5 @@ SELECT
     gap - 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_low,
     gap + 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_high,
     n < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY period DESC

@@ -76,7 +76,7 @@ counted AS (
     WHERE $tool IS NULL OR stopped_span IS NOT NULL
     GROUP BY ALL
 ),
-spread AS (
+with_intervals AS (
     SELECT *, approved + declined AS decided
     FROM counted
 )
@@ -102,5 +102,5 @@ SELECT
          AS failure_high,
     approved - resumed AS unresumed,
     n < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY n DESC, /* by names */ tool, /* end by */ approved

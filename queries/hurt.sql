@@ -37,14 +37,12 @@
 --   excess_high      high(excess_failures)  95 % interval of excess_failures
 -- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; of a rate: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 -- attempts is tool_calls without what the model was given
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         tool AS of_tool,
-        call_id AS of_call,
-        conversation_id AS place,
-        host AS of_host,
-        pid AS of_pid,
+        call_id,
+        call_key(tool, call_id, conversation_id, host, pid) AS call_key,
         started_at,
         epoch_us(started_at) AS at_us,
         status = 'error' AS failed,
@@ -58,9 +56,9 @@ WITH seen AS (
       AND ($tool IS NULL OR tool = $tool)
 ),
 -- most calls are tried once: their id need not be held against tool, conversation, host and process
-again AS (
-    SELECT *, of_call IN (SELECT of_call FROM seen GROUP BY of_call HAVING count(*) > 1) AS repeated
-    FROM seen
+attempts_marked AS (
+    SELECT *, call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1) AS is_multi_attempt
+    FROM scoped
 ),
 called AS (
     SELECT
@@ -70,8 +68,8 @@ called AS (
         ms,
         failed,
         CASE WHEN failed THEN started_at END AS last_failed_at
-    FROM again
-    WHERE NOT repeated
+    FROM attempts_marked
+    WHERE NOT is_multi_attempt
     UNION ALL
     SELECT
         /* by names */ tool, /* end by */
@@ -80,14 +78,13 @@ called AS (
         sum(ms) AS ms,
         arg_max(failed, started_at) AS failed,
         max(CASE WHEN failed THEN started_at END) AS last_failed_at
-    FROM again
-    WHERE repeated
-    GROUP BY /* by names */ tool, /* end by */ of_tool, of_call, coalesce(place, of_host),
-        CASE WHEN place IS NULL THEN coalesce(of_pid, -1) END
+    FROM attempts_marked
+    WHERE is_multi_attempt
+    GROUP BY /* by names */ tool, /* end by */ of_tool, call_key
 ),
 timed AS (
     SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 of_tools AS (
@@ -115,8 +112,8 @@ earlier AS (
     UNION ALL
     SELECT of_tool AS base_tool, 0 AS is_history, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE retry) AS retries
-    FROM seen
-    CROSS JOIN (SELECT (min(at_us) + max(at_us)) / 2 AS middle FROM seen) AS w
+    FROM scoped
+    CROSS JOIN (SELECT (min(at_us) + max(at_us)) / 2 AS middle FROM scoped) AS w
     WHERE at_us < middle
     GROUP BY of_tool
 ),
@@ -162,7 +159,7 @@ counted AS (
     LEFT JOIN baselines ON base_tool = of_tool
     GROUP BY ALL
 ),
-spread AS (
+with_intervals AS (
     SELECT c.*, t.p95,
         CASE WHEN c.failed_calls = 0 THEN 0.0 ELSE c.failed_calls * c.cost_ms END AS hurt_ms
     FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM counted) AS c
@@ -175,7 +172,7 @@ bounded AS (
         failed_calls / nullif(calls, 0) AS rate,
         wilson_low(failed_calls, calls) AS low,
         wilson_high(failed_calls, calls) AS high
-    FROM spread
+    FROM with_intervals
 ),
 held AS (
     SELECT *,

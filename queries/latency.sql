@@ -29,7 +29,7 @@
 --   too_few                 mark   n < min_n
 -- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); Wilson score interval
 --   (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
         is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
         is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
@@ -56,7 +56,7 @@ summed AS (
         count(*) FILTER (WHERE from_cache) AS cached,
         count(*) FILTER (WHERE finished AND NOT timed) AS untimed,
         count(*) FILTER (WHERE finished) AS ran
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 )
 SELECT

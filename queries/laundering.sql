@@ -36,9 +36,7 @@
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH failed AS (
     SELECT *,
-        seen_text IS NOT NULL OR seen_error IS NOT NULL AS seen,
-        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
-        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
+        seen_text IS NOT NULL OR seen_error IS NOT NULL AS seen
     FROM tool_calls
     WHERE status = 'error'
       AND is_finished(status, ending)
@@ -48,8 +46,7 @@ WITH failed AS (
 ),
 ranked AS (
     SELECT span_id AS of_span, row_number() OVER (
-        PARTITION BY call_id, tool, conversation_id,
-            CASE WHEN conversation_id IS NULL THEN host END, CASE WHEN conversation_id IS NULL THEN pid END
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
         ORDER BY started_at DESC, attempt DESC
     ) AS from_last
     FROM tool_calls
@@ -131,7 +128,7 @@ counted AS (
     FROM grouped
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
-spread AS (
+with_intervals AS (
     SELECT *
     FROM counted
     WHERE unseen
@@ -154,6 +151,6 @@ SELECT
     seen_text,
     text,
     errors < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY started_at DESC, span_id
 LIMIT $limit

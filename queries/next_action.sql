@@ -39,13 +39,11 @@
 --   unobserved               aside  of n, those where it is not known whether it was followed
 --   too_few                  mark   observed < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
         is_finished(status, ending) AS finished,
         ending NOT IN ('paused', 'declined', 'expired') AS executed,
-        ($until IS NULL OR started_at < $until) AND ($tool IS NULL OR tool = $tool) AS asked,
-        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
-        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
+        ($until IS NULL OR started_at < $until) AND ($tool IS NULL OR tool = $tool) AS asked
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
 ),
@@ -55,10 +53,10 @@ tried AS (
         span_id AS of_span,
         count(*) OVER later AS later_tries,
         max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_good
-    FROM seen
-    WHERE call_id IN (SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1)
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
     WINDOW later AS (
-        PARTITION BY call_id, tool, conversation_id, of_host, of_pid, executed
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid), executed
         ORDER BY started_at, attempt, span_id
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
@@ -70,7 +68,7 @@ starts AS (
         min(trace_id) AS run,
         bool_and(parent_span_id IS NOT NULL) AS inside,
         bool_or(ending IN ('paused', 'declined', 'expired') OR span_id IN (SELECT span_id FROM gates)) AS waited
-    FROM seen
+    FROM scoped
     WHERE conversation_id IS NOT NULL
     GROUP BY ALL
 ),
@@ -85,7 +83,7 @@ ends AS (
             ELSE 1 END) AS moment,
         trace_id AS run,
         parent_span_id IS NOT NULL AS inside
-    FROM seen
+    FROM scoped
     WHERE finished AND asked AND next_action IN ('stop', 'ask_user', 'human_review') AND conversation_id IS NOT NULL
 ),
 -- what began first in the conversation after the attempt had ended
@@ -99,7 +97,7 @@ came AS (
     FROM ends AS e
     ASOF LEFT JOIN starts AS s ON s.talk = e.talk AND s.moment >= e.moment
 ),
-told AS (
+attempts_with_outcome AS (
     SELECT
         /* by */ tool, /* end by */
         next_action AS advice,
@@ -116,10 +114,10 @@ told AS (
             THEN later_good = 1
             ELSE j.correct
         END AS succeeded
-    FROM seen
-    LEFT JOIN tried AS t ON t.of_span = seen.span_id
-    LEFT JOIN came AS c ON c.of_span = seen.span_id
-    LEFT JOIN judged AS j ON j.span_id = seen.span_id
+    FROM scoped
+    LEFT JOIN tried AS t ON t.of_span = scoped.span_id
+    LEFT JOIN came AS c ON c.of_span = scoped.span_id
+    LEFT JOIN judged AS j ON j.span_id = scoped.span_id
     WHERE finished AND asked
 ),
 counted AS (
@@ -133,7 +131,7 @@ counted AS (
         count(*) FILTER (WHERE heeded AND succeeded) AS good_when_followed,
         count(succeeded) FILTER (WHERE NOT heeded) AS n_when_not,
         count(*) FILTER (WHERE NOT heeded AND succeeded) AS good_when_not
-    FROM told
+    FROM attempts_with_outcome
     GROUP BY ALL
 ),
 totals AS (

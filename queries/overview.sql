@@ -35,7 +35,7 @@
 --   order statistics (Conover 1999), the binomial taken as normal; percentiles by linear interpolation (Hyndman and Fan
 --   1996, type 7)
 -- attempts is tool_calls without what the model was given
-WITH seen AS (
+WITH scoped AS (
     SELECT
         $since IS NULL OR started_at >= $since AS is_now,
         tool,
@@ -60,11 +60,11 @@ attempted AS (
         count(*) FILTER (WHERE NOT finished) AS left_out,
         count(ms) AS timed,
         quantile_cont(ms, 0.95) AS p95
-    FROM seen
+    FROM scoped
     GROUP BY is_now
 ),
 -- calls whose id occurs once are known by then: most are tried once
-repeated AS (
+multi_attempt_calls AS (
     SELECT
         is_now,
         sum(finished - 1) AS more,
@@ -73,10 +73,9 @@ repeated AS (
     FROM (
         SELECT is_now, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
             arg_max(failed, started_at) AS last_failed
-        FROM seen
-        WHERE finished AND call_id IN (SELECT call_id FROM seen WHERE finished GROUP BY call_id HAVING count(*) > 1)
-        GROUP BY is_now, tool, call_id, coalesce(conversation_id, host),
-            CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END
+        FROM scoped
+        WHERE finished AND call_id IN (SELECT call_id FROM scoped WHERE finished GROUP BY call_id HAVING count(*) > 1)
+        GROUP BY is_now, call_key(tool, call_id, conversation_id, host, pid)
     )
     GROUP BY is_now
 ),
@@ -87,14 +86,14 @@ called AS (
         CAST(a.failures - coalesce(r.made_good, 0) AS BIGINT) AS failed_calls,
         coalesce(r.retried, 0) AS retried
     FROM attempted AS a
-    LEFT JOIN repeated AS r ON r.is_now = a.is_now
+    LEFT JOIN multi_attempt_calls AS r ON r.is_now = a.is_now
 ),
 -- durations that are the same to a part in a thousand, the shorter first, and how many are no longer
 steps AS (
     SELECT is_now, lowest, highest, sum(n) OVER (PARTITION BY is_now ORDER BY lowest) AS n_to
     FROM (
         SELECT is_now, min(ms) AS lowest, max(ms) AS highest, count(*) AS n
-        FROM seen
+        FROM scoped
         WHERE ms IS NOT NULL
         GROUP BY is_now, round(1000 * ln(greatest(ms, 1e-6)))
     )
@@ -108,7 +107,7 @@ percentile AS (
     JOIN steps AS s ON s.is_now = a.is_now
     GROUP BY a.is_now
 ),
-spread AS (
+with_intervals AS (
     SELECT a.*, c.* EXCLUDE (is_now), p.low AS p95_from, p.high AS p95_to
     FROM attempted AS a
     LEFT JOIN called AS c ON c.is_now = a.is_now
@@ -135,5 +134,5 @@ SELECT
     CASE WHEN p95_to IS NOT NULL THEN greatest(p95, p95_to) END AS p95_high,
     left_out,
     attempts < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY is_now DESC

@@ -32,7 +32,7 @@
 --   too_few          mark            n < min_n: read the interval, not the point
 -- source: CORP, Dimitriadis, Gneiting and Jordan 2021; consistency band: Bröcker and Smith 2007, its exact form for the
 --   binomial with the bin's mean confidence; Wilson score interval (Wilson 1927)
-WITH RECURSIVE seen AS (
+WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CAST(confidence AS DOUBLE) AS p,
@@ -53,7 +53,7 @@ cells AS (
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(correct) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 -- grp numbers the groups

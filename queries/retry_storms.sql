@@ -27,41 +27,40 @@
 --   too_few       mark                attempts < min_n: a rise may be chance
 -- source: a tenth: the retry budget of Site Reliability Engineering (Beyer and others 2016), chapter 21; intervals: Wilson
 --   score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
         is_finished(status, ending) AS finished,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
+        call_key(tool, call_id, conversation_id, host, pid) AS call_key
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 -- the ids of more than one attempt: most calls are tried once, and need no order
-repeated AS (
-    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+multi_attempt_calls AS (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),
 numbered AS (
-    SELECT *, 1 AS turn FROM seen WHERE call_id NOT IN (SELECT call_id FROM repeated)
+    SELECT *, 1 AS attempt_no FROM scoped WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
     UNION ALL
     SELECT *, row_number() OVER (
-        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
-    ) AS turn
-    FROM seen
-    WHERE call_id IN (SELECT call_id FROM repeated)
+        PARTITION BY call_key ORDER BY finished DESC, started_at, attempt
+    ) AS attempt_no
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
 ),
 counted AS (
     SELECT
         /* by */ tool, /* end by */
         floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_began_s,
         count(*) FILTER (WHERE finished) AS attempts,
-        count(*) FILTER (WHERE finished AND turn > 1) AS retries,
+        count(*) FILTER (WHERE finished AND attempt_no > 1) AS retries,
         count(*) FILTER (WHERE finished AND status = 'error') AS failures,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM numbered
     GROUP BY ALL
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
         failures / attempts AS failure_rate
     FROM counted
@@ -84,5 +83,5 @@ SELECT
     ) AS rising,
     left_out,
     attempts < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ "window"

@@ -37,34 +37,33 @@
 --   too_few     mark         at_risk < min_n
 -- source: Kaplan and Meier 1958; variance by Greenwood 1926, log-log interval by Kalbfleisch and Prentice 1980; Wilson
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
         is_finished(status, ending) AS finished,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
+        call_key(tool, call_id, conversation_id, host, pid) AS call_key
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 -- the ids of more than one attempt: most calls are tried once, and need no order
-repeated AS (
-    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+multi_attempt_calls AS (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),
 numbered AS (
     SELECT *, row_number() OVER (
-        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
-    ) AS turn
-    FROM seen
-    WHERE call_id IN (SELECT call_id FROM repeated)
+        PARTITION BY call_key ORDER BY finished DESC, started_at, attempt
+    ) AS attempt_no
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
 ),
 lived AS (
     SELECT *,
         count(*) FILTER (WHERE finished) OVER whole AS tries,
         count(*) FILTER (WHERE NOT finished) OVER whole AS unfinished,
-        min(turn) FILTER (WHERE finished AND status <> 'error') OVER whole AS success_turn
+        min(attempt_no) FILTER (WHERE finished AND status <> 'error') OVER whole AS success_turn
     FROM numbered
-    WINDOW whole AS (PARTITION BY call_id, tool, place, of_pid)
+    WINDOW whole AS (PARTITION BY call_key)
 ),
 -- one row for each call, its first attempt; then how many calls ended with the k-th, and how
 ended AS (
@@ -75,14 +74,14 @@ ended AS (
         count(*) FILTER (WHERE finished AND success_turn IS NULL) AS gave_up,
         sum(unfinished) AS left_out
     FROM (
-        SELECT * EXCLUDE (turn) FROM lived WHERE turn = 1
+        SELECT * EXCLUDE (attempt_no) FROM lived WHERE attempt_no = 1
         UNION ALL
         SELECT *,
             CASE WHEN finished THEN 1 ELSE 0 END AS tries,
             CASE WHEN finished THEN 0 ELSE 1 END AS unfinished,
             CASE WHEN finished AND status <> 'error' THEN 1 END AS success_turn
-        FROM seen
-        WHERE call_id NOT IN (SELECT call_id FROM repeated)
+        FROM scoped
+        WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
     ) AS whole
     GROUP BY ALL
 ),
@@ -92,7 +91,7 @@ filled AS (
     UNION ALL
     SELECT /* by names */ tool, /* end by */ turns.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out
     FROM (SELECT /* by names */ tool, /* end by */ max(k) AS last_k FROM ended GROUP BY ALL) AS groups
-    JOIN (SELECT turn AS k FROM numbered UNION SELECT 1) AS turns ON turns.k <= groups.last_k
+    JOIN (SELECT attempt_no AS k FROM numbered UNION SELECT 1) AS turns ON turns.k <= groups.last_k
 ),
 steps AS (
     SELECT
@@ -122,7 +121,7 @@ curve AS (
     WHERE at_risk > 0
     WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
         CASE WHEN pending = 1 THEN 0.0
              WHEN pending > 0 THEN 1 - power(pending, exp(-1.959963984540054 * greenwood / abs(ln(pending)))) END AS low,
@@ -150,5 +149,5 @@ SELECT
     wilson_high(lost, calls) AS censored_high,
     left_out,
     at_risk < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ k

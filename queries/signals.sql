@@ -29,7 +29,7 @@
 --   labelled_high     high(labelled_share)  95 % interval of labelled_share
 --   too_few           mark              n_with or n_without < min_n: read the interval, not the difference
 -- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; of the difference Newcombe 1998, method 10
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         correct,
@@ -49,7 +49,7 @@ alike AS (
         count(*) AS attempts,
         count(correct) AS n,
         count(*) FILTER (WHERE correct) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 named AS (
@@ -85,7 +85,7 @@ compared AS (
     FROM counted
     WINDOW whole AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
         s / nullif(n, 0) AS p,
         r / nullif(m, 0) AS q
@@ -98,7 +98,7 @@ wilson AS (
         wilson_high(s, n) AS p_high,
         wilson_low(r, m) AS q_low,
         wilson_high(r, m) AS q_high
-    FROM spread
+    FROM with_intervals
 )
 SELECT
     /* by names */ tool, /* end by */

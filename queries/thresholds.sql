@@ -35,7 +35,7 @@
 --   too_few                   mark    judged < min_n
 -- source: Clopper and Pearson 1934, one-sided; fixed-sequence testing. With one call more, the chance of k or more
 --   right of n grows by pi * chance(k - 1 of n) for a wrong call, and falls by (1 - pi) * chance(k of n) for a right one
-WITH RECURSIVE seen AS (
+WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
@@ -57,7 +57,7 @@ cells AS (
         count(*) FILTER (WHERE p IS NULL) AS unsure,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 numbered AS (
@@ -153,7 +153,7 @@ bounded AS (
     SELECT grp, pi, x FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY step DESC) AS newest FROM bounds)
     WHERE newest = 1
 ),
-spread AS (
+with_intervals AS (
     SELECT
         /* by names */ tool, /* end by */
         w.pi,
@@ -188,5 +188,5 @@ SELECT
     wilson_low(unsure, attempts) AS missing_low,
     wilson_high(unsure, attempts) AS missing_high,
     judged < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ pi

@@ -23,7 +23,7 @@
 --   left_out  aside       attempts that did not finish
 --   too_few   mark        attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         epoch_us(started_at) / 1e6 AS at_s,
@@ -44,7 +44,7 @@ chosen AS (
     SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.lasts), 31536000) AS seconds
     FROM lengths AS l
     CROSS JOIN (
-        SELECT max(at_s) - min(at_s) AS lasts FROM seen
+        SELECT max(at_s) - min(at_s) AS lasts FROM scoped
     ) AS w
 ),
 counted AS (
@@ -56,7 +56,7 @@ counted AS (
         count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE NOT finished) AS left_out,
         quantile_cont(ms, [0.5, 0.95]) AS percentiles
-    FROM seen
+    FROM scoped
     CROSS JOIN chosen AS c
     GROUP BY ALL
 )
