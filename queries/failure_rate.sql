@@ -43,7 +43,10 @@ WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         call_id,
-        call_key(tool, call_id, conversation_id, host, pid) AS call_key,
+        tool AS of_tool,
+        -- the parts of call_key(): to carry the key itself for every attempt makes the query a tenth slower
+        coalesce(conversation_id, host) AS conversation_or_host,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
         started_at AS started,
         attempt AS attempt_no,
         is_finished(status, ending) AS finished,
@@ -61,7 +64,8 @@ multi_attempt_calls AS (
     SELECT *
     FROM (
         SELECT *, row_number() OVER (
-            PARTITION BY call_key ORDER BY finished DESC, started DESC, attempt_no DESC
+            PARTITION BY call_id, of_tool, conversation_or_host, process
+            ORDER BY finished DESC, started DESC, attempt_no DESC
         ) AS from_last
         FROM scoped
         WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)

@@ -42,7 +42,9 @@ WITH scoped AS (
         /* by */ tool, /* end by */
         tool AS of_tool,
         call_id,
-        call_key(tool, call_id, conversation_id, host, pid) AS call_key,
+        conversation_id,
+        host,
+        pid,
         started_at,
         epoch_us(started_at) AS at_us,
         status = 'error' AS failed,
@@ -80,7 +82,7 @@ called AS (
         max(CASE WHEN failed THEN started_at END) AS last_failed_at
     FROM attempts_marked
     WHERE is_multi_attempt
-    GROUP BY /* by names */ tool, /* end by */ of_tool, call_key
+    GROUP BY /* by names */ tool, /* end by */ of_tool, call_key(of_tool, call_id, conversation_id, host, pid)
 ),
 timed AS (
     SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95

@@ -57,8 +57,7 @@ WITH scoped AS (
         is_finished(status, ending) AS finished,
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
         known_ms(duration_ms) AS tool_ms,
-        coalesce(known_ms(consumer_ms), 0) AS held_ms,
-        call_key(tool, call_id, conversation_id, host, pid) AS call_key
+        coalesce(known_ms(consumer_ms), 0) AS held_ms
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -71,7 +70,7 @@ multi_attempt_calls AS (
 -- the attempt end_span ended the call: its last finished one, or the last where none finished
 ended AS (
     SELECT *, first_value(span_id) OVER (
-        PARTITION BY call_key
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
         ORDER BY finished DESC, started_at DESC, attempt DESC
     ) AS end_span
     FROM scoped

@@ -29,8 +29,7 @@
 --   score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH scoped AS (
     SELECT *,
-        is_finished(status, ending) AS finished,
-        call_key(tool, call_id, conversation_id, host, pid) AS call_key
+        is_finished(status, ending) AS finished
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -44,7 +43,7 @@ numbered AS (
     SELECT *, 1 AS attempt_no FROM scoped WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
     UNION ALL
     SELECT *, row_number() OVER (
-        PARTITION BY call_key ORDER BY finished DESC, started_at, attempt
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, started_at, attempt
     ) AS attempt_no
     FROM scoped
     WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)

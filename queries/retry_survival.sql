@@ -39,8 +39,7 @@
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
 WITH scoped AS (
     SELECT *,
-        is_finished(status, ending) AS finished,
-        call_key(tool, call_id, conversation_id, host, pid) AS call_key
+        is_finished(status, ending) AS finished
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -52,7 +51,7 @@ multi_attempt_calls AS (
 ),
 numbered AS (
     SELECT *, row_number() OVER (
-        PARTITION BY call_key ORDER BY finished DESC, started_at, attempt
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, started_at, attempt
     ) AS attempt_no
     FROM scoped
     WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
@@ -63,7 +62,7 @@ lived AS (
         count(*) FILTER (WHERE NOT finished) OVER whole AS unfinished,
         min(attempt_no) FILTER (WHERE finished AND status <> 'error') OVER whole AS success_turn
     FROM numbered
-    WINDOW whole AS (PARTITION BY call_key)
+    WINDOW whole AS (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))
 ),
 -- one row for each call, its first attempt; then how many calls ended with the k-th, and how
 ended AS (
