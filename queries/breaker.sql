@@ -16,7 +16,7 @@
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
---   threshold   positive = 3      so many failures in a row open it
+--   threshold   positive = 3      number of consecutive failures that opens it
 --   recovery_s  positive = 300    seconds that it stays open
 --   min_n       integer = 20      a group of fewer attempts is marked too_few
 -- columns:

@@ -5,7 +5,7 @@
 --
 -- parameters:
 --   id     text         a call id, a span id, or the beginning of one
---   limit  integer = 5  at most so many calls, the newest
+--   limit  integer = 5  maximum number of calls, the newest first
 -- columns:
 --   named           count  calls that the id names
 --   place           count  which of those calls, 1 the newest

@@ -8,7 +8,7 @@
 --   since  timestamp = NULL  first seen at this time or later
 --   until  timestamp = NULL  first seen before this time
 --   tool   text = NULL       this tool only
---   limit  integer = 50      at most so many rows
+--   limit  integer = 50      maximum number of rows
 -- columns:
 --   kind         text   tool, version or code
 --   tool         text   name of the tool

@@ -30,7 +30,7 @@
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time
 --   tool       text = NULL       this tool only
---   reference  positive = 100    so many first attempts are what the others are measured against
+--   reference  positive = 100    number of first attempts that the others are measured against
 --   odds       positive = 3      the alarm is for odds of bad so many times as high; 1 is taken as 2
 --   evidence   positive = 1      a change is named where it is so many times as likely as none
 --   min_n      integer = 40      fewer attempts are marked too_few
@@ -111,7 +111,7 @@ pairs AS (
     FROM whole AS a
     JOIN whole AS b ON b.of_first = a.of_first
 ),
--- what each attempt tells: a value, and whether that is a yes
+-- one row per attempt and history: the value, and whether it counts as a yes
 history_values AS (
     SELECT target_history AS history, started_at, place, CASE WHEN failed = 1 AND source_history = target_history THEN 1.0e0 ELSE 0 END AS value,
         failed = 1 AND source_history = target_history AS yes
@@ -301,7 +301,7 @@ with_intervals AS (
         CASE WHEN s.history % 3 = 1 THEN m.overall ELSE x / n END AS overall,
         CASE WHEN s.history % 3 = 1 THEN m.before ELSE x_before / nullif(n_before, 0) END AS before,
         CASE WHEN s.history % 3 = 1 THEN m.after ELSE x_after / nullif(n_after, 0) END AS after,
-        -- what a share has, and a median has not
+        -- NULL for latency: a median has no Wilson interval
         CASE WHEN s.history % 3 <> 1 THEN x END AS share_x,
         CASE WHEN s.history % 3 <> 1 THEN x_before END AS share_x_before,
         CASE WHEN s.history % 3 <> 1 THEN x_after END AS share_x_after

@@ -1,13 +1,13 @@
 -- Which tools fail, how often, and how sure is that?
 --
--- A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that was
--- cancelled, abandoned, paused, declined or expired, or that reported nothing, says nothing about the tool:
--- it is in neither numerator nor denominator, and is shown. A call failed where its last finished attempt did;
--- it is counted in the group of that attempt. Only attempts inside the window are seen. Attempts of one call are not
--- independent: where many are retries, the true interval of rate is wider, and call_rate is the one to go by.
+-- A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that was cancelled,
+-- abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it is excluded from
+-- numerator and denominator, and counted in a column of its own. A call failed if its last finished attempt failed; it is
+-- counted in the group of that attempt. Attempts outside the window are ignored. Attempts of one call are not independent:
+-- if many are retries, the true interval of rate is wider, and call_rate is the better measure.
 --
--- What a cache answered counts like any other answer: the agent asked, and was answered. It makes a tool look better than it
--- is when it runs: see cached. By code or status the rows are parts of a whole: only attempts has a meaning there, not rate.
+-- Results from a cache count like any other result. They make a tool look better than it is when it runs: see cached.
+-- Grouped by code or status, the rows are parts of a whole: read attempts there, not rate.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -31,14 +31,14 @@
 --   partial_high  high(partial_rate)  95 % interval of partial_rate
 --   cached        aside               of attempts, those that a cache answered
 --   cancelled     aside               attempts left out: cancelled from outside
---   abandoned     aside               attempts left out: a stream that nobody finished
+--   abandoned     aside               attempts left out: a stream that was not read to its end
 --   paused        aside               attempts left out: waiting for a person
---   declined      aside               attempts left out: a person said no
+--   declined      aside               attempts left out: a person declined
 --   expired       aside               attempts left out: nobody answered in time
 --   unreported    aside               attempts left out: ended without a status
 --   too_few       mark                attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
--- attempts is tool_calls without what the model was given, which costs a join that a window function keeps alive
+-- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
@@ -59,7 +59,7 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- of calls of more than one attempt, those attempts that were not the last; most calls are tried once
+-- attempts that were not the last of their call; only call ids with several attempts are sorted, because most have one
 multi_attempt_calls AS (
     SELECT *
     FROM (
@@ -72,7 +72,7 @@ multi_attempt_calls AS (
     ) AS ranked
     WHERE from_last > 1
 ),
--- each attempt once, and once more where another finished attempt of its call came after it
+-- each attempt once, and each finished attempt a second time if a later finished attempt of its call follows
 attempts_expanded AS (
     SELECT *, 0 AS from_last FROM scoped
     UNION ALL

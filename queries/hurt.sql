@@ -23,7 +23,7 @@
 --   low              low(rate)              95 % interval of rate
 --   high             high(rate)             95 % interval of rate
 --   attempts         count                  finished attempts of those calls
---   amplification    ratio                  attempts / calls: 1 is no retry at all
+--   amplification    ratio                  attempts / calls: 1 means that nothing was retried
 --   cost_ms          ms                     mean time that a failed call took, over all its attempts
 --   hurt_ms          ms                     failed_calls * cost_ms
 --   hurt_share       share                  hurt_ms / hurt_ms of all groups

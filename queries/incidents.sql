@@ -15,8 +15,8 @@
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
 --   min_n       integer = 5       an incident of fewer finished attempts is marked too_few
---   failing     positive = 3      so many failures in a row begin an incident
---   recovering  positive = 1      so many attempts in a row that did not fail end it
+--   failing     positive = 3      number of consecutive failures that begins an incident
+--   recovering  positive = 1      number of consecutive attempts without failure that ends it
 -- columns:
 --   started              time   start of its first failure
 --   ended                time   start of the first attempt that worked again; NULL: open

@@ -15,7 +15,7 @@
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group with evidence for fewer errors is marked too_few
---   limit  integer = 100     at most so many rows, the newest
+--   limit  integer = 100     maximum number of rows, the newest first
 -- columns:
 --   n              count  errors of the group that the model never saw, listed or not
 --   errors         count  errors of the group for which there is evidence

@@ -25,7 +25,7 @@
 -- columns:
 --   calls                count                 calls with at least one finished attempt
 --   attempts             count                 their finished attempts
---   amplification        ratio                 attempts / calls: 1 is no retry at all
+--   amplification        ratio                 attempts / calls: 1 means that nothing was retried
 --   retried              count                 calls with more than one attempt
 --   recovered            count                 calls that failed first and succeeded in the end
 --   gave_up              count                 calls whose last attempt failed

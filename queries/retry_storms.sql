@@ -1,8 +1,8 @@
 -- When did retries pile up while failures rose?
 --
--- One row for each window of time in which attempts finished, in order. A retry is a finished attempt that is not the
--- first of its call. One that was cancelled, abandoned, paused, declined or expired is no attempt here, and is shown. Only
--- attempts inside the time asked for are seen: the retry of one that came before it counts as a first.
+-- One row per time window in which attempts finished, in order. A retry is a finished attempt that is not the first of its
+-- call. Attempts that were cancelled, abandoned, paused, declined or expired are counted separately. Attempts before the
+-- requested time are ignored: a retry of such an attempt counts as the first attempt of its call.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -35,7 +35,7 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- the ids of more than one attempt: most calls are tried once, and need no order
+-- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
     SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),

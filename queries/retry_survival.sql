@@ -45,7 +45,7 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- the ids of more than one attempt: most calls are tried once, and need no order
+-- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
     SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),

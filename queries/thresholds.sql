@@ -14,7 +14,7 @@
 --   since  timestamp = NULL                attempts that started at this time or later
 --   until  timestamp = NULL                attempts that started before this time
 --   tool   text = NULL                     this tool only
---   min_n  integer = 20                    a threshold takes at least so many judged attempts above it
+--   min_n  integer = 20                    minimum number of judged attempts above a threshold
 --   asked  shares = '0.8,0.9,0.95,0.99'    the precisions asked for
 -- columns:
 --   precision_asked           share   the share that is to be right
