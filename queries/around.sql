@@ -1,17 +1,18 @@
 -- What was around an attempt?
 --
--- The spans of its trace that stand next to it: the one that it ran inside ('parent'), those that ran inside it ('child'),
--- and those that share its parent ('sibling', the 50 that began nearest to it). Attempts have a tool; what other libraries
--- recorded (an agent's turn, a model's answer, a request) has the name of its span.
+-- The neighbouring spans in the trace of the attempt: its parent ('parent'), its children ('child'), and the spans with the
+-- same parent ('sibling', the 50 that started nearest to it in time). An attempt has a tool; a span of another library (an
+-- agent's turn, a model's response, a request) has a name instead.
 --
+-- alias: trace_neighbors
 -- parameters:
 --   span_id  text = NULL  the attempt
 -- columns:
 --   relation     text   parent, child or sibling
---   tool         text   name of the tool; NULL for a span that is no tool call
---   span         text   name of a span that is no tool call; NULL for an attempt
+--   tool         text   name of the tool; NULL for a span that is not a tool call
+--   span         text   name of a span that is not a tool call; NULL for an attempt
 --   scope        text   the instrumentation that made that span
---   status       text   what the tool reported; NULL where it reported nothing. Of a span that is no tool call: ok or error
+--   status       text   what the tool reported, or NULL; for a span that is not a tool call: ok or error
 --   ending       text   how the attempt ended
 --   code         text   the tool's code
 --   started_at   time   start

@@ -16,10 +16,10 @@
 --   ending          text = NULL       this ending only: returned, raised, cancelled, …
 --   agent           text = NULL       this agent only
 --   conversation    text = NULL       this conversation only
---   min_confidence  number = NULL     a confidence of so much or more
---   max_confidence  number = NULL     a confidence below that
+--   min_confidence  number = NULL     minimum confidence
+--   max_confidence  number = NULL     confidence below this value
 --   text            text = NULL       has this somewhere in its ids, error, arguments, answer or result; case does not count
---   limit           integer = 50      at most so many rows
+--   limit           integer = 50      maximum number of rows
 -- columns:
 --   ended_at      time   start, and the time in the tool and in its consumer
 --   started_at    time   start

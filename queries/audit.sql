@@ -17,6 +17,7 @@
 -- By code the attempts with that code are judged by themselves: a group of errors has no results, and the other way round.
 -- passed is NULL where nothing was there to judge by. A group of few attempts proves little: see too_few.
 --
+-- alias: tool_checklist
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since        timestamp = NULL  attempts that started at this time or later
@@ -41,14 +42,12 @@
 --   z = 1.959963984540054; z^2 = 3.841458820694124
 WITH later AS (
     SELECT span_id AS of_span, max(CASE WHEN status <> 'error' THEN 1 ELSE 0 END) OVER (
-        PARTITION BY call_id, tool, conversation_id,
-            CASE WHEN conversation_id IS NULL THEN host END, CASE WHEN conversation_id IS NULL THEN pid END
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
         ORDER BY started_at, attempt, span_id
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     ) AS came_good
     FROM tool_calls
-    WHERE status IS NOT NULL
-      AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
       AND call_id IN (SELECT call_id FROM tool_calls WHERE retryable AND status = 'error')
@@ -66,7 +65,7 @@ cited AS (
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY span_id
 ),
-seen AS (
+scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id AS of_span,
@@ -86,15 +85,14 @@ seen AS (
         coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AS had_hidden,
         call_id AS of_call
     FROM tool_calls
-    WHERE status IS NOT NULL
-      AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 known AS (
     SELECT s.*, j.correct, l.came_good, c.cited_n, c.whole_n, c.no_id_n, c.no_type_n
-    FROM seen AS s
+    FROM scoped AS s
     LEFT JOIN judged AS j ON j.span_id = s.of_span
     LEFT JOIN later AS l ON l.of_span = s.of_span
     LEFT JOIN cited AS c ON c.of_span = s.of_span
@@ -117,7 +115,7 @@ counted AS (
         coalesce(sum(no_type_n), 0) AS without_type,
         count(*) FILTER (WHERE has_advice) AS advised,
         count(*) FILTER (WHERE failed AND has_code) AS coded,
-        count(retryable) FILTER (WHERE failed) AS said,
+        count(retryable) FILTER (WHERE failed) AS reported,
         count(came_good) FILTER (WHERE failed AND retryable) AS retried,
         count(*) FILTER (WHERE failed AND retryable AND came_good = 1) AS recovered,
         count(*) FILTER (WHERE failed AND (has_user_message OR has_suggestion)) AS helped,
@@ -134,24 +132,17 @@ counted AS (
     GROUP BY ALL
 ),
 halves AS (
-    SELECT *,
-        1.959963984540054 * sqrt(rights * (labelled - rights) / nullif(labelled, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(recovered * (retried - recovered) / nullif(retried, 0) + 0.960364705173531)
-            AS retry_half
+    SELECT *
     FROM counted
     WHERE attempts > 0
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
         mean_confidence - rights / nullif(labelled, 0) AS gap,
-        mean_confidence - CASE WHEN rights = labelled THEN 1.0
-            ELSE (rights + 1.920729410347062 + half) / (labelled + 3.841458820694124) END AS gap_low,
-        mean_confidence - CASE WHEN rights = 0 THEN 0.0
-            ELSE (rights + 1.920729410347062 - half) / (labelled + 3.841458820694124) END AS gap_high,
-        CASE WHEN recovered = 0 THEN 0.0
-            ELSE (recovered + 1.920729410347062 - retry_half) / (retried + 3.841458820694124) END AS retry_low,
-        CASE WHEN recovered = retried THEN 1.0
-            ELSE (recovered + 1.920729410347062 + retry_half) / (retried + 3.841458820694124) END AS retry_high
+        mean_confidence - wilson_high(rights, labelled) AS gap_low,
+        mean_confidence - wilson_low(rights, labelled) AS gap_high,
+        wilson_low(recovered, retried) AS retry_low,
+        wilson_high(recovered, retried) AS retry_high
     FROM halves
 ),
 points AS (
@@ -192,7 +183,7 @@ worded AS (
             WHEN 9 THEN 'traceable'
             ELSE CASE WHEN hidden > 0 THEN 'hidden' WHEN ruled = 0 THEN 'unread' ELSE 'none_hidden' END
         END AS says
-    FROM spread
+    FROM with_intervals
     CROSS JOIN points
 )
 SELECT
@@ -209,7 +200,7 @@ SELECT
         WHEN 5 THEN advised / attempts >= $good_share
         WHEN 6 THEN CASE WHEN errors > 0 THEN coded / errors >= $good_share END
         WHEN 7 THEN CASE WHEN errors = 0 THEN NULL
-            WHEN said / errors < $good_share THEN false
+            WHEN reported / errors < $good_share THEN false
             WHEN retried < greatest($min_n, 1) THEN NULL
             ELSE retry_high >= $retry_share END
         WHEN 8 THEN CASE WHEN errors > 0 THEN helped / errors >= $good_share END
@@ -240,10 +231,10 @@ SELECT
         WHEN 'no_errors' THEN 'no errors'
         WHEN 'coded' THEN concat(coded, ' of ', errors, ' errors have a code of their own')
         WHEN 'untried' THEN concat(
-            said, ' of ', errors, ' errors say whether they are retryable; none that said yes was tried again'
+            reported, ' of ', errors, ' errors say whether they are retryable; none that said yes was tried again'
         )
         WHEN 'retried' THEN concat(
-            said, ' of ', errors, ' errors say whether they are retryable; ', recovered, ' of ', retried,
+            reported, ' of ', errors, ' errors say whether they are retryable; ', recovered, ' of ', retried,
             ' that said yes and were tried again succeeded, ', round(recovered / retried, 2), ' [',
             round(retry_low, 2), ', ', round(retry_high, 2), ']'
         )
@@ -285,9 +276,9 @@ SELECT
         )
         WHEN 'advised' THEN concat(',"advised":', advised, ',"attempts":', attempts)
         WHEN 'coded' THEN concat(',"coded":', coded, ',"errors":', errors)
-        WHEN 'untried' THEN concat(',"said":', said, ',"errors":', errors)
+        WHEN 'untried' THEN concat(',"said":', reported, ',"errors":', errors)
         WHEN 'retried' THEN concat(
-            ',"said":', said, ',"errors":', errors, ',"recovered":', recovered, ',"retried":', retried,
+            ',"said":', reported, ',"errors":', errors, ',"recovered":', recovered, ',"retried":', retried,
             ',"share":', round(recovered / retried, 6), ',"low":', round(retry_low, 6), ',"high":', round(retry_high, 6)
         )
         WHEN 'helped' THEN concat(

@@ -10,12 +10,13 @@
 -- By code, status, day or hour no history is cut: the breaker of the whole history is replayed, and each attempt is
 -- counted in its own group, with the trip that it made. The counts of the groups add up to those of the whole.
 --
+-- alias: circuit_breaker_simulation
 -- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
---   threshold   positive = 3      so many failures in a row open it
+--   threshold   positive = 3      number of consecutive failures that opens it
 --   recovery_s  positive = 300    seconds that it stays open
 --   min_n       integer = 20      a group of fewer attempts is marked too_few
 -- columns:
@@ -37,16 +38,15 @@
 --   too_few          mark            attempts < min_n
 -- source: a breaker that counts failures in a row and closes by itself after a time, as HelloAgents has; Wilson score
 --   interval (Wilson 1927), z^2 = 3.841458820694124
-WITH RECURSIVE seen AS (
+WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id,
         attempt,
         started_at,
-        epoch_us(started_at) AS began,
-        -- what was imported may say any duration: one below 0 or beyond 1e12 ms (31 years) is none
-        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms ELSE 0 END AS duration_ms,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        epoch_us(started_at) AS started_us,
+        coalesce(known_ms(duration_ms), 0) AS duration_ms,
+        is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
@@ -57,11 +57,11 @@ placed AS (
     SELECT *,
         row_number() OVER history AS place,
         first_value(span_id) OVER history AS breaker,
-        max(began) OVER (PARTITION BY /* by history names */ tool, /* end by */ finished) AS last_began,
+        max(started_us) OVER (PARTITION BY /* by history names */ tool, /* end by */ finished) AS last_started_us,
         count(CASE WHEN failed THEN 1 END) OVER in_a_row AS failed_in_a_row,
-        first_value(began) OVER in_a_row AS row_began,
-        began + CAST(1000 * duration_ms AS BIGINT) AS ended
-    FROM seen
+        first_value(started_us) OVER in_a_row AS row_started_us,
+        started_us + CAST(1000 * duration_ms AS BIGINT) AS ended
+    FROM scoped
     WINDOW history AS (
         PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
     ),
@@ -75,7 +75,7 @@ ripe AS (
     SELECT
         breaker,
         span_id,
-        row_began,
+        row_started_us,
         ended AS opened,
         ended + 1000000 * least($recovery_s, 1000000000) AS closed,
         row_number() OVER (PARTITION BY breaker ORDER BY place) AS number
@@ -88,7 +88,7 @@ steps AS (
         PARTITION BY breaker ORDER BY moment, begins DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS next_number
     FROM (
-        SELECT *, row_began AS moment, true AS begins FROM ripe
+        SELECT *, row_started_us AS moment, true AS begins FROM ripe
         UNION ALL
         SELECT *, closed AS moment, false AS begins FROM ripe
     ) AS moments
@@ -122,21 +122,13 @@ counted AS (
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE finished AND failed) AS failures,
         count(opened) AS trips,
-        count(*) FILTER (WHERE began BETWEEN last_opened AND last_closed) AS would_block,
-        count(*) FILTER (WHERE began BETWEEN last_opened AND last_closed AND failed) AS prevented,
-        coalesce(sum(greatest(least(closed, last_began) - opened, 0)), 0) / 1000.0 AS time_open_ms,
-        coalesce(sum(duration_ms) FILTER (WHERE began BETWEEN last_opened AND last_closed AND failed), 0) AS saved_ms,
+        count(*) FILTER (WHERE started_us BETWEEN last_opened AND last_closed) AS would_block,
+        count(*) FILTER (WHERE started_us BETWEEN last_opened AND last_closed AND failed) AS prevented,
+        coalesce(sum(greatest(least(closed, last_started_us) - opened, 0)), 0) / 1000.0 AS time_open_ms,
+        coalesce(sum(duration_ms) FILTER (WHERE started_us BETWEEN last_opened AND last_closed AND failed), 0) AS saved_ms,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM replayed
     GROUP BY ALL
-),
-spread AS (
-    SELECT *,
-        1.959963984540054
-            * sqrt(prevented * (would_block - prevented) / nullif(would_block, 0) + 0.960364705173531) AS half,
-        1.959963984540054
-            * sqrt(prevented * (failures - prevented) / nullif(failures, 0) + 0.960364705173531) AS prevented_half
-    FROM counted
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -147,19 +139,14 @@ SELECT
     prevented,
     would_block - prevented AS blocked_good,
     prevented / nullif(would_block, 0) AS precision,
-    CASE WHEN prevented = 0 AND would_block > 0 THEN 0.0
-         ELSE (prevented + 1.920729410347062 - half) / (nullif(would_block, 0) + 3.841458820694124) END AS low,
-    CASE WHEN prevented = would_block AND would_block > 0 THEN 1.0
-         ELSE (prevented + 1.920729410347062 + half) / (nullif(would_block, 0) + 3.841458820694124) END AS high,
+    wilson_low(prevented, would_block) AS low,
+    wilson_high(prevented, would_block) AS high,
     prevented / nullif(failures, 0) AS prevented_share,
-    CASE WHEN prevented = 0 AND failures > 0 THEN 0.0
-         ELSE (prevented + 1.920729410347062 - prevented_half) / (nullif(failures, 0) + 3.841458820694124) END AS prevented_low,
-    CASE WHEN prevented = failures AND failures > 0 THEN 1.0
-         ELSE (prevented + 1.920729410347062 + prevented_half) / (nullif(failures, 0) + 3.841458820694124) END
-         AS prevented_high,
+    wilson_low(prevented, failures) AS prevented_low,
+    wilson_high(prevented, failures) AS prevented_high,
     time_open_ms,
     saved_ms,
     left_out,
     attempts < $min_n AS too_few
-FROM spread
+FROM counted
 ORDER BY prevented DESC, /* by names */ tool, /* end by */ attempts DESC

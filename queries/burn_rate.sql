@@ -50,11 +50,11 @@ asked AS (
         CAST(coalesce($until, current_timestamp AT TIME ZONE 'UTC') AS TIMESTAMP) AS ends,
         CASE WHEN $objective > 1 THEN $objective / 100 ELSE $objective END AS objective
 ),
-seen AS (
+scoped AS (
     SELECT
         /* by */ tool, /* end by */
         (epoch_us((SELECT ends FROM asked)) - epoch_us(started_at)) / 1000000.0 AS age_s,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
     FROM tool_calls
     WHERE started_at < (SELECT ends FROM asked)
@@ -72,7 +72,7 @@ counted AS (
         count(*) FILTER (WHERE age_s <= short_s AND finished) AS short_part,
         count(*) FILTER (WHERE age_s <= short_s AND finished AND failed) AS short_failures,
         count(*) FILTER (WHERE age_s <= long_s AND NOT finished) AS left_out
-    FROM seen
+    FROM scoped
     CROSS JOIN pairs
     GROUP BY ALL
 ),
@@ -88,29 +88,18 @@ budgeted AS (
     SELECT
         c.*,
         a.objective,
-        CASE WHEN a.objective < 1 THEN 1 - a.objective END AS budget,
-        1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(short_failures * (short_attempts - short_failures) / nullif(short_attempts, 0)
-            + 0.960364705173531) AS short_half
+        CASE WHEN a.objective < 1 THEN 1 - a.objective END AS budget
     FROM shared AS c
     CROSS JOIN asked AS a
 ),
 burnt AS (
     SELECT *,
         failures / nullif(attempts, 0) / budget AS burn_long,
-        CASE WHEN failures = 0 AND attempts > 0 THEN 0.0
-             ELSE (failures + 1.920729410347062 - half)
-                 / (nullif(attempts, 0) + 3.841458820694124) END / budget AS burn_low,
-        CASE WHEN failures = attempts AND attempts > 0 THEN 1.0
-             ELSE (failures + 1.920729410347062 + half)
-                 / (nullif(attempts, 0) + 3.841458820694124) END / budget AS burn_high,
+        wilson_low(failures, attempts) / budget AS burn_low,
+        wilson_high(failures, attempts) / budget AS burn_high,
         short_failures / nullif(short_attempts, 0) / budget AS burn_short,
-        CASE WHEN short_failures = 0 AND short_attempts > 0 THEN 0.0
-             ELSE (short_failures + 1.920729410347062 - short_half)
-                 / (nullif(short_attempts, 0) + 3.841458820694124) END / budget AS short_low,
-        CASE WHEN short_failures = short_attempts AND short_attempts > 0 THEN 1.0
-             ELSE (short_failures + 1.920729410347062 + short_half)
-                 / (nullif(short_attempts, 0) + 3.841458820694124) END / budget AS short_high
+        wilson_low(short_failures, short_attempts) / budget AS short_low,
+        wilson_high(short_failures, short_attempts) / budget AS short_high
     FROM budgeted
 ),
 weighed AS (

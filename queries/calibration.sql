@@ -74,7 +74,7 @@ WITH RECURSIVE digits AS (
 numbers AS (
     SELECT 100 * a.d + 10 * b.d + c.d AS i FROM digits AS a CROSS JOIN digits AS b CROSS JOIN digits AS c
 ),
-seen AS (
+scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
@@ -83,7 +83,7 @@ seen AS (
              ELSE conversation_id END AS unit
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -99,7 +99,7 @@ cells AS (
         CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 -- grp: a number that the cells of a group have in common
@@ -382,10 +382,7 @@ totals AS (
 answer AS (
     SELECT t.*, p.*, w.*, m.ece_mass, i.refitted, c.a, c.b, c.lr, r.aurc, h.mean AS null_mean, h.p95, g.gap, g.sd AS gap_sd,
         b.mean AS boot_mean, b.sd AS boot_sd,
-        w.ece > h.p95 + 1e-12 AS beyond,
-        1.959963984540054 * sqrt(p.s * (p.n - p.s) / p.n + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(labelled * (attempts - labelled) / attempts + 0.960364705173531) AS labelled_half,
-        1.959963984540054 * sqrt(unsure * (attempts - unsure) / attempts + 0.960364705173531) AS unsure_half
+        w.ece > h.p95 + 1e-12 AS beyond
     FROM totals AS t
     LEFT JOIN plain AS p ON p.grp = t.grp
     LEFT JOIN widths AS w ON w.grp = t.grp
@@ -401,19 +398,15 @@ SELECT
     /* by names */ tool, /* end by */
     CAST(coalesce(n, 0) AS BIGINT) AS n,
     labelled / attempts AS labelled_share,
-    CASE WHEN labelled = 0 THEN 0.0
-         ELSE (labelled + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
-    CASE WHEN labelled = attempts THEN 1.0
-         ELSE (labelled + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
+    wilson_low(labelled, attempts) AS labelled_low,
+    wilson_high(labelled, attempts) AS labelled_high,
     unsure / attempts AS missing_confidence_share,
-    CASE WHEN unsure = 0 THEN 0.0
-         ELSE (unsure + 1.920729410347062 - unsure_half) / (attempts + 3.841458820694124) END AS missing_low,
-    CASE WHEN unsure = attempts THEN 1.0
-         ELSE (unsure + 1.920729410347062 + unsure_half) / (attempts + 3.841458820694124) END AS missing_high,
+    wilson_low(unsure, attempts) AS missing_low,
+    wilson_high(unsure, attempts) AS missing_high,
     sp / n AS mean_confidence,
     s / n AS accuracy,
-    CASE WHEN s = 0 THEN 0.0 ELSE (s + 1.920729410347062 - half) / (n + 3.841458820694124) END AS accuracy_low,
-    CASE WHEN s = n THEN 1.0 ELSE (s + 1.920729410347062 + half) / (n + 3.841458820694124) END AS accuracy_high,
+    wilson_low(s, n) AS accuracy_low,
+    wilson_high(s, n) AS accuracy_high,
     gap,
     gap - 1.959963984540054 * gap_sd AS gap_low,
     gap + 1.959963984540054 * gap_sd AS gap_high,

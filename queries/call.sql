@@ -5,7 +5,7 @@
 --
 -- parameters:
 --   id     text         a call id, a span id, or the beginning of one
---   limit  integer = 5  at most so many calls, the newest
+--   limit  integer = 5  maximum number of calls, the newest first
 -- columns:
 --   named           count  calls that the id names
 --   place           count  which of those calls, 1 the newest
@@ -83,7 +83,7 @@ found AS (
     WHERE b.place <= $limit
 ),
 -- as in tool_calls, which holds the messages of all attempts against each other
-told AS (
+messages_of_attempt AS (
     SELECT span_id, arg_max_null("text", "at") AS "text", arg_max("error", "at") AS "error"
     FROM messages
     WHERE span_id IN (SELECT span_id FROM found)
@@ -138,5 +138,5 @@ SELECT
     c.span_id,
     c.parent_span_id
 FROM found AS c
-LEFT JOIN told AS m ON m.span_id = c.span_id
+LEFT JOIN messages_of_attempt AS m ON m.span_id = c.span_id
 ORDER BY c.place, c.attempt, c.started_at, c.span_id

@@ -18,11 +18,14 @@ def catalogue() -> dict[str, Query]:
 
 
 def find(name: str) -> Query:
-    """The query of that name. Raises UnknownQuery with the nearest name."""
+    """Return the query of that name or alias. Raises UnknownQuery with the nearest name."""
     names = _names()
     if name in names:
         return _loaded(_HERE / f"{name}.sql")
-    near = difflib.get_close_matches(name, names, 1, 0.5)
+    aliases = _aliases()
+    if name in aliases:
+        return aliases[name]
+    near = difflib.get_close_matches(name, [*names, *aliases], 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
     raise UnknownQuery(f"no query {name!r}; {hint}")
 
@@ -30,6 +33,11 @@ def find(name: str) -> Query:
 @cache
 def _names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _HERE.glob("*.sql")))
+
+
+@cache
+def _aliases() -> dict[str, Query]:
+    return {query.heading.alias: query for query in catalogue().values() if query.heading.alias}
 
 
 @cache

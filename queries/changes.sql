@@ -8,7 +8,7 @@
 --   since  timestamp = NULL  first seen at this time or later
 --   until  timestamp = NULL  first seen before this time
 --   tool   text = NULL       this tool only
---   limit  integer = 50      at most so many rows
+--   limit  integer = 50      maximum number of rows
 -- columns:
 --   kind         text   tool, version or code
 --   tool         text   name of the tool
@@ -25,15 +25,15 @@ WITH days AS (
     SELECT tool, tool_version, code,
         min(started_at) AS first_seen,
         count(*) AS attempts,
-        count(*) FILTER (WHERE status IS NOT NULL AND ending IN ('returned', 'raised')) AS finished,
-        count(*) FILTER (WHERE status = 'error' AND ending IN ('returned', 'raised')) AS failures
+        count(*) FILTER (WHERE is_finished(status, ending)) AS finished,
+        count(*) FILTER (WHERE status = 'error' AND is_finished(status, ending)) AS failures
     FROM tool_calls
     WHERE ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY ALL
 ),
 tools AS (
-    SELECT tool, min(first_seen) AS began FROM days GROUP BY tool
+    SELECT tool, min(first_seen) AS started FROM days GROUP BY tool
 ),
 kinds AS (
     SELECT 'tool' AS kind, tool, CAST(NULL AS TEXT) AS name, min(first_seen) AS first_seen, sum(attempts) AS attempts,
@@ -57,22 +57,20 @@ earlier AS (
     SELECT v.tool, v.name, sum(d.failures) AS failures, sum(d.finished) AS finished
     FROM kinds AS v
     JOIN days AS d ON d.tool = v.tool AND d.tool_version IS DISTINCT FROM v.name
-    JOIN (SELECT tool, tool_version, min(first_seen) AS began FROM days GROUP BY ALL) AS o
+    JOIN (SELECT tool, tool_version, min(first_seen) AS started FROM days GROUP BY ALL) AS o
         ON o.tool = d.tool AND o.tool_version IS NOT DISTINCT FROM d.tool_version
-    WHERE v.kind = 'version' AND o.began < v.first_seen
+    WHERE v.kind = 'version' AND o.started < v.first_seen
     GROUP BY ALL
 ),
-spread AS (
+with_intervals AS (
     SELECT k.*,
-        CASE WHEN e.finished > 0 THEN e.failures / e.finished END AS before_rate,
-        1.959963984540054
-            * sqrt(k.failures * (k.finished - k.failures) / nullif(k.finished, 0) + 0.960364705173531) AS half
+        CASE WHEN e.finished > 0 THEN e.failures / e.finished END AS before_rate
     FROM kinds AS k
     JOIN tools AS t ON t.tool = k.tool
     LEFT JOIN earlier AS e ON k.kind = 'version' AND e.tool = k.tool AND e.name = k.name
-    WHERE CASE WHEN $since IS NULL THEN k.first_seen >= t.began + to_seconds(86400) ELSE k.first_seen >= $since END
+    WHERE CASE WHEN $since IS NULL THEN k.first_seen >= t.started + to_seconds(86400) ELSE k.first_seen >= $since END
       -- what is new of a tool that is new itself says nothing more
-      AND (k.kind = 'tool' OR t.began < k.first_seen AND ($since IS NULL OR t.began < $since))
+      AND (k.kind = 'tool' OR t.started < k.first_seen AND ($since IS NULL OR t.started < $since))
 )
 SELECT
     kind,
@@ -82,11 +80,9 @@ SELECT
     CAST(attempts AS BIGINT) AS attempts,
     CAST(failures AS BIGINT) AS failures,
     CASE WHEN kind <> 'code' THEN failures / nullif(finished, 0) END AS rate,
-    CASE WHEN kind = 'code' THEN NULL WHEN failures = 0 AND finished > 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - half) / (nullif(finished, 0) + 3.841458820694124) END AS low,
-    CASE WHEN kind = 'code' THEN NULL WHEN failures = finished AND finished > 0 THEN 1.0
-         ELSE (failures + 1.920729410347062 + half) / (nullif(finished, 0) + 3.841458820694124) END AS high,
+    CASE WHEN kind <> 'code' THEN wilson_low(failures, finished) END AS low,
+    CASE WHEN kind <> 'code' THEN wilson_high(failures, finished) END AS high,
     before_rate
-FROM spread
+FROM with_intervals
 ORDER BY first_seen DESC, kind, tool, name
 LIMIT $limit

@@ -41,7 +41,7 @@
 --   of each side (Zou and Donner 2008, MOVER); mean: normal, by draws; percentile: order statistics with the design effect
 --   (Woodruff 1952), the binomial taken as normal, to a part in a thousand; normal quantile of Bonferroni's level: Abramowitz and
 --   Stegun 26.2.23; percentile by linear interpolation (Hyndman and Fan 1996, type 7); z = 1.959963984540054
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         tool AS of_tool,
@@ -55,11 +55,10 @@ WITH seen AS (
               AND ($before_until IS NULL OR started_at < $before_until)
               AND ($before_version IS NULL OR tool_version = $before_version) THEN 0 ELSE 1 END AS side,
         status = 'error' AS failed,
-        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        CASE WHEN NOT coalesce(cached, false) AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
+        CASE WHEN NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p
     FROM tool_calls
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($tool IS NULL OR tool = $tool)
       AND (($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
@@ -70,7 +69,7 @@ WITH seen AS (
 ),
 -- grp: a number that the rows of a group have in common
 numbered AS (
-    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM seen
+    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM scoped
 ),
 groups AS (
     SELECT /* by names */ tool, /* end by */ grp FROM numbered GROUP BY ALL
@@ -185,7 +184,7 @@ sized AS (
         too_small OR measure = 'p95' AND most < 0.95 * most + 1.959963984540054 * sqrt(0.0475 * most * effect) + 1 AS too_few
     FROM pairs
 ),
-told AS (
+comparisons AS (
     SELECT count(*) AS compared FROM sized WHERE NOT too_few
 ),
 widths AS (
@@ -194,7 +193,7 @@ widths AS (
     SELECT 'all' AS width,
         greatest(1.959963984540054, t - (2.515517 + 0.802853 * t + 0.010328 * t * t)
             / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t)) AS z
-    FROM (SELECT sqrt(-2 * ln(0.025 / greatest(compared, 1))) AS t FROM told)
+    FROM (SELECT sqrt(-2 * ln(0.025 / greatest(compared, 1))) AS t FROM comparisons)
 ),
 -- durations that are the same to a part in a thousand, the shorter first, and how many are no longer
 steps AS (
@@ -304,7 +303,7 @@ SELECT
     compared
 FROM verdicts AS v
 JOIN groups AS g ON g.grp = v.grp
-CROSS JOIN told
+CROSS JOIN comparisons
 ORDER BY
     CASE verdict WHEN 'worse' THEN 0 WHEN 'maybe_worse' THEN 1 WHEN 'maybe_better' THEN 3 WHEN 'better' THEN 4 ELSE 2 END,
     /* by names */ tool, /* end by */

@@ -22,7 +22,7 @@
 --   labelled_high    high(labelled_share)  95 % interval of labelled_share
 --   too_few          mark            n < min_n: read the interval, not the accuracy
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         confidence,
@@ -30,7 +30,7 @@ WITH seen AS (
         CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND confidence BETWEEN 0 AND 1
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -44,31 +44,21 @@ counted AS (
         count(*) FILTER (WHERE correct) AS s,
         avg(confidence) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
         count(*) AS attempts
-    FROM seen
+    FROM scoped
     GROUP BY ALL
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(s * (n - s) / nullif(n, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(n * (attempts - n) / attempts + 0.960364705173531) AS labelled_half
-    FROM counted
 )
 SELECT
     /* by names */ tool, /* end by */
     CASE rank WHEN 1 THEN 'low' WHEN 2 THEN 'middle' ELSE 'high' END AS band,
     n,
     s / nullif(n, 0) AS accuracy,
-    CASE WHEN s = 0 AND n > 0 THEN 0.0
-         ELSE (s + 1.920729410347062 - half) / (nullif(n, 0) + 3.841458820694124) END AS low,
-    CASE WHEN s = n AND n > 0 THEN 1.0
-         ELSE (s + 1.920729410347062 + half) / (nullif(n, 0) + 3.841458820694124) END AS high,
+    wilson_low(s, n) AS low,
+    wilson_high(s, n) AS high,
     mean_confidence,
     attempts,
     n / attempts AS labelled_share,
-    CASE WHEN n = 0 THEN 0.0
-         ELSE (n + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
-    CASE WHEN n = attempts THEN 1.0
-         ELSE (n + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
+    wilson_low(n, attempts) AS labelled_low,
+    wilson_high(n, attempts) AS labelled_high,
     n < $min_n AS too_few
-FROM spread
+FROM counted
 ORDER BY /* by names */ tool, /* end by */ rank

@@ -18,8 +18,10 @@ from sqlglot.errors import SqlglotError
 from tooltrace.errors import QueryError
 from tooltrace.queries import dialect_refusals as refusals
 from tooltrace.queries import dialect_shape as shape
+from tooltrace.queries.dialect_macros import MACRO_NAMES, inline_macros
 from tooltrace.queries.dialect_scope import rename_steps
 from tooltrace.queries.dialect_words import ALIKE, KNOWN, Source, written
+from tooltrace.store.macros import without_definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def to_clickhouse(sql: str, values: Mapping[str, Any] | None = None, *, only: Co
 
 
 def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -> Script:
-    tree = _parsed(sql).copy()
+    tree = _parsed(without_definitions(sql)).copy()
     for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
         if node.name in values:
             node.replace(_literal(values[node.name]))
@@ -69,7 +71,8 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
     refusals.require_sayable(tree)
     if only is not None:
         refusals.require_tables(tree, only)
-        refusals.require_functions(tree, KNOWN | ALIKE)
+        refusals.require_functions(tree, KNOWN | ALIKE | MACRO_NAMES)
+    tree = inline_macros(tree)
     rename_steps(tree, shape.known_tables())
     try:
         shape.order_by_what_is_answered(tree)

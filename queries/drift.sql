@@ -30,7 +30,7 @@
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time
 --   tool       text = NULL       this tool only
---   reference  positive = 100    so many first attempts are what the others are measured against
+--   reference  positive = 100    number of first attempts that the others are measured against
 --   odds       positive = 3      the alarm is for odds of bad so many times as high; 1 is taken as 2
 --   evidence   positive = 1      a change is named where it is so many times as likely as none
 --   min_n      integer = 40      fewer attempts are marked too_few
@@ -61,7 +61,7 @@
 --   Jeffreys 1946; 20 times is "strong" (Kass and Raftery 1995); that chance alone gives a factor that falls with the root of
 --   n: Bartlett 1957; Wilson score interval (Wilson 1927), z^2 = 3.841458820694124, and at
 --   z = 1.2815515655446004 for the reference
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         row_number() OVER () AS row_id,
@@ -73,7 +73,7 @@ WITH seen AS (
         CASE WHEN c.finished AND c.duration_ms >= 0 AND c.duration_ms < 1e300 THEN c.duration_ms END AS took_ms,
         CASE WHEN c.finished THEN CASE WHEN j.correct THEN 1 WHEN NOT j.correct THEN 0 END END AS correct
     FROM (
-        SELECT *, status IS NOT NULL AND ending IN ('returned', 'raised') AS finished
+        SELECT *, is_finished(status, ending) AS finished
         FROM tool_calls
     ) AS c
     LEFT JOIN judged AS j ON j.span_id = c.span_id
@@ -86,7 +86,7 @@ halved AS (
     SELECT *,
         3 * min(row_id) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS history,
         took_ms > quantile_cont(took_ms, 0.5) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS slower
-    FROM seen
+    FROM scoped
 ),
 -- put in their order once for all three statistics
 ordered AS (
@@ -107,16 +107,16 @@ whole AS (
     WINDOW of_history AS (PARTITION BY /* by history names */ tool, /* end by */ 1)
 ),
 pairs AS (
-    SELECT a.history AS told_by, b.history AS told_of
+    SELECT a.history AS source_history, b.history AS target_history
     FROM whole AS a
     JOIN whole AS b ON b.of_first = a.of_first
 ),
--- what each attempt tells: a value, and whether that is a yes
-told AS (
-    SELECT told_of AS history, started_at, place, CASE WHEN failed = 1 AND told_by = told_of THEN 1.0e0 ELSE 0 END AS value,
-        failed = 1 AND told_by = told_of AS yes
+-- one row per attempt and history: the value, and whether it counts as a yes
+history_values AS (
+    SELECT target_history AS history, started_at, place, CASE WHEN failed = 1 AND source_history = target_history THEN 1.0e0 ELSE 0 END AS value,
+        failed = 1 AND source_history = target_history AS yes
     FROM ordered
-    JOIN pairs ON told_by = history
+    JOIN pairs ON source_history = history
     WHERE failed IS NOT NULL
     UNION ALL
     SELECT history + 1, started_at, place, took_ms, slower
@@ -135,7 +135,7 @@ placed AS (
         SELECT *,
             row_number() OVER (PARTITION BY history ORDER BY place) AS t,
             row_number() OVER (PARTITION BY history, yes ORDER BY place) AS alike
-        FROM told
+        FROM history_values
     ) AS counted
 ),
 sizes AS (
@@ -295,68 +295,59 @@ medians AS (
     WHERE t.history % 3 = 1
     GROUP BY t.history
 ),
-spread AS (
+with_intervals AS (
     SELECT
         s.*,
         CASE WHEN s.history % 3 = 1 THEN m.overall ELSE x / n END AS overall,
         CASE WHEN s.history % 3 = 1 THEN m.before ELSE x_before / nullif(n_before, 0) END AS before,
         CASE WHEN s.history % 3 = 1 THEN m.after ELSE x_after / nullif(n_after, 0) END AS after,
-        -- half the width of each interval; NULL for a median
-        z * sqrt(x * (n - x) / n + z * z / 4) AS half,
-        z * sqrt(x_before * (n_before - x_before) / nullif(n_before, 0) + z * z / 4) AS half_before,
-        z * sqrt(x_after * (n_after - x_after) / nullif(n_after, 0) + z * z / 4) AS half_after
-    FROM (SELECT *, CASE WHEN history % 3 <> 1 THEN 1.959963984540054 END AS z FROM sides) AS s
+        -- NULL for latency: a median has no Wilson interval
+        CASE WHEN s.history % 3 <> 1 THEN x END AS share_x,
+        CASE WHEN s.history % 3 <> 1 THEN x_before END AS share_x_before,
+        CASE WHEN s.history % 3 <> 1 THEN x_after END AS share_x_after
+    FROM sides AS s
     LEFT JOIN medians AS m ON m.history = s.history
 ),
 -- one row for each group and statistic, and how many attempts do not tell of it
 asked AS (
-    SELECT *, 1.959963984540054 * sqrt(unseen * (total - unseen) / total + 0.960364705173531) AS unseen_half
-    FROM (
-        SELECT
-            /* by names */ tool, /* end by */
-            k.place,
-            k.statistic,
-            g.history + k.place AS history,
-            CASE WHEN k.place = 0 THEN g.total_of_history ELSE g.total END AS total,
-            CASE WHEN k.place = 0 THEN g.total_of_history ELSE g.total END - coalesce(z.n, 0) AS unseen
-        FROM whole AS g
-        CROSS JOIN (
-            SELECT 0 AS place, 'failure_rate' AS statistic UNION ALL SELECT 1, 'latency' UNION ALL SELECT 2, 'accuracy'
-        ) AS k
-        LEFT JOIN sizes AS z ON z.history = g.history + k.place
-    ) AS told_of
+    SELECT
+        /* by names */ tool, /* end by */
+        k.place,
+        k.statistic,
+        g.history + k.place AS history,
+        CASE WHEN k.place = 0 THEN g.total_of_history ELSE g.total END AS total,
+        CASE WHEN k.place = 0 THEN g.total_of_history ELSE g.total END - coalesce(z.n, 0) AS unseen
+    FROM whole AS g
+    CROSS JOIN (
+        SELECT 0 AS place, 'failure_rate' AS statistic UNION ALL SELECT 1, 'latency' UNION ALL SELECT 2, 'accuracy'
+    ) AS k
+    LEFT JOIN sizes AS z ON z.history = g.history + k.place
 )
 SELECT
     /* by names */ tool, /* end by */
     k.statistic,
     coalesce(n, 0) AS n,
     unseen / total AS unseen_share,
-    CASE WHEN unseen = 0 THEN 0.0
-         ELSE (unseen + 1.920729410347062 - unseen_half) / (total + 3.841458820694124) END AS unseen_low,
-    CASE WHEN unseen = total THEN 1.0
-         ELSE (unseen + 1.920729410347062 + unseen_half) / (total + 3.841458820694124) END AS unseen_high,
+    wilson_low(unseen, total) AS unseen_low,
+    wilson_high(unseen, total) AS unseen_high,
     a.alarm_at,
     s.change_point,
     s.before,
-    CASE WHEN x_before = 0 THEN 0 * half_before
-         ELSE (x_before + 1.920729410347062 - half_before) / (n_before + 3.841458820694124) END AS before_low,
-    CASE WHEN x_before = n_before THEN 1 + 0 * half_before
-         ELSE (x_before + 1.920729410347062 + half_before) / (n_before + 3.841458820694124) END AS before_high,
+    wilson_low(share_x_before, n_before) AS before_low,
+    wilson_high(share_x_before, n_before) AS before_high,
     s.after,
-    CASE WHEN x_after = 0 THEN 0 * half_after
-         ELSE (x_after + 1.920729410347062 - half_after) / (n_after + 3.841458820694124) END AS after_low,
-    CASE WHEN x_after = n_after THEN 1 + 0 * half_after
-         ELSE (x_after + 1.920729410347062 + half_after) / (n_after + 3.841458820694124) END AS after_high,
+    wilson_low(share_x_after, n_after) AS after_low,
+    wilson_high(share_x_after, n_after) AS after_high,
     CASE WHEN s.change_point IS NOT NULL THEN n_before END AS n_before,
     CASE WHEN s.change_point IS NOT NULL THEN n_after END AS n_after,
     CASE WHEN k.statistic = 'accuracy' THEN s.after < s.before ELSE s.after > s.before END AS worse,
     s.log_bayes_factor,
     s.overall,
-    CASE WHEN x = 0 THEN 0 * half ELSE (x + 1.920729410347062 - half) / (n + 3.841458820694124) END AS overall_low,
-    CASE WHEN x = n THEN 1 + 0 * half ELSE (x + 1.920729410347062 + half) / (n + 3.841458820694124) END AS overall_high,
+    wilson_low(share_x, n) AS overall_low,
+    wilson_high(share_x, n) AS overall_high,
     s.change_point IS NOT NULL AND s.log_bayes_factor < ln(20) AS weak,
     coalesce(n, 0) < $min_n AS too_few
 FROM asked AS k
-LEFT JOIN spread AS s ON s.history = k.history
+LEFT JOIN with_intervals AS s ON s.history = k.history
 LEFT JOIN alarms AS a ON a.history = k.history
 ORDER BY CASE WHEN s.change_point IS NULL THEN 1 ELSE 0 END, /* by names */ tool, /* end by */ k.place

@@ -29,8 +29,8 @@ FROM (
         count(*) AS n,
         count(*) FILTER (WHERE status = 'error') AS failures
     FROM tool_calls
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
-      AND duration_ms BETWEEN 0 AND 1e12
+    WHERE is_finished(status, ending) AND NOT coalesce(cached, false)
+      AND known_ms(duration_ms) IS NOT NULL
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)

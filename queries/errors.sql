@@ -27,27 +27,27 @@
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH failed AS (
     SELECT *,
-        left(error_message, 500) AS said,
-        regexp_replace(said, '(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」', '<text>', 'g') AS said_1,
-        regexp_replace(said_1, '\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+', '<url>', 'g') AS said_2,
+        left(error_message, 500) AS reported,
+        regexp_replace(reported, '(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」', '<text>', 'g') AS reported_1,
+        regexp_replace(reported_1, '\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+', '<url>', 'g') AS reported_2,
         regexp_replace(
-            said_2,
+            reported_2,
             '(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?'  -- from the root, or from here
                 || '|\b[\w.@+-]+([/\\][\w.@+-]+){2,}'  -- a/b/c; a/b may be "and/or"
                 || '|\b[\w@+-]+[/\\][\w@+-]+\.\w+',  -- a/b.txt
             '<path>', 'g'
-        ) AS said_3,
+        ) AS reported_3,
         regexp_replace(
-            said_3,
+            reported_3,
             '\b[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b'  -- UUID
                 || '|\b0x[0-9A-Fa-f]+\b|\b\d*[A-Fa-f][0-9A-Fa-f]{7,}\b|\b\d{4,}[A-Fa-f]+\b'  -- hex, with a letter in it
                 || '|\b\w*\d[A-Za-z_]+\d\w*\b',  -- letters between digits
             '<id>', 'g'
-        ) AS said_4,
-        regexp_replace(said_4, '\d+([.,]\d+)*([eE][-+]\d+)?', '<n>', 'g') AS message
+        ) AS reported_4,
+        regexp_replace(reported_4, '\d+([.,]\d+)*([eE][-+]\d+)?', '<n>', 'g') AS message
     FROM tool_calls
     WHERE status = 'error'
-      AND ending IN ('returned', 'raised')
+      AND is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -62,7 +62,7 @@ counted AS (
         min(started_at) AS first_seen,
         max(started_at) AS last_seen,
         count(*) FILTER (WHERE retryable) AS retryable_n,
-        count(retryable) AS told,
+        count(retryable) AS flagged_n,
         arg_max(call_id, started_at) AS example_call_id
     FROM failed
     GROUP BY ALL
@@ -70,12 +70,6 @@ counted AS (
 totals AS (
     SELECT *, CAST(sum(n) OVER () AS BIGINT) AS total
     FROM counted
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(n * (total - n) / total + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(retryable_n * (told - retryable_n) / nullif(told, 0) + 0.960364705173531) AS told_half
-    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -83,19 +77,16 @@ SELECT
     type,
     n,
     n / total AS share,
-    (n + 1.920729410347062 - half) / (total + 3.841458820694124) AS share_low,
-    CASE WHEN n = total THEN 1.0
-         ELSE (n + 1.920729410347062 + half) / (total + 3.841458820694124) END AS share_high,
+    wilson_low(n, total) AS share_low,
+    wilson_high(n, total) AS share_high,
     first_seen,
     last_seen,
-    retryable_n / nullif(told, 0) AS retryable_share,
-    CASE WHEN retryable_n = 0 AND told > 0 THEN 0.0
-         ELSE (retryable_n + 1.920729410347062 - told_half) / (nullif(told, 0) + 3.841458820694124) END AS retryable_low,
-    CASE WHEN retryable_n = told AND told > 0 THEN 1.0
-         ELSE (retryable_n + 1.920729410347062 + told_half) / (nullif(told, 0) + 3.841458820694124) END AS retryable_high,
-    n - told AS unsaid,
+    retryable_n / nullif(flagged_n, 0) AS retryable_share,
+    wilson_low(retryable_n, flagged_n) AS retryable_low,
+    wilson_high(retryable_n, flagged_n) AS retryable_high,
+    n - flagged_n AS unsaid,
     example_call_id,
     message
-FROM spread
+FROM totals
 WHERE n >= $min_n
 ORDER BY n DESC, last_seen DESC, /* by names */ tool, /* end by */ code, type, message

@@ -1,13 +1,13 @@
 -- Which tools fail, how often, and how sure is that?
 --
--- A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that was
--- cancelled, abandoned, paused, declined or expired, or that reported nothing, says nothing about the tool:
--- it is in neither numerator nor denominator, and is shown. A call failed where its last finished attempt did;
--- it is counted in the group of that attempt. Only attempts inside the window are seen. Attempts of one call are not
--- independent: where many are retries, the true interval of rate is wider, and call_rate is the one to go by.
+-- A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that was cancelled,
+-- abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it is excluded from
+-- numerator and denominator, and counted in a column of its own. A call failed if its last finished attempt failed; it is
+-- counted in the group of that attempt. Attempts outside the window are ignored. Attempts of one call are not independent:
+-- if many are retries, the true interval of rate is wider, and call_rate is the better measure.
 --
--- What a cache answered counts like any other answer: the agent asked, and was answered. It makes a tool look better than it
--- is when it runs: see cached. By code or status the rows are parts of a whole: only attempts has a meaning there, not rate.
+-- Results from a cache count like any other result. They make a tool look better than it is when it runs: see cached.
+-- Grouped by code or status, the rows are parts of a whole: read attempts there, not rate.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -31,50 +31,52 @@
 --   partial_high  high(partial_rate)  95 % interval of partial_rate
 --   cached        aside               of attempts, those that a cache answered
 --   cancelled     aside               attempts left out: cancelled from outside
---   abandoned     aside               attempts left out: a stream that nobody finished
+--   abandoned     aside               attempts left out: a stream that was not read to its end
 --   paused        aside               attempts left out: waiting for a person
---   declined      aside               attempts left out: a person said no
+--   declined      aside               attempts left out: a person declined
 --   expired       aside               attempts left out: nobody answered in time
 --   unreported    aside               attempts left out: ended without a status
 --   too_few       mark                attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
--- attempts is tool_calls without what the model was given, which costs a join that a window function keeps alive
-WITH seen AS (
+-- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        call_id AS of_call,
+        call_id,
         tool AS of_tool,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
-        started_at AS began,
-        attempt AS turn,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        -- the parts of call_key(): to carry the key itself for every attempt makes the query a tenth slower
+        coalesce(conversation_id, host) AS conversation_or_host,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
+        started_at AS started,
+        attempt AS attempt_no,
+        is_finished(status, ending) AS finished,
         status = 'error' AS failed,
         status = 'partial' AS partly,
         coalesce(cached, false) AS from_cache,
-        ending AS how
+        ending
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- of calls of more than one attempt, those attempts that were not the last; most calls are tried once
-followed AS (
+-- attempts that were not the last of their call; only call ids with several attempts are sorted, because most have one
+multi_attempt_calls AS (
     SELECT *
     FROM (
         SELECT *, row_number() OVER (
-            PARTITION BY of_call, of_tool, place, of_pid ORDER BY finished DESC, began DESC, turn DESC
+            PARTITION BY call_id, of_tool, conversation_or_host, process
+            ORDER BY finished DESC, started DESC, attempt_no DESC
         ) AS from_last
-        FROM seen
-        WHERE of_call IN (SELECT of_call FROM seen GROUP BY of_call HAVING count(*) > 1)
+        FROM scoped
+        WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
     ) AS ranked
     WHERE from_last > 1
 ),
--- each attempt once, and once more where another finished attempt of its call came after it
-told AS (
-    SELECT *, 0 AS from_last FROM seen
+-- each attempt once, and each finished attempt a second time if a later finished attempt of its call follows
+attempts_expanded AS (
+    SELECT *, 0 AS from_last FROM scoped
     UNION ALL
-    SELECT * FROM followed WHERE finished
+    SELECT * FROM multi_attempt_calls WHERE finished
 ),
 counted AS (
     SELECT
@@ -85,47 +87,34 @@ counted AS (
         count(*) FILTER (WHERE finished AND from_last = 0 AND from_cache) AS cached,
         count(*) FILTER (WHERE finished AND from_last > 0) AS retried,
         count(*) FILTER (WHERE finished AND from_last > 0 AND failed) AS failed_retried,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'cancelled') AS cancelled,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'abandoned') AS abandoned,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'paused') AS paused,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'declined') AS declined,
-        count(*) FILTER (WHERE from_last = 0 AND how = 'expired') AS expired,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'cancelled') AS cancelled,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'abandoned') AS abandoned,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'paused') AS paused,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'declined') AS declined,
+        count(*) FILTER (WHERE from_last = 0 AND ending = 'expired') AS expired,
         count(*) FILTER (WHERE from_last = 0) AS total
-    FROM told
+    FROM attempts_expanded
     GROUP BY ALL
 ),
 summed AS (
     SELECT *, attempts - retried AS calls, failures - failed_retried AS failed_calls
     FROM counted
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half,
-        1.959963984540054 * sqrt(partials * (attempts - partials) / nullif(attempts, 0) + 0.960364705173531) AS partial_half
-    FROM summed
 )
 SELECT
     /* by names */ tool, /* end by */
     attempts,
     failures,
     failures / nullif(attempts, 0) AS rate,
-    CASE WHEN failures = 0 AND attempts > 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - half) / (nullif(attempts, 0) + 3.841458820694124) END AS low,
-    CASE WHEN failures = attempts AND attempts > 0 THEN 1.0
-         ELSE (failures + 1.920729410347062 + half) / (nullif(attempts, 0) + 3.841458820694124) END AS high,
+    wilson_low(failures, attempts) AS low,
+    wilson_high(failures, attempts) AS high,
     calls,
     failed_calls,
     failed_calls / nullif(calls, 0) AS call_rate,
-    CASE WHEN failed_calls = 0 AND calls > 0 THEN 0.0
-         ELSE (failed_calls + 1.920729410347062 - call_half) / (nullif(calls, 0) + 3.841458820694124) END AS call_low,
-    CASE WHEN failed_calls = calls AND calls > 0 THEN 1.0
-         ELSE (failed_calls + 1.920729410347062 + call_half) / (nullif(calls, 0) + 3.841458820694124) END AS call_high,
+    wilson_low(failed_calls, calls) AS call_low,
+    wilson_high(failed_calls, calls) AS call_high,
     partials / nullif(attempts, 0) AS partial_rate,
-    CASE WHEN partials = 0 AND attempts > 0 THEN 0.0
-         ELSE (partials + 1.920729410347062 - partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_low,
-    CASE WHEN partials = attempts AND attempts > 0 THEN 1.0
-         ELSE (partials + 1.920729410347062 + partial_half) / (nullif(attempts, 0) + 3.841458820694124) END AS partial_high,
+    wilson_low(partials, attempts) AS partial_low,
+    wilson_high(partials, attempts) AS partial_high,
     cached,
     cancelled,
     abandoned,
@@ -134,5 +123,5 @@ SELECT
     expired,
     total - attempts - cancelled - abandoned - paused - declined - expired AS unreported,
     attempts < $min_n AS too_few
-FROM spread
+FROM summed
 ORDER BY rate DESC NULLS LAST, attempts DESC, /* by names */ tool, /* end by */ calls

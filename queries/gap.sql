@@ -5,6 +5,7 @@
 -- judged, all tools together unless one is named: calibration tells them apart, and has what else there is to know. One tool's
 -- modesty hides another's overconfidence here.
 --
+-- alias: confidence_gap
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time
@@ -30,7 +31,7 @@ WITH judgements AS (
         sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s
     FROM attempts AS c
     JOIN judged AS j ON j.span_id = c.span_id
-    WHERE c.status IS NOT NULL AND c.ending IN ('returned', 'raised')
+    WHERE is_finished(c.status, c.ending)
       AND c.confidence BETWEEN 0 AND 1
       AND j.correct IS NOT NULL
       AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))
@@ -41,7 +42,7 @@ WITH judgements AS (
 sums AS (
     SELECT period, sum(n) AS n, sum(sp) AS sp, sum(s) AS s, count(*) AS units FROM judgements GROUP BY period
 ),
-spread AS (
+with_intervals AS (
     SELECT
         t.period,
         t.n,
@@ -62,5 +63,5 @@ SELECT
     gap - 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_low,
     gap + 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_high,
     n < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY period DESC

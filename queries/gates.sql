@@ -55,8 +55,7 @@ afterwards AS (
     SELECT /* by within */ /* end by */ span_id AS later_span, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed
     FROM tool_calls
     WHERE span_id IN (SELECT next_span FROM asked WHERE decision = 'approved')
-      AND status IS NOT NULL
-      AND ending IN ('returned', 'raised')
+      AND is_finished(status, ending)
 ),
 counted AS (
     SELECT
@@ -77,12 +76,8 @@ counted AS (
     WHERE $tool IS NULL OR stopped_span IS NOT NULL
     GROUP BY ALL
 ),
-spread AS (
-    SELECT *,
-        approved + declined AS decided,
-        1.959963984540054 * sqrt(approved * declined / nullif(approved + declined, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(failures * (resumed - failures) / nullif(resumed, 0) + 0.960364705173531)
-            AS failure_half
+with_intervals AS (
+    SELECT *, approved + declined AS decided
     FROM counted
 )
 SELECT
@@ -94,22 +89,18 @@ SELECT
     waiting,
     CAST(coalesce(changed, 0) AS BIGINT) AS changed,
     approved / nullif(decided, 0) AS approved_share,
-    CASE WHEN approved = 0 AND decided > 0 THEN 0.0
-         ELSE (approved + 1.920729410347062 - half) / (nullif(decided, 0) + 3.841458820694124) END AS approved_low,
-    CASE WHEN approved = decided AND decided > 0 THEN 1.0
-         ELSE (approved + 1.920729410347062 + half) / (nullif(decided, 0) + 3.841458820694124) END AS approved_high,
+    wilson_low(approved, decided) AS approved_low,
+    wilson_high(approved, decided) AS approved_high,
     wait_p50,
     wait_p95,
     resumed,
     failures,
     failures / nullif(resumed, 0) AS failure_rate,
-    CASE WHEN failures = 0 AND resumed > 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - failure_half) / (nullif(resumed, 0) + 3.841458820694124) END
+    wilson_low(failures, resumed)
          AS failure_low,
-    CASE WHEN failures = resumed AND resumed > 0 THEN 1.0
-         ELSE (failures + 1.920729410347062 + failure_half) / (nullif(resumed, 0) + 3.841458820694124) END
+    wilson_high(failures, resumed)
          AS failure_high,
     approved - resumed AS unresumed,
     n < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY n DESC, /* by names */ tool, /* end by */ approved

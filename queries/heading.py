@@ -6,6 +6,7 @@
     --
     -- What a reader should know besides (optional, any length).
     --
+    -- alias: failures
     -- by: tool (default), version, attributes
     -- parameters:
     --   min_n  integer = 20  fewer attempts than this are too few
@@ -14,7 +15,7 @@
     --   low    low(rate)     Wilson interval, 95 %
     -- source: where the formula comes from
 
-``by`` is left out where rows are not grouped; what stands behind a ``;`` in it changes within a history, and does not
+``alias`` is a second name of the query (optional). ``by`` is left out where rows are not grouped; what stands behind a ``;`` in it changes within a history, and does not
 part it (see regions). ``source`` is left out where there is no formula. A parameter without ``= default`` must be given.
 Names and meanings stand two or more spaces apart.
 """
@@ -47,7 +48,7 @@ UNITS = {
 }
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the interval of ``x``."""
 
-_SECTION = re.compile(r"(by|parameters|columns|source):\s*(.*)")
+_SECTION = re.compile(r"(alias|by|parameters|columns|source):\s*(.*)")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
 
 
@@ -57,6 +58,8 @@ class Heading:
 
     question: str
     about: str = ""
+    alias: str = ""
+    """A second name that the query can be asked by."""
     by: tuple[str, ...] = ()
     """Dimensions that the rows can be grouped by."""
     within: tuple[str, ...] = ()
@@ -112,6 +115,10 @@ def _begin(heading: Heading, section: str, rest: str, place: _Place) -> Heading:
     place.rows[section] = []
     if section == "by":
         return _by(heading, rest, place)
+    if section == "alias":
+        if not rest.isidentifier():
+            raise place.fault(f"the alias {rest!r} is not a name: letters, digits and _ were expected")
+        return replace(heading, alias=rest)
     if section == "source":
         return replace(heading, source=rest)
     if rest:
@@ -136,7 +143,7 @@ def _row(heading: Heading, section: str, content: str, place: _Place) -> Heading
     if section == "source":
         return replace(heading, source=f"{heading.source} {content.strip()}")
     found = _ROW.fullmatch(content.strip())
-    if section == "by" or not found:
+    if section in ("alias", "by") or not found:
         raise place.fault(f"{content.strip()!r} is no row of '{section}:' (name, type or unit, two spaces, meaning)")
     name, kind, meaning = found.groups()
     if name in place.rows[section]:

@@ -9,6 +9,7 @@
 -- by 5 % besides, so that a short history says little. A group of another kind (a version, an agent) is held against the
 -- baselines of its tools, so that a version that is broken from its first call on is seen.
 --
+-- alias: impact
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
@@ -22,7 +23,7 @@
 --   low              low(rate)              95 % interval of rate
 --   high             high(rate)             95 % interval of rate
 --   attempts         count                  finished attempts of those calls
---   amplification    ratio                  attempts / calls: 1 is no retry at all
+--   amplification    ratio                  attempts / calls: 1 means that nothing was retried
 --   cost_ms          ms                     mean time that a failed call took, over all its attempts
 --   hurt_ms          ms                     failed_calls * cost_ms
 --   hurt_share       share                  hurt_ms / hurt_ms of all groups
@@ -36,31 +37,30 @@
 --   excess_high      high(excess_failures)  95 % interval of excess_failures
 -- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; of a rate: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 -- attempts is tool_calls without what the model was given
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         tool AS of_tool,
-        call_id AS of_call,
-        conversation_id AS place,
-        host AS of_host,
-        pid AS of_pid,
+        call_id,
+        conversation_id,
+        host,
+        pid,
         started_at,
         epoch_us(started_at) AS at_us,
         status = 'error' AS failed,
         attempt > 1 AS retry,
-        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms,
+        known_ms(duration_ms) AS ms,
         coalesce(cached, false) AS from_cache
     FROM attempts
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 -- most calls are tried once: their id need not be held against tool, conversation, host and process
-again AS (
-    SELECT *, of_call IN (SELECT of_call FROM seen GROUP BY of_call HAVING count(*) > 1) AS repeated
-    FROM seen
+attempts_marked AS (
+    SELECT *, call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1) AS is_multi_attempt
+    FROM scoped
 ),
 called AS (
     SELECT
@@ -70,8 +70,8 @@ called AS (
         ms,
         failed,
         CASE WHEN failed THEN started_at END AS last_failed_at
-    FROM again
-    WHERE NOT repeated
+    FROM attempts_marked
+    WHERE NOT is_multi_attempt
     UNION ALL
     SELECT
         /* by names */ tool, /* end by */
@@ -80,14 +80,13 @@ called AS (
         sum(ms) AS ms,
         arg_max(failed, started_at) AS failed,
         max(CASE WHEN failed THEN started_at END) AS last_failed_at
-    FROM again
-    WHERE repeated
-    GROUP BY /* by names */ tool, /* end by */ of_tool, of_call, coalesce(place, of_host),
-        CASE WHEN place IS NULL THEN coalesce(of_pid, -1) END
+    FROM attempts_marked
+    WHERE is_multi_attempt
+    GROUP BY /* by names */ tool, /* end by */ of_tool, call_key(of_tool, call_id, conversation_id, host, pid)
 ),
 timed AS (
     SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 of_tools AS (
@@ -108,15 +107,15 @@ earlier AS (
     SELECT tool AS base_tool, 1 AS is_history, count(*) AS finished, count(*) FILTER (WHERE status = 'error') AS failures,
         count(*) FILTER (WHERE attempt > 1) AS retries
     FROM attempts
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND started_at < $since AND started_at >= CAST($since AS TIMESTAMP) - to_seconds(604800)
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY tool
     UNION ALL
     SELECT of_tool AS base_tool, 0 AS is_history, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE retry) AS retries
-    FROM seen
-    CROSS JOIN (SELECT (min(at_us) + max(at_us)) / 2 AS middle FROM seen) AS w
+    FROM scoped
+    CROSS JOIN (SELECT (min(at_us) + max(at_us)) / 2 AS middle FROM scoped) AS w
     WHERE at_us < middle
     GROUP BY of_tool
 ),
@@ -142,9 +141,9 @@ baselines AS (
     SELECT base_tool,
         CASE WHEN k > most * n THEN 0 ELSE n - 20 END AS base_calls,
         CASE WHEN k > most * n THEN 0.05 ELSE k / n END AS base_rate,
-        CASE WHEN k > most * n THEN 0.05 ELSE (k + 1.920729410347062 - base_half) / (n + 3.841458820694124) END AS base_low,
-        CASE WHEN k > most * n THEN 0.05 ELSE (k + 1.920729410347062 + base_half) / (n + 3.841458820694124) END AS base_high
-    FROM (SELECT *, 1.959963984540054 * sqrt(k * (n - k) / n + 0.960364705173531) AS base_half FROM chosen) AS c
+        CASE WHEN k > most * n THEN 0.05 ELSE wilson_low(k, n) END AS base_low,
+        CASE WHEN k > most * n THEN 0.05 ELSE wilson_high(k, n) END AS base_high
+    FROM chosen
 ),
 counted AS (
     SELECT
@@ -162,10 +161,9 @@ counted AS (
     LEFT JOIN baselines ON base_tool = of_tool
     GROUP BY ALL
 ),
-spread AS (
+with_intervals AS (
     SELECT c.*, t.p95,
-        CASE WHEN c.failed_calls = 0 THEN 0.0 ELSE c.failed_calls * c.cost_ms END AS hurt_ms,
-        1.959963984540054 * sqrt(c.failed_calls * (c.calls - c.failed_calls) / nullif(c.calls, 0) + 0.960364705173531) AS half
+        CASE WHEN c.failed_calls = 0 THEN 0.0 ELSE c.failed_calls * c.cost_ms END AS hurt_ms
     FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM counted) AS c
     JOIN (SELECT p95, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM timed) AS t
         ON t.grp = c.grp
@@ -174,11 +172,9 @@ spread AS (
 bounded AS (
     SELECT *,
         failed_calls / nullif(calls, 0) AS rate,
-        CASE WHEN failed_calls = 0 AND calls > 0 THEN 0.0
-             ELSE (failed_calls + 1.920729410347062 - half) / (nullif(calls, 0) + 3.841458820694124) END AS low,
-        CASE WHEN failed_calls = calls AND calls > 0 THEN 1.0
-             ELSE (failed_calls + 1.920729410347062 + half) / (nullif(calls, 0) + 3.841458820694124) END AS high
-    FROM spread
+        wilson_low(failed_calls, calls) AS low,
+        wilson_high(failed_calls, calls) AS high
+    FROM with_intervals
 ),
 held AS (
     SELECT *,

@@ -15,8 +15,8 @@
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
 --   min_n       integer = 5       an incident of fewer finished attempts is marked too_few
---   failing     positive = 3      so many failures in a row begin an incident
---   recovering  positive = 1      so many attempts in a row that did not fail end it
+--   failing     positive = 3      number of consecutive failures that begins an incident
+--   recovering  positive = 1      number of consecutive attempts without failure that ends it
 -- columns:
 --   started              time   start of its first failure
 --   ended                time   start of the first attempt that worked again; NULL: open
@@ -29,14 +29,14 @@
 --   may_be_older         mark   the first attempt in the window is in it: it may have begun before
 --   too_few              mark   attempts < min_n: it may be chance
 -- source: an open incident is a censored time to recovery (Kaplan and Meier 1958)
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by history */ tool, /* end by */
         started_at,
         attempt,
         span_id,
         code,
-        CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised')
+        CASE WHEN is_finished(status, ending)
              THEN CASE WHEN status = 'error' THEN 1 ELSE 0 END END AS failed
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
@@ -50,7 +50,7 @@ turned AS (
             PARTITION BY /* by history names */ tool, /* end by */ 1
             ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS before
-    FROM seen
+    FROM scoped
     WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
 ),
 placed AS (
@@ -78,14 +78,14 @@ runs AS (
 judged_runs AS (
     SELECT *,
         CASE WHEN failed = 1 AND attempts >= $failing THEN 'down'
-             WHEN failed = 0 AND attempts >= $recovering THEN 'up' END AS turn
+             WHEN failed = 0 AND attempts >= $recovering THEN 'up' END AS change
     FROM runs
 ),
 stated AS (
     SELECT *,
-        last_value(turn IGNORE NULLS) OVER history AS state,
-        count(CASE WHEN turn = 'up' THEN 1 END) OVER history AS recoveries,
-        min(CASE WHEN turn = 'up' THEN started END) OVER (
+        last_value(change IGNORE NULLS) OVER history AS state,
+        count(CASE WHEN change = 'up' THEN 1 END) OVER history AS recoveries,
+        min(CASE WHEN change = 'up' THEN started END) OVER (
             PARTITION BY /* by history names */ tool, /* end by */ 1
             ORDER BY run DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS up_at

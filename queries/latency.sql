@@ -29,14 +29,12 @@
 --   too_few                 mark   n < min_n
 -- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); Wilson score interval
 --   (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false) AS finished,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AND coalesce(cached, false) AS from_cache,
-        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
-            AND coalesce(duration_ms BETWEEN 0 AND 1e12, false) AS timed,
-        CASE WHEN first_item_ms BETWEEN 0 AND 1e12 THEN first_item_ms END AS first_ms
+        is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
+        is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
+        is_finished(status, ending) AND NOT coalesce(cached, false) AND known_ms(duration_ms) IS NOT NULL AS timed,
+        known_ms(first_item_ms) AS first_ms
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -58,12 +56,8 @@ summed AS (
         count(*) FILTER (WHERE from_cache) AS cached,
         count(*) FILTER (WHERE finished AND NOT timed) AS untimed,
         count(*) FILTER (WHERE finished) AS ran
-    FROM seen
+    FROM scoped
     GROUP BY ALL
-),
-spread AS (
-    SELECT *, 1.959963984540054 * sqrt(untimed * (ran - untimed) / nullif(ran, 0) + 0.960364705173531) AS half
-    FROM summed
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -80,10 +74,8 @@ SELECT
     cached,
     untimed,
     untimed / nullif(ran, 0) AS untimed_share,
-    CASE WHEN untimed = 0 AND ran > 0 THEN 0.0
-         ELSE (untimed + 1.920729410347062 - half) / (nullif(ran, 0) + 3.841458820694124) END AS untimed_low,
-    CASE WHEN untimed = ran AND ran > 0 THEN 1.0
-         ELSE (untimed + 1.920729410347062 + half) / (nullif(ran, 0) + 3.841458820694124) END AS untimed_high,
+    wilson_low(untimed, ran) AS untimed_low,
+    wilson_high(untimed, ran) AS untimed_high,
     n < $min_n AS too_few
-FROM spread
+FROM summed
 ORDER BY p95 DESC NULLS LAST, /* by names */ tool, /* end by */ n

@@ -8,13 +8,14 @@
 -- only what was returned, for frameworks tell the model of an exception. Cheerful is what has a word of success and
 -- none of failure, in English or Chinese.
 --
+-- alias: error_laundering
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group with evidence for fewer errors is marked too_few
---   limit  integer = 100     at most so many rows, the newest
+--   limit  integer = 100     maximum number of rows, the newest first
 -- columns:
 --   n              count  errors of the group that the model never saw, listed or not
 --   errors         count  errors of the group for which there is evidence
@@ -35,24 +36,21 @@
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH failed AS (
     SELECT *,
-        seen_text IS NOT NULL OR seen_error IS NOT NULL AS seen,
-        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
-        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
+        seen_text IS NOT NULL OR seen_error IS NOT NULL AS seen
     FROM tool_calls
     WHERE status = 'error'
-      AND ending IN ('returned', 'raised')
+      AND is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 ranked AS (
     SELECT span_id AS of_span, row_number() OVER (
-        PARTITION BY call_id, tool, conversation_id,
-            CASE WHEN conversation_id IS NULL THEN host END, CASE WHEN conversation_id IS NULL THEN pid END
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
         ORDER BY started_at DESC, attempt DESC
     ) AS from_last
     FROM tool_calls
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised') AND call_id IN (SELECT call_id FROM failed)
+    WHERE is_finished(status, ending) AND call_id IN (SELECT call_id FROM failed)
 ),
 worded AS (
     SELECT *,
@@ -130,8 +128,8 @@ counted AS (
     FROM grouped
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
-spread AS (
-    SELECT *, 1.959963984540054 * sqrt(n * (errors - n) / nullif(errors, 0) + 0.960364705173531) AS half
+with_intervals AS (
+    SELECT *
     FROM counted
     WHERE unseen
 )
@@ -140,8 +138,8 @@ SELECT
     CAST(n AS BIGINT) AS n,
     errors,
     n / errors AS share,
-    (n + 1.920729410347062 - half) / (errors + 3.841458820694124) AS low,
-    CASE WHEN n = errors THEN 1.0 ELSE (n + 1.920729410347062 + half) / (errors + 3.841458820694124) END AS high,
+    wilson_low(n, errors) AS low,
+    wilson_high(n, errors) AS high,
     failures - errors AS unknown,
     evidence,
     reads,
@@ -153,6 +151,6 @@ SELECT
     seen_text,
     text,
     errors < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY started_at DESC, span_id
 LIMIT $limit

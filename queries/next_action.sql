@@ -39,13 +39,11 @@
 --   unobserved               aside  of n, those where it is not known whether it was followed
 --   too_few                  mark   observed < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
+        is_finished(status, ending) AS finished,
         ending NOT IN ('paused', 'declined', 'expired') AS executed,
-        ($until IS NULL OR started_at < $until) AND ($tool IS NULL OR tool = $tool) AS asked,
-        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
-        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid
+        ($until IS NULL OR started_at < $until) AND ($tool IS NULL OR tool = $tool) AS asked
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
 ),
@@ -55,10 +53,10 @@ tried AS (
         span_id AS of_span,
         count(*) OVER later AS later_tries,
         max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_good
-    FROM seen
-    WHERE call_id IN (SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1)
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
     WINDOW later AS (
-        PARTITION BY call_id, tool, conversation_id, of_host, of_pid, executed
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid), executed
         ORDER BY started_at, attempt, span_id
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
@@ -70,7 +68,7 @@ starts AS (
         min(trace_id) AS run,
         bool_and(parent_span_id IS NOT NULL) AS inside,
         bool_or(ending IN ('paused', 'declined', 'expired') OR span_id IN (SELECT span_id FROM gates)) AS waited
-    FROM seen
+    FROM scoped
     WHERE conversation_id IS NOT NULL
     GROUP BY ALL
 ),
@@ -85,7 +83,7 @@ ends AS (
             ELSE 1 END) AS moment,
         trace_id AS run,
         parent_span_id IS NOT NULL AS inside
-    FROM seen
+    FROM scoped
     WHERE finished AND asked AND next_action IN ('stop', 'ask_user', 'human_review') AND conversation_id IS NOT NULL
 ),
 -- what began first in the conversation after the attempt had ended
@@ -99,7 +97,7 @@ came AS (
     FROM ends AS e
     ASOF LEFT JOIN starts AS s ON s.talk = e.talk AND s.moment >= e.moment
 ),
-told AS (
+attempts_with_outcome AS (
     SELECT
         /* by */ tool, /* end by */
         next_action AS advice,
@@ -116,10 +114,10 @@ told AS (
             THEN later_good = 1
             ELSE j.correct
         END AS succeeded
-    FROM seen
-    LEFT JOIN tried AS t ON t.of_span = seen.span_id
-    LEFT JOIN came AS c ON c.of_span = seen.span_id
-    LEFT JOIN judged AS j ON j.span_id = seen.span_id
+    FROM scoped
+    LEFT JOIN tried AS t ON t.of_span = scoped.span_id
+    LEFT JOIN came AS c ON c.of_span = scoped.span_id
+    LEFT JOIN judged AS j ON j.span_id = scoped.span_id
     WHERE finished AND asked
 ),
 counted AS (
@@ -133,57 +131,35 @@ counted AS (
         count(*) FILTER (WHERE heeded AND succeeded) AS good_when_followed,
         count(succeeded) FILTER (WHERE NOT heeded) AS n_when_not,
         count(*) FILTER (WHERE NOT heeded AND succeeded) AS good_when_not
-    FROM told
+    FROM attempts_with_outcome
     GROUP BY ALL
 ),
 totals AS (
     SELECT *, CAST(sum(n) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS finished
     FROM counted
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(n * (finished - n) / finished + 0.960364705173531) AS advised_half,
-        1.959963984540054 * sqrt(followed * (observed - followed) / nullif(observed, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(good_when_followed * (n_when_followed - good_when_followed)
-            / nullif(n_when_followed, 0) + 0.960364705173531) AS half_followed,
-        1.959963984540054 * sqrt(good_when_not * (n_when_not - good_when_not)
-            / nullif(n_when_not, 0) + 0.960364705173531) AS half_not
-    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
     advice,
     n,
     n / finished AS advised_share,
-    CASE WHEN n = 0 THEN 0.0
-         ELSE (n + 1.920729410347062 - advised_half) / (finished + 3.841458820694124) END AS advised_low,
-    CASE WHEN n = finished THEN 1.0
-         ELSE (n + 1.920729410347062 + advised_half) / (finished + 3.841458820694124) END AS advised_high,
+    wilson_low(n, finished) AS advised_low,
+    wilson_high(n, finished) AS advised_high,
     observed,
     followed,
     followed / nullif(observed, 0) AS followed_share,
-    CASE WHEN followed = 0 AND observed > 0 THEN 0.0
-         ELSE (followed + 1.920729410347062 - half) / (nullif(observed, 0) + 3.841458820694124) END AS followed_low,
-    CASE WHEN followed = observed AND observed > 0 THEN 1.0
-         ELSE (followed + 1.920729410347062 + half) / (nullif(observed, 0) + 3.841458820694124) END AS followed_high,
+    wilson_low(followed, observed) AS followed_low,
+    wilson_high(followed, observed) AS followed_high,
     n_when_followed,
     good_when_followed / nullif(n_when_followed, 0) AS succeeded_when_followed,
-    CASE WHEN good_when_followed = 0 AND n_when_followed > 0 THEN 0.0
-         ELSE (good_when_followed + 1.920729410347062 - half_followed)
-             / (nullif(n_when_followed, 0) + 3.841458820694124) END AS low_when_followed,
-    CASE WHEN good_when_followed = n_when_followed AND n_when_followed > 0 THEN 1.0
-         ELSE (good_when_followed + 1.920729410347062 + half_followed)
-             / (nullif(n_when_followed, 0) + 3.841458820694124) END AS high_when_followed,
+    wilson_low(good_when_followed, n_when_followed) AS low_when_followed,
+    wilson_high(good_when_followed, n_when_followed) AS high_when_followed,
     n_when_not,
     good_when_not / nullif(n_when_not, 0) AS succeeded_when_not,
-    CASE WHEN good_when_not = 0 AND n_when_not > 0 THEN 0.0
-         ELSE (good_when_not + 1.920729410347062 - half_not)
-             / (nullif(n_when_not, 0) + 3.841458820694124) END AS low_when_not,
-    CASE WHEN good_when_not = n_when_not AND n_when_not > 0 THEN 1.0
-         ELSE (good_when_not + 1.920729410347062 + half_not)
-             / (nullif(n_when_not, 0) + 3.841458820694124) END AS high_when_not,
+    wilson_low(good_when_not, n_when_not) AS low_when_not,
+    wilson_high(good_when_not, n_when_not) AS high_when_not,
     n - observed AS unobserved,
     observed < $min_n AS too_few
-FROM spread
+FROM totals
 WHERE advice IS NOT NULL
 ORDER BY n DESC, /* by names */ tool, /* end by */ advice

@@ -35,7 +35,7 @@
 --   order statistics (Conover 1999), the binomial taken as normal; percentiles by linear interpolation (Hyndman and Fan
 --   1996, type 7)
 -- attempts is tool_calls without what the model was given
-WITH seen AS (
+WITH scoped AS (
     SELECT
         $since IS NULL OR started_at >= $since AS is_now,
         tool,
@@ -44,11 +44,9 @@ WITH seen AS (
         conversation_id,
         host,
         pid,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        coalesce(status = 'error' AND ending IN ('returned', 'raised'), false) AS failed,
-        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
-                AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms
+        is_finished(status, ending) AS finished,
+        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms
     FROM attempts
     WHERE (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
       AND ($until IS NULL OR started_at < $until)
@@ -62,11 +60,11 @@ attempted AS (
         count(*) FILTER (WHERE NOT finished) AS left_out,
         count(ms) AS timed,
         quantile_cont(ms, 0.95) AS p95
-    FROM seen
+    FROM scoped
     GROUP BY is_now
 ),
 -- calls whose id occurs once are known by then: most are tried once
-repeated AS (
+multi_attempt_calls AS (
     SELECT
         is_now,
         sum(finished - 1) AS more,
@@ -75,10 +73,9 @@ repeated AS (
     FROM (
         SELECT is_now, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
             arg_max(failed, started_at) AS last_failed
-        FROM seen
-        WHERE finished AND call_id IN (SELECT call_id FROM seen WHERE finished GROUP BY call_id HAVING count(*) > 1)
-        GROUP BY is_now, tool, call_id, coalesce(conversation_id, host),
-            CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END
+        FROM scoped
+        WHERE finished AND call_id IN (SELECT call_id FROM scoped WHERE finished GROUP BY call_id HAVING count(*) > 1)
+        GROUP BY is_now, call_key(tool, call_id, conversation_id, host, pid)
     )
     GROUP BY is_now
 ),
@@ -89,14 +86,14 @@ called AS (
         CAST(a.failures - coalesce(r.made_good, 0) AS BIGINT) AS failed_calls,
         coalesce(r.retried, 0) AS retried
     FROM attempted AS a
-    LEFT JOIN repeated AS r ON r.is_now = a.is_now
+    LEFT JOIN multi_attempt_calls AS r ON r.is_now = a.is_now
 ),
 -- durations that are the same to a part in a thousand, the shorter first, and how many are no longer
 steps AS (
     SELECT is_now, lowest, highest, sum(n) OVER (PARTITION BY is_now ORDER BY lowest) AS n_to
     FROM (
         SELECT is_now, min(ms) AS lowest, max(ms) AS highest, count(*) AS n
-        FROM seen
+        FROM scoped
         WHERE ms IS NOT NULL
         GROUP BY is_now, round(1000 * ln(greatest(ms, 1e-6)))
     )
@@ -110,11 +107,8 @@ percentile AS (
     JOIN steps AS s ON s.is_now = a.is_now
     GROUP BY a.is_now
 ),
-spread AS (
-    SELECT a.*, c.* EXCLUDE (is_now), p.low AS p95_from, p.high AS p95_to,
-        1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(failed_calls * (calls - failed_calls) / nullif(calls, 0) + 0.960364705173531) AS call_half,
-        1.959963984540054 * sqrt(retried * (calls - retried) / nullif(calls, 0) + 0.960364705173531) AS retried_half
+with_intervals AS (
+    SELECT a.*, c.* EXCLUDE (is_now), p.low AS p95_from, p.high AS p95_to
     FROM attempted AS a
     LEFT JOIN called AS c ON c.is_now = a.is_now
     LEFT JOIN percentile AS p ON p.is_now = a.is_now
@@ -124,27 +118,21 @@ SELECT
     coalesce(calls, 0) AS calls,
     coalesce(failed_calls, 0) AS failed_calls,
     failed_calls / nullif(calls, 0) AS call_rate,
-    CASE WHEN failed_calls = 0 THEN 0.0
-         ELSE (failed_calls + 1.920729410347062 - call_half) / (nullif(calls, 0) + 3.841458820694124) END AS call_low,
-    CASE WHEN failed_calls = calls THEN 1.0
-         ELSE (failed_calls + 1.920729410347062 + call_half) / (nullif(calls, 0) + 3.841458820694124) END AS call_high,
+    wilson_low(failed_calls, calls) AS call_low,
+    wilson_high(failed_calls, calls) AS call_high,
     attempts,
     failures,
     failures / nullif(attempts, 0) AS rate,
-    CASE WHEN failures = 0 AND attempts > 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - half) / (nullif(attempts, 0) + 3.841458820694124) END AS low,
-    CASE WHEN failures = attempts AND attempts > 0 THEN 1.0
-         ELSE (failures + 1.920729410347062 + half) / (nullif(attempts, 0) + 3.841458820694124) END AS high,
+    wilson_low(failures, attempts) AS low,
+    wilson_high(failures, attempts) AS high,
     coalesce(retried, 0) AS retried,
     retried / nullif(calls, 0) AS retried_share,
-    CASE WHEN retried = 0 THEN 0.0
-         ELSE (retried + 1.920729410347062 - retried_half) / (nullif(calls, 0) + 3.841458820694124) END AS retried_low,
-    CASE WHEN retried = calls THEN 1.0
-         ELSE (retried + 1.920729410347062 + retried_half) / (nullif(calls, 0) + 3.841458820694124) END AS retried_high,
+    wilson_low(retried, calls) AS retried_low,
+    wilson_high(retried, calls) AS retried_high,
     p95,
     least(p95, p95_from) AS p95_low,
     CASE WHEN p95_to IS NOT NULL THEN greatest(p95, p95_to) END AS p95_high,
     left_out,
     attempts < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY is_now DESC

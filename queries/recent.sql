@@ -1,14 +1,14 @@
 -- What happened last?
 --
--- One row for each attempt, the one that ended last first. The window is over the time of the end, since an attempt
--- is recorded when it ends: what is new is found, however long it ran.
+-- One row per attempt, the one that ended last first. The window applies to the end time, because an attempt is recorded
+-- when it ends: new attempts are found however long they ran.
 --
 -- parameters:
 --   since   timestamp = NULL  attempts that ended at this time or later
 --   until   timestamp = NULL  attempts that ended before this time
 --   tool    text = NULL       this tool only
 --   status  text = NULL       this status only: success, partial or error
---   limit   integer = 20      at most so many rows
+--   limit   integer = 20      maximum number of rows
 -- columns:
 --   ended_at      time   start, and the time in the tool and in its consumer
 --   tool          text   name of the tool

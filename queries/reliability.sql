@@ -32,14 +32,14 @@
 --   too_few          mark            n < min_n: read the interval, not the point
 -- source: CORP, Dimitriadis, Gneiting and Jordan 2021; consistency band: Bröcker and Smith 2007, its exact form for the
 --   binomial with the bin's mean confidence; Wilson score interval (Wilson 1927)
-WITH RECURSIVE seen AS (
+WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CAST(confidence AS DOUBLE) AS p,
         correct
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND confidence BETWEEN 0 AND 1
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -53,7 +53,7 @@ cells AS (
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(correct) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 -- grp numbers the groups
@@ -136,14 +136,11 @@ bands AS (
     GROUP BY grp, bin
 ),
 drawn AS (
-    SELECT b.grp, 'bin' AS series, b.p_from, b.p_to, b.n, b.s, b.sp, b.attempts, c.k_low, c.k_high,
-        1.959963984540054 * sqrt(b.s * (b.n - b.s) / b.n + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(b.n * (b.attempts - b.n) / b.attempts + 0.960364705173531) AS labelled_half
+    SELECT b.grp, 'bin' AS series, b.p_from, b.p_to, b.n, b.s, b.sp, b.attempts, c.k_low, c.k_high
     FROM bins AS b
     JOIN bands AS c ON c.grp = b.grp AND c.bin = b.bin
     UNION ALL
-    SELECT grp, 'isotonic' AS series, p_from, p_to, n, s, sp, NULL AS attempts, NULL AS k_low, NULL AS k_high, NULL AS half,
-        NULL AS labelled_half
+    SELECT grp, 'isotonic' AS series, p_from, p_to, n, s, sp, NULL AS attempts, NULL AS k_low, NULL AS k_high
     FROM steps
 )
 SELECT
@@ -154,15 +151,14 @@ SELECT
     sp / n AS confidence,
     CAST(n AS BIGINT) AS n,
     s / n AS accuracy,
-    CASE WHEN s = 0 AND half > 0 THEN 0.0 ELSE (s + 1.920729410347062 - half) / (n + 3.841458820694124) END AS low,
-    CASE WHEN s = n AND half > 0 THEN 1.0 ELSE (s + 1.920729410347062 + half) / (n + 3.841458820694124) END AS high,
+    CASE WHEN series = 'bin' THEN wilson_low(s, n) END AS low,
+    CASE WHEN series = 'bin' THEN wilson_high(s, n) END AS high,
     k_low / n AS band_low,
     k_high / n AS band_high,
     s < k_low OR s > k_high AS outside,
     n / attempts AS labelled_share,
-    (n + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) AS labelled_low,
-    CASE WHEN n = attempts THEN 1.0
-         ELSE (n + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
+    wilson_low(n, attempts) AS labelled_low,
+    wilson_high(n, attempts) AS labelled_high,
     n < $min_n AS too_few
 FROM drawn
 JOIN names ON names.grp = drawn.grp

@@ -25,7 +25,7 @@
 -- columns:
 --   calls                count                 calls with at least one finished attempt
 --   attempts             count                 their finished attempts
---   amplification        ratio                 attempts / calls: 1 is no retry at all
+--   amplification        ratio                 attempts / calls: 1 means that nothing was retried
 --   retried              count                 calls with more than one attempt
 --   recovered            count                 calls that failed first and succeeded in the end
 --   gave_up              count                 calls whose last attempt failed
@@ -52,37 +52,34 @@
 --   too_few              mark                  calls < min_n
 -- source: backoff limits: Brooker 2015, Exponential Backoff and Jitter ("full jitter"); intervals: Wilson score
 --   (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        coalesce(status = 'error' AND ending IN ('returned', 'raised'), false) AS failed,
-        -- at most 1e12 ms (31 years): what was imported may say anything
-        CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS tool_ms,
-        CASE WHEN consumer_ms BETWEEN 0 AND 1e12 THEN consumer_ms ELSE 0 END AS held_ms,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
+        is_finished(status, ending) AS finished,
+        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        known_ms(duration_ms) AS tool_ms,
+        coalesce(known_ms(consumer_ms), 0) AS held_ms
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
 -- the ids of more than one attempt: most calls are tried once, and need no order
-repeated AS (
-    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+multi_attempt_calls AS (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),
 -- the attempt end_span ended the call: its last finished one, or the last where none finished
 ended AS (
     SELECT *, first_value(span_id) OVER (
-        PARTITION BY call_id, tool, place, of_pid
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
         ORDER BY finished DESC, started_at DESC, attempt DESC
     ) AS end_span
-    FROM seen
-    WHERE call_id IN (SELECT call_id FROM repeated)
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
 ),
 -- only calls of several attempts, in the order of time
 chained AS (
     SELECT *,
-        max(CASE WHEN finished THEN 1 ELSE 0 END) OVER later AS again,
+        max(CASE WHEN finished THEN 1 ELSE 0 END) OVER later AS was_retried,
         max(CASE WHEN finished AND NOT failed THEN 1 ELSE 0 END) OVER later AS helped,
         lead(finished) OVER in_turn AS next_finished,
         epoch_us(lead(started_at) OVER in_turn) - epoch_us(started_at) - 1e3 * (tool_ms + held_ms) AS gap_us,
@@ -104,9 +101,9 @@ several AS (
         count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE finished AND tool_ms IS NULL) AS untimed,
         sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
-        count(*) FILTER (WHERE failed AND again = 1 AND retryable) AS yes_again,
+        count(*) FILTER (WHERE failed AND was_retried = 1 AND retryable) AS yes_again,
         count(*) FILTER (WHERE failed AND helped = 1 AND retryable) AS yes_helped,
-        count(*) FILTER (WHERE failed AND again = 1 AND NOT retryable) AS no_again,
+        count(*) FILTER (WHERE failed AND was_retried = 1 AND NOT retryable) AS no_again,
         count(*) FILTER (WHERE failed AND helped = 1 AND NOT retryable) AS no_helped,
         count(*) FILTER (WHERE failed AND retryable) AS yes_said,
         count(*) FILTER (WHERE failed AND next_finished AND gap_us IS NOT NULL) AS gaps,
@@ -132,7 +129,7 @@ ends AS (
         s.failures, s.yes_again, s.yes_helped, s.no_again, s.no_helped,
         s.gaps, s.violations, s.zero_gaps, s.shrinking_gaps, s.waits_asked, s.ignored
     FROM (
-        SELECT * FROM seen WHERE call_id NOT IN (SELECT call_id FROM repeated)
+        SELECT * FROM scoped WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
         UNION ALL
         SELECT * EXCLUDE (end_span) FROM ended WHERE span_id = end_span
     ) AS e
@@ -152,7 +149,7 @@ counted AS (
         coalesce(sum(yes_helped), 0) AS yes_helped,
         coalesce(sum(yes_said), 0) AS yes_said,
         coalesce(sum(no_again), 0) AS no_again,
-        coalesce(sum(yes_helped + no_helped), 0) AS told_helped,
+        coalesce(sum(yes_helped + no_helped), 0) AS flagged_helped,
         coalesce(sum(gaps), 0) AS gaps,
         coalesce(sum(violations), 0) AS violations,
         coalesce(sum(zero_gaps), 0) AS zero_gaps,
@@ -164,12 +161,9 @@ counted AS (
     FROM ends
     GROUP BY ALL
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
-        CASE WHEN no_again > 0 AND told_helped > 0 THEN told_helped END AS recall_n,
-        1.959963984540054 * sqrt(yes_helped * (yes_again - yes_helped) / nullif(yes_again, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(yes_helped * (told_helped - yes_helped) / nullif(told_helped, 0) + 0.960364705173531)
-            AS recall_half
+        CASE WHEN no_again > 0 AND flagged_helped > 0 THEN flagged_helped END AS recall_n
     FROM counted
 )
 SELECT
@@ -183,20 +177,16 @@ SELECT
     wasted_ms,
     wasted_ms / nullif(spent_ms, 0) AS wasted_share,
     yes_helped / nullif(yes_again, 0) AS flag_precision,
-    CASE WHEN yes_helped = 0 AND yes_again > 0 THEN 0.0
-         ELSE (yes_helped + 1.920729410347062 - half) / (nullif(yes_again, 0) + 3.841458820694124) END AS flag_low,
-    CASE WHEN yes_helped = yes_again AND yes_again > 0 THEN 1.0
-         ELSE (yes_helped + 1.920729410347062 + half) / (nullif(yes_again, 0) + 3.841458820694124) END AS flag_high,
+    wilson_low(yes_helped, yes_again) AS flag_low,
+    wilson_high(yes_helped, yes_again) AS flag_high,
     CAST(yes_again AS BIGINT) AS flagged_retried,
     CAST(yes_said - yes_again AS BIGINT) AS flagged_not_retried,
     yes_helped / recall_n AS flag_recall,
-    CASE WHEN recall_n IS NULL THEN NULL WHEN yes_helped = 0 THEN 0.0
-         ELSE (yes_helped + 1.920729410347062 - recall_half) / (recall_n + 3.841458820694124) END AS recall_low,
-    CASE WHEN recall_n IS NULL THEN NULL WHEN yes_helped = recall_n THEN 1.0
-         ELSE (yes_helped + 1.920729410347062 + recall_half) / (recall_n + 3.841458820694124) END AS recall_high,
-    CAST(told_helped AS BIGINT) AS recall_n,
+    wilson_low(yes_helped, recall_n) AS recall_low,
+    wilson_high(yes_helped, recall_n) AS recall_high,
+    CAST(flagged_helped AS BIGINT) AS recall_n,
     CASE WHEN no_again = 0 THEN '"not retryable" was never retried'
-         WHEN told_helped = 0 THEN 'no retry succeeded' END AS flag_recall_reason,
+         WHEN flagged_helped = 0 THEN 'no retry succeeded' END AS flag_recall_reason,
     CAST(gaps AS BIGINT) AS gaps,
     CAST(violations AS BIGINT) AS backoff_violations,
     CAST(zero_gaps AS BIGINT) AS zero_gaps,
@@ -206,5 +196,5 @@ SELECT
     CAST(coalesce(untimed, 0) AS BIGINT) AS untimed,
     CAST(coalesce(unfinished, 0) AS BIGINT) AS left_out,
     calls < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY wasted_ms DESC NULLS LAST, /* by names */ tool, /* end by */ calls

@@ -1,8 +1,8 @@
 -- When did retries pile up while failures rose?
 --
--- One row for each window of time in which attempts finished, in order. A retry is a finished attempt that is not the
--- first of its call. One that was cancelled, abandoned, paused, declined or expired is no attempt here, and is shown. Only
--- attempts inside the time asked for are seen: the retry of one that came before it counts as a first.
+-- One row per time window in which attempts finished, in order. A retry is a finished attempt that is not the first of its
+-- call. Attempts that were cancelled, abandoned, paused, declined or expired are counted separately. Attempts before the
+-- requested time are ignored: a retry of such an attempt counts as the first attempt of its call.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -27,45 +27,41 @@
 --   too_few       mark                attempts < min_n: a rise may be chance
 -- source: a tenth: the retry budget of Site Reliability Engineering (Beyer and others 2016), chapter 21; intervals: Wilson
 --   score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
+        is_finished(status, ending) AS finished
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- the ids of more than one attempt: most calls are tried once, and need no order
-repeated AS (
-    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+-- call ids with several attempts; most calls have one attempt and need no sorting
+multi_attempt_calls AS (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),
 numbered AS (
-    SELECT *, 1 AS turn FROM seen WHERE call_id NOT IN (SELECT call_id FROM repeated)
+    SELECT *, 1 AS attempt_no FROM scoped WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
     UNION ALL
     SELECT *, row_number() OVER (
-        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
-    ) AS turn
-    FROM seen
-    WHERE call_id IN (SELECT call_id FROM repeated)
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, started_at, attempt
+    ) AS attempt_no
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
 ),
 counted AS (
     SELECT
         /* by */ tool, /* end by */
         floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_began_s,
         count(*) FILTER (WHERE finished) AS attempts,
-        count(*) FILTER (WHERE finished AND turn > 1) AS retries,
+        count(*) FILTER (WHERE finished AND attempt_no > 1) AS retries,
         count(*) FILTER (WHERE finished AND status = 'error') AS failures,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM numbered
     GROUP BY ALL
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
-        failures / attempts AS failure_rate,
-        1.959963984540054 * sqrt(retries * (attempts - retries) / attempts + 0.960364705173531) AS retry_half,
-        1.959963984540054 * sqrt(failures * (attempts - failures) / attempts + 0.960364705173531) AS failure_half
+        failures / attempts AS failure_rate
     FROM counted
     WHERE attempts > 0
 )
@@ -75,20 +71,16 @@ SELECT
     attempts,
     retries,
     retries / attempts AS retry_share,
-    CASE WHEN retries = 0 THEN 0.0
-         ELSE (retries + 1.920729410347062 - retry_half) / (attempts + 3.841458820694124) END AS retry_low,
-    CASE WHEN retries = attempts THEN 1.0
-         ELSE (retries + 1.920729410347062 + retry_half) / (attempts + 3.841458820694124) END AS retry_high,
+    wilson_low(retries, attempts) AS retry_low,
+    wilson_high(retries, attempts) AS retry_high,
     failures,
     failure_rate,
-    CASE WHEN failures = 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - failure_half) / (attempts + 3.841458820694124) END AS failure_low,
-    CASE WHEN failures = attempts THEN 1.0
-         ELSE (failures + 1.920729410347062 + failure_half) / (attempts + 3.841458820694124) END AS failure_high,
+    wilson_low(failures, attempts) AS failure_low,
+    wilson_high(failures, attempts) AS failure_high,
     retries / attempts > 0.1 AND failure_rate > lag(failure_rate) OVER (
         PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY window_began_s
     ) AS rising,
     left_out,
     attempts < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ "window"

@@ -37,34 +37,32 @@
 --   too_few     mark         at_risk < min_n
 -- source: Kaplan and Meier 1958; variance by Greenwood 1926, log-log interval by Kalbfleisch and Prentice 1980; Wilson
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT *,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid
+        is_finished(status, ending) AS finished
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- the ids of more than one attempt: most calls are tried once, and need no order
-repeated AS (
-    SELECT call_id FROM seen GROUP BY call_id HAVING count(*) > 1
+-- call ids with several attempts; most calls have one attempt and need no sorting
+multi_attempt_calls AS (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),
 numbered AS (
     SELECT *, row_number() OVER (
-        PARTITION BY call_id, tool, place, of_pid ORDER BY finished DESC, started_at, attempt
-    ) AS turn
-    FROM seen
-    WHERE call_id IN (SELECT call_id FROM repeated)
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, started_at, attempt
+    ) AS attempt_no
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
 ),
 lived AS (
     SELECT *,
         count(*) FILTER (WHERE finished) OVER whole AS tries,
         count(*) FILTER (WHERE NOT finished) OVER whole AS unfinished,
-        min(turn) FILTER (WHERE finished AND status <> 'error') OVER whole AS success_turn
+        min(attempt_no) FILTER (WHERE finished AND status <> 'error') OVER whole AS success_turn
     FROM numbered
-    WINDOW whole AS (PARTITION BY call_id, tool, place, of_pid)
+    WINDOW whole AS (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))
 ),
 -- one row for each call, its first attempt; then how many calls ended with the k-th, and how
 ended AS (
@@ -75,14 +73,14 @@ ended AS (
         count(*) FILTER (WHERE finished AND success_turn IS NULL) AS gave_up,
         sum(unfinished) AS left_out
     FROM (
-        SELECT * EXCLUDE (turn) FROM lived WHERE turn = 1
+        SELECT * EXCLUDE (attempt_no) FROM lived WHERE attempt_no = 1
         UNION ALL
         SELECT *,
             CASE WHEN finished THEN 1 ELSE 0 END AS tries,
             CASE WHEN finished THEN 0 ELSE 1 END AS unfinished,
             CASE WHEN finished AND status <> 'error' THEN 1 END AS success_turn
-        FROM seen
-        WHERE call_id NOT IN (SELECT call_id FROM repeated)
+        FROM scoped
+        WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
     ) AS whole
     GROUP BY ALL
 ),
@@ -92,7 +90,7 @@ filled AS (
     UNION ALL
     SELECT /* by names */ tool, /* end by */ turns.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out
     FROM (SELECT /* by names */ tool, /* end by */ max(k) AS last_k FROM ended GROUP BY ALL) AS groups
-    JOIN (SELECT turn AS k FROM numbered UNION SELECT 1) AS turns ON turns.k <= groups.last_k
+    JOIN (SELECT attempt_no AS k FROM numbered UNION SELECT 1) AS turns ON turns.k <= groups.last_k
 ),
 steps AS (
     SELECT
@@ -117,18 +115,16 @@ curve AS (
         CASE WHEN succeeded = at_risk THEN 0.0
              ELSE exp(sum(ln(nullif(at_risk - succeeded, 0) / at_risk)) OVER so_far) END AS pending,
         sqrt(sum(succeeded / (at_risk * nullif(at_risk - succeeded, 0))) OVER so_far) AS greenwood,
-        1.959963984540054 * sqrt(done * (calls - done) / calls + 0.960364705173531) AS half,
         calls - at_risk - (done - succeeded) AS lost
     FROM followed
     WHERE at_risk > 0
     WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
-        1.959963984540054 * sqrt(lost * (calls - lost) / calls + 0.960364705173531) AS lost_half,
         CASE WHEN pending = 1 THEN 0.0
              WHEN pending > 0 THEN 1 - power(pending, exp(-1.959963984540054 * greenwood / abs(ln(pending)))) END AS low,
-        CASE WHEN pending = 1 THEN 3.841458820694124 / (at_risk + 3.841458820694124)
+        CASE WHEN pending = 1 THEN wilson_high(0, at_risk)
              WHEN pending > 0 THEN 1 - power(pending, exp(1.959963984540054 * greenwood / abs(ln(pending))))
              ELSE 1.0 END AS high
     FROM curve
@@ -142,19 +138,15 @@ SELECT
     gave_up,
     1 - pending AS km,
     coalesce(low, 1 - (1 - coalesce(lag(low) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k), 0))
-        * 3.841458820694124 / (at_risk + 3.841458820694124)) AS km_low,
+        * wilson_high(0, at_risk)) AS km_low,
     high AS km_high,
     done / calls AS naive,
-    CASE WHEN done = 0 THEN 0.0
-         ELSE (done + 1.920729410347062 - half) / (calls + 3.841458820694124) END AS naive_low,
-    CASE WHEN done = calls THEN 1.0
-         ELSE (done + 1.920729410347062 + half) / (calls + 3.841458820694124) END AS naive_high,
+    wilson_low(done, calls) AS naive_low,
+    wilson_high(done, calls) AS naive_high,
     lost / calls AS censored,
-    CASE WHEN lost = 0 THEN 0.0
-         ELSE (lost + 1.920729410347062 - lost_half) / (calls + 3.841458820694124) END AS censored_low,
-    CASE WHEN lost = calls THEN 1.0
-         ELSE (lost + 1.920729410347062 + lost_half) / (calls + 3.841458820694124) END AS censored_high,
+    wilson_low(lost, calls) AS censored_low,
+    wilson_high(lost, calls) AS censored_high,
     left_out,
     at_risk < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ k

@@ -29,14 +29,14 @@
 --   labelled_high     high(labelled_share)  95 % interval of labelled_share
 --   too_few           mark              n_with or n_without < min_n: read the interval, not the difference
 -- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; of the difference Newcombe 1998, method 10
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         correct,
         signals
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -49,7 +49,7 @@ alike AS (
         count(*) AS attempts,
         count(correct) AS n,
         count(*) FILTER (WHERE correct) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 named AS (
@@ -85,23 +85,20 @@ compared AS (
     FROM counted
     WINDOW whole AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
-spread AS (
+with_intervals AS (
     SELECT *,
         s / nullif(n, 0) AS p,
-        r / nullif(m, 0) AS q,
-        1.959963984540054 * sqrt(s * (n - s) / nullif(n, 0) + 0.960364705173531) AS n_half,
-        1.959963984540054 * sqrt(r * (m - r) / nullif(m, 0) + 0.960364705173531) AS m_half,
-        1.959963984540054 * sqrt(n * (attempts - n) / attempts + 0.960364705173531) AS labelled_half
+        r / nullif(m, 0) AS q
     FROM compared
     WHERE signal IS NOT NULL
 ),
 wilson AS (
     SELECT *,
-        CASE WHEN p = 0 THEN 0.0 ELSE (s + 1.920729410347062 - n_half) / (n + 3.841458820694124) END AS p_low,
-        CASE WHEN p = 1 THEN 1.0 ELSE (s + 1.920729410347062 + n_half) / (n + 3.841458820694124) END AS p_high,
-        CASE WHEN q = 0 THEN 0.0 ELSE (r + 1.920729410347062 - m_half) / (m + 3.841458820694124) END AS q_low,
-        CASE WHEN q = 1 THEN 1.0 ELSE (r + 1.920729410347062 + m_half) / (m + 3.841458820694124) END AS q_high
-    FROM spread
+        wilson_low(s, n) AS p_low,
+        wilson_high(s, n) AS p_high,
+        wilson_low(r, m) AS q_low,
+        wilson_high(r, m) AS q_high
+    FROM with_intervals
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -118,10 +115,8 @@ SELECT
     p - q - sqrt(power(p - p_low, 2) + power(q_high - q, 2)) AS low,
     p - q + sqrt(power(p_high - p, 2) + power(q - q_low, 2)) AS high,
     n / attempts AS labelled_share,
-    CASE WHEN n = 0 THEN 0.0
-         ELSE (n + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
-    CASE WHEN n = attempts THEN 1.0
-         ELSE (n + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
+    wilson_low(n, attempts) AS labelled_low,
+    wilson_high(n, attempts) AS labelled_high,
     n < $min_n OR m < $min_n AS too_few
 FROM wilson
 ORDER BY /* by names */ tool, /* end by */ difference DESC NULLS LAST, signal

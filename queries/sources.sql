@@ -49,8 +49,7 @@ WITH finished AS (
         CASE WHEN status <> 'error' THEN 1 ELSE 0 END AS answered,
         CASE WHEN status <> 'error' AND coalesce(CAST(sources AS VARCHAR), '[]') = '[]' THEN 1 ELSE 0 END AS unsourced
     FROM tool_calls
-    WHERE status IS NOT NULL
-      AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -114,19 +113,6 @@ totals AS (
         sum(sourceless) OVER of_group AS group_unsourced
     FROM counted
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(rights * (labelled - rights) / nullif(labelled, 0) + 0.960364705173531) AS half,
-        1.959963984540054 * sqrt(compared_rights * (compared - compared_rights) / nullif(compared, 0)
-            + 0.960364705173531) AS compared_half,
-        1.959963984540054 * sqrt(missing * (n - missing) / n + 0.960364705173531) AS missing_half,
-        1.959963984540054 * sqrt(labelled * (n - labelled) / n + 0.960364705173531) AS labelled_half,
-        1.959963984540054 * sqrt(confident * (n - confident) / n + 0.960364705173531) AS confident_half,
-        1.959963984540054 * sqrt(group_missing * (group_n - group_missing) / group_n + 0.960364705173531) AS group_half,
-        1.959963984540054 * sqrt(group_unsourced * (group_answers - group_unsourced) / nullif(group_answers, 0)
-            + 0.960364705173531) AS unsourced_half
-    FROM totals
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -134,48 +120,30 @@ SELECT
     type,
     n,
     missing / n AS missing_id_share,
-    CASE WHEN missing = 0 THEN 0.0
-         ELSE (missing + 1.920729410347062 - missing_half) / (n + 3.841458820694124) END AS missing_id_low,
-    CASE WHEN missing = n THEN 1.0
-         ELSE (missing + 1.920729410347062 + missing_half) / (n + 3.841458820694124) END AS missing_id_high,
+    wilson_low(missing, n) AS missing_id_low,
+    wilson_high(missing, n) AS missing_id_high,
     labelled,
     labelled / n AS labelled_share,
-    CASE WHEN labelled = 0 THEN 0.0
-         ELSE (labelled + 1.920729410347062 - labelled_half) / (n + 3.841458820694124) END AS labelled_low,
-    CASE WHEN labelled = n THEN 1.0
-         ELSE (labelled + 1.920729410347062 + labelled_half) / (n + 3.841458820694124) END AS labelled_high,
+    wilson_low(labelled, n) AS labelled_low,
+    wilson_high(labelled, n) AS labelled_high,
     rights / nullif(labelled, 0) AS accuracy,
-    CASE WHEN rights = 0 AND labelled > 0 THEN 0.0
-         ELSE (rights + 1.920729410347062 - half) / (nullif(labelled, 0) + 3.841458820694124) END AS low,
-    CASE WHEN rights = labelled AND labelled > 0 THEN 1.0
-         ELSE (rights + 1.920729410347062 + half) / (nullif(labelled, 0) + 3.841458820694124) END AS high,
+    wilson_low(rights, labelled) AS low,
+    wilson_high(rights, labelled) AS high,
     1 - confident / n AS missing_confidence_share,
-    CASE WHEN confident = n THEN 0.0
-         ELSE (n - confident + 1.920729410347062 - confident_half) / (n + 3.841458820694124) END AS missing_low,
-    CASE WHEN confident = 0 THEN 1.0
-         ELSE (n - confident + 1.920729410347062 + confident_half) / (n + 3.841458820694124) END AS missing_high,
+    wilson_low(n - confident, n) AS missing_low,
+    wilson_high(n - confident, n) AS missing_high,
     compared,
     mean_confidence,
     mean_confidence - compared_rights / nullif(compared, 0) AS overconfident_by,
-    mean_confidence - CASE WHEN compared_rights = compared AND compared > 0 THEN 1.0
-         ELSE (compared_rights + 1.920729410347062 + compared_half) / (nullif(compared, 0) + 3.841458820694124) END
-         AS overconfident_low,
-    mean_confidence - CASE WHEN compared_rights = 0 AND compared > 0 THEN 0.0
-         ELSE (compared_rights + 1.920729410347062 - compared_half) / (nullif(compared, 0) + 3.841458820694124) END
-         AS overconfident_high,
+    mean_confidence - wilson_high(compared_rights, compared) AS overconfident_low,
+    mean_confidence - wilson_low(compared_rights, compared) AS overconfident_high,
     group_missing / group_n AS group_missing_id_share,
-    CASE WHEN group_missing = 0 THEN 0.0
-         ELSE (group_missing + 1.920729410347062 - group_half) / (group_n + 3.841458820694124) END AS group_missing_low,
-    CASE WHEN group_missing = group_n THEN 1.0
-         ELSE (group_missing + 1.920729410347062 + group_half) / (group_n + 3.841458820694124) END AS group_missing_high,
+    wilson_low(group_missing, group_n) AS group_missing_low,
+    wilson_high(group_missing, group_n) AS group_missing_high,
     group_unsourced / nullif(group_answers, 0) AS unsourced_share,
-    CASE WHEN group_unsourced = 0 AND group_answers > 0 THEN 0.0
-         ELSE (group_unsourced + 1.920729410347062 - unsourced_half) / (nullif(group_answers, 0) + 3.841458820694124) END
-         AS unsourced_low,
-    CASE WHEN group_unsourced = group_answers AND group_answers > 0 THEN 1.0
-         ELSE (group_unsourced + 1.920729410347062 + unsourced_half) / (nullif(group_answers, 0) + 3.841458820694124) END
-         AS unsourced_high,
+    wilson_low(group_unsourced, group_answers) AS unsourced_low,
+    wilson_high(group_unsourced, group_answers) AS unsourced_high,
     labelled < $min_n AS too_few
-FROM spread
+FROM totals
 WHERE sourced
 ORDER BY n DESC, /* by names */ tool, /* end by */ source NULLS LAST, type

@@ -14,7 +14,7 @@
 --   since  timestamp = NULL                attempts that started at this time or later
 --   until  timestamp = NULL                attempts that started before this time
 --   tool   text = NULL                     this tool only
---   min_n  integer = 20                    a threshold takes at least so many judged attempts above it
+--   min_n  integer = 20                    minimum number of judged attempts above a threshold
 --   asked  shares = '0.8,0.9,0.95,0.99'    the precisions asked for
 -- columns:
 --   precision_asked           share   the share that is to be right
@@ -35,14 +35,14 @@
 --   too_few                   mark    judged < min_n
 -- source: Clopper and Pearson 1934, one-sided; fixed-sequence testing. With one call more, the chance of k or more
 --   right of n grows by pi * chance(k - 1 of n) for a wrong call, and falls by (1 - pi) * chance(k of n) for a right one
-WITH RECURSIVE seen AS (
+WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         correct
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
-    WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+    WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -57,7 +57,7 @@ cells AS (
         count(*) FILTER (WHERE p IS NULL) AS unsure,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
-    FROM seen
+    FROM scoped
     GROUP BY ALL
 ),
 numbered AS (
@@ -153,7 +153,7 @@ bounded AS (
     SELECT grp, pi, x FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY step DESC) AS newest FROM bounds)
     WHERE newest = 1
 ),
-spread AS (
+with_intervals AS (
     SELECT
         /* by names */ tool, /* end by */
         w.pi,
@@ -164,10 +164,7 @@ spread AS (
         t.attempts,
         t.labelled,
         t.unsure,
-        t.judged,
-        1.959963984540054 * sqrt(f.n * (t.judged - f.n) / nullif(t.judged, 0) + 0.960364705173531) AS coverage_half,
-        1.959963984540054 * sqrt(t.labelled * (t.attempts - t.labelled) / t.attempts + 0.960364705173531) AS labelled_half,
-        1.959963984540054 * sqrt(t.unsure * (t.attempts - t.unsure) / t.attempts + 0.960364705173531) AS unsure_half
+        t.judged
     FROM totals AS t
     CROSS JOIN wanted AS w
     LEFT JOIN found AS f ON f.grp = t.grp AND f.pi = w.pi
@@ -181,21 +178,15 @@ SELECT
     s / n AS precision,
     x AS lower_bound,
     n / judged AS coverage,
-    CASE WHEN n = 0 THEN 0.0
-         ELSE (n + 1.920729410347062 - coverage_half) / (judged + 3.841458820694124) END AS coverage_low,
-    CASE WHEN n = judged THEN 1.0
-         ELSE (n + 1.920729410347062 + coverage_half) / (judged + 3.841458820694124) END AS coverage_high,
+    wilson_low(n, judged) AS coverage_low,
+    wilson_high(n, judged) AS coverage_high,
     CAST(judged AS BIGINT) AS judged,
     labelled / attempts AS labelled_share,
-    CASE WHEN labelled = 0 THEN 0.0
-         ELSE (labelled + 1.920729410347062 - labelled_half) / (attempts + 3.841458820694124) END AS labelled_low,
-    CASE WHEN labelled = attempts THEN 1.0
-         ELSE (labelled + 1.920729410347062 + labelled_half) / (attempts + 3.841458820694124) END AS labelled_high,
+    wilson_low(labelled, attempts) AS labelled_low,
+    wilson_high(labelled, attempts) AS labelled_high,
     unsure / attempts AS missing_confidence_share,
-    CASE WHEN unsure = 0 THEN 0.0
-         ELSE (unsure + 1.920729410347062 - unsure_half) / (attempts + 3.841458820694124) END AS missing_low,
-    CASE WHEN unsure = attempts THEN 1.0
-         ELSE (unsure + 1.920729410347062 + unsure_half) / (attempts + 3.841458820694124) END AS missing_high,
+    wilson_low(unsure, attempts) AS missing_low,
+    wilson_high(unsure, attempts) AS missing_high,
     judged < $min_n AS too_few
-FROM spread
+FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ pi

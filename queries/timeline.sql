@@ -23,15 +23,13 @@
 --   left_out  aside       attempts that did not finish
 --   too_few   mark        attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
-WITH seen AS (
+WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         epoch_us(started_at) / 1e6 AS at_s,
-        status IS NOT NULL AND ending IN ('returned', 'raised') AS finished,
-        coalesce(status = 'error' AND ending IN ('returned', 'raised'), false) AS failed,
-        -- 0 to 1e12 ms (31 years): what was imported may say anything, and NaN is no duration
-        CASE WHEN status IS NOT NULL AND ending IN ('returned', 'raised') AND NOT coalesce(cached, false)
-                AND duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END AS ms
+        is_finished(status, ending) AS finished,
+        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -46,7 +44,7 @@ chosen AS (
     SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.lasts), 31536000) AS seconds
     FROM lengths AS l
     CROSS JOIN (
-        SELECT max(at_s) - min(at_s) AS lasts FROM seen
+        SELECT max(at_s) - min(at_s) AS lasts FROM scoped
     ) AS w
 ),
 counted AS (
@@ -58,14 +56,9 @@ counted AS (
         count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE NOT finished) AS left_out,
         quantile_cont(ms, [0.5, 0.95]) AS percentiles
-    FROM seen
+    FROM scoped
     CROSS JOIN chosen AS c
     GROUP BY ALL
-),
-spread AS (
-    SELECT *,
-        1.959963984540054 * sqrt(failures * (attempts - failures) / nullif(attempts, 0) + 0.960364705173531) AS half
-    FROM counted
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -74,13 +67,11 @@ SELECT
     attempts,
     failures,
     failures / nullif(attempts, 0) AS rate,
-    CASE WHEN failures = 0 AND attempts > 0 THEN 0.0
-         ELSE (failures + 1.920729410347062 - half) / (nullif(attempts, 0) + 3.841458820694124) END AS low,
-    CASE WHEN failures = attempts AND attempts > 0 THEN 1.0
-         ELSE (failures + 1.920729410347062 + half) / (nullif(attempts, 0) + 3.841458820694124) END AS high,
+    wilson_low(failures, attempts) AS low,
+    wilson_high(failures, attempts) AS high,
     percentiles[1] AS p50,
     percentiles[2] AS p95,
     left_out,
     attempts < $min_n AS too_few
-FROM spread
+FROM counted
 ORDER BY from_s, /* by names */ tool, /* end by */ attempts

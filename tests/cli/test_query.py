@@ -9,6 +9,7 @@ import json
 import pytest
 
 from tooltrace.queries import catalogue, find
+from tooltrace.store.macros import with_definitions
 
 pytestmark = pytest.mark.usefixtures("history")
 FORMATS = ["table", "json", "csv", "markdown"]
@@ -100,7 +101,7 @@ def test_a_missing_store_is_a_sentence_and_for_programs_an_empty_answer(run, for
 
 def test_explain_prints_the_sql_with_its_comment_and_asks_nothing(run, tmp_path):
     nowhere = ["--store", str(tmp_path / "nowhere.duckdb")]
-    assert run("query", "errors", "--explain", *nowhere).stdout == find("errors").spell()
+    assert run("query", "errors", "--explain", *nowhere).stdout == with_definitions(find("errors").spell())
     assert "tool_version AS version" in run("query", "errors", "--explain", "--by", "version", *nowhere).stdout
 
 
@@ -132,3 +133,17 @@ def test_what_explain_prints_can_be_asked_as_it_is(run):
     plain = run("query", "failure_rate", "--format", "json").stdout
     text = run("query", "failure_rate", "--explain").stdout
     assert json.loads(run("sql", "--format", "json", input=text).stdout) == json.loads(plain)
+
+
+def test_an_alias_asks_the_same_query_and_is_listed_beside_its_name(run):
+    assert run("query", "impact", "--explain").stdout == run("query", "hurt", "--explain").stdout
+    listed = json.loads(run("query", "--format", "json").stdout)
+    assert {row["query"]: row["alias"] for row in listed if row["alias"]} == {
+        "around": "trace_neighbors",
+        "audit": "tool_checklist",
+        "breaker": "circuit_breaker_simulation",
+        "gap": "confidence_gap",
+        "hurt": "impact",
+        "laundering": "error_laundering",
+    }
+    assert "did you mean 'impact'?" in run("query", "impacts").stderr

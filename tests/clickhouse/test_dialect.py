@@ -19,6 +19,9 @@ from tooltrace.errors import QueryError
 from tooltrace.queries import catalogue
 from tooltrace.queries.dialect import to_clickhouse
 from tooltrace.record import ToolCall
+from tooltrace.store.database import connect as memory
+from tooltrace.store.macros import create_macros, with_definitions
+from tooltrace.store.views import NAMES
 
 ONE_BY_ONE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -137,3 +140,30 @@ def test_the_address_says_where_the_tables_are() -> None:
     assert house.tables.of(house.tables.logs) == "`mine`.`otel_logs_all`"
     assert house.tables.variant == "json"
     assert (house._arguments()["port"], house._arguments()["secure"]) == (8443, True)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT round(wilson_low(3, 10), 9), round(wilson_high(3, 10), 9)", [(0.107791267, 0.603221853)]),
+        ("SELECT wilson_low(0, 5), wilson_high(5, 5), wilson_low(0, 0)", [(0.0, 1.0, None)]),
+        ("SELECT is_finished('error', 'raised'), is_finished(NULL, 'returned'), NOT is_finished('ok', 'paused')", [(True, False, True)]),
+        ("SELECT known_ms(least(5.0, known_ms(7.0))), known_ms(-1)", [(5.0, None)]),
+        ("SELECT count(DISTINCT call_key('t', 'c', NULL, 'h', pid)) FROM (SELECT 1 AS pid UNION ALL SELECT 1 UNION ALL SELECT 2)", [(2,)]),
+    ],
+)  # fmt: skip
+def test_the_macros_of_the_queries_mean_the_same(lease: Lease, sql: str, expected: list[Any]) -> None:
+    with memory() as con:
+        create_macros(con)
+        assert con.execute(sql).fetchall() == expected
+    assert answered(lease, sql) == expected
+    assert answered(lease, with_definitions(sql)) == expected
+
+
+def test_a_macro_with_too_few_arguments_is_refused() -> None:
+    with pytest.raises(QueryError, match=r"wilson_low\(k, n\) takes 2 arguments, got 1"):
+        to_clickhouse("SELECT wilson_low(1)", only=NAMES)
+
+
+def test_an_argument_of_a_macro_keeps_its_own_order_of_operators() -> None:
+    assert "(a OR b) IS NULL" in to_clickhouse("SELECT is_finished(a OR b, c) FROM tool_calls").question

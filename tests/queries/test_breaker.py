@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tooltrace.errors import BadParameter
 from tooltrace.queries import find, run
+from tooltrace.store.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
 
@@ -114,6 +115,7 @@ def stepped(attempts, threshold, recovery_s):
 
 
 CON = duckdb.connect(":memory:", config={"threads": 1})
+create_macros(CON)
 STEP = st.tuples(st.integers(0, 5), st.integers(0, 4), st.booleans() | st.just(True))
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tooltrace.errors import BadParameter
 from tooltrace.queries import find, run
+from tooltrace.store.macros import create_macros
 
 
 def groups(con, by):
@@ -77,6 +78,7 @@ HOSTILE = st.sampled_from([
 
 
 CON = duckdb.connect(":memory:", config={"threads": 1})
+create_macros(CON)
 COLUMNS = """
     tool TEXT, call_id TEXT, conversation_id TEXT, host TEXT, pid BIGINT, attempt BIGINT, code TEXT, status TEXT,
     ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON

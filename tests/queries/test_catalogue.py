@@ -92,3 +92,10 @@ def test_ask_keeps_the_order_of_the_answer(stored, make):
 def test_ask_says_that_there_is_no_store(tmp_path):
     with pytest.raises(StoreMissing, match="nowhere.duckdb"):
         ask(tmp_path / "nowhere.duckdb", "errors")
+
+
+def test_an_alias_is_neither_a_name_nor_twice():
+    aliases = [query.heading.alias for query in catalogue().values() if query.heading.alias]
+    assert len(set(aliases)) == len(aliases) == 6
+    assert not set(aliases) & set(catalogue())
+    assert find("impact") is find("hurt")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.queries import find, run
+from tooltrace.store.macros import create_macros
 
 
 def answer(con, **given):
@@ -115,6 +116,7 @@ def test_a_long_message_counts_by_its_beginning(engine, make):
 )
 def test_any_message_is_one_kind_whatever_the_number_in_it(text, first, second):
     con = duckdb.connect(":memory:", config={"threads": 1})
+    create_macros(con)
     con.execute(
         "CREATE TABLE tool_calls AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, "
         "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, TIMESTAMP '2026-03-01' AS started_at, "

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tooltrace.errors import BadParameter
 from tooltrace.queries import run
+from tooltrace.store.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
 MEANS = {"x": "error", ".": "success", "p": "partial"}
@@ -136,6 +137,7 @@ def stepped(marks, failing, recovering):
 
 
 CON = duckdb.connect(":memory:", config={"threads": 1})
+create_macros(CON)
 
 
 @settings(max_examples=300, deadline=None)

@@ -17,6 +17,7 @@ from tooltrace.sandbox.statement import checked
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
 from tooltrace.store.lines import encode
+from tooltrace.store.macros import with_definitions
 from tooltrace.store.paths import StorePaths
 
 SECRET = "sandboxed-secret-7f3a"
@@ -261,3 +262,12 @@ def _children() -> list[int]:
         if int(stat[1]) == os.getpid() and stat[0] != "Z" and b"tooltrace.sandbox.child" in command:
             found.append(int(entry.name))
     return found
+
+
+async def test_the_macros_of_the_queries_can_be_used_and_none_made(store):
+    sql = "SELECT count(*) FILTER (WHERE is_finished(status, ending)), wilson_low(0, count(*)) FROM tool_calls"
+    assert (await ask(store, sql)).rows == [[4, 0.0]]
+    assert (await ask(store, with_definitions(sql))).rows == [[4, 0.0]]
+    for other in ("CREATE TEMP MACRO mine(a) AS a", f"CREATE TEMP MACRO mine(a) AS a; {sql}"):
+        with pytest.raises(QueryError):
+            await ask(store, other)

@@ -250,7 +250,7 @@ def test_an_older_store_is_brought_up_to_date_once(
     assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
         ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
     ]  # fmt: skip
-    assert rows("SELECT value FROM store.meta") == [("3",)]
+    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("3",)]
     assert rows("SELECT count(*) FROM store.calls") == [(3,)]
 
 

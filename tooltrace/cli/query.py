@@ -22,7 +22,9 @@ from tooltrace.store.base import StoreBackend
 @click.option("--min-n", type=click.IntRange(min=0), help="How many are too few to tell.")
 @click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query.")
 @click.option(
-    "--explain", is_flag=True, help="Print the SQL with its comment, as `tooltrace sql` takes it, and ask nothing."
+    "--explain",
+    is_flag=True,
+    help="Print the SQL with its comment and its macros, as `tooltrace sql` takes it, and ask nothing.",
 )
 @format_option(*FORMATS)
 @place_option
@@ -43,6 +45,7 @@ def query(
         write(_listed(), form)
         return
     from tooltrace.queries import find
+    from tooltrace.store.macros import with_definitions
 
     groups = None if by is None else _groups(by)
     given = {**{key: value for key, value in common.items() if value is not None}, **_named(params)}
@@ -50,7 +53,7 @@ def query(
     if explain:
         from tooltrace.cli.text import clean
 
-        click.echo(clean(asked.spell(groups, **given), lines=True), nl=False)
+        click.echo(clean(with_definitions(asked.spell(groups, **given)), lines=True), nl=False)
         return
     _answer(name, groups, given, form, store)
 
@@ -78,8 +81,9 @@ def _listed() -> Any:
     from tooltrace.queries import catalogue
     from tooltrace.store.result import QueryResult, Statement
 
-    rows = [(name, query.question) for name, query in catalogue().items()]
-    return QueryResult.of_rows([("query", "VARCHAR"), ("question", "VARCHAR")], rows, Statement(sql=""))
+    rows = [(name, query.heading.alias or None, query.question) for name, query in catalogue().items()]
+    columns = [("query", "VARCHAR"), ("alias", "VARCHAR"), ("question", "VARCHAR")]
+    return QueryResult.of_rows(columns, rows, Statement(sql=""))
 
 
 def _groups(by: str) -> list[str]:

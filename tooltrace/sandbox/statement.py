@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from tooltrace.errors import QueryError
+from tooltrace.store.macros import without_definitions
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -19,8 +20,11 @@ _READS = "SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE or EXPLAIN of one of t
 
 
 def checked(con: DuckDBPyConnection, sql: str) -> str:
-    """The one statement of ``sql``, which reads. Raises QueryError for anything else."""
-    statement = _only(con, sql)
+    """Return the one statement of ``sql``, which reads. Raises QueryError for anything else.
+
+    The definitions that ``tooltrace query --explain`` prints in front are left out: the reading connection has them.
+    """
+    statement = _only(con, without_definitions(sql))
     kind = _kind(statement)
     if kind == duckdb.StatementType.EXPLAIN:
         inner = _only(con, _EXPLAIN.sub("", statement.query, count=1))

@@ -20,6 +20,7 @@ from tooltrace.store.columns import RECORDS
 from tooltrace.store.database import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.fold import fold_locked, known_offsets
 from tooltrace.store.lock import Lock
+from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.scan import batches
@@ -192,6 +193,7 @@ def _see(con: DuckDBPyConnection, paths: StorePaths) -> None:
     for table in RECORDS.values():
         parts = [f"SELECT * FROM {STORE}.{table.name}"] * stored + [f"SELECT * FROM {SPACE}.{table.name}"] * staged
         con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
+    create_macros(con, "memory.main.")
     for view in VIEWS:
         con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
 

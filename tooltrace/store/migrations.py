@@ -72,13 +72,16 @@ def migrate(
     steps: Mapping[int, Step] = STEPS,
     newest: int = schema.SCHEMA_VERSION,
 ) -> int:
-    """Bring the database attached as ``store`` to version ``newest``; the number of steps that were taken.
+    """Bring the database attached as ``store`` to version ``newest``; return the number of steps taken.
 
+    Views and macros that another version made are created anew: they hold no data, and need no new schema version.
     Raises StoreError for a newer one, which is left alone. A step that fails leaves its version as it was.
     """
     version = version_of(con)
     check(version, place, newest=newest)
     if version == newest:
+        if newest == schema.SCHEMA_VERSION and not schema.is_dressed(con):
+            _in_transaction(con, schema.dress)
         return 0
     if version == 0:
         _in_transaction(con, schema.create)

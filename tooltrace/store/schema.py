@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Final
 
 from tooltrace.store.columns import TABLES, Column, Table
+from tooltrace.store.macros import MACROS, create_macros
 from tooltrace.store.views import VIEWS, View
 
 if TYPE_CHECKING:
@@ -26,15 +28,29 @@ def create(con: DuckDBPyConnection) -> None:
 
 
 def dress(con: DuckDBPyConnection) -> None:
-    """Make the views anew, and describe all there is. Idempotent."""
+    """Create the macros and views anew, and describe tables, views, macros and columns. Idempotent."""
     con.execute(f"USE {STORE}")
     try:
+        create_macros(con)
         for view in VIEWS:
             con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {view.sql}")
         for statement in comments():
             con.execute(statement)
+        con.execute("DELETE FROM meta WHERE key = 'views'")
+        con.execute(f"INSERT INTO meta VALUES ('views', '{_fingerprint()}')")
     finally:
         con.execute("USE memory")
+
+
+def is_dressed(con: DuckDBPyConnection) -> bool:
+    """Return whether the views, macros and comments of the database are those of this version."""
+    rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'views'").fetchall()
+    return rows == [(_fingerprint(),)]
+
+
+def _fingerprint() -> str:
+    made = [*(macro.signature for macro in MACROS), *(view.sql for view in VIEWS), *comments()]
+    return hashlib.sha256("\0".join(made).encode()).hexdigest()
 
 
 def definition(table: Table) -> str:
@@ -53,14 +69,14 @@ def literal(text: str) -> str:
 
 
 def comments() -> list[str]:
-    """The ``COMMENT ON`` statements of every table, view and column."""
+    """Return the ``COMMENT ON`` statements of every table, view, column and macro."""
     statements = []
     for table in TABLES:
         statements.append(f"COMMENT ON TABLE {table.name} IS {literal(table.comment)}")
         statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
     for view in VIEWS:
         statements += _view_comments(view)
-    return statements
+    return statements + [f"COMMENT ON MACRO {macro.name} IS {literal(macro.comment)}" for macro in MACROS]
 
 
 def _view_comments(view: View) -> list[str]:
