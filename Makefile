@@ -52,11 +52,11 @@ frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%)
 
 test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
-	$(VENV)-$*/bin/python -m pytest tests/integrations/$(subst -,_,$*) tests/importing $(INJECTED)
+	$(VENV)-$*/bin/python -m pytest tests/integrations/$(subst -,_,$*) tests/ingest/files $(INJECTED)
 	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
 
 test-langchain: SUITES := tests/integrations/langchain
-test-pydantic-ai: SUITES := tests/foreign/test_exporter.py
+test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py
 
 $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'

@@ -20,8 +20,8 @@ from rich.progress import track
 import tooltrace as tt
 from benchmarks.history import make_history
 from benchmarks.phoenix import BINS, BINS_NAME, QUESTIONS, RIVAL, make_phoenix, require_same, sqlite
-from tooltrace.queries import catalogue
-from tooltrace.store.lease import reading, settle
+from tooltrace.analysis import catalogue
+from tooltrace.store.reader import materialize, open_reader
 
 AIM_MS = 2000.0
 AIMS_MS = {"failure_rate": 300.0, "errors": 300.0, "latency": 300.0}
@@ -58,7 +58,7 @@ Measured = dict[tuple[str, Any], Timing]
 def table(*, quick: bool) -> list[str]:
     """The table, as Markdown, of every query of the catalogue that needs nothing to be given."""
     small, large = (50_000, 200_000) if quick else (1_000_000, 10_000_000)
-    named = [name for name, query in catalogue().items() if not any(p.required for p in query.heading.parameters)]
+    named = [name for name, query in catalogue().items() if not any(p.required for p in query.header.parameters)]
     asked = [*map(Asked, named), Asked("failure_rate", ("tool", "day")), Asked(BINS_NAME)]
     with tempfile.TemporaryDirectory() as folder:
         steps = _measure(Path(folder), small, large, asked)
@@ -149,8 +149,8 @@ def ask(store: Path, one: Asked) -> float:
 
 def _answer(store: Path, one: Asked) -> duckdb.DuckDBPyRelation:
     if one.name == BINS_NAME:
-        with reading(store) as con:
-            return settle(con, BINS)
+        with open_reader(store) as con:
+            return materialize(con, BINS)
     return tt.query(one.name, store=store, by=one.by)
 
 

@@ -21,16 +21,16 @@ from typing import Any
 
 from benchmarks.history import make_history
 from tests.clickhouse.exporter import LOGS, SPANS, definition
-from tooltrace.address import Address
-from tooltrace.clickhouse import kept, views
-from tooltrace.clickhouse.client import House
-from tooltrace.clickhouse.figures import figures
+from tooltrace.analysis import ask, catalogue, find, run
+from tooltrace.clickhouse import materialized, views
+from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.sql.functions import SETTINGS
+from tooltrace.clickhouse.stats import store_stats
 from tooltrace.clickhouse.tables import Tables
 from tooltrace.otel import attributes as names
-from tooltrace.queries import ask, catalogue, find, run
-from tooltrace.queries.dialect_table import SETTINGS
 from tooltrace.store.columns import RECORDS
-from tooltrace.store.lease import reading
+from tooltrace.store.reader import open_reader
+from tooltrace.store.url import Address
 
 TABLES = {table.name: table.columns for table in RECORDS.values()}
 ORIGIN = {"service": "service.name", "host": "host.name", "pid": "process.pid"}
@@ -80,7 +80,7 @@ def make(folder: Path, rows: int) -> None:
     folder.mkdir(parents=True)
     store = folder / "history.duckdb"
     step("history", lambda: make_history(store, rows))
-    with reading(store) as con:
+    with open_reader(store) as con:
         for table in ("attempts", "outcomes", "messages", "gate_events"):
             columns = ", ".join(
                 f'CAST("{c.name}" AS {"VARCHAR" if c.type == "JSON" else c.type}) AS "{c.name}"' for c in TABLES[table]
@@ -106,7 +106,7 @@ def make(folder: Path, rows: int) -> None:
         "tables",
         lambda: [
             client.command(one)
-            for one in [*kept.statements(over, "tables"), *views.statements(over, "tables", kept=True)]
+            for one in [*materialized.table_statements(over, "tables"), *views.statements(over, "tables", kept=True)]
         ],
     )
 
@@ -139,7 +139,7 @@ def given(con: Any, name: str) -> dict[str, Any]:
         "id": "call_0000",
         "call_id": "call_0000",
     }
-    takes = {parameter.name for parameter in find(name).heading.parameters}
+    takes = {parameter.name for parameter in find(name).header.parameters}
     return {key: value for key, value in known.items() if key in takes and value is not None}
 
 
@@ -166,7 +166,7 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def column(folder: Path, store: str, names: list[str]) -> list[str]:
     """The cells of ``store``, one for each query."""
-    with reading(folder / "history.duckdb") as con:
+    with open_reader(folder / "history.duckdb") as con:
         told = {name: given(con, name) for name in names}
     cells = []
     with asked(folder, STORES[store]) as answer:
@@ -181,12 +181,12 @@ def column(folder: Path, store: str, names: list[str]) -> list[str]:
 def asked(folder: Path, database: str) -> Iterator[Callable[..., Any]]:
     """What answers, until the block ends: DuckDB where no ``database`` is named."""
     if not database:
-        with reading(folder / "history.duckdb") as con:
+        with open_reader(folder / "history.duckdb") as con:
             yield lambda name, **told: run(con, name, **told).fetchall()
         return
     client = engine(folder)  # one that stays: the engine would stop with the last
     address = Address(f"chdb://{folder / 'engine'}?database={database}&traces=otel.otel_traces&logs=otel.otel_logs")
-    for line in figures(House(address), client).lines():
+    for line in store_stats(ClickHouseConnection(address), client).lines():
         say(line)
     yield lambda name, **told: ask(address, name, **told).fetchall()
 

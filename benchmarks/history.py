@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tooltrace.store.database import attach, connect, detach
+from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.history import make_history
 from benchmarks.screenshots import served
-from tooltrace.queries import ask
+from tooltrace.analysis import ask
 
 AIM_SECONDS = 1.0
 WINDOWS = tuple(f"{days}d" for days in (5, 6, 7, 8, 9))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from tooltrace.store.lease import reading
+from tooltrace.store.reader import open_reader
 
 try:
     import sqlean as sqlite  # the build that Phoenix brings (pip install arize-phoenix-sqlean): much faster at JSON
@@ -214,7 +214,7 @@ def _agree(within: float, one: Any, other: Any) -> bool:
 
 def make_phoenix(rival: Path, store: Path) -> None:
     """The SQLite file, filled from ``store`` as Phoenix fills it from spans."""
-    with reading(store) as con, closing(sqlite.connect(rival)) as filled:
+    with open_reader(store) as con, closing(sqlite.connect(rival)) as filled:
         filled.executescript(PHOENIX)
         for statement, rows in TO_PHOENIX.items():
             cursor = con.execute(rows)

@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace import TracerProvider
 import tooltrace as tt
 from benchmarks import crowd
 from tooltrace.normalize import normalize
-from tooltrace.redaction import Redaction
+from tooltrace.redact.redaction import Redaction
 from tooltrace.store.paths import StorePaths
 
 END_SECONDS = 2.0
@@ -161,7 +161,7 @@ def _bytes(folder: Path) -> int:
 
 
 def _redact(text: str) -> None:
-    Redaction(emails=True).text("password " + text)
+    Redaction(emails=True).redact_text("password " + text)
 
 
 def _read(text: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tooltrace.redaction import Redaction
+from tooltrace.redact.redaction import Redaction
 
 AIM_WITH_WORD, AIM_WITHOUT = 20, 50
 SIZES = {"200 B": 200, "6 KB": 6_000, "60 KB": 60_000, "1 MB": 1_000_000}
@@ -72,7 +72,7 @@ def _speed(value: Any, rounds: int) -> float:
 
 def _cpu(value: Any, rounds: int) -> float:
     """Seconds of CPU that one redaction takes."""
-    redact = partial(Redaction().value, value)
+    redact = partial(Redaction().redact_value, value)
     redact()
     many = max(1, 200_000 // len(str(value)))
     return min(_seconds(redact, many) for _ in range(rounds))

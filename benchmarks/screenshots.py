@@ -19,7 +19,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.history import make_history
-from tooltrace.queries import ask
+from tooltrace.analysis import ask
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WIDTH, HEIGHT = 1280, 860

@@ -14,10 +14,11 @@ from time import perf_counter
 
 import tooltrace as tt
 from benchmarks import rivals
-from tooltrace.record import Json, ToolCall
+from tooltrace.core.records import ToolCall
+from tooltrace.redact.snapshot import Json
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
 QUERIES = ("failure_rate", "errors", "latency", "retries", "recent")

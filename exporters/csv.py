@@ -19,12 +19,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from tooltrace.exporters.new_file import STANDARD, NewFile, needed
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.exporters.atomic_file import STANDARD, AtomicFile, require_path
 from tooltrace.exporters.protocol import Refused, Target
-from tooltrace.fields import fields_of
-from tooltrace.record import Record, ToolCall
 from tooltrace.store.columns import RECORDS
-from tooltrace.store.lines import KINDS
+from tooltrace.store.journal_format import KINDS
 
 QUOTED_BY: Final = "'"
 """What a text begins with that would not come back, or would be run, as it is."""
@@ -39,7 +39,7 @@ class Csv:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._files: dict[type[Record], NewFile] = {}
+        self._files: dict[type[Record], AtomicFile] = {}
         self._open = True
         self._file_of(ToolCall)
 
@@ -70,17 +70,17 @@ class Csv:
         for file in self._files.values():
             file.discard()
 
-    def _file_of(self, kind: type[Record]) -> NewFile:
+    def _file_of(self, kind: type[Record]) -> AtomicFile:
         if kind not in self._files:
-            file = NewFile(self._path if kind is ToolCall else beside(self._path, _TABLES[kind]))
+            file = AtomicFile(self._path if kind is ToolCall else beside(self._path, _TABLES[kind]))
             file.write(_csv([list(_NAMES[kind])]))
             self._files[kind] = file
         return self._files[kind]
 
 
 def create(target: Target) -> Csv:
-    """See :mod:`tooltrace.exporters.loader`."""
-    path = needed(target.path, "csv")
+    """See :mod:`tooltrace.exporters.registry`."""
+    path = require_path(target.path, "csv")
     if path == STANDARD:
         raise Refused("csv writes a file for each kind of record: give a path", whole=True)
     return Csv(path)

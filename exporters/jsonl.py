@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tooltrace.exporters.new_file import NewFile, needed
+from tooltrace.core.records import Record
+from tooltrace.exporters.atomic_file import AtomicFile, require_path
 from tooltrace.exporters.protocol import Target
-from tooltrace.record import Record
-from tooltrace.store.lines import PREFIX_BYTES, encode
+from tooltrace.store.journal_format import PREFIX_BYTES, encode
 
 
 class JsonLines:
     """The file at ``path``; ``-`` is standard output, and a name that ends in ``.gz`` is compressed."""
 
     def __init__(self, path: Path) -> None:
-        self._file = NewFile(path)
+        self._file = AtomicFile(path)
 
     def send(self, records: Sequence[Record]) -> None:
         """Append ``records``. Raises Refused."""
@@ -36,5 +36,5 @@ class JsonLines:
 
 
 def create(target: Target) -> JsonLines:
-    """See :mod:`tooltrace.exporters.loader`."""
-    return JsonLines(needed(target.path, "jsonl"))
+    """See :mod:`tooltrace.exporters.registry`."""
+    return JsonLines(require_path(target.path, "jsonl"))

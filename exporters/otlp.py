@@ -15,15 +15,15 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from tooltrace.core.records import Record, ToolCall
 from tooltrace.errors import ConfigError
-from tooltrace.exporters.otlp_durations import histograms
-from tooltrace.exporters.otlp_forms import Forms
-from tooltrace.exporters.otlp_settings import GRPC, Signal, SignalSettings, chosen, settings_of
+from tooltrace.exporters.otlp_config import GRPC, Signal, SignalSettings, chosen, settings_of
+from tooltrace.exporters.otlp_metrics import histograms
+from tooltrace.exporters.otlp_records import RecordEncoder
 from tooltrace.exporters.protocol import ExportError, MissingExtra, PartlyRefused, Refused, Target, Unavailable
-from tooltrace.guard import faults
-from tooltrace.otel.content import outgoing_log, outgoing_span
+from tooltrace.faults import faults
+from tooltrace.otel.content_policy import apply_policy, outgoing_log
 from tooltrace.otel.otlp.to_proto import histograms_to_proto, logs_to_proto, spans_to_proto
-from tooltrace.record import Record, ToolCall
 
 COUNTED: Final = "counted_until_ns"
 """In the memory: where the duration metric's last point ended."""
@@ -48,7 +48,9 @@ def create(target: Target) -> OtlpDestination:
             "nothing is exported"
         )
     senders = {each.signal: _sender(each) for each in settings}
-    return OtlpDestination(senders, Forms(target.service, target.host), f"{settings[0].protocol} {settings[0].place}")
+    return OtlpDestination(
+        senders, RecordEncoder(target.service, target.host), f"{settings[0].protocol} {settings[0].place}"
+    )
 
 
 def _sender(settings: SignalSettings) -> Sender:
@@ -66,7 +68,7 @@ def _sender(settings: SignalSettings) -> Sender:
 class OtlpDestination:
     """Each signal to its own endpoint."""
 
-    def __init__(self, senders: dict[Signal, Sender], forms: Forms, description: str = "") -> None:
+    def __init__(self, senders: dict[Signal, Sender], forms: RecordEncoder, description: str = "") -> None:
         self.description = description
         self._senders = senders
         self._forms = forms
@@ -100,7 +102,7 @@ class OtlpDestination:
 
     def _send_spans(self, records: Iterable[Record]) -> None:
         try:
-            forms = [outgoing_span(form) for form in map(self._forms.span, records) if form is not None]
+            forms = [apply_policy(form) for form in map(self._forms.span, records) if form is not None]
             request = spans_to_proto(forms).SerializeToString()
         except (ValueError, TypeError, KeyError) as error:
             raise Refused(f"it has no form in OTLP: {error}") from error
@@ -154,9 +156,9 @@ class OtlpDestination:
         if count > 0:
             raise PartlyRefused(f"{signal}: {count} refused: {message}", count)
         if message:
-            faults.say_once(f"export_{signal}", f"tooltrace: the receiver of {signal} says: {message}", counted=False)
+            faults.warn_once(f"export_{signal}", f"tooltrace: the receiver of {signal} says: {message}", counted=False)
 
 
 def _passed_over(error: ExportError) -> None:
     """A receiver wants no metric: nothing is lost, since the spans say the same."""
-    faults.say_once("export_metrics", f"tooltrace: {error}; the calls themselves are sent as spans", counted=False)
+    faults.warn_once("export_metrics", f"tooltrace: {error}; the calls themselves are sent as spans", counted=False)

@@ -12,7 +12,7 @@ from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untype
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from tooltrace.errors import ConfigError
-from tooltrace.exporters.otlp_settings import Signal, SignalSettings
+from tooltrace.exporters.otlp_config import Signal, SignalSettings
 from tooltrace.exporters.protocol import Refused, Unavailable
 from tooltrace.version import __version__
 

@@ -15,7 +15,7 @@ import urllib3
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
-from tooltrace.exporters.otlp_settings import SignalSettings
+from tooltrace.exporters.otlp_config import SignalSettings
 from tooltrace.exporters.protocol import Refused, Unavailable
 from tooltrace.version import __version__
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import orjson
 
-from tooltrace.exporters.new_file import NewFile, needed
-from tooltrace.exporters.otlp_forms import Forms
+from tooltrace.core.records import Loss, Record
+from tooltrace.exporters.atomic_file import AtomicFile, require_path
+from tooltrace.exporters.otlp_records import RecordEncoder
 from tooltrace.exporters.protocol import Target
-from tooltrace.otel.events import to_log
-from tooltrace.otel.form import LogForm
+from tooltrace.otel.log_codec import to_log
 from tooltrace.otel.otlp.json import logs_to_json, spans_to_json
-from tooltrace.record import Loss, Record
+from tooltrace.otel.span_data import LogData
 
 LONGEST_LINE: Final = 8 * 1024 * 1024
 """A request is cut in two while its line is longer than this and has more than one record."""
@@ -29,9 +29,9 @@ LONGEST_LINE: Final = 8 * 1024 * 1024
 class OtlpJson:
     """The file at ``path``; ``-`` is standard output, and a name that ends in ``.gz`` is compressed."""
 
-    def __init__(self, path: Path, forms: Forms | None = None) -> None:
-        self._forms = forms or Forms()
-        self._file = NewFile(path)
+    def __init__(self, path: Path, forms: RecordEncoder | None = None) -> None:
+        self._forms = forms or RecordEncoder()
+        self._file = AtomicFile(path)
 
     def send(self, records: Sequence[Record]) -> None:
         """Append ``records``. Raises Refused."""
@@ -57,14 +57,14 @@ class OtlpJson:
         logs = [log for record in records if (log := self._log(record))]
         return [spans_to_json(spans)] * bool(spans) + [logs_to_json(logs)] * bool(logs)
 
-    def _log(self, record: Record) -> LogForm | None:
+    def _log(self, record: Record) -> LogData | None:
         """A file loses nothing, so the losses of exports are told too."""
         return self._forms.log(record) or (to_log(record) if isinstance(record, Loss) else None)
 
 
 def create(target: Target) -> OtlpJson:
-    """See :mod:`tooltrace.exporters.loader`."""
-    return OtlpJson(needed(target.path, "otlp-json"), Forms(target.service, target.host))
+    """See :mod:`tooltrace.exporters.registry`."""
+    return OtlpJson(require_path(target.path, "otlp-json"), RecordEncoder(target.service, target.host))
 
 
 def _line(request: dict[str, Any]) -> bytes:

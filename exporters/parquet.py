@@ -23,13 +23,13 @@ from typing import IO, TYPE_CHECKING, Final
 
 import orjson
 
-from tooltrace.exporters.new_file import TEMP_SUFFIX, needed
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Record
+from tooltrace.exporters.atomic_file import TEMP_SUFFIX, require_path
 from tooltrace.exporters.protocol import Refused, Target
-from tooltrace.fields import fields_of
-from tooltrace.record import Record
 from tooltrace.store.columns import ATTEMPTS, JSON, RECORDS, TEXT, Column, Table
-from tooltrace.store.lines import KINDS
-from tooltrace.store.schema import literal, quoted
+from tooltrace.store.journal_format import KINDS
+from tooltrace.store.schema import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -83,7 +83,7 @@ class Parquet:
         return self._files[kind]
 
     def _publish(self) -> None:
-        from tooltrace.store.database import connect
+        from tooltrace.store.connection import connect
 
         with connect() as con:
             for kind, file in self._files.items():
@@ -109,8 +109,8 @@ class Parquet:
 
 
 def create(target: Target) -> Parquet:
-    """See :mod:`tooltrace.exporters.loader`."""
-    return Parquet(needed(target.path, "parquet"))
+    """See :mod:`tooltrace.exporters.registry`."""
+    return Parquet(require_path(target.path, "parquet"))
 
 
 def _row(record: Record) -> bytes:
@@ -128,16 +128,19 @@ def _row(record: Record) -> bytes:
 
 def _split(con: DuckDBPyConnection, table: Table, lines: Path, parts: Path, longest: int) -> None:
     """The lines as Parquet files, in folders by their partition."""
-    types = ", ".join(f"{quoted(column.name)}: {literal(_read_as(column))}" for column in table.columns)
-    values = [f"CAST({quoted(column.name)} AS {column.type}) AS {quoted(column.name)}" for column in table.columns]
-    keys = {"day": f"strftime({quoted(table.time)}, '%Y-%m-%d')"}
+    types = ", ".join(f"{quote_identifier(column.name)}: {quote_literal(_read_as(column))}" for column in table.columns)
+    values = [
+        f"CAST({quote_identifier(column.name)} AS {column.type}) AS {quote_identifier(column.name)}"
+        for column in table.columns
+    ]
+    keys = {"day": f"strftime({quote_identifier(table.time)}, '%Y-%m-%d')"}
     if table is ATTEMPTS:
         keys["tool_name"] = _TOOL_NAME
     values += [f"{value} AS {name}" for name, value in keys.items()]
     con.execute(
-        f"COPY (SELECT {', '.join(values)} FROM read_json({literal(str(lines))}, format = 'newline_delimited', "
+        f"COPY (SELECT {', '.join(values)} FROM read_json({quote_literal(str(lines))}, format = 'newline_delimited', "
         f"columns = {{{types}}}, maximum_object_size = {max(16 * 1024 * 1024, 2 * longest)})) "
-        f"TO {literal(str(parts))} ({_OPTIONS}, PARTITION_BY ({', '.join(keys)}))"
+        f"TO {quote_literal(str(parts))} ({_OPTIONS}, PARTITION_BY ({', '.join(keys)}))"
     )
 
 
@@ -146,15 +149,15 @@ def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> N
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     final = folder / FILE
     files = [str(final)] * final.exists() + [str(file) for file in sorted(part.glob("*.parquet"))]
-    names = ", ".join(quoted(name) for name in table.names)
+    names = ", ".join(quote_identifier(name) for name in table.names)
     key = "span_id" if table is ATTEMPTS else names
     new = folder / f".{FILE}-{os.getpid()}{TEMP_SUFFIX}"
-    listed = ", ".join(map(literal, files))
+    listed = ", ".join(map(quote_literal, files))
     try:
         con.execute(
             f"COPY (SELECT {names} FROM (SELECT DISTINCT ON ({key}) * FROM read_parquet([{listed}], "
-            f"union_by_name = true, hive_partitioning = false)) ORDER BY {quoted(table.time)}) "
-            f"TO {literal(str(new))} ({_OPTIONS})"
+            f"union_by_name = true, hive_partitioning = false)) ORDER BY {quote_identifier(table.time)}) "
+            f"TO {quote_literal(str(new))} ({_OPTIONS})"
         )
         new.chmod(0o600)
         new.replace(final)

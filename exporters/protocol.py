@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from tooltrace.core.records import Record
 from tooltrace.errors import TooltraceError
-from tooltrace.record import Record
 
 
 @runtime_checkable
@@ -33,7 +33,7 @@ class Destination(Protocol):
 
 
 @runtime_checkable
-class InParts(Destination, Protocol):
+class MultiPartDestination(Destination, Protocol):
     """A destination that takes a batch in several requests, each of which can fail alone."""
 
     parts: Sequence[str]
@@ -46,7 +46,7 @@ class InParts(Destination, Protocol):
 
 
 @runtime_checkable
-class Whole(Destination, Protocol):
+class AtomicDestination(Destination, Protocol):
     """A destination that is there whole or not at all, such as a file: ``close`` makes it be there."""
 
     def abandon(self) -> None:

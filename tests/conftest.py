@@ -14,10 +14,11 @@ import pytest
 
 import tooltrace as tt
 from tests.needs import missing
-from tooltrace import guard, runtime
-from tooltrace.guard import faults
-from tooltrace.record import Record, ToolCall
-from tooltrace.store.lines import decode
+from tooltrace import faults as faults_module
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.faults import faults
+from tooltrace.recording import config
+from tooltrace.store.journal_format import decode
 from tooltrace.store.paths import StorePaths
 
 Calls = Callable[[], list[ToolCall]]
@@ -26,7 +27,7 @@ Calls = Callable[[], list[ToolCall]]
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A fault of the recorder fails the test; nothing is written beside the test's own files."""
-    monkeypatch.setattr(guard, "strict", True)
+    monkeypatch.setattr(faults_module, "raise_faults", True)
     monkeypatch.setenv("TOOLTRACE_STORE", str(tmp_path / "unconfigured.duckdb"))
     monkeypatch.delenv("COLUMNS", raising=False)  # which the workers of parallel runs have
 
@@ -34,20 +35,20 @@ def strict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in production: a fault of the recorder is counted and kept to itself."""
-    monkeypatch.setattr(guard, "strict", False)
+    monkeypatch.setattr(faults_module, "raise_faults", False)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
     """A fresh store that the process records into."""
     path = tmp_path / "t.duckdb"
-    before = runtime._recorder
-    faults.take()
+    before = config._recorder
+    faults.drain()
     tt.configure(store=path)
     yield path
     tt.shutdown()
-    with runtime._lock:
-        runtime._recorder = before
+    with config._lock:
+        config._recorder = before
 
 
 def records(store: Path) -> list[Record]:
@@ -61,7 +62,7 @@ def calls(store: Path) -> Calls:
     """The calls recorded so far, in the order in which they began."""
 
     def read() -> list[ToolCall]:
-        assert runtime.active().worker.wait_until_written(60), "the recorder's thread did not answer"
+        assert config.get_recorder().worker.wait_until_written(60), "the recorder's thread did not answer"
         found = [record for record in records(store) if isinstance(record, ToolCall)]
         return sorted(found, key=lambda call: call.started_at)
 

@@ -13,26 +13,25 @@ Every call becomes an OpenTelemetry span, a structured log line and a row in Duc
 from typing import TYPE_CHECKING, Any
 
 from tooltrace import clickhouse as _clickhouse  # noqa: F401 - registers its URLs and its destination
-from tooltrace.asking import connect, query
-from tooltrace.codes import NextAction, ToolErrorCode
-from tooltrace.confidence import ConfidenceRules
-from tooltrace.decorator import trace_tool
+from tooltrace.analysis.api import connect, query
+from tooltrace.core.codes import NextAction, ToolErrorCode
+from tooltrace.core.confidence import ConfidenceRules
+from tooltrace.core.next_step import resolve_next_step
+from tooltrace.core.records import ToolCall
+from tooltrace.core.response import PausedCall, ResponseMeta, Source, ToolError, ToolResponse
 from tooltrace.errors import TooltraceError
-from tooltrace.logger import TraceLogger
-from tooltrace.next_step import resolve_next_step
+from tooltrace.labels import label, outcome_from
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
-from tooltrace.outcomes import label, outcome_from
-from tooltrace.paused import PausedCall
-from tooltrace.record import ToolCall
-from tooltrace.redaction import Redaction
-from tooltrace.response import ResponseMeta, Source, ToolError, ToolResponse
-from tooltrace.runtime import configure, flush, shutdown
-from tooltrace.surroundings import context
+from tooltrace.recording.config import configure, flush, shutdown
+from tooltrace.recording.context import context
+from tooltrace.recording.decorator import trace_tool
+from tooltrace.recording.logger import TraceLogger
+from tooltrace.redact.redaction import Redaction
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
-    from tooltrace.foreign import TooltraceSpanProcessor
-    from tooltrace.registry import ToolRegistry, tool
+    from tooltrace.ingest.spans import TooltraceSpanProcessor
+    from tooltrace.tools import ToolRegistry, tool
 
 __all__ = [
     "CERTAIN_RULES",
@@ -73,11 +72,11 @@ def __getattr__(name: str) -> Any:
     """The registry is loaded when it is first asked for: an agent's framework often brings its own. So is what reads
     the spans of others."""
     if name in ("ToolRegistry", "tool"):
-        from tooltrace import registry
+        from tooltrace import tools
 
-        return getattr(registry, name)
+        return getattr(tools, name)
     if name == "TooltraceSpanProcessor":
-        from tooltrace.foreign import TooltraceSpanProcessor
+        from tooltrace.ingest.spans import TooltraceSpanProcessor
 
         return TooltraceSpanProcessor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

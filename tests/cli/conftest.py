@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tooltrace.cli import cli
-from tooltrace.record import Json, Outcome, Record, ToolCall
+from tooltrace.core.records import Outcome, Record, ToolCall
+from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
 NOW = datetime.now(UTC).replace(microsecond=0)

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from tooltrace.cli import cli, options
-from tooltrace.record import ToolCall
+from tooltrace.core.records import ToolCall
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
 

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from tooltrace.cli.group import Group, until_stopped
+from tooltrace.cli.errors import Group, until_stopped
 
 
 def answer() -> None:

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tooltrace.queries import catalogue, find
+from tooltrace.analysis import catalogue, find
 from tooltrace.store.macros import with_definitions
 
 pytestmark = pytest.mark.usefixtures("history")
@@ -101,7 +101,7 @@ def test_a_missing_store_is_a_sentence_and_for_programs_an_empty_answer(run, for
 
 def test_explain_prints_the_sql_with_its_comment_and_asks_nothing(run, tmp_path):
     nowhere = ["--store", str(tmp_path / "nowhere.duckdb")]
-    assert run("query", "errors", "--explain", *nowhere).stdout == with_definitions(find("errors").spell())
+    assert run("query", "errors", "--explain", *nowhere).stdout == with_definitions(find("errors").render_with_values())
     assert "tool_version AS version" in run("query", "errors", "--explain", "--by", "version", *nowhere).stdout
 
 

@@ -67,7 +67,7 @@ def test_an_unknown_call_is_said_with_the_nearest(run):
 
 def test_what_the_model_saw_and_what_a_person_decided(run, tmp_path, monkeypatch):
     import tooltrace as tt
-    from tooltrace.registry import ToolRegistry
+    from tooltrace.tools import ToolRegistry
 
     store = tmp_path / "reviewed.duckdb"
     tt.configure(store=store)

@@ -10,8 +10,8 @@ from datetime import datetime
 
 import pytest
 
-from tooltrace.cli.table import person, write_table
-from tooltrace.queries import find
+from tooltrace.analysis import find
+from tooltrace.cli.table import format_value, write_table
 from tooltrace.store.result import QueryResult
 
 
@@ -38,13 +38,13 @@ def table(columns, rows, groups=0):
     ],
 )
 def test_values_as_people_read_them(value, unit, text):
-    assert person(value, unit) == text
+    assert format_value(value, unit) == text
 
 
 @pytest.mark.parametrize("width", [50, 70, 100, 140])
 def test_nothing_is_cut_however_narrow(capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    columns = find("failure_rate").heading.columns
+    columns = find("failure_rate").header.columns
     values = {
         "attempts": 101,
         "failures": 33,
@@ -82,7 +82,7 @@ def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
 
 
 def test_what_is_too_wide_for_figures_is_printed_on_its_side(capsys, monkeypatch):
-    columns = find("retries").heading.columns
+    columns = find("retries").header.columns
     row = tuple(
         None if column.unit in ("text", "json") else 0.5 if column.unit == "share" else 12 for column in columns
     )
@@ -98,7 +98,7 @@ def test_what_is_too_wide_for_figures_is_printed_on_its_side(capsys, monkeypatch
 @pytest.mark.parametrize("width", range(60, 240, 7))
 @pytest.mark.parametrize("name", ["latency", "retries", "signals"])
 def test_no_title_and_no_figure_is_cut(monkeypatch, capsys, name, width):
-    columns = find(name).heading.columns
+    columns = find(name).header.columns
     row = tuple(
         0.25 if column.unit in ("share", "ms", "ratio") or column.end_of else 1234 if column.unit == "count" else "a b"
         for column in columns

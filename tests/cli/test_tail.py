@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tooltrace.cli.follow import Follower
-from tooltrace.record import ToolCall
+from tooltrace.cli.live_rows import RowFollower
+from tooltrace.core.records import ToolCall
 
 
 def ended(number, *, ago=0.0, **given):
@@ -89,7 +89,7 @@ def test_as_json_each_line_is_an_object(run):
 
 
 def test_each_attempt_is_given_once_and_none_is_missed(put, history):
-    follower = Follower(history)
+    follower = RowFollower(history)
     assert ids(follower.last(2)) == ["call_23", "call_24"]
     assert follower.more() == []
     put(ended(1), ended(2))
@@ -101,28 +101,28 @@ def test_each_attempt_is_given_once_and_none_is_missed(put, history):
 
 def test_what_was_not_shown_at_first_does_not_come_as_news(put, where):
     put(*(ended(n) for n in range(20)))
-    follower = Follower(where)
+    follower = RowFollower(where)
     assert len(follower.last(5)) == 5
     put(ended(99))
     assert ids(follower.more()) == ["new_99"]
 
 
 def test_a_filter_holds_for_news_too(put, history):
-    follower = Follower(history, tool="fetch", status="error")
+    follower = RowFollower(history, tool="fetch", status="error")
     assert follower.last(10) == []
     put(ended(1), ended(2, tool="fetch"), ended(3, tool="fetch", status="error"))
     assert ids(follower.more()) == ["new_3"]
 
 
 def test_news_of_several_tools_come_once_each(put, history):
-    follower = Follower(history, tool=["fetch", "other"])
+    follower = RowFollower(history, tool=["fetch", "other"])
     follower.last(10)
     put(ended(1), ended(2, tool="fetch"), ended(3, tool="other"))
     assert ids(follower.more()) == ["new_2", "new_3"]
 
 
 def test_it_waits_for_a_store_that_is_not_there_yet(put, where):
-    follower = Follower(where)
+    follower = RowFollower(where)
     assert follower.more() == []
     put(ended(1))
     assert ids(follower.more()) == ["new_1"]

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tooltrace.cli.board import look
+from tooltrace.cli.top_view import look
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07[bold]x[/bold]\u202e"
 

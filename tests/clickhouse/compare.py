@@ -9,8 +9,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tooltrace.address import Address
-from tooltrace.queries import ask, find, run
+from tooltrace.analysis import ask, find, run
+from tooltrace.store.url import Address
 
 Row = tuple[Any, ...]
 

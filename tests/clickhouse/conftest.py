@@ -20,16 +20,16 @@ except ImportError as error:
     collect_ignore_glob.append("test_*.py")
 else:
     from tests.clickhouse.exporter import LOGS, SPANS, definition
-    from tooltrace.clickhouse.readers import Variant
+    from tooltrace.clickhouse.attribute_sql import Variant
     from tooltrace.clickhouse.rows import lines, log_row, span_row
+    from tooltrace.clickhouse.sql.functions import SETTINGS
     from tooltrace.clickhouse.tables import Tables
     from tooltrace.clickhouse.views import apply
-    from tooltrace.exporters.otlp_forms import Forms
-    from tooltrace.queries.dialect_table import SETTINGS
-    from tooltrace.record import Record
+    from tooltrace.core.records import Record
+    from tooltrace.exporters.otlp_records import RecordEncoder
     from tooltrace.store.columns import RECORDS
     from tooltrace.store.history import _record
-    from tooltrace.store.lease import reading
+    from tooltrace.store.reader import open_reader
 
 Fill = Callable[..., Any]
 
@@ -49,7 +49,7 @@ def fill(engine: Any) -> Fill:
 
     def fill(database: str, records: list[Record], variant: Variant = "map") -> Tables:
         tables = exporters_tables(engine, database, variant)
-        forms = Forms()
+        forms = RecordEncoder()
         spans = [span_row(form, variant) for record in records if (form := forms.span(record)) is not None]
         logs = [log_row(form, variant) for record in records if (form := forms.log(record)) is not None]
         for table, rows in ((tables.traces, spans), (tables.logs, logs)):
@@ -72,7 +72,7 @@ def exporters_tables(engine: Any, database: str, variant: Variant = "map") -> Ta
 
 def records_of(store: Path) -> list[Record]:
     """Everything in a store, calls first."""
-    with reading(store) as con:
+    with open_reader(store) as con:
         return [
             _record(kind, RECORDS[kind], row)
             for kind in ("call", "span", "outcome", "gate", "message", "loss")

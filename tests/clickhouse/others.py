@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.clickhouse.compare import Row, same
-from tests.foreign.conftest import mcp, span, tool
-from tests.foreign.test_dialects import DIALECTS, NAMES, langfuse, openinference
-from tooltrace.otel.form import SpanForm
+from tests.ingest.spans.conftest import mcp, span, tool
+from tests.ingest.spans.test_conventions import DIALECTS, NAMES, langfuse, openinference
+from tooltrace.otel.span_data import SpanData
 
 RESOURCE = {"service.name": "shop", "host.name": "here", "process.pid": 7}
 GIVEN = {"a": 1, "b": [2, {"c": 'it\'s \\ "q" 日本'}], "d": None, "e": 0.5}
@@ -34,13 +34,13 @@ def differing(columns: Sequence[str], mine: Sequence[Row], theirs: Sequence[Row]
     return found
 
 
-def plain() -> list[SpanForm]:
+def plain() -> list[SpanData]:
     """Calls of which the view is to say what the store does, but for rules."""
     made = [*_of_every_dialect(), *_endings(), *_oddities()]
     return [replace(form, resource=RESOURCE, trace_id=f"{place + 1:032x}") for place, form in enumerate(made)]
 
 
-def _of_every_dialect() -> list[SpanForm]:
+def _of_every_dialect() -> list[SpanData]:
     results: tuple[Any, ...] = (3, "words", "", "3", None, True, [1, 2], {"a": {"b": "\n"}})
     made = []
     for dialect in DIALECTS:
@@ -53,7 +53,7 @@ def _of_every_dialect() -> list[SpanForm]:
     return made
 
 
-def _endings() -> list[SpanForm]:
+def _endings() -> list[SpanData]:
     thrown = (
         "asyncio.exceptions.CancelledError", "GeneratorExit", "langgraph.errors.GraphInterrupt", "builtins.ValueError", "UnicodeDecodeError",
         "openai.RateLimitError", "requests.exceptions.ConnectionError", "my.OwnError", "KeyError", "TimeoutError", "sqlite3.OperationalError",
@@ -76,7 +76,7 @@ def _endings() -> list[SpanForm]:
     return made
 
 
-def _oddities() -> list[SpanForm]:
+def _oddities() -> list[SpanData]:
     return [
         tool(attributes={"gen_ai.tool.call.id": " c9 ", "gen_ai.agent.name": "", "gen_ai.conversation.id": "chat", "x": "y", "n": "5"}),
         tool(attributes={"gen_ai.tool.type": "datastore", "gen_ai.tool.description": "what it does", "gen_ai.tool.call.result": "[not json"}),
@@ -91,7 +91,7 @@ def _oddities() -> list[SpanForm]:
     ]  # fmt: skip
 
 
-def no_calls() -> list[SpanForm]:
+def no_calls() -> list[SpanData]:
     """Spans that are no tool calls."""
     said: list[dict[str, Any]] = [
         {}, {"gen_ai.operation.name": "chat"}, {"gen_ai.operation.name": "chat", "gen_ai.tool.name": "add"}, {"openinference.span.kind": "LLM"},

@@ -14,7 +14,7 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address, same
 from tests.clickhouse.conftest import Fill, records_of
 from tooltrace.cli import cli
-from tooltrace.store.lease import reading
+from tooltrace.store.reader import open_reader
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def said(store: str, *words: str) -> str:
 
 
 def one(store: str, sql: str) -> Any:
-    with reading(Path(store)) as con:
+    with open_reader(Path(store)) as con:
         return con.execute(sql).fetchall()[0][0]
 
 

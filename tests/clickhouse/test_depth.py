@@ -9,7 +9,7 @@ from typing import Any
 from tests.clickhouse.compare import both, differences
 from tests.clickhouse.conftest import Fill
 from tests.clickhouse.test_edges import duck
-from tooltrace.record import Record, ToolCall
+from tooltrace.core.records import Record, ToolCall
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TRIPS = 1_100

@@ -14,13 +14,14 @@ import pytest
 
 from tests.clickhouse.compare import address, both, differences, kind
 from tests.clickhouse.conftest import Fill
-from tooltrace.clickhouse.asking import connect
-from tooltrace.queries import catalogue, find
-from tooltrace.record import Gate, Json, Message, Outcome, Record, ToolCall
+from tooltrace.analysis import catalogue, find
+from tooltrace.clickhouse.query import connect
+from tooltrace.core.records import Gate, Message, Outcome, Record, ToolCall
+from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal import Journal
-from tooltrace.store.lease import reading
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.reader import open_reader
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WORDS = [
@@ -151,7 +152,7 @@ def duck(path: Path, records: list[Record]) -> Iterator[duckdb.DuckDBPyConnectio
     journal = Journal(StorePaths.of(path).journal)
     journal.write(b"".join(encode(record) for record in records))
     journal.close()
-    with reading(path, missing_ok=True) as con:
+    with open_reader(path, missing_ok=True) as con:
         yield con
 
 
@@ -184,8 +185,8 @@ def test_both_engines_agree(case: Any, engine: Any, name: str) -> None:
     given = NEEDED.get(name, {})
     found, house = both(con, engine, database, name, **{key: naive(value) for key, value in given.items()})
     assert not differences(found, house)[:5]
-    if database.startswith("edge_anything") and "attributes" in find(name).heading.by:
-        several = ",".join(one for one in find(name).heading.by[:3] if one != "attributes")
+    if database.startswith("edge_anything") and "attributes" in find(name).header.by:
+        several = ",".join(one for one in find(name).header.by[:3] if one != "attributes")
         for by in ("attributes.a.b", "attributes.a/b", "attributes.it's \\", several):
             found, house = both(
                 con, engine, database, name, by=by, **{key: naive(value) for key, value in given.items()}

@@ -12,9 +12,9 @@ import pytest
 from benchmarks.history import make_history
 from tests.clickhouse.compare import both, differences
 from tests.clickhouse.conftest import Fill, records_of
-from tooltrace.queries import catalogue, find
-from tooltrace.queries.dimensions import DIMENSIONS
-from tooltrace.store.lease import reading
+from tooltrace.analysis import catalogue, find
+from tooltrace.analysis.dimensions import DIMENSIONS
+from tooltrace.store.reader import open_reader
 
 ROWS = 200_000
 FEW = 8_000
@@ -31,7 +31,7 @@ def big(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> It
     """200,000 attempts of 30 days, in both."""
     store = made(tmp_path_factory.mktemp("big") / "big.duckdb", ROWS)
     fill(BIG, records_of(store))
-    with reading(store) as con:
+    with open_reader(store) as con:
         yield con
 
 
@@ -42,7 +42,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> 
     records = records_of(store)
     fill(SMALL, records)
     fill(AS_JSON, records, "json")
-    with reading(store) as con:
+    with open_reader(store) as con:
         yield con
 
 
@@ -64,7 +64,7 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     known["compare"] = {"before_until": middle, "since": middle}
     known["changes"] = {"since": one(con, "SELECT min(started_at) + INTERVAL 5 DAY FROM tool_calls")}
     known["burn_rate"] = {"until": one(con, "SELECT max(started_at) FROM tool_calls")}
-    takes = {parameter.name for parameter in find(name).heading.parameters}
+    takes = {parameter.name for parameter in find(name).header.parameters}
     return {key: value for key, value in known.get(name, {}).items() if key in takes}
 
 
@@ -83,12 +83,12 @@ def test_of_attributes_that_are_json(small: duckdb.DuckDBPyConnection, engine: A
 
 
 EVERY = [*DIMENSIONS, "attributes.region"]
-GROUPED = [name for name, query in catalogue().items() if query.heading.by]
+GROUPED = [name for name, query in catalogue().items() if query.header.by]
 
 
 @pytest.mark.parametrize("name", GROUPED)
 def test_by_everything(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
-    by = ["attributes.region" if one == "attributes" else one for one in find(name).heading.by]
+    by = ["attributes.region" if one == "attributes" else one for one in find(name).header.by]
     pairs = [by[place : place + 2] for place in range(0, len(by), 2)]
     for groups in [*pairs, by[:1], by[:3]]:
         duck, house = both(small, engine, SMALL, name, by=groups, **needed(small, name))
@@ -97,7 +97,7 @@ def test_by_everything(small: duckdb.DuckDBPyConnection, engine: Any, name: str)
 
 @pytest.mark.parametrize("name", catalogue())
 def test_of_one_tool_in_a_window(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
-    takes = {parameter.name for parameter in find(name).heading.parameters}
+    takes = {parameter.name for parameter in find(name).header.parameters}
     since = one(small, "SELECT min(started_at) + INTERVAL 3 DAY FROM tool_calls")
     until = one(small, "SELECT min(started_at) + INTERVAL 9 DAY FROM tool_calls")
     window = {"since": since, "until": until, "tool": "fetch", "min_n": 3}

@@ -21,20 +21,20 @@ from tests.clickhouse.test_edges import duck
 from tests.collector.conftest import otelcol  # noqa: F401
 from tests.collector.harness import Collector, free_port, until
 from tests.collector.test_clickhouse import alive, asking
-from tooltrace.address import Address
+from tooltrace.analysis import ask, catalogue, find
 from tooltrace.clickhouse import views
-from tooltrace.clickhouse.asking import connect
-from tooltrace.clickhouse.backfill import Backfill
-from tooltrace.clickhouse.client import House
-from tooltrace.clickhouse.readers import Variant
+from tooltrace.clickhouse.attribute_sql import Variant
+from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.exporter import Backfill
+from tooltrace.clickhouse.query import connect
 from tooltrace.clickhouse.tables import Tables
-from tooltrace.exporters.otlp_forms import Forms
-from tooltrace.foreign import Assembler
+from tooltrace.exporters.otlp_records import RecordEncoder
+from tooltrace.ingest.spans import Assembler
 from tooltrace.otel.otlp.from_proto import spans_from_proto
 from tooltrace.otel.otlp.to_proto import spans_to_proto
-from tooltrace.queries import ask, catalogue, find
-from tooltrace.settings import Settings
-from tooltrace.store.lease import reading
+from tooltrace.recording.settings import Settings
+from tooltrace.store.reader import open_reader
+from tooltrace.store.url import Address
 
 CALLS = 300
 OF_THE_PROCESS = "service, host, pid"
@@ -106,7 +106,7 @@ def inserts(folder: Path) -> list[Path]:
 
 def say_more(found: Captured, collector: Collector) -> None:
     """A label by the command, of the store's address and with the collector named; and the spans of others."""
-    with reading(found.store) as con:
+    with open_reader(found.store) as con:
         ((found.labelled,),) = con.execute("SELECT min(span_id) FROM tool_calls WHERE status = 'success'").fetchall()
     words = ["label", found.labelled, "--span", "--wrong", "--by", "over there", "--reason", "it's old"]
     command = [sys.executable, "-m", "tooltrace.cli", *words, "--store", "clickhouse://127.0.0.1:1/otel"]
@@ -136,7 +136,7 @@ def load(engine: Any, database: str, made: list[str], files: Iterable[Path]) -> 
 
 @pytest.mark.parametrize("table", ["tool_calls", "outcomes", "gates", "messages"])
 def test_tables_are_those_of_the_store(captured: Captured, engine: Any, table: str) -> None:
-    with reading(captured.store) as con, connect(captured.address(engine)) as lease:
+    with open_reader(captured.store) as con, connect(captured.address(engine)) as lease:
         left_out = f"EXCLUDE ({OF_THE_PROCESS})" if table == "tool_calls" else ""
         asked = f"SELECT * {left_out} FROM {table} ORDER BY ALL"
         mine, theirs = con.sql(asked), lease.sql(asked)
@@ -150,7 +150,7 @@ def test_tables_are_those_of_the_store(captured: Captured, engine: Any, table: s
 
 @pytest.mark.parametrize("name", catalogue())
 def test_queries_answer_as_from_the_store(captured: Captured, engine: Any, name: str) -> None:
-    with reading(captured.store) as con:
+    with open_reader(captured.store) as con:
         ((call, span, middle),) = con.execute(
             "SELECT min(call_id), min(span_id), quantile_disc(started_at, 0.5) FROM tool_calls"
         ).fetchall()
@@ -165,9 +165,7 @@ def test_queries_answer_as_from_the_store(captured: Captured, engine: Any, name:
         mine, theirs = both(con, engine, captured.database, name, **known.get(name, {}))
     if name == "call":
         at = [
-            place
-            for place, column in enumerate(find(name).heading.columns)
-            if column.name in OF_THE_PROCESS.split(", ")
+            place for place, column in enumerate(find(name).header.columns) if column.name in OF_THE_PROCESS.split(", ")
         ]
         mine, theirs = (
             [tuple(cell for place, cell in enumerate(row) if place not in at) for row in rows]
@@ -182,7 +180,7 @@ def test_we_insert_what_the_exporter_does(captured: Captured, engine: Any) -> No
     for table in TABLES:
         engine.command(f"CREATE TABLE IF NOT EXISTS {database}.ours_{table} AS {database}.{table}")
     ours = captured.address(engine, "&traces=ours_otel_traces&logs=ours_otel_logs")
-    Backfill(House(ours), Forms()).send(records_of(captured.store))
+    Backfill(ClickHouseConnection(ours), RecordEncoder()).send(records_of(captured.store))
     told = "Timestamp, TraceId, SpanId, ParentSpanId, SpanName, SpanKind, StatusCode, StatusMessage, ScopeName, ScopeVersion"
     said = "toJSONString({0}Attributes), {0}AttributesKeys" if captured.variant == "json" else "mapSort({0}Attributes)"
     for columns in (told, said.format("Span")):

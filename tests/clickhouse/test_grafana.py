@@ -26,23 +26,23 @@ from hypothesis import strategies as st
 from benchmarks.history import make_history
 from tests.clickhouse.compare import address, differences
 from tests.clickhouse.conftest import Fill, exporters_tables, records_of
-from tooltrace.clickhouse.asking import relation
-from tooltrace.clickhouse.grafana import DASHBOARDS, of_all_tools, of_one_tool, text, write
+from tooltrace.analysis import ask
+from tooltrace.clickhouse.grafana import DASHBOARDS, overview_panels, text, tool_panels, write
 from tooltrace.clickhouse.grafana_panels import Panel
-from tooltrace.clickhouse.grafana_sql import Asked, place
+from tooltrace.clickhouse.grafana_sql import PanelQuery, place
+from tooltrace.clickhouse.query import relation
+from tooltrace.clickhouse.sql.translate import to_clickhouse
 from tooltrace.clickhouse.store import UNITS
 from tooltrace.clickhouse.views import apply
+from tooltrace.core.records import ToolCall
 from tooltrace.errors import QueryError
-from tooltrace.queries import ask
-from tooltrace.queries.dialect import to_clickhouse
-from tooltrace.record import ToolCall
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "dashboards" / "grafana"
 FULL, EMPTY, HOSTILE = "grafana_full", "grafana_empty", "grafana_hostile"
 TOOL = "python"
 WHOLE = (datetime(2000, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001  naive UTC, as parameters are
-ALL, ONE = of_all_tools(), of_one_tool()
+ALL, ONE = overview_panels(), tool_panels()
 PANELS = [pytest.param(panel, id=f"all-{panel.title}") for panel in ALL]
 PANELS += [pytest.param(panel, id=f"one-{panel.title}") for panel in ONE]
 register_default_plugins()
@@ -85,14 +85,14 @@ def as_sent(sql: str, database: str, window: Window, tool: str | None) -> str:
     return re.sub(r"\$__(\w+)", lambda found: f"fromUnixTimestamp64Milli({millis(ends[found[1]])})", sql)
 
 
-def answer(client: Any, sql: str, asked: Asked, database: str, window: Window, tool: str | None) -> Any:
+def answer(client: Any, sql: str, asked: PanelQuery, database: str, window: Window, tool: str | None) -> Any:
     data = client.raw_query(as_sent(sql, database, window, tool), fmt="Parquet")
-    return relation(data, {c.name: UNITS[c.unit] for c in asked.query.heading.columns if c.unit in UNITS})
+    return relation(data, {c.name: UNITS[c.unit] for c in asked.query.header.columns if c.unit in UNITS})
 
 
-def by_query(engine: Any, asked: Asked, database: str, window: Window, tool: str | None) -> Any:
+def by_query(engine: Any, asked: PanelQuery, database: str, window: Window, tool: str | None) -> Any:
     """The same of the named query."""
-    takes = {parameter.name for parameter in asked.query.heading.parameters}
+    takes = {parameter.name for parameter in asked.query.header.parameters}
     since, until = window
     known = {
         "since": since,
@@ -101,7 +101,7 @@ def by_query(engine: Any, asked: Asked, database: str, window: Window, tool: str
         "tool": tool if asked.one_tool else None,
     }
     params = {**asked.given, **{name: value for name, value in known.items() if name in takes}}
-    by = asked.by if asked.query.heading.by else None
+    by = asked.by if asked.query.header.by else None
     return ask(address(engine, database), asked.name, by=by, **params)
 
 
@@ -192,7 +192,7 @@ def test_intervals_stand_beside_what_they_are_of() -> None:
     """Of every interval of which a table shows one end, it shows the other, and the figure."""
     for panel in (*ALL, *ONE):
         shown = [name for change in panel.body.get("transformations", []) for name in change["options"]["indexByName"]]
-        ends = {c.name: c.end_of for c in panel.asked.query.heading.columns if c.end_of is not None}
+        ends = {c.name: c.end_of for c in panel.asked.query.header.columns if c.end_of is not None}
         for name in set(shown) & set(ends):
             assert ends[name][1] in shown, (panel.title, name)
             assert {end for end, of in ends.items() if of[1] == ends[name][1]} <= set(shown), (panel.title, name)
@@ -210,7 +210,7 @@ def test_variables_answer(grafana: Any, window: Window) -> None:
 @pytest.mark.parametrize("name", DASHBOARDS)
 def test_incidents_are_marks(grafana: Any, engine: Any, window: Window, name: str) -> None:
     (marks,) = DASHBOARDS[name]()["annotations"]["list"]
-    asked = Asked("incidents", ("tool",), one_tool=name == "tool.json")
+    asked = PanelQuery("incidents", ("tool",), one_tool=name == "tool.json")
     found = answer(grafana, marks["target"]["rawSql"], asked, FULL, window, TOOL)
     assert found.columns == ["time", "timeEnd", "title", "text"]
     expected = by_query(engine, asked, FULL, window, TOOL).project("started, ended, tool, code").fetchall()
@@ -238,7 +238,7 @@ def test_a_tool_of_any_name(engine: Any, grafana: Any, fill: Fill) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_name_comes_through_whole(grafana: Any, name: str) -> None:
-    asked = Asked("recent", one_tool=True)
+    asked = PanelQuery("recent", one_tool=True)
     (written,) = set(re.findall(r"decodeURLComponent\('[^']*'\)", asked.sql()))
     found = grafana.query("SELECT hex(" + as_sent(written, FULL, WHOLE, name) + ")").result_rows
     assert bytes.fromhex(found[0][0]).decode() == name
@@ -260,9 +260,9 @@ def test_each_statement_is_one_and_says_what_it_asks() -> None:
 
 def test_a_column_that_is_not_there_makes_no_dashboard() -> None:
     with pytest.raises(QueryError, match="hurt answers no pain, sorrow; no dashboard is made"):
-        Asked("hurt", ("tool",)).require(["hurt_ms", "pain", "sorrow"])
+        PanelQuery("hurt", ("tool",)).require(["hurt_ms", "pain", "sorrow"])
     with pytest.raises(QueryError, match="timeline answers no end"):
-        Asked("timeline").sql({"time": "end"})
+        PanelQuery("timeline").sql({"time": "end"})
 
 
 def test_tables_alone_are_placed() -> None:
@@ -297,7 +297,7 @@ def test_what_is_kept_is_asked_once() -> None:
     """Elsewhere nothing is: a server before 26.3 knows neither the word nor the setting, and answers all other panels."""
     assert {panel.asked.name for panel in (*ALL, *ONE) if panel.asked.once} == LONG
     for panel in (*ALL, *ONE):
-        kept = to_clickhouse(panel.asked.query.render(panel.asked.by if panel.asked.query.heading.by else None)).kept
+        kept = to_clickhouse(panel.asked.query.render(panel.asked.by if panel.asked.query.header.by else None)).kept
         sql, about = only(panel), panel.json(1, 0, 0)["description"]
         once = panel.asked.once
         assert sql.count(" AS MATERIALIZED (") == len(kept) * once, panel.title
@@ -327,7 +327,7 @@ def test_bars_are_of_one_unit() -> None:
         (change,) = panel.body["transformations"]
         across, *figures = change["options"]["indexByName"]
         assert across == panel.body["options"]["xField"]
-        units = {c.name: c.unit for c in panel.asked.query.heading.columns}
+        units = {c.name: c.unit for c in panel.asked.query.header.columns}
         assert {units[name] for name in figures} == {"share"}
         assert panel.body["fieldConfig"]["defaults"]["unit"] == "percentunit"
 

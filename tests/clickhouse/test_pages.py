@@ -11,18 +11,18 @@ import pytest
 from benchmarks.history import make_history
 from tests.clickhouse.compare import address
 from tests.clickhouse.conftest import Fill, records_of
-from tooltrace.clickhouse.understood import require_tables
+from tooltrace.analysis import ask, catalogue, find
+from tooltrace.clickhouse.plan_check import require_allowed_tables
+from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.errors import QueryError
-from tooltrace.queries import ask, catalogue, find
-from tooltrace.queries.dialect import Script, to_clickhouse
-from tooltrace.sandbox import Limits
+from tooltrace.store.sandbox import SandboxLimits
 from tooltrace.store.views import NAMES
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 
 
-LIMITS = Limits(seconds=2, rows=100)
+LIMITS = SandboxLimits(seconds=2, rows=100)
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +74,8 @@ async def test_typed_sql_is_answered(browser: Any, engine: Any) -> None:
 @pytest.mark.parametrize("name", catalogue())
 def test_every_query_of_the_catalogue_may_be_typed(name: str) -> None:
     query = find(name)
-    given = {each.name: "x" for each in query.heading.parameters if each.required}
-    assert to_clickhouse(query.spell(None, **given), only=NAMES).question
+    given = {each.name: "x" for each in query.header.parameters if each.required}
+    assert to_clickhouse(query.render_with_values(None, **given), only=NAMES).question
 
 
 async def test_a_query_of_the_catalogue_can_be_run_as_it_is_shown(browser: Any) -> None:
@@ -170,12 +170,12 @@ def test_what_the_server_would_read_is_known_before(engine: Any, sql: str, read:
     def told(statement: str) -> str:
         return str(engine.raw_query(statement, fmt="TSVRaw").decode())
 
-    script = Script((), sql, frozenset(["x"]))
+    script = TranslatedQuery((), sql, frozenset(["x"]))
     if read is None:
-        require_tables(told, script, {"calls"})
+        require_allowed_tables(told, script, {"calls"})
     else:
         with pytest.raises(QueryError, match=f"not {re.escape(read)};"):
-            require_tables(told, script, {"calls"})
+            require_allowed_tables(told, script, {"calls"})
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -16,15 +16,15 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address, both, differences
 from tests.clickhouse.conftest import Fill, exporters_tables, records_of
 from tests.clickhouse.test_edges import attempts, duck
-from tooltrace.address import Address, address_of
+from tooltrace.analysis import catalogue
 from tooltrace.cli import cli
-from tooltrace.clickhouse import kept, views
-from tooltrace.clickhouse.asking import connect
-from tooltrace.clickhouse.client import House
+from tooltrace.clickhouse import materialized, views
+from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.query import connect
 from tooltrace.errors import BadParameter, ConfigError, QueryError, StoreError, StoreMissing
-from tooltrace.queries import catalogue
 from tooltrace.store.base import open_store
-from tooltrace.store.lease import reading
+from tooltrace.store.reader import open_reader
+from tooltrace.store.url import Address, address_of
 
 ROWS = 600
 
@@ -55,7 +55,7 @@ def said(*words: str) -> Any:
 
 
 def test_commands_answer_as_they_do_from_a_file(local: Path, house: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    with reading(local) as con:
+    with open_reader(local) as con:
         ((call,),) = con.execute("SELECT call_id FROM tool_calls WHERE attempt = 3 ORDER BY span_id LIMIT 1").fetchall()
     monkeypatch.setenv("TOOLTRACE_STORE", house.url)
     for words in (
@@ -132,7 +132,7 @@ def test_an_address_is_shown_without_its_password() -> None:
     found = address_of("clickhouse://u:p%40ss@h/db")
     assert isinstance(found, Address)
     assert f"{found} {found!r} {found}" == "clickhouse://u:…@h/db clickhouse://u:…@h/db clickhouse://u:…@h/db"
-    assert House(found)._arguments()["password"] == "p@ss"
+    assert ClickHouseConnection(found)._arguments()["password"] == "p@ss"
     assert open_store("a/b.duckdb").path == Path("a/b.duckdb").absolute()
 
 
@@ -172,14 +172,14 @@ def test_init_says_what_is_missing_and_what_it_would_not_do(engine: Any) -> None
 def test_history_arrives_whole_and_once(engine: Any, local: Path) -> None:
     exporters_tables(engine, "sent")
     where = address(engine, "sent")
-    views.apply(engine, House(where).tables, "sent")
+    views.apply(engine, ClickHouseConnection(where).tables, "sent")
     for again in ([], ["--again"], ["--again", "--since", "2020-01-01"]):
         assert command("export", "clickhouse", "--endpoint", where.url, "--store", str(local), *again).exit_code == 0
-        with reading(local) as con, connect(where) as lease:
+        with open_reader(local) as con, connect(where) as lease:
             for table in ("tool_calls", "outcomes", "messages", "gates"):
                 count = f"SELECT count(*) FROM {table}"
                 assert lease.sql(count).fetchall() == con.execute(count).fetchall(), (table, again)
-    with reading(local) as con:
+    with open_reader(local) as con:
         for name in ("failure_rate", "calibration", "gates", "laundering"):
             assert not differences(*both(con, engine, "sent", name))[:5]
 
@@ -188,14 +188,14 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
     tables = exporters_tables(engine, "twice")
     for table in (tables.traces, tables.logs):
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
-    for statement in [*kept.statements(tables, "twice"), *views.statements(tables, "twice", kept=True)]:
+    for statement in [*materialized.table_statements(tables, "twice"), *views.statements(tables, "twice", kept=True)]:
         engine.command(statement)
     for table in (tables.traces, tables.logs):
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
     assert engine.query("SELECT count() FROM twice.otel_traces").result_rows == [(2 * ROWS,)]
     middle = {"before_until": datetime(2020, 1, 1), "since": datetime(2020, 1, 1)}
     needed = {"call": {"id": "call_"}, "labels": {"call_id": "x"}, "call_gates": {"call_id": "x"}, "compare": middle}
-    with reading(local) as con:
+    with open_reader(local) as con:
         for name in catalogue():
             assert not differences(*both(con, engine, "twice", name, **needed.get(name, {})))[:5], name
 
@@ -268,9 +268,9 @@ def test_spans_that_are_no_tool_calls_are_spans(engine: Any) -> None:
 def test_a_process_asks_there_and_records_here(
     house: Address, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tooltrace import runtime
+    from tooltrace.recording import config
 
-    before = runtime._recorder
+    before = config._recorder
     monkeypatch.chdir(tmp_path)
     try:
         tt.configure(store=house.url)
@@ -283,14 +283,17 @@ def test_a_process_asks_there_and_records_here(
         assert tt.query("failure_rate").fetchall() == []
     finally:
         tt.shutdown()
-        with runtime._lock:
-            runtime._recorder = before
+        with config._lock:
+            config._recorder = before
 
 
 def test_tables_over_attributes_that_are_json(engine: Any, fill: Fill, tmp_path: Path) -> None:
     records = attempts(random.Random(9), 120)
     tables = fill("kept_json", records, "json")
-    for statement in [*kept.statements(tables, "kept_json"), *views.statements(tables, "kept_json", kept=True)]:
+    for statement in [
+        *materialized.table_statements(tables, "kept_json"),
+        *views.statements(tables, "kept_json", kept=True),
+    ]:
         engine.command(statement)
     with duck(tmp_path / "kept.duckdb", records) as con, connect(address(engine, "kept_json")) as lease:
         for table in ("tool_calls", "outcomes", "gates", "messages"):

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tooltrace as tt
-from tooltrace.demo.arithmetic import value_of
+from tooltrace.demo.calculator import value_of
 from tooltrace.demo.docs import DocIndex, Entry
-from tooltrace.demo.library import LOCKED_FILE, Library, OutsideWorkspace
-from tooltrace.demo.patience import persist, persist_async
 from tooltrace.demo.plan import CASES, Errand, plan
+from tooltrace.demo.retry import retry, retry_async
 from tooltrace.demo.server import PATIENCE_HEADER, serving
+from tooltrace.demo.workspace import LOCKED_FILE, Library, OutsideWorkspace
 
 numbers = st.integers(0, 50).map(str)
 expressions = st.recursive(
@@ -135,8 +135,8 @@ def test_retries_end_with_the_last_response() -> None:
     async def busy_async() -> tt.ToolResponse:
         return busy()
 
-    assert persist(busy) is made[-1]
-    assert asyncio.run(persist_async(busy_async)) is made[-1]
+    assert retry(busy) is made[-1]
+    assert asyncio.run(retry_async(busy_async)) is made[-1]
     assert len(made) == 6
 
 
@@ -147,7 +147,7 @@ def test_what_is_not_worth_it_is_not_tried_again() -> None:
         made.append(tt.ToolResponse.error("NOT_FOUND", "gone"))
         return made[-1]
 
-    assert persist(gone).code == "NOT_FOUND"
+    assert retry(gone).code == "NOT_FOUND"
     assert len(made) == 1
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 import tooltrace as tt
-from tooltrace.record import ToolCall
+from tooltrace.core.records import ToolCall
 
 Calls = Callable[[], list[ToolCall]]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tooltrace.response import ToolResponse
+from tooltrace.core.response import ToolResponse
 
 JUNK = st.recursive(
     st.none()

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
+from tooltrace.core.response import ToolResponse
 from tooltrace.normalize import CERTAIN_RULES, RULES, normalize
-from tooltrace.normalize.words import snake
-from tooltrace.response import ToolResponse
+from tooltrace.normalize.terms import snake_case
 
 ALL, CERTAIN = RULES, CERTAIN_RULES
 
@@ -50,7 +50,7 @@ FLAGS = frozenset({"success", "ok", "is_success", "succeeded", "failed", "is_err
 def leaves(value: Any) -> list[Any]:
     """The scalars in ``value`` that say something, but for flags."""
     if isinstance(value, dict):
-        said = (item for name, item in value.items() if not (isinstance(item, bool) and snake(name) in FLAGS))
+        said = (item for name, item in value.items() if not (isinstance(item, bool) and snake_case(name) in FLAGS))
         return [leaf for item in said for leaf in leaves(item)]
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item)]

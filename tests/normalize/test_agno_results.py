@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tests.normalize.junk import JUNK, leaves, lost
+from tooltrace.core.response import ToolResponse
 from tooltrace.normalize import normalize
-from tooltrace.normalize.agno import RULES as AGNO_RULES
-from tooltrace.normalize.mcp import RULES as MCP_RULES
-from tooltrace.response import ToolResponse
+from tooltrace.normalize.protocols.agno import RULES as AGNO_RULES
+from tooltrace.normalize.protocols.mcp import RULES as MCP_RULES
 
 RULES = (*AGNO_RULES, *MCP_RULES)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tooltrace.core.response import ToolResponse
 from tooltrace.normalize import normalize
-from tooltrace.normalize.completed_process import RULE
-from tooltrace.response import ToolResponse
+from tooltrace.normalize.transports.completed_process import RULE
 
 
 def run(script: str, **options: Any) -> ToolResponse:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tooltrace as tt
 from tests.normalize.shapes import CERTAIN, anything, read
 from tooltrace.normalize import normalize
-from tooltrace.normalize.envelope import RULE
+from tooltrace.normalize.protocols.envelope import RULE
 
 FOUND = {
     "success": True,

@@ -34,20 +34,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tooltrace.codes import ADVICE, advice
-from tooltrace.normalize.exception_codes import CODES
-from tooltrace.normalize.exception_readers import READERS
-from tooltrace.normalize.exceptions import SeenException, read
-from tooltrace.normalize.http_status import STATUSES, of_status, retry_after
+from tooltrace.core.codes import ADVICE, advice_for
+from tooltrace.normalize.exceptions.codes import CODES
+from tooltrace.normalize.exceptions.custom_readers import READERS
+from tooltrace.normalize.exceptions.reader import ExceptionSummary, summarize
+from tooltrace.normalize.transports.http_status import STATUSES, of_status, retry_after
 
 Code = str
 
 
-def raised(act: Callable[[], Any]) -> SeenException:
+def raised(act: Callable[[], Any]) -> ExceptionSummary:
     try:
         act()
     except BaseException as error:
-        return read(error)
+        return summarize(error)
     raise AssertionError("nothing was raised")
 
 
@@ -127,7 +127,7 @@ class Person(BaseModel):
     ids=repr,
 )
 def test_exceptions_that_say_it_by_their_class_or_number(error: BaseException, code: Code) -> None:
-    seen = read(error)
+    seen = summarize(error)
     assert seen.code == code
     assert seen.type.endswith(type(error).__qualname__)
 
@@ -197,9 +197,9 @@ def test_the_status_decides_wherever_a_client_puts_it(status: int) -> None:
         _with(stand_in("my.tools.Wrapped")("m"), response=bare),
     ]  # fmt: skip
     expected = of_status(status)
-    again = advice(expected.code).retryable if expected.retryable is None else expected.retryable
+    again = advice_for(expected.code).retryable if expected.retryable is None else expected.retryable
     for carrier in carriers:
-        seen = read(carrier)
+        seen = summarize(carrier)
         assert (seen.code, seen.retryable) == (expected.code, again), carrier
 
 
@@ -251,7 +251,7 @@ def grpc_error(name: str, *, state: bool) -> Any:
     ],
 )
 def test_grpc(name: str, code: Code, retryable: bool | None, state: bool) -> None:
-    seen = read(grpc_error(name, state=state))
+    seen = summarize(grpc_error(name, state=state))
     assert (seen.code, seen.retryable) == (code, retryable)
 
 
@@ -278,7 +278,7 @@ def test_aws(name: str | None, status: int | None, code: Code) -> None:
     error = _with(
         stand_in("botocore.errorfactory.Own", stand_in("botocore.exceptions.ClientError"))("m"), response=response
     )
-    assert read(error).code == code
+    assert summarize(error).code == code
 
 
 @pytest.mark.parametrize(
@@ -303,11 +303,11 @@ def test_postgres_by_its_state_however_the_driver_names_it(state: str, code: Cod
     for module, name in (("psycopg", "sqlstate"), ("psycopg2", "pgcode")):
         base = stand_in(f"{module}.ProgrammingError", stand_in(f"{module}.DatabaseError", stand_in(f"{module}.Error")))
         error = stand_in(f"{module}.errors.Own", base, **{name: state})("m")
-        assert read(error)[:1] + read(error)[3:4] == (code, retryable)
+        assert summarize(error)[:1] + summarize(error)[3:4] == (code, retryable)
         outer = stand_in("sqlalchemy.exc.ProgrammingError", stand_in("sqlalchemy.exc.StatementError"))("(psycopg) m")
-        assert read(_with(outer, orig=error)).code == code
-        assert read(outer).type == "sqlalchemy.exc.ProgrammingError"
-    assert read(stand_in("my.driver.Oops", sqlstate=state)("m")).code == code
+        assert summarize(_with(outer, orig=error)).code == code
+        assert summarize(outer).type == "sqlalchemy.exc.ProgrammingError"
+    assert summarize(stand_in("my.driver.Oops", sqlstate=state)("m")).code == code
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_postgres_by_its_state_however_the_driver_names_it(state: str, code: Cod
     ids=lambda value: f"{type(value).__module__}.{type(value).__name__}" if isinstance(value, Exception) else str(value),
 )  # fmt: skip
 def test_clients_and_databases(error: Exception, code: Code, retryable: bool | None) -> None:
-    seen = read(error)
+    seen = summarize(error)
     assert (seen.code, seen.retryable) == (code, retryable)
 
 
@@ -358,24 +358,24 @@ def test_what_is_inside_a_wrapper_decides_and_is_named() -> None:
     seen = raised(give_up)
     assert (seen.code, seen.type) == ("TIMEOUT", "tenacity.RetryError")
     assert seen.message.endswith(": TimeoutError: too slow")
-    seen = read(ExceptionGroup("tasks", [ExceptionGroup("inner", [httpx.ConnectError("refused")])]))
+    seen = summarize(ExceptionGroup("tasks", [ExceptionGroup("inner", [httpx.ConnectError("refused")])]))
     assert (seen.code, seen.type) == ("NETWORK_ERROR", "ExceptionGroup")
     assert seen.message == "tasks (1 sub-exception): httpx.ConnectError: refused"
-    assert read(ExceptionGroup("g", [TimeoutError(), httpx.ReadTimeout("r")])).code == "TIMEOUT"
-    assert read(ExceptionGroup("g", [TimeoutError(), KeyError()])).code == "EXECUTION_ERROR"
+    assert summarize(ExceptionGroup("g", [TimeoutError(), httpx.ReadTimeout("r")])).code == "TIMEOUT"
+    assert summarize(ExceptionGroup("g", [TimeoutError(), KeyError()])).code == "EXECUTION_ERROR"
 
 
 def test_a_wrapper_that_holds_itself_is_no_trap() -> None:
     error = stand_in("sqlalchemy.exc.OperationalError", stand_in("sqlalchemy.exc.StatementError"))("m")
-    assert read(_with(error, orig=error)).code == "EXECUTION_ERROR"
+    assert summarize(_with(error, orig=error)).code == "EXECUTION_ERROR"
     error = stand_in("sqlalchemy.exc.IntegrityError", stand_in("sqlalchemy.exc.StatementError"))("m")
-    assert read(_with(error, orig=error)).code == "CONFLICT"
+    assert summarize(_with(error, orig=error)).code == "CONFLICT"
     deep: Exception = TimeoutError()
     for _ in range(500):
         deep = ExceptionGroup("g", [deep])
-    assert read(deep).code in ("TIMEOUT", "EXECUTION_ERROR")
+    assert summarize(deep).code in ("TIMEOUT", "EXECUTION_ERROR")
     wide = ExceptionGroup("g", [TimeoutError() for _ in range(100_000)])
-    assert read(wide).code == "TIMEOUT"
+    assert summarize(wide).code == "TIMEOUT"
 
 
 # when to come again
@@ -437,20 +437,20 @@ def test_seconds_come_back_as_they_were_said(seconds: float) -> None:
 def test_the_wait_is_kept_and_said() -> None:
     request = httpx.Request("GET", "https://x.test")
     for headers in ({"Retry-After": "30"}, {"RETRY-AFTER": "30"}):
-        seen = read(
+        seen = summarize(
             httpx.HTTPStatusError("m", request=request, response=httpx.Response(429, headers=headers, request=request))
         )
         assert (seen.retry_after_s, seen.stats, seen.suggestion) == (30.0, {"retry_after_s": 30.0}, "retry after 30 s")
-    told = read(stand_in("my.bot.RetryAfter", retry_after=timedelta(seconds=2.5))("m"))
+    told = summarize(stand_in("my.bot.RetryAfter", retry_after=timedelta(seconds=2.5))("m"))
     assert (told.retry_after_s, told.suggestion) == (2.5, "retry after 2.5 s")
-    silent = read(ValueError())
+    silent = summarize(ValueError())
     assert (silent.retry_after_s, silent.stats, silent.suggestion) == (None, None, None)
 
 
 def test_a_success_that_tells_its_limits_has_nothing_to_wait_for() -> None:
     request = httpx.Request("GET", "https://x.test")
     response = httpx.Response(404, headers={"x-ratelimit-reset": "50"}, request=request)
-    assert read(httpx.HTTPStatusError("m", request=request, response=response)).retry_after_s is None
+    assert summarize(httpx.HTTPStatusError("m", request=request, response=response)).retry_after_s is None
 
 
 # hostile ones
@@ -483,13 +483,13 @@ class Trap:
 
 
 def test_what_raises_when_it_is_looked_at_is_still_recorded() -> None:
-    assert read(Hostile()).code == "EXECUTION_ERROR"
-    assert read(Hostile()).type.endswith("Hostile")
-    assert read(HostileClass()).type.endswith(".HostileClass")
+    assert summarize(Hostile()).code == "EXECUTION_ERROR"
+    assert summarize(Hostile()).type.endswith("Hostile")
+    assert summarize(HostileClass()).type.endswith(".HostileClass")
     odd = stand_in("my.tools.Slow", TimeoutError, code=Trap(), retryable=Trap(), response=Trap())
-    assert read(odd("m")).code == "TIMEOUT"
-    assert read(stand_in("botocore.exceptions.ConnectTimeoutError", response=Trap())("m")).code == "TIMEOUT"
-    assert read(stand_in("pymysql.err.IntegrityError", errno=Trap(), args=Trap())("m")).code == "CONFLICT"
+    assert summarize(odd("m")).code == "TIMEOUT"
+    assert summarize(stand_in("botocore.exceptions.ConnectTimeoutError", response=Trap())("m")).code == "TIMEOUT"
+    assert summarize(stand_in("pymysql.err.IntegrityError", errno=Trap(), args=Trap())("m")).code == "CONFLICT"
 
 
 ODD: dict[str, Any] = {
@@ -510,10 +510,12 @@ ODD: dict[str, Any] = {
 @pytest.mark.parametrize("odd", ODD)
 def test_a_status_of_another_type_is_no_status(odd: str) -> None:
     for name in ("status_code", "status", "code", "sqlstate", "pgcode", "response", "headers"):
-        seen = read(stand_in("my.tools.Odd", **{name: ODD[odd]})("m"))
+        seen = summarize(stand_in("my.tools.Odd", **{name: ODD[odd]})("m"))
         assert (seen.code, seen.message, seen.retryable, seen.retry_after_s) == ("EXECUTION_ERROR", "m", None, None)
-    assert read(stand_in("my.tools.Odd", retryable=ODD[odd])("m")).retryable is (True if odd == "true" else None)
-    assert read(stand_in("my.tools.Odd", retry_after=ODD[odd])("m")).retry_after_s == (404.0 if odd == "real" else None)
+    assert summarize(stand_in("my.tools.Odd", retryable=ODD[odd])("m")).retryable is (True if odd == "true" else None)
+    assert summarize(stand_in("my.tools.Odd", retry_after=ODD[odd])("m")).retry_after_s == (
+        404.0 if odd == "real" else None
+    )
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -525,7 +527,7 @@ def test_no_class_of_the_tables_is_read_with_a_crash(odd: str) -> None:
     members = dict.fromkeys(names.split(), ODD[odd])
     for path in {*CODES, *READERS}:
         if not path.startswith("builtins."):
-            seen = read(stand_in(path, **members)("m"))
+            seen = summarize(stand_in(path, **members)("m"))
             assert seen.code in ADVICE, path
             assert (seen.message, seen.type) == ("m", path)
 
@@ -543,5 +545,5 @@ def test_every_name_in_the_tables_of_what_is_installed_is_a_class_of_it() -> Non
 
 
 def test_what_the_user_calls_retryable_is() -> None:
-    assert read(KeyError("k"), (LookupError,)).retryable is True
-    assert read(KeyError("k"), (OSError,)).retryable is False
+    assert summarize(KeyError("k"), (LookupError,)).retryable is True
+    assert summarize(KeyError("k"), (OSError,)).retryable is False

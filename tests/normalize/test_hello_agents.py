@@ -11,7 +11,7 @@ import pytest
 
 from tests.normalize.shapes import CERTAIN, read
 from tooltrace.normalize import normalize
-from tooltrace.normalize.hello_agents import OBJECT
+from tooltrace.normalize.protocols.hello_agents import OBJECT
 
 
 class ToolStatus(Enum):

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tooltrace.core.response import ToolResponse
 from tooltrace.normalize import normalize
-from tooltrace.normalize.http_response import RULE
-from tooltrace.response import ToolResponse
+from tooltrace.normalize.transports.http_response import RULE
 
 
 def read(value: Any) -> ToolResponse:

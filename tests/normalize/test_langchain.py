@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from tests.normalize.junk import JUNK, leaves, lost
+from tooltrace.core.response import ToolResponse
 from tooltrace.normalize import normalize
-from tooltrace.normalize.langchain import RULE
-from tooltrace.normalize.mcp import RULES as MCP_RULES
-from tooltrace.normalize.tool_blocks import RULES as BLOCK_RULES
-from tooltrace.response import ToolResponse
+from tooltrace.normalize.protocols.langchain import RULE
+from tooltrace.normalize.protocols.mcp import RULES as MCP_RULES
+from tooltrace.normalize.protocols.tool_blocks import RULES as BLOCK_RULES
 
 RULES = (RULE, *MCP_RULES, *BLOCK_RULES)
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.normalize.shapes import ALL, CERTAIN, anything, lost, objects, read
-from tests.normalize.test_index import ASKED_ALL
+from tests.normalize.test_rule_index import ASKED_ALL
 from tooltrace.normalize import RULES, normalize
-from tooltrace.normalize.reading import read_seen
-from tooltrace.normalize.rule import Seen
+from tooltrace.normalize.engine import apply_rules_to_view
+from tooltrace.normalize.rule import ResultView
 
 FAILED = {"output_type": "error", "ename": "KeyError", "evalue": "'city'", "traceback": ["\x1b[31mKeyError\x1b[0m"]}
 PRINTED = {"output_type": "stream", "name": "stdout", "text": "three rows\n"}
@@ -65,4 +65,4 @@ SHAPES = (
 @settings(max_examples=200, deadline=None)
 def test_nothing_is_lost_nor_left_unasked(value: dict) -> None:
     assert lost(value, read(value)) == []
-    assert read_seen(Seen(value), RULES) == read_seen(Seen(value), ASKED_ALL)
+    assert apply_rules_to_view(ResultView(value), RULES) == apply_rules_to_view(ResultView(value), ASKED_ALL)

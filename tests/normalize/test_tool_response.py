@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import tooltrace as tt
 from tests.normalize.shapes import anything, read, text
 from tooltrace.normalize import normalize
-from tooltrace.normalize.rule import Seen
-from tooltrace.normalize.tool_response import RULE
+from tooltrace.normalize.protocols.tool_response import RULE
+from tooltrace.normalize.rule import ResultView
 
 objects = st.none() | st.dictionaries(text, anything, max_size=3)
 common = {
@@ -40,7 +40,7 @@ def test_what_a_response_dumps_reads_back_equal(response: tt.ToolResponse) -> No
         response.model_dump(exclude_none=True),
         orjson.loads(response.model_dump_json()),
     ):
-        assert RULE.read(Seen(orjson.loads(orjson.dumps(dumped)))) == response
+        assert RULE.read(ResultView(orjson.loads(orjson.dumps(dumped)))) == response
 
 
 def test_json_text_is_read_as_its_data_is() -> None:
@@ -91,4 +91,4 @@ def test_an_error_without_its_object_is_still_an_error() -> None:
     ],
 )  # fmt: skip
 def test_others_with_a_status_are_not_ours(value: dict) -> None:
-    assert RULE.read(Seen(value)) is None
+    assert RULE.read(ResultView(value)) is None

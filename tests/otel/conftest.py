@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import tooltrace as tt
-from tooltrace.sinks import evaluation, metric
+from tooltrace.recording.sinks import evaluation, otel_metric
 
 Logs = Callable[[], list[ReadableLogRecord]]
 Measured = Callable[[], list[tuple[Any, Metric]]]
@@ -30,7 +30,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> Logs:
     exporter, provider = InMemoryLogRecordExporter(), LoggerProvider(shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     monkeypatch.setattr(logs_api, "_LOGGER_PROVIDER", provider)
-    evaluation._recent._held.clear()
+    evaluation._recent._items.clear()
 
     def read() -> list[ReadableLogRecord]:
         assert tt.flush(20)
@@ -47,7 +47,7 @@ def metered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Measured]
         reader = InMemoryMetricReader()
         provider = MeterProvider([reader], views=views, shutdown_on_exit=False)
         monkeypatch.setattr(metrics_api, "_METER_PROVIDER", provider)
-        metric._histogram.cache_clear()
+        otel_metric._histogram.cache_clear()
 
         def read() -> list[tuple[Any, Metric]]:
             assert tt.flush(20)
@@ -58,7 +58,7 @@ def metered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Measured]
         return read
 
     yield put
-    metric._histogram.cache_clear()
+    otel_metric._histogram.cache_clear()
 
 
 def exporting(**options: Any) -> tuple[TracerProvider, InMemorySpanExporter]:

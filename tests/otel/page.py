@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from tooltrace.otel.catalogue import ATTRIBUTES, SOURCES, Attribute, Signal
+from tooltrace.otel.catalog import ATTRIBUTES, SOURCES, Attribute, Signal
 
 PAGE = Path(__file__).parents[2] / "docs" / "telemetry.md"
 LEVELS = ("required", "conditionally required", "recommended", "opt-in", "custom")

@@ -22,8 +22,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler, SamplingResult
 import tooltrace as tt
 from tests.conftest import records
 from tests.otel.conftest import exporting
-from tooltrace import surroundings
-from tooltrace.record import ToolCall
+from tooltrace.core.records import ToolCall
+from tooltrace.recording import context
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 HEADERS = {
@@ -195,7 +195,7 @@ def test_whatever_text_a_caller_says_comes_over_the_wire(names: dict[str, str]) 
         propagate.inject(carrier, outgoing)
     except UnicodeEncodeError:
         return
-    known = surroundings.with_baggage(surroundings.EMPTY, propagate.extract(carrier, Context()))
+    known = context.with_baggage(context.EMPTY, propagate.extract(carrier, Context()))
     arrived = baggage.get_all(propagate.extract(carrier, Context()))
     assert known.conversation_id == (arrived.get("gen_ai.conversation.id") or None)
     assert known.agent == (arrived.get("gen_ai.agent.name") or None)
@@ -203,12 +203,12 @@ def test_whatever_text_a_caller_says_comes_over_the_wire(names: dict[str, str]) 
 
 def test_without_baggage_nothing_is_made() -> None:
     with tt.context(agent_name="a"):
-        assert surroundings.around(Context()) is surroundings.current.get()
+        assert context.call_context(Context()) is context.current.get()
 
 
 def test_the_place_of_baggage_in_a_context_is_where_the_api_puts_it() -> None:
     made = baggage.set_baggage("k", "v", Context())
-    assert made[surroundings.BAGGAGE_KEY] == {"k": "v"}
+    assert made[context.BAGGAGE_KEY] == {"k": "v"}
 
 
 def test_a_call_without_a_trace_begins_one(store: Path, calls: Any) -> None:

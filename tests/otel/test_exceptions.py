@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 import tooltrace as tt
 from tests.otel.conftest import Logs, exporting
 from tooltrace.otel import attributes as names
-from tooltrace.redaction import MASK
+from tooltrace.redact.redaction import MASK
 from tooltrace.version import __version__
 
 
@@ -139,7 +139,7 @@ def test_without_a_provider_nothing_is_made(
     store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, provider: Any
 ) -> None:
     monkeypatch.setattr(logs_api, "_LOGGER_PROVIDER", provider)
-    monkeypatch.setattr("tooltrace.sinks.exceptions.emit", None)
+    monkeypatch.setattr("tooltrace.recording.sinks.otel_events.emit_exception", None)
     fail(broken, "book")
     assert len(calls()) == 1
 

@@ -25,8 +25,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.util.genai.handler import TelemetryHandler
 
 import tooltrace as tt
-from tooltrace.otel.content import VARIABLE
-from tooltrace.sinks import metric
+from tooltrace.otel.content_policy import VARIABLE
+from tooltrace.recording.sinks import otel_metric
 
 Facts = dict[str, Any]
 ABSENT = "(absent)"
@@ -124,12 +124,12 @@ def ours(store: Path, fails: bool, content: bool = True) -> Facts:
         patch.setenv(VARIABLE, "SPAN_AND_EVENT" if content else "NO_CONTENT")
         patch.setattr(metrics_api, "_METER_PROVIDER", providers.meter)
         patch.setattr(logs_api, "_LOGGER_PROVIDER", providers.logger)
-        metric._histogram.cache_clear()
+        otel_metric._histogram.cache_clear()
         tt.configure(store=store, tracer_provider=providers.tracer)
         with suppress(TimeoutError), tt.context(call_id="call_7", agent_name="clerk"):
             weather(**ARGUMENTS)
         assert tt.flush(20)
-        metric._histogram.cache_clear()
+        otel_metric._histogram.cache_clear()
         return providers.facts()
 
 

@@ -12,11 +12,11 @@ from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs
 import tooltrace as tt
 from tests.conftest import records
 from tests.otel.conftest import Logs, exporting
-from tests.otel.test_events import records as any_record
-from tooltrace.otel.events import from_log, to_log
+from tests.otel.test_log_codec import records as any_record
+from tooltrace.core.records import Outcome
+from tooltrace.otel.log_codec import from_log, to_log
 from tooltrace.otel.otlp.from_proto import logs_from_proto
 from tooltrace.otel.otlp.json import logs_from_json, logs_to_json
-from tooltrace.record import Outcome
 
 
 def test_a_label_that_the_application_sends_is_the_label_that_is_kept(store: Path, logs: Logs) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from tooltrace.fields import fields_of
-from tooltrace.record import Record, ToolCall
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Record, ToolCall
 from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import KINDS, encode
+from tooltrace.store.journal_format import KINDS, encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import create
 

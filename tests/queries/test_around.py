@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tooltrace.queries import run
-from tooltrace.record import Span
+from tooltrace.analysis import run
+from tooltrace.core.records import Span
 
 from .conftest import START
 

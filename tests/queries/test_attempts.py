@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 from .conftest import START
 

@@ -10,9 +10,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 import tooltrace as tt
 from tests.queries.conftest import START
+from tooltrace.analysis import run
+from tooltrace.core.records import Outcome
 from tooltrace.errors import BadParameter
-from tooltrace.queries import run
-from tooltrace.record import Outcome
 
 NAMES = [
     "confidence on results", "confidence calibrated", "confidence has signals", "sources typed, with ids", "next action given",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tooltrace.analysis import find, run
 from tooltrace.errors import BadParameter
-from tooltrace.queries import find, run
 from tooltrace.store.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
@@ -175,5 +175,5 @@ def test_parameters_beyond_all_reason_are_no_fault(engine, history, huge):
 
 
 def test_the_defaults_are_in_the_heading():
-    stated = {parameter.name: parameter.default for parameter in find("breaker").heading.parameters}
+    stated = {parameter.name: parameter.default for parameter in find("breaker").header.parameters}
     assert (stated["threshold"], stated["recovery_s"]) == (3, 300)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tooltrace.analysis import find, run
 from tooltrace.errors import BadParameter
-from tooltrace.queries import find, run
 from tooltrace.store.macros import create_macros
 
 

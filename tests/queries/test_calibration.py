@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.queries.judging import calibrated, judge, tables
-from tooltrace.queries import run
-from tooltrace.record import Outcome
+from tooltrace.analysis import run
+from tooltrace.core.records import Outcome
 
 LATER = datetime(2026, 3, 2, tzinfo=UTC)
 

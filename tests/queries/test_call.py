@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrace.fields import fields_of
-from tooltrace.queries import find, run
-from tooltrace.record import ToolCall
+from tooltrace.analysis import find, run
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import ToolCall
 
 
 @pytest.fixture
@@ -51,9 +51,9 @@ def test_at_most_so_many_calls(con):
 def test_a_column_that_is_a_field_says_what_the_field_says():
     fields = {field.name: field for field in fields_of(ToolCall)}
     fields["conversation"] = fields["conversation_id"]
-    said = {column.name: column.meaning for column in find("call").heading.columns if column.name in fields}
+    said = {column.name: column.meaning for column in find("call").header.columns if column.name in fields}
     expected = {name: fields[name].about.meaning.removesuffix(".") for name in said}
     assert {name: text.lower() for name, text in said.items()} == {
         name: text.lower() for name, text in expected.items()
-    }, "write the meanings of tooltrace/record.py into the heading of queries/call.sql"
+    }, "write the meanings of tooltrace/core/records.py into the heading of queries/call.sql"
     assert len(said) > 40

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tooltrace.queries import run
-from tooltrace.record import Gate, Json
+from tooltrace.analysis import run
+from tooltrace.core.records import Gate
+from tooltrace.redact.snapshot import Json
 
 ASKED = datetime(2026, 3, 1, tzinfo=UTC)
 

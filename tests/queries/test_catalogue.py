@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import tooltrace.queries
+from tooltrace import assets
+from tooltrace.analysis import ask, catalogue, find, run
 from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
-from tooltrace.queries import ask, catalogue, find, run
 
-FILES = sorted(Path(tooltrace.queries.__file__).parent.glob("*.sql"))
+FILES = sorted(assets.path("queries").glob("*.sql"))
 GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}, "call_gates": {"call_id": "x"}}
 
 
@@ -27,8 +27,8 @@ def test_every_file_has_a_test_of_its_own(path):
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
 def test_the_heading_names_the_columns_of_the_answer_for_every_grouping(name, engine, make):
     con, query = engine(make()), find(name)
-    single = [[dimension] for dimension in query.heading.by if dimension != "attributes"]
-    several = [[], ["attributes.region", *query.heading.default_by]] if single else []
+    single = [[dimension] for dimension in query.header.by if dimension != "attributes"]
+    several = [[], ["attributes.region", *query.header.default_by]] if single else []
     for by in (None, *single, *several):
         answer = run(con, name, by=by, **GIVEN.get(name, {}))
         assert tuple(answer.columns) == query.columns(by)
@@ -95,7 +95,7 @@ def test_ask_says_that_there_is_no_store(tmp_path):
 
 
 def test_an_alias_is_neither_a_name_nor_twice():
-    aliases = [query.heading.alias for query in catalogue().values() if query.heading.alias]
+    aliases = [query.header.alias for query in catalogue().values() if query.header.alias]
     assert len(set(aliases)) == len(aliases) == 6
     assert not set(aliases) & set(catalogue())
     assert find("impact") is find("hurt")

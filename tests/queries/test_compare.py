@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from tooltrace.queries import ask, find, run
-from tooltrace.record import Outcome
+from tooltrace.analysis import ask, find, run
+from tooltrace.core.records import Outcome
 
 from .conftest import START
 
@@ -311,6 +311,6 @@ def test_too_few_and_one_side_alone_get_no_verdict(engine, make):
 
 
 def test_every_verdict_is_in_the_heading():
-    (meaning,) = [column.meaning for column in find("compare").heading.columns if column.name == "verdict"]
+    (meaning,) = [column.meaning for column in find("compare").header.columns if column.name == "verdict"]
     for verdict in ("worse", "better", "maybe_worse", "maybe_better", "unclear", "too_few", "new", "gone"):
         assert verdict in meaning

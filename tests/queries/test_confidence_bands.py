@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.queries.judging import judge
-from tooltrace.confidence import band
-from tooltrace.queries import run
+from tooltrace.analysis import run
+from tooltrace.core.confidence import band
 
 
 def test_three_bands_by_hand(engine):

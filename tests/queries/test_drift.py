@@ -10,8 +10,8 @@ import pytest
 from scipy.special import betaln, logsumexp
 from statsmodels.stats.proportion import proportion_confint
 
+from tooltrace.analysis import run
 from tooltrace.errors import BadParameter
-from tooltrace.queries import run
 
 START = datetime(2026, 3, 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 
 def answer(con, **given):

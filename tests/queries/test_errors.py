@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.queries import find, run
+from tooltrace.analysis import find, run
 from tooltrace.store.macros import create_macros
 
 

@@ -10,14 +10,14 @@ import duckdb
 import pytest
 
 from benchmarks.history import make_history
-from tooltrace.queries import catalogue, find, run
-from tooltrace.queries.dimensions import DIMENSIONS
-from tooltrace.store.lease import reading
+from tooltrace.analysis import catalogue, find, run
+from tooltrace.analysis.dimensions import DIMENSIONS
+from tooltrace.store.reader import open_reader
 
 EVERY = [*DIMENSIONS, "attributes.region"]
 OF_PAGES = {"timeline", "hurt", "compare"}
 """Made for one page, and grouped as it needs: rows that are stretches of time, costs of whole calls, one version and another."""
-GROUPED = [name for name, query in catalogue().items() if query.heading.by]
+GROUPED = [name for name, query in catalogue().items() if query.header.by]
 ANALYSES = [name for name in GROUPED if name not in OF_PAGES]
 
 
@@ -26,7 +26,7 @@ def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyCon
     """8,000 attempts of 30 days, in a real store."""
     store = tmp_path_factory.mktemp("history") / "history.duckdb"
     make_history(store, 8_000)
-    with reading(store) as con:
+    with open_reader(store) as con:
         con.execute("SET TimeZone='UTC'")
         yield con
 
@@ -118,8 +118,8 @@ def test_drift_by_code_counts_every_attempt_for_each_code(con):
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_every_interval_holds_its_figure(con, name):
-    ends = [(column.end_of, column.name) for column in find(name).heading.columns if column.end_of]
-    units = {column.name: column.unit for column in find(name).heading.columns}
+    ends = [(column.end_of, column.name) for column in find(name).header.columns if column.end_of]
+    units = {column.name: column.unit for column in find(name).header.columns}
     for by in ("tool", "day"):
         for row in answer(con, name, by):
             for (end, of), column in ends:
@@ -134,7 +134,7 @@ def test_every_interval_holds_its_figure(con, name):
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_every_share_of_things_has_an_interval_or_says_why_not(name):
-    columns = find(name).heading.columns
+    columns = find(name).header.columns
     with_ends = Counter(column.end_of[1] for column in columns if column.end_of)
     for column in columns:
         if column.unit == "share" and column.name.endswith(("_share", "_rate", "coverage", "accuracy")):

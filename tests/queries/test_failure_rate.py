@@ -7,7 +7,7 @@ import random
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 
 def answer(con, **given):

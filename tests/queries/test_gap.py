@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from tooltrace.queries import run
-from tooltrace.record import Outcome
+from tooltrace.analysis import run
+from tooltrace.core.records import Outcome
 
 from .conftest import START
 

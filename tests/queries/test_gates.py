@@ -10,8 +10,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.conftest import START
-from tooltrace.queries import run
-from tooltrace.record import Gate
+from tooltrace.analysis import run
+from tooltrace.core.records import Gate
 
 
 def answer(con, **given):

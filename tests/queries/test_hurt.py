@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 from .conftest import START
 

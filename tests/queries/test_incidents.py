@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tooltrace.analysis import run
 from tooltrace.errors import BadParameter
-from tooltrace.queries import run
 from tooltrace.store.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tooltrace.queries import run
-from tooltrace.record import Outcome
+from tooltrace.analysis import run
+from tooltrace.core.records import Outcome
 
 
 def test_labels_of_the_call_and_of_its_attempts_in_the_order_they_came(engine, make):

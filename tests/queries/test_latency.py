@@ -8,7 +8,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 
 def answer(con, **given):

@@ -9,8 +9,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import tooltrace as tt
 from tests.queries.conftest import START
-from tooltrace.queries import run
-from tooltrace.record import Message
+from tooltrace.analysis import run
+from tooltrace.core.records import Message
 
 
 def answer(con, **given):

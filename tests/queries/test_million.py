@@ -11,11 +11,11 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.queries import run
-from tooltrace.store import database
-from tooltrace.store.lease import reading
+from tooltrace.analysis import run
+from tooltrace.store import connection
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.reader import open_reader
 from tooltrace.store.schema import STORE
 
 N = 1_000_000
@@ -54,16 +54,16 @@ WHERE confidence IS NOT NULL
 @pytest.fixture(scope="module")
 def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
     path = tmp_path_factory.mktemp("million") / "million.duckdb"
-    writer = database.connect()
-    database.attach(writer, StorePaths.of(path), read_only=False)
+    writer = connection.connect()
+    connection.attach(writer, StorePaths.of(path), read_only=False)
     migrate(writer, str(path))
     writer.execute(f"USE {STORE}")
     writer.execute(ATTEMPTS, {"n": N})
     writer.execute(OUTCOMES)
     writer.execute(f"CHECKPOINT {STORE}")
-    database.detach(writer)
+    connection.detach(writer)
     writer.close()
-    with reading(path) as con:
+    with open_reader(path) as con:
         yield con
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.conftest import START
-from tooltrace.queries import run
-from tooltrace.record import Gate, Outcome
+from tooltrace.analysis import run
+from tooltrace.core.records import Gate, Outcome
 
 
 def at(seconds):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
-from tooltrace.queries import find
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 

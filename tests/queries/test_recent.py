@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 
 def spans(con, **given):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.queries.judging import calibrated, judge, tables
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 
 def points(con, series, columns, **params):

@@ -10,7 +10,7 @@ from math import inf, nan
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 
 @pytest.fixture

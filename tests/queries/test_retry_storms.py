@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from tooltrace.analysis import run
 from tooltrace.errors import BadParameter
-from tooltrace.queries import run
 
 NOON = datetime(2026, 3, 1, 12)
 

@@ -11,7 +11,7 @@ import pytest
 from statsmodels.duration.survfunc import SurvfuncRight
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.queries import run
+from tooltrace.analysis import run
 
 Z = 1.959963984540054
 

@@ -9,8 +9,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.conftest import START
-from tooltrace.queries import run
-from tooltrace.record import Outcome
+from tooltrace.analysis import run
+from tooltrace.core.records import Outcome
 
 
 def answer(con, **given):

@@ -10,45 +10,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.queries.conftest import START
+from tooltrace.analysis import catalogue, find, run
+from tooltrace.analysis.parameters import literal
 from tooltrace.errors import BadParameter
-from tooltrace.queries import catalogue, find, run
-from tooltrace.queries.parameters import literal
 
 GIVEN = {"call": {"id": "call_1"}, "labels": {"call_id": "call_1"}, "call_gates": {"call_id": "call_1"}}
 ASKED = [
-    name
-    for name, query in catalogue().items()
-    if name in GIVEN or not any(p.required for p in query.heading.parameters)
+    name for name, query in catalogue().items() if name in GIVEN or not any(p.required for p in query.header.parameters)
 ]
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_it_runs_as_it_is_and_answers_the_same(name, engine, make):
     con = engine(make(status="error", code="A"), make(), make(tool="it's"))
-    text = find(name).spell(**GIVEN.get(name, {}))
+    text = find(name).render_with_values(**GIVEN.get(name, {}))
     assert con.sql(text).columns == run(con, name, **GIVEN.get(name, {})).columns
     assert con.sql(text).fetchall() == run(con, name, **GIVEN.get(name, {})).fetchall()
 
 
 def test_what_is_given_is_written_in(engine, make):
     con = engine(make(tool="it's"), make(tool="$tool"), make())
-    text = find("failure_rate").spell("day", tool="it's", since=START, min_n=1)
+    text = find("failure_rate").render_with_values("day", tool="it's", since=START, min_n=1)
     assert "tool = 'it''s'" in text
     assert "started_at >= TIMESTAMP '2026-03-01 12:00:00'" in text
     assert con.sql(text).project("day, attempts, too_few").fetchall() == [(START.date(), 1, False)]
-    assert con.sql(find("failure_rate").spell(tool="$tool")).project("attempts").fetchall() == [(1,)]
+    assert con.sql(find("failure_rate").render_with_values(tool="$tool")).project("attempts").fetchall() == [(1,)]
     with pytest.raises(BadParameter, match="^min_n takes"):
-        find("failure_rate").spell(min_n=-1)
+        find("failure_rate").render_with_values(min_n=-1)
 
 
 def test_the_heading_stays_as_it_is():
     head = find("errors").text.partition("WITH ")[0]
-    assert find("errors").spell(tool="x").startswith(head)
+    assert find("errors").render_with_values(tool="x").startswith(head)
 
 
 def test_what_must_be_given_stays_open():
-    assert "$id" in find("call").spell()
-    assert "$id" not in find("call").spell(id="x").partition("WITH ")[2]
+    assert "$id" in find("call").render_with_values()
+    assert "$id" not in find("call").render_with_values(id="x").partition("WITH ")[2]
 
 
 CON = duckdb.connect(":memory:", config={"threads": 1})

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import beta
 
 from tests.queries.judging import calibrated, judge
+from tooltrace.analysis import find, run
 from tooltrace.errors import BadParameter
-from tooltrace.queries import find, run
 
 NAMES = "precision_asked, threshold, n, precision, lower_bound, coverage"
 

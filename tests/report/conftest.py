@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tooltrace.cli import cli
-from tooltrace.record import Gate, Outcome, Record, ToolCall
+from tooltrace.core.records import Gate, Outcome, Record, ToolCall
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
 NOW = datetime.now(UTC).replace(microsecond=0)

@@ -12,21 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from tooltrace.queries import catalogue, find, run
-from tooltrace.record import Outcome, ToolCall
-from tooltrace.report import Scope, ask_all, outline
+from tooltrace.analysis import catalogue, find, run
+from tooltrace.core.records import Outcome, ToolCall
+from tooltrace.report import TimeRange, build_report, sections
+from tooltrace.report.html import as_html
+from tooltrace.report.i18n import Translations
 from tooltrace.report.markdown import as_markdown
-from tooltrace.report.outline import Part
-from tooltrace.report.page import as_html
-from tooltrace.report.telling import told
-from tooltrace.report.words import Words
-from tooltrace.store.lease import reading
+from tooltrace.report.narrative import explain_rows
+from tooltrace.report.sections import Section
+from tooltrace.store.reader import open_reader
 
 from .conftest import write
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "dashboards" / "pages"
-ZH, EN = Words("zh"), Words("en")
+ZH, EN = Translations("zh"), Translations("en")
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 NAME = re.compile(r"`\w+`|\b[a-z0-9]+(?:_[a-z0-9]+)+\b|\b[A-Z]+_[A-Z_]+\b")
 CODE = re.compile(r"\w+(?:\.\w+)*\([^)]*\)|tt\.\w+|\w+=(?:True|False)?")
@@ -36,7 +36,7 @@ SAYS = re.compile(r"'([a-z_]+)'")
 def test_what_every_query_says_at_its_head() -> None:
     """The same figures and the same names of parameters, columns and queries: what is changed there has to be changed here."""
     for name, query in catalogue().items():
-        english, chinese = query.heading.about, ZH.about(name)
+        english, chinese = query.header.about, ZH.about(name)
         assert bool(english) == bool(chinese), name
         assert Counter(FIGURE.findall(english)) <= Counter(FIGURE.findall(chinese)), name
         assert [word for word in set(NAME.findall(english)) if word not in chinese] == [], name
@@ -51,8 +51,8 @@ def shown() -> Iterator[tuple[str, str]]:
             yield from ((query, column) for column in columns.split(","))
         for query, columns in re.findall(r"/panel/(\w+)'.*?columns='([\w,]+)'", text):
             yield from ((query, column) for column in columns.split(","))
-    single = [part for part in vars(outline).values() if isinstance(part, Part)]
-    for part in (*single, *outline.OVERVIEW, *outline.TOOL):
+    single = [part for part in vars(sections).values() if isinstance(part, Section)]
+    for part in (*single, *sections.OVERVIEW, *sections.TOOL):
         yield from ((part.query, column) for column in part.columns)
 
 
@@ -60,7 +60,7 @@ def test_what_a_column_means_that_is_shown() -> None:
     seen = set(shown())
     assert {query for query, _ in seen} > {"audit", "calibration", "around", "compare", "thresholds"}
     for query, name in seen:
-        column = next((column for column in find(query).heading.columns if column.name == name), None)
+        column = next((column for column in find(query).header.columns if column.name == name), None)
         if column is not None:
             chinese = ZH.meaning(column.meaning)
             assert re.search(r"[\u4e00-\u9fff]", chinese), f"{query}.{name}: {column.meaning}"
@@ -106,11 +106,11 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_sentence_of_the_audit(audited: Path) -> None:
     """With just the figures of the English one, to two places."""
-    with reading(audited) as con:
+    with open_reader(audited) as con:
         answer = run(con, "audit")
         names, rows = answer.columns, answer.fetchall()
     seen = set()
-    for english, row in zip(rows, told("audit", names, rows, ZH), strict=True):
+    for english, row in zip(rows, explain_rows("audit", names, rows, ZH), strict=True):
         before, after = dict(zip(names, english, strict=True)), dict(zip(names, row, strict=True))
         seen.add(re.search(r'"says":"(\w+)"', before["figures"])[1])
         for name in ("name", "evidence", "fix"):
@@ -122,14 +122,15 @@ def test_every_sentence_of_the_audit(audited: Path) -> None:
             "fix",
         }
     assert seen == sentences()
-    assert told("audit", names, rows, EN) == rows
+    assert explain_rows("audit", names, rows, EN) == rows
 
 
 def test_each_figure_stands_where_it_belongs(audited: Path) -> None:
-    with reading(audited) as con:
+    with open_reader(audited) as con:
         answer = run(con, "audit")
         rows = [
-            dict(zip(answer.columns, row, strict=True)) for row in told("audit", answer.columns, answer.fetchall(), ZH)
+            dict(zip(answer.columns, row, strict=True))
+            for row in explain_rows("audit", answer.columns, answer.fetchall(), ZH)
         ]
     said = {(row["tool"], row["point"]): row["evidence"] for row in rows}
     assert said["over", 2] == (
@@ -156,7 +157,7 @@ def sentences() -> set[str]:
 
 
 def test_the_holes_of_a_sentence_are_the_figures_of_its_row(audited: Path) -> None:
-    with reading(audited) as con:
+    with open_reader(audited) as con:
         found = run(con, "audit").project("figures, example_call_id").fetchall()
     for row in found:
         given = json.loads(row[0])
@@ -191,9 +192,9 @@ def test_words_of_a_query_s_own(place: str) -> None:
     query, column = place.split(".")
     for word in OWN[place]:
         assert f"'{word}'" in find(query).text, "the query says it so"
-        assert told(query, ["tool", column], [(word, word)], ZH) == [(word, ZH.value(query, column, word))]
+        assert explain_rows(query, ["tool", column], [(word, word)], ZH) == [(word, ZH.value(query, column, word))]
         assert re.search(r"[\u4e00-\u9fff]", ZH.value(query, column, word))
-    assert told(query, [column], [("DROP",), (None,)], ZH) == [("DROP",), (None,)]
+    assert explain_rows(query, [column], [("DROP",), (None,)], ZH) == [("DROP",), (None,)]
 
 
 class Texts(HTMLParser):
@@ -218,7 +219,7 @@ class Texts(HTMLParser):
 
 def test_no_english_sentence_is_left_in_a_report(audited: Path) -> None:
     """Three English words in a row are a sentence; what the trace says has none here."""
-    report = ask_all(audited, Scope.of(since=None, until=None))
+    report = build_report(audited, TimeRange.of(since=None, until=None))
     texts = Texts()
     texts.feed(as_html(report, ZH))
     sentence = re.compile(r"[a-z]+ [a-z]+ [a-z]+")

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from tooltrace.queries import ask, find
-from tooltrace.report import Scope, asked_count, outline
-from tooltrace.report.figures import figure, interval
-from tooltrace.report.words import Words
+from tooltrace.analysis import ask, find
+from tooltrace.report import TimeRange, query_count, sections
+from tooltrace.report.i18n import Translations
+from tooltrace.report.numbers import figure, interval
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_name_of_the_file_says_its_form(report, past, tmp_path, name, begins
 def test_json_has_every_answer_as_the_query_gives_it(report, past):
     done = report(past, "--format", "json", "--since", "2000-01-01", "--until", "2100-01-01", "--tool", "fetch")
     whole = json.loads(done.stdout)
-    assert len(whole["answers"]) == asked_count(Scope.of(since=None, until=None)) - 1, (
+    assert len(whole["answers"]) == query_count(TimeRange.of(since=None, until=None)) - 1, (
         "all but the bars beside the tools"
     )
     assert whole["scope"] == {"since": "2000-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z", "tool": "fetch"}
@@ -37,13 +37,13 @@ def test_json_has_every_answer_as_the_query_gives_it(report, past):
     (row,) = by_name["failure_rate"]["rows"]
     (own,) = ask(past, "failure_rate", tool="fetch").fetchall()
     assert row == pytest.approx(list(own))
-    assert [column["name"] for column in by_name["failure_rate"]["columns"]] == ["tool", *(c.name for c in find("failure_rate").heading.columns)]  # fmt: skip
+    assert [column["name"] for column in by_name["failure_rate"]["columns"]] == ["tool", *(c.name for c in find("failure_rate").header.columns)]  # fmt: skip
 
 
 def test_a_section_holds_the_rows_of_its_tool_alone(past):
-    from tooltrace.report import ask_all
+    from tooltrace.report import build_report
 
-    found = ask_all(past, Scope.of(since=None, until=None))
+    found = build_report(past, TimeRange.of(since=None, until=None))
     assert set(found.sections) == {"search", "fetch"}
     (rates,) = [answer for answer in found.section("fetch") if answer.part.query == "failure_rate"]
     (own,) = ask(past, "failure_rate", tool="fetch", by=[]).fetchall()
@@ -80,20 +80,20 @@ def test_markdown_and_json_need_no_template_engine(past):
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("part", [outline.FIGURES, outline.GAP, outline.TOOLS, *outline.OVERVIEW, *outline.TOOL])
+@pytest.mark.parametrize("part", [sections.FIGURES, sections.GAP, sections.TOOLS, *sections.OVERVIEW, *sections.TOOL])
 def test_every_part_names_columns_of_its_query_and_words_of_both_languages(part):
     query = find(part.query)
     assert set(part.columns) <= set(query.columns(part.by))
     query.bind(**part.given)
     for language in ("en", "zh"):
-        words = Words(language)
+        words = Translations(language)
         assert words(part.title) != part.title
         assert not part.help or words(part.help) != part.help
 
 
 def test_words_of_the_report_are_in_both_languages():
-    english, chinese = ({key for key in Words(lang)._table} for lang in ("en", "zh"))
-    from tooltrace.report.words import _table
+    english, chinese = ({key for key in Translations(lang)._table} for lang in ("en", "zh"))
+    from tooltrace.report.i18n import _table
 
     for prefix in ("report.", "verdict.", "measure.", "belief."):
         own = {key for key in _table("en") if key.startswith(prefix)}
@@ -111,16 +111,16 @@ def test_words_of_the_report_are_in_both_languages():
     ],
 )  # fmt: skip
 def test_a_figure_has_its_unit(value, unit, text):
-    assert figure(value, unit, Words("en")) == text
+    assert figure(value, unit, Translations("en")) == text
 
 
 def test_an_interval_may_be_open():
-    assert interval(None, 0.5, "share", Words("en")) == "[-∞, 50.0 %]"
-    assert interval(None, None, "share", Words("en")) == ""
+    assert interval(None, 0.5, "share", Translations("en")) == "[-∞, 50.0 %]"
+    assert interval(None, None, "share", Translations("en")) == ""
 
 
 def test_percentage_points_are_said_in_the_language_and_once():
-    assert figure(-0.0004, "points", Words("en")) == "0.0 pp"
-    assert figure(0.1, "points", Words("zh")) == "+10.0 个百分点"
-    assert interval(-0.024, 0.035, "points", Words("zh")) == "[-2.4, +3.5]"
-    assert interval(None, 0.035, "points", Words("en")) == "[-∞, +3.5]"
+    assert figure(-0.0004, "points", Translations("en")) == "0.0 pp"
+    assert figure(0.1, "points", Translations("zh")) == "+10.0 个百分点"
+    assert interval(-0.024, 0.035, "points", Translations("zh")) == "[-2.4, +3.5]"
+    assert interval(None, 0.035, "points", Translations("en")) == "[-∞, +3.5]"

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tooltrace.report import Scope, ask_all, compare
+from tooltrace.report import TimeRange, build_report, compare
+from tooltrace.report.i18n import Translations
 from tooltrace.report.markdown import _UNSEEN, as_markdown, code, table
-from tooltrace.report.words import Words
 
 from .conftest import HOSTILE, NOW, call, write
 
@@ -47,7 +47,7 @@ def test_a_text_is_one_code_span_of_one_cell(text):
 
 
 def test_a_hostile_trace_leaves_no_markup_behind(foul):
-    text = as_markdown(ask_all(foul, Scope.of(since=None, until=None)), Words("en"))
+    text = as_markdown(build_report(foul, TimeRange.of(since=None, until=None)), Translations("en"))
     kinds = {child.type for token in PARSER.parse(text) for child in token.children or []}
     assert kinds <= {"text", "code_inline", "html_inline", "softbreak", "hardbreak"}
     html = [token.content for token in PARSER.parse(text) if token.type == "html_block"]
@@ -66,15 +66,15 @@ def test_a_hostile_trace_leaves_no_markup_behind(foul):
 
 
 def test_it_says_what_the_store_says(past):
-    scope = Scope.of(since="20d", until=None)
-    text = as_markdown(ask_all(past, scope), Words("en"))
+    scope = TimeRange.of(since="20d", until=None)
+    text = as_markdown(build_report(past, scope), Translations("en"))
     assert re.search(r"^\| `fetch` \| \d+ \[[^|]+\] \| \d+ \| 900 \|", text, re.MULTILINE)
     assert "Overconfident: it claims 90.0 %" in text
     assert "tooltrace query hurt --since" in text
 
 
 def test_it_speaks_chinese(past):
-    text = as_markdown(ask_all(past, Scope.of(since=None, until=None)), Words("zh"))
+    text = as_markdown(build_report(past, TimeRange.of(since=None, until=None)), Translations("zh"))
     assert text.startswith("# 智能体的工具")
     assert "过度自信" in text
     assert "Nothing" not in text
@@ -87,7 +87,7 @@ def test_a_document_of_many_tools_fits_into_a_comment(tmp_path):
         tmp_path / "many.duckdb",
         *(call(tool=f"{'name_' * 20}{n % 300}", code=f"CODE_{n}", **said) for n in range(3000)),
     )
-    text = as_markdown(ask_all(store, Scope.of(since=None, until=None)), Words("en"))
+    text = as_markdown(build_report(store, TimeRange.of(since=None, until=None)), Translations("en"))
     assert len(text) <= 65_536
     sections = text.count("<summary>")
     assert 0 < sections == text.count("</details>")
@@ -99,8 +99,8 @@ def test_of_a_long_comparison_what_changed_is_shown(tmp_path):
     at = [NOW - timedelta(days=3), NOW - timedelta(hours=1)]
     unchanged = [call(tool=f"a{n}", started_at=when) for n in range(100) for when in at]
     mended = [call(tool="z", started_at=when, status=how) for when, how in zip(at, ("error", "success"), strict=True) for _ in range(60)]  # fmt: skip
-    found = ask_all(write(tmp_path / "long.duckdb", *unchanged, *mended), compare("2d"))
-    lines = as_markdown(found, Words("en")).splitlines()
+    found = build_report(write(tmp_path / "long.duckdb", *unchanged, *mended), compare("2d"))
+    lines = as_markdown(found, Translations("en")).splitlines()
     rows = [line for line in lines if line.startswith("| `")]
     assert len(rows) == 50
     assert rows[0].startswith("| `a0` |"), "in the order of the answer"
@@ -110,6 +110,6 @@ def test_of_a_long_comparison_what_changed_is_shown(tmp_path):
 
 
 def test_a_window_with_nothing_in_it_says_so(past):
-    text = as_markdown(ask_all(past, Scope.of(since="2020-01-01", until="2020-02-01")), Words("en"))
+    text = as_markdown(build_report(past, TimeRange.of(since="2020-01-01", until="2020-02-01")), Translations("en"))
     assert text.endswith("Nothing was recorded in this window.\n")
     assert "|" not in text

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tooltrace.report import Scope, ask_all, compare
-from tooltrace.report.bundle import bundle, inert
-from tooltrace.report.page import as_html
-from tooltrace.report.words import Words
+from tooltrace.report import TimeRange, build_report, compare
+from tooltrace.report.html import as_html
+from tooltrace.report.i18n import Translations
+from tooltrace.report.js_bundle import assert_inline_safe, bundle
 
 from .conftest import HOSTILE
 
-AXE = Path(__file__).parents[1] / "server" / "pages" / "vendor" / "axe.min.js"
+AXE = Path(__file__).parents[1] / "server" / "vendor" / "axe.min.js"
 FAULTS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
     .map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 160)).join(' | '))"""
 BLOCKED = "document.querySelectorAll('figure[data-chart]:not([data-done])').length"
@@ -26,12 +26,12 @@ BLOCKED = "document.querySelectorAll('figure[data-chart]:not([data-done])').leng
 def made(past, demo, foul, tmp_path_factory):
     """Reports as files, by name."""
     folder = tmp_path_factory.mktemp("made")
-    scope = Scope.of(since=None, until=None)
+    scope = TimeRange.of(since=None, until=None)
     texts = {
-        "past": as_html(ask_all(past, Scope.of(since="10d", until=None)), Words("en")),
-        "demo": as_html(ask_all(demo, scope), Words("en")),
-        "foul": as_html(ask_all(foul, scope), Words("zh")),
-        "compared": as_html(ask_all(past, compare("7d")), Words("zh")),
+        "past": as_html(build_report(past, TimeRange.of(since="10d", until=None)), Translations("en")),
+        "demo": as_html(build_report(demo, scope), Translations("en")),
+        "foul": as_html(build_report(foul, scope), Translations("zh")),
+        "compared": as_html(build_report(past, compare("7d")), Translations("zh")),
     }
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
@@ -151,7 +151,9 @@ def test_a_long_name_leaves_room_for_the_figures(page, tmp_path):
     from .conftest import call, write
 
     store = write(tmp_path / "long.duckdb", *(call(tool="very_" * 60) for _ in range(3)))
-    (tmp_path / "long.html").write_text(as_html(ask_all(store, Scope.of(since=None, until=None)), Words("en")))
+    (tmp_path / "long.html").write_text(
+        as_html(build_report(store, TimeRange.of(since=None, until=None)), Translations("en"))
+    )
     page.goto((tmp_path / "long.html").as_uri())
     assert page.locator("table.tools").evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
 
@@ -220,7 +222,7 @@ def test_a_file_of_many_tools_stays_small_and_says_what_it_leaves_out(demo, made
     store = write(
         tmp_path / "many.duckdb", *(call(tool=f"tool_{n % 40}", tool_version=str(n % 7)) for n in range(4000))
     )
-    text = as_html(ask_all(store, Scope.of(since=None, until=None)), Words("en"))
+    text = as_html(build_report(store, TimeRange.of(since=None, until=None)), Translations("en"))
     assert len(text.encode()) < 2_000_000
     assert "24 more tools have no section here" in text
     assert text.count('<article id="tool-') == 16
@@ -234,8 +236,8 @@ def test_the_licence_of_what_is_inside_is_inside(made):
 
 
 def test_a_window_with_nothing_in_it_says_so(page, past, tmp_path):
-    report = ask_all(past, Scope.of(since="2020-01-01", until="2020-02-01"))
-    (tmp_path / "empty.html").write_text(as_html(report, Words("en")), encoding="utf-8")
+    report = build_report(past, TimeRange.of(since="2020-01-01", until="2020-02-01"))
+    (tmp_path / "empty.html").write_text(as_html(report, Translations("en")), encoding="utf-8")
     page.goto((tmp_path / "empty.html").as_uri())
     assert "Nothing was recorded in this window." in page.locator("main").inner_text()
 
@@ -243,7 +245,7 @@ def test_a_window_with_nothing_in_it_says_so(page, past, tmp_path):
 def test_a_script_that_would_end_its_block_is_refused():
     for text in ("x = '</script>'", "x = '</SCRIPT '", "a <!--b"):
         with pytest.raises(ValueError, match="end early"):
-            inert(text)
+            assert_inline_safe(text)
 
 
 def test_a_script_of_another_form_is_refused_rather_than_broken():

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from tooltrace.record import Json, Record, ToolCall
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal import Journal
-from tooltrace.store.lease import reading
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.reader import open_reader
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 MakeCall = Callable[..., ToolCall]
@@ -25,11 +26,11 @@ Write = Callable[..., Path]
 PRELUDE = """
 import os, signal, sys, threading, time
 from datetime import UTC, datetime, timedelta
-from tooltrace.record import *
+from tooltrace.core.records import *
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
-from tooltrace.store.lease import reading, settle
-from tooltrace.store.lines import encode
+from tooltrace.store.reader import open_reader as reading, materialize as settle
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 paths = StorePaths.of(sys.argv[1])
 def call(number, **more):
@@ -83,7 +84,7 @@ def rows(store: StorePaths) -> Callable[..., list[tuple[Any, ...]]]:
     """What a reader of the store gets for some SQL."""
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
-        with reading(store) as db:
+        with open_reader(store) as db:
             return db.sql(sql).fetchall()
 
     return rows

@@ -16,8 +16,9 @@ from zlib import crc32
 import orjson
 from msgspec.structs import replace
 
-from tooltrace.fields import fields_of
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.redact.snapshot import Json
 
 KINDS: Final[dict[str, type[Record]]] = {
     "call": ToolCall,

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import duckdb
 
-from tooltrace.address import Address
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Record
 from tooltrace.errors import QueryError, StoreMissing
-from tooltrace.fields import fields_of
-from tooltrace.record import Record
 from tooltrace.store.base import Cancellation, StoreBackend
 from tooltrace.store.columns import RECORDS
-from tooltrace.store.lines import KINDS
+from tooltrace.store.journal_format import KINDS
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.schema import create
+from tooltrace.store.url import Address
 
 
 class MemoryStore(StoreBackend):

@@ -16,15 +16,15 @@ from click.testing import CliRunner, Result
 
 import tooltrace as tt
 from tests.store.memory_store import MemoryStore
-from tooltrace import runtime
-from tooltrace.address import Address, address_of
+from tooltrace.analysis import ask, catalogue, find
 from tooltrace.cli import cli
+from tooltrace.core.records import Outcome, ToolCall
 from tooltrace.errors import QueryCancelled, QueryError, StoreError, StoreMissing, UnsupportedByStore
-from tooltrace.queries import ask, catalogue, find
-from tooltrace.record import Outcome, ToolCall
-from tooltrace.sandbox import Limits
+from tooltrace.recording import config
 from tooltrace.store.base import Cancellation, open_store, register_store
 from tooltrace.store.result import Statement
+from tooltrace.store.sandbox import SandboxLimits
+from tooltrace.store.url import Address, address_of
 
 ROOT = Path(__file__).parents[2]
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -117,7 +117,7 @@ def test_the_store_may_come_from_the_environment_or_from_configure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOOLTRACE_STORE", memory)
-    monkeypatch.setattr(runtime, "_recorder", None)
+    monkeypatch.setattr(config, "_recorder", None)
     assert tt.query("failure_rate").values("attempts") == [14, 6]
     with tt.connect() as db:
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(20,)]
@@ -210,7 +210,7 @@ def test_sql_of_a_user_is_answered_by_the_same_class(memory: str, local: Path) -
 
 
 async def test_sql_of_a_visitor_is_answered_by_the_same_class(local: Path) -> None:
-    sandbox = open_store(local).sandbox(Limits(rows=2))
+    sandbox = open_store(local).sandbox(SandboxLimits(rows=2))
     try:
         result = await sandbox.ask("SELECT tool, attempt FROM tool_calls ORDER BY span_id")
     finally:
@@ -265,6 +265,6 @@ def test_an_installed_package_adds_a_store_by_an_entry_point(tmp_path: Path) -> 
 
 def test_every_query_of_the_catalogue_says_what_it_asks() -> None:
     for name, query in catalogue().items():
-        given = {each.name: "x" for each in query.heading.parameters if each.required}
+        given = {each.name: "x" for each in query.header.parameters if each.required}
         statement = query.statement(None, **given)
         assert (statement.name, statement.groups) == (name, query.groups())

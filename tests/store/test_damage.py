@@ -18,10 +18,10 @@ from tooltrace.store import fold as fold_module
 from tooltrace.store.doctor import examine, mend
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
-from tooltrace.store.lease import reading
-from tooltrace.store.lines import decode, encode
+from tooltrace.store.journal_format import decode, encode
+from tooltrace.store.journal_scan import batches
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.scan import batches
+from tooltrace.store.reader import open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -78,7 +78,7 @@ def test_damage_is_counted_in_the_store_with_its_place(store: StorePaths, write:
     data[len(encode(call(1))) + 40] ^= 1
     path.write_bytes(data + b'{"crc":"torn')
     expected = [("damaged_line", 1), ("torn_line", 1)]
-    with reading(store):  # keeps the next reader from folding
+    with open_reader(store):  # keeps the next reader from folding
         pass
     assert rows('SELECT reason, sum("count") FROM losses GROUP BY ALL ORDER BY ALL') == expected
     (place,) = rows("SELECT detail FROM losses WHERE reason = 'damaged_line'")
@@ -208,13 +208,13 @@ def test_a_store_of_a_newer_version_is_left_alone(store: StorePaths, write: Any,
     path = write(call(2))
     with pytest.raises(StoreError, match="upgrade tooltrace"):
         fold(store)
-    with pytest.raises(StoreError, match="upgrade tooltrace"), reading(store):
+    with pytest.raises(StoreError, match="upgrade tooltrace"), open_reader(store):
         pass
     assert any("upgrade" in problem for problem in examine(store).problems)
     assert not examine(store).asides
     assert path.exists()
     assert store.database.read_bytes() == before
-    assert fold_module.Harm(whole=False).losses == []
+    assert fold_module.FoldDamage(whole=False).losses == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
@@ -239,7 +239,7 @@ def test_a_full_disk_damages_nothing(tmp_path: Path, call: Any) -> None:
         assert examine(store).asides == ()
         subprocess.run(["mount", "-o", "remount,size=64m", tmp_path], check=True)
         fold(store)
-        with reading(store) as db:
+        with open_reader(store) as db:
             assert db.sql("SELECT count(*), count(DISTINCT span_id) FROM tool_calls").fetchall() == [(written, written)]
             assert db.sql("SELECT count(*) FROM losses").fetchall() == [(0,)]
         assert examine(store).problems == ()

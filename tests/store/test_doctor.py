@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tooltrace.record import Loss
+from tooltrace.core.records import Loss
 from tooltrace.store import schema
 from tooltrace.store.doctor import examine, mend
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
 

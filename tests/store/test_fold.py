@@ -12,15 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tooltrace.core.records import Gate, Loss, Outcome
 from tooltrace.errors import StoreError, StoreLocked
-from tooltrace.record import Gate, Json, Loss, Outcome
+from tooltrace.redact.snapshot import Json
 from tooltrace.store import fold as fold_module
-from tooltrace.store import progress, scan
+from tooltrace.store import fold_marker, journal_scan
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
-from tooltrace.store.lease import reading
-from tooltrace.store.lines import encode
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.reader import open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -101,16 +102,16 @@ def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
     write(*map(call, range(50)), Outcome(call_id="c1", correct=True, labeled_at=call(1).started_at))
     run(
         """
-        from tooltrace.store import fold as module, progress
+        from tooltrace.store import fold as module, fold_marker
         name = {"before_commit": "_commit", "before_checkpoint": "_remove_folded", "before_unlink": "_remove_folded",
-                "before_forget": "_forget", "before_note": "note"}[sys.argv[2]]
+                "before_forget": "_drop_stale_offsets", "before_note": "write_marker"}[sys.argv[2]]
         if sys.argv[2] == "before_checkpoint":
             insert = module._insert_all
             def die(*args): insert(*args); os.kill(os.getpid(), signal.SIGKILL)
             module._insert_all = die
         else:
             def die(*args): os.kill(os.getpid(), signal.SIGKILL)
-            setattr(progress if name == "note" else module, name, die)
+            setattr(fold_marker if name == "write_marker" else module, name, die)
         fold(paths)
         """,
         moment,
@@ -128,7 +129,7 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
     store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(*map(call, range(200)))
-    monkeypatch.setattr(scan.batches, "__kwdefaults__", {"limit": 4096})
+    monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
     committed: list[int] = []
     commit = fold_module._commit
 
@@ -182,13 +183,13 @@ def test_text_comes_to_the_database_as_it_was(
         journal.write(encode(call(number, text=text, tool=text)))
     journal.close()
     fold(store)
-    with reading(store) as db:
+    with open_reader(store) as db:
         assert db.sql("SELECT text, tool FROM tool_calls ORDER BY span_id").fetchall() == [(t, t) for t in texts]
 
 
 def test_who_cannot_wait_is_told_so(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
-    with reading(store), pytest.raises(StoreLocked, match="being read"):
+    with open_reader(store), pytest.raises(StoreLocked, match="being read"):
         fold(store, wait=0)
     assert fold(store, wait=0).rows == 0
 
@@ -197,9 +198,9 @@ def test_a_note_of_another_database_says_nothing(store: StorePaths, call: Any, r
     journal = Journal(store.journal)
     journal.write(encode(call(1)))
     fold(store)
-    assert not progress.is_pending(store)
+    assert not fold_marker.has_unfolded(store)
     store.database.unlink()
-    assert progress.is_pending(store)
+    assert fold_marker.has_unfolded(store)
     assert rows("SELECT call_id FROM tool_calls") == [("c1",)]
     journal.close()
 

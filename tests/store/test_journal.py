@@ -15,7 +15,7 @@ import pytest
 
 from tooltrace.store import journal as journal_module
 from tooltrace.store.journal import Journal
-from tooltrace.store.lines import decode, encode
+from tooltrace.store.journal_format import decode, encode
 from tooltrace.store.paths import StorePaths
 
 
@@ -154,7 +154,7 @@ def test_a_forked_child_does_not_keep_its_parents_journal_alive(store: StorePath
 
 
 def test_recording_does_not_load_duckdb() -> None:
-    code = "import sys, tooltrace.store.journal, tooltrace.store.lines, tooltrace.store.paths, tooltrace.store.scan\n"
+    code = "import sys, tooltrace.store.journal, tooltrace.store.journal_format, tooltrace.store.paths, tooltrace.store.journal_scan\n"
     told = subprocess.run(
         [sys.executable, "-c", f"{code}print('duckdb' in sys.modules)"],
         capture_output=True,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from tooltrace.record import Outcome
+from tooltrace.core.records import Outcome
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 JUDGED = "SELECT span_id, correct, score, labelers FROM judged ORDER BY span_id"

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrace.queries import find
-from tooltrace.store.database import attach, connect, detach
+from tooltrace.analysis import find
+from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.fold import fold
-from tooltrace.store.lease import reading
 from tooltrace.store.macros import MACROS, create_macros, with_definitions, without_definitions
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.reader import open_reader
 
 CON = duckdb.connect(":memory:")
 create_macros(CON)
@@ -71,7 +71,7 @@ def test_the_file_of_a_query_runs_in_any_duckdb(store: StorePaths, write: Any, c
     write(call(1), call(2, status="error"))
     fold(store)
     with duckdb.connect(str(store.database), read_only=True) as con:
-        rows = con.execute(find("failure_rate").spell()).fetchall()
+        rows = con.execute(find("failure_rate").render_with_values()).fetchall()
     assert rows[0][:4] == ("search", 2, 1, 0.5)
 
 
@@ -88,8 +88,8 @@ def test_a_store_without_macros_is_read_and_gets_them_at_the_next_fold(
     detach(con)
     con.close()
     assert not in_file(store) & NAMES
-    with reading(store) as con:
-        assert con.execute(find("failure_rate").spell()).fetchall()[0][1] == 1
+    with open_reader(store) as con:
+        assert con.execute(find("failure_rate").render_with_values()).fetchall()[0][1] == 1
     assert not in_file(store) & NAMES
     write(call(2))
     fold(store)

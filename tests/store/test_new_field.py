@@ -48,12 +48,12 @@ migrations.check.__kwdefaults__ = {"newest": newest}
 
 USE = """
 from tests.otel.page import table
-from tooltrace.foreign.again import again
-from tooltrace.importing.rows import record_of
-from tooltrace.otel import codec
-from tooltrace.otel.content import without
-from tooltrace.settings import Settings
-from tooltrace.store.lines import decode
+from tooltrace.ingest.reredact import reredact
+from tooltrace.ingest.files.rows import record_of
+from tooltrace.otel import span_codec
+from tooltrace.otel.content_policy import strip_content
+from tooltrace.recording.settings import Settings
+from tooltrace.store.journal_format import decode
 
 one = call(2, tokens=7, answer=Json('{"a":1}'))
 assert decode(encode(one)) == one
@@ -81,17 +81,17 @@ fold(fresh)
 with reading(fresh) as db:
     assert [row[0] for row in db.sql("DESCRIBE attempts").fetchall()] == names, "columns of a new store stand elsewhere"
 
-form = codec.encode(one)
+form = span_codec.encode(one)
 assert form.attributes["tooltrace.tokens"] == 7
-assert codec.decode(form) == one
-assert "tooltrace.tokens" in without(form.attributes)
-assert "tooltrace.answer" not in without(form.attributes)
+assert span_codec.decode(form) == one
+assert "tooltrace.tokens" in strip_content(form.attributes)
+assert "tooltrace.answer" not in strip_content(form.attributes)
 assert "| `tooltrace.tokens` | custom | integer | Tokens that the tool used. | tooltrace |" in table("span")
 
 secret = "sk-abcdefghijklmnopqrstuvwx"
 leaky = call(3, answer=Json('{"key":"%s"}' % secret))
-assert secret not in again(leaky, Settings(store=None)).answer
-assert again(leaky, Settings(store=None, capture="metadata")).answer is None
+assert secret not in reredact(leaky, Settings(store=None)).answer
+assert reredact(leaky, Settings(store=None, capture="metadata")).answer is None
 row = {"tool": "t", "call_id": "c", "trace_id": "1", "span_id": "2", "started_at": "2026-01-01", "tokens": "7"}
 assert record_of("call", row).tokens == 7
 """

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tooltrace.queries import find
+from tooltrace.analysis import find
 from tooltrace.store.result import Column, QueryResult, Statement
 
 COLUMNS = [("tool", "VARCHAR"), ("n", "BIGINT"), ("rate", "DOUBLE"), ("at", "TIMESTAMP")]
@@ -83,9 +83,9 @@ def test_parts_of_it_are_results(result: QueryResult) -> None:
 
 def test_columns_have_the_units_of_the_query_and_else_of_their_type() -> None:
     query = find("failure_rate")
-    types = ["DATE", *("BIGINT" for _ in query.own_columns(["day"]))]
+    types = ["DATE", *("BIGINT" for _ in query.value_columns(["day"]))]
     found = QueryResult.of_rows(list(zip(query.columns(["day"]), types, strict=True)), [], query.statement(["day"]))
-    assert found.fields == (Column(name="day", unit="time", meaning=""), *query.own_columns(["day"]))
+    assert found.fields == (Column(name="day", unit="time", meaning=""), *query.value_columns(["day"]))
     kinds = [("a", "JSON"), ("b", "TIMESTAMP WITH TIME ZONE"), ("c", "BIGINT")]
     assert [each.unit for each in QueryResult.of_rows(kinds, [], Statement(sql="")).fields] == ["json", "time", "text"]
 

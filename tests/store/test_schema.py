@@ -10,14 +10,15 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
-from tooltrace.fields import fields_of
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.redact.snapshot import Json
 from tooltrace.store import migrations, schema
 from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
-from tooltrace.store.database import attach, connect, detach
+from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.fold import fold
-from tooltrace.store.lease import reading
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.reader import open_reader
 from tooltrace.store.views import VIEWS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -78,7 +79,7 @@ def test_the_public_columns_come_first_in_their_order() -> None:
 def test_all_tables_views_and_columns_are_described(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     fold(store)
-    with reading(store) as db:
+    with open_reader(store) as db:
         missing = db.sql(
             """SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'store' AND comment IS NULL
             UNION ALL SELECT table_name, NULL FROM duckdb_tables() WHERE database_name = 'store' AND comment IS NULL
@@ -197,7 +198,7 @@ class reading_keeps_from_folding:  # noqa: N801 - reads as a with statement
         half = len(records) if folded else len(records) // 2
         write(*records[:half])
         fold(store)
-        self._lease = reading(store)
+        self._lease = open_reader(store)
         self._rest = [] if folded else records[half:]
         self._write = write
 

@@ -1,4 +1,4 @@
-"""The rules of the house: arrows point down, ``import tooltrace`` is light, and a wheel holds one package."""
+"""Rules for the layout: imports between packages point down, ``import tooltrace`` is light, a wheel holds one package."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,92 +17,106 @@ import tooltrace as tt
 ROOT = Path(__file__).parents[2]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    (
-        "errors",
-        "address",
-        "version",
-        "codes",
-        "classes",
-        "interrupts",
-        "guard",
-        "exits",
-        "capture",
-        "injected",
-        "secret_hints",
-        "secret_patterns",
-    ),
-    ("fields", "record", "statistics", "confidence", "message", "paused", "response", "redaction", "surroundings"),
-    ("store", "sandbox", "next_step"),
-    ("queries", "dashboards"),
-    ("normalize", "otel", "sieve"),
-    ("exporters", "report"),
-    ("spec", "sinks"),
-    ("settings", "clickhouse"),
-    ("attempt", "told"),
-    ("assemble", "writer"),
-    ("worker",),
-    ("recorder",),
-    ("runtime", "tape", "streams"),
-    ("decorator", "logger", "outcomes", "asking"),
-    ("foreign",),
-    ("registry", "importing"),
-    ("__init__",),
-    ("integrations", "server", "demo"),
+    ("errors", "version", "assets", "faults"),
+    ("redact",),
+    ("core",),
+    ("normalize", "otel", "store"),
+    ("exporters",),
+    ("delivery",),
+    ("recording",),
+    ("analysis", "ingest", "labels", "tools"),
+    ("clickhouse", "report", "statistics"),
+    ("server", "__init__"),
+    ("integrations", "demo"),
     ("cli",),
 )
-"""The ground first. A room may import its own floor and those below."""
+"""Packages and root modules from the ground up. Each may import from the floors below its own, and from itself."""
+
+ROOT_MODULES = 6
+"""How many modules may stand beside the packages."""
 
 
-def modules() -> list[tuple[str, Path]]:
-    """Every module by the room it belongs to: a file at the top, or a folder."""
-    found = []
-    for path in sorted((ROOT / "tooltrace").rglob("*.py")):
-        parts = path.relative_to(ROOT / "tooltrace").parts
-        found.append((parts[0].removesuffix(".py"), path))
-    for room in ("queries", "exporters", "dashboards"):
-        found += [(room, path) for path in sorted((ROOT / room).rglob("*.py"))]
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name, the mapped folder at the top included."""
+    found = {}
+    for folder, package in (("tooltrace", "tooltrace"), ("exporters", "tooltrace.exporters")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if any(parent.is_symlink() for parent in path.parents):
+                continue
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            found[".".join([package, *(part for part in parts if part != "__init__")])] = path
     return found
 
 
-def is_module(text: str) -> bool:
-    """Whether ``text`` names a module of a package of ours: it may be imported by that name later."""
-    parts = text.split(".")
-    if len(parts) < 3 or parts[0] != "tooltrace" or not all(part.isidentifier() for part in parts):
+def package_of(module: str) -> str:
+    """The package or root module that ``module`` belongs to."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def is_import_string(node: ast.Constant, parent: ast.AST | None) -> bool:
+    """Whether a text names a module that is imported later: an entry point, a dotted path, or ``import_module``."""
+    if not isinstance(node.value, str) or not node.value.startswith("tooltrace."):
         return False
-    return ROOT.joinpath(*parts).with_suffix(".py").exists()
+    name, colon, _ = node.value.partition(":")
+    if name not in modules():
+        return False
+    called = parent.func if isinstance(parent, ast.Call) else None
+    return bool(colon) or name.count(".") > 1 or "import_module" in ast.unparse(called or node)
 
 
-def imported_rooms(path: Path) -> set[str]:
-    rooms = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def imports(tree: ast.AST, *, at_import: bool = False) -> Iterator[str]:
+    """Modules that ``tree`` imports, in functions and by name too; ``at_import``: those that loading it loads."""
+    todo: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
+    while todo:
+        node, parent = todo.pop()
+        names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names = [node.value] if is_module(node.value.partition(":")[0]) else []
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            names = [f"{module}.{alias.name}" for alias in node.names] if module == "tooltrace" else [module]
-        else:
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in modules() else node.module for name in full]
+        elif isinstance(node, ast.Constant) and not at_import and is_import_string(node, parent):
+            names = [node.value.partition(":")[0]]
+        yield from (name for name in names if name in modules())
+        if at_import and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
-        for name in names:
-            if name == "tooltrace":
-                rooms.add("__init__")
-            elif name.startswith("tooltrace."):
-                rooms.add(name.split(".")[1])
-    return rooms
+        if at_import and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        todo += [(child, node) for child in ast.iter_child_nodes(node)]
 
 
-def test_arrows_point_down() -> None:
-    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-    rooms = set(floor)
+def test_imports_between_packages_point_down() -> None:
+    floor = {package: number for number, packages in enumerate(FLOORS) for package in packages}
     wrong = []
-    for room, path in modules():
-        assert room in floor, f"{room} has no floor"
-        for other in imported_rooms(path):
-            other = other if other in rooms else "__init__"
-            if floor[other] > floor[room]:
-                wrong.append(f"{path.relative_to(ROOT)} imports {other}, which stands above {room}")
-    assert not wrong, "\n".join(wrong)
+    for module, path in modules().items():
+        package = package_of(module)
+        assert package in floor, f"{package} has no floor"
+        for imported in imports(ast.parse(path.read_text())):
+            other = package_of(imported)
+            if other != package and floor[other] >= floor[package]:
+                wrong.append(f"{module} imports {imported}: {other} is not below {package}")
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    graph = {}
+    for module, path in modules().items():
+        found = set(imports(ast.parse(path.read_text()), at_import=True))
+        graph[module] = found - {module}
+    while leaves := {module for module, found in graph.items() if not found & graph.keys()}:
+        graph = {module: found for module, found in graph.items() if module not in leaves}
+    assert not graph, f"circles among {sorted(graph)}"
+
+
+def test_few_modules_stand_beside_the_packages() -> None:
+    beside = sorted(path.name for path in (ROOT / "tooltrace").glob("*.py") if path.name != "__init__.py")
+    assert len(beside) <= ROOT_MODULES, beside
+
+
+def test_folders_of_data_hold_no_python() -> None:
+    assert not [*(ROOT / "queries").rglob("*.py"), *(ROOT / "dashboards").rglob("*.py")]
 
 
 def test_import_loads_neither_duckdb_nor_a_face() -> None:
@@ -128,17 +144,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_a_wheel_holds_one_package_with_its_queries(wheel: Path) -> None:
+def test_a_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"tooltrace", f"tooltrace-{tt.__version__}.dist-info"}
-    assert "tooltrace/queries/failure_rate.sql" in names
-    assert "tooltrace/py.typed" in names
-    folders = {str(Path(name).parent) for name in names if name.endswith(".py")}
-    assert {"tooltrace/store", "tooltrace/cli", "tooltrace/exporters", "tooltrace/dashboards"} <= folders
+    assert {"tooltrace/queries/failure_rate.sql", "tooltrace/dashboards/strings/zh.json", "tooltrace/py.typed"} <= set(
+        names
+    )
 
 
-def test_every_package_of_the_tree_is_in_the_wheel(wheel: Path) -> None:
+def test_every_module_is_in_the_wheel(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    for room, path in modules():
-        base = ROOT if room in ("queries", "exporters", "dashboards") else ROOT / "tooltrace"
-        assert f"tooltrace/{path.relative_to(base)}" in names
+    for module, path in modules().items():
+        name = module.replace(".", "/") + ("/__init__.py" if path.name == "__init__.py" else ".py")
+        assert name in names
+
+
+def test_the_data_is_found_in_an_installed_wheel(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    code = "from tooltrace import analysis, assets; print(assets.path('dashboards')); print(len(analysis.catalogue()))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    folder, count = done.stdout.split()
+    assert Path(folder) == tmp_path / "tooltrace" / "dashboards"
+    assert int(count) == len(list((ROOT / "queries").glob("*.sql")))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tooltrace.queries import catalogue
+from tooltrace.analysis import catalogue
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -12,9 +12,9 @@ import click
 from tooltrace.cli.clickhouse import clickhouse
 from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
+from tooltrace.cli.errors import Group, soften
 from tooltrace.cli.export import export
-from tooltrace.cli.group import Group, soften
-from tooltrace.cli.imports import imports
+from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
 from tooltrace.cli.query import query
 from tooltrace.cli.report import report

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.address import Address, address_of
-from tooltrace.cli.group import Failed, Misused
-from tooltrace.cli.text import clean
+from tooltrace.cli.errors import CommandError, UsageError
+from tooltrace.cli.sanitize import clean
 from tooltrace.clickhouse import SCHEMES
+from tooltrace.store.url import Address, address_of
 
 if TYPE_CHECKING:
-    from tooltrace.clickhouse.client import House
+    from tooltrace.clickhouse.client import ClickHouseConnection
 
 VIEWS_COST = (
     "Views cost nothing while nobody asks. Each question then reads the map of attributes whole, of the days it is about, "
@@ -45,11 +45,11 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _address(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Address:
-    from tooltrace.settings import default_address
+    from tooltrace.recording.settings import default_address
 
     address = address_of(text) if text else default_address()
     if address is None or address.scheme not in SCHEMES:
-        raise Misused("which ClickHouse? --store clickhouse://host/database, or such a $TOOLTRACE_STORE")
+        raise UsageError("which ClickHouse? --store clickhouse://host/database, or such a $TOOLTRACE_STORE")
     return address
 
 
@@ -74,11 +74,11 @@ def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes:
 
     The exporter's tables are left as they are, but for --indexes. What it costs is said on standard error.
     """
-    from tooltrace.clickhouse.client import House
+    from tooltrace.clickhouse.client import ClickHouseConnection
 
     if days and not tables:
-        raise Misused("--days is of the tables of --tables; how long otel_traces keeps is the exporter's ttl")
-    house = House(address)
+        raise UsageError("--days is of the tables of --tables; how long otel_traces keeps is the exporter's ttl")
+    house = ClickHouseConnection(address)
     statements = _statements(house, tables=tables, days=days, foreign=foreign, indexes=indexes)
     for asked, cost in ((True, VIEWS_COST), (tables, TABLES_COST), (foreign, FOREIGN_COST), (indexes, INDEX_COST)):
         if asked:
@@ -94,13 +94,13 @@ def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes:
     )
 
 
-def _made(house: House, client: Any, statement: str) -> None:
+def _made(house: ClickHouseConnection, client: Any, statement: str) -> None:
     from tooltrace.errors import StoreMissing
 
     try:
-        house.told(lambda: client.command(statement))
+        house.run(lambda: client.command(statement))
     except StoreMissing as error:
-        raise Failed(
+        raise CommandError(
             f"{house.tables.of(house.tables.traces)} and {house.tables.of(house.tables.logs)} are not both there: the collector's "
             f"exporter makes them, or ?traces=…&logs=… in the address names others; stopped there ({error.__cause__})"[
                 :400
@@ -108,14 +108,16 @@ def _made(house: House, client: Any, statement: str) -> None:
         ) from error
 
 
-def _statements(house: House, *, tables: bool, days: int | None, foreign: bool, indexes: bool) -> list[str]:
+def _statements(
+    house: ClickHouseConnection, *, tables: bool, days: int | None, foreign: bool, indexes: bool
+) -> list[str]:
     from dataclasses import replace
 
-    from tooltrace.clickhouse import kept, views
-    from tooltrace.clickhouse.indexes import statements as indexed
+    from tooltrace.clickhouse import materialized, views
+    from tooltrace.clickhouse.materialized import index_statements as indexed
 
     over = replace(house.tables, foreign=foreign)
-    made = kept.statements(over, house.database, days) if tables else []
+    made = materialized.table_statements(over, house.database, days) if tables else []
     more = indexed(over) if indexes else []
     return [*more, *made, *views.statements(over, house.database, kept=tables)]
 
@@ -124,15 +126,15 @@ def _statements(house: House, *, tables: bool, days: int | None, foreign: bool, 
 @_where
 def check(*, address: Address) -> None:
     """Say how many tool calls there are, how many bytes each takes, and whether any was delivered twice."""
-    from tooltrace.clickhouse.client import House
-    from tooltrace.clickhouse.figures import figures
+    from tooltrace.clickhouse.client import ClickHouseConnection
+    from tooltrace.clickhouse.stats import store_stats
 
-    house = House(address)
+    house = ClickHouseConnection(address)
     with house.client() as client:
-        found = figures(house, client)
+        found = store_stats(house, client)
     for line in found.lines():
         click.echo(clean(line))
     if found.twice:
-        raise Failed(
+        raise CommandError(
             "spans that are there twice count twice in views alone: tooltrace clickhouse init --tables --apply"
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tooltrace.cli.group import Failed
+from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import store_option
 
 
@@ -26,7 +26,7 @@ def demo(calls: int, seed: int, store: Path) -> None:
         needed = (error.name or "").partition(".")[0]
         if needed not in ("httpx", "stamina"):
             raise
-        raise Failed(f"the demo needs {needed}: pip install 'tooltrace[demo]'") from error
+        raise CommandError(f"the demo needs {needed}: pip install 'tooltrace[demo]'") from error
     from rich.progress import Progress
 
     from tooltrace.cli.demo_report import report

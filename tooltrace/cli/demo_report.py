@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tooltrace as tt
-from tooltrace.cli.group import Failed
+from tooltrace.cli.errors import CommandError
 from tooltrace.cli.table import console, write_table
 from tooltrace.demo.run import Run
-from tooltrace.settings import default_store
+from tooltrace.recording.settings import default_store
 from tooltrace.store.result import QueryResult, Row
 
 TOP = 8
@@ -30,7 +30,7 @@ def report(run: Run) -> None:
     attempts = sum(sum(retries.values(name)) for name in ("attempts", "left_out"))
     shown = sum(sum(rates.values(name)) for name in ("attempts", "cancelled", "abandoned"))
     if shown != attempts:
-        raise Failed(f"the demo's tables disagree: retries counts {attempts:,} attempts, failure_rate {shown:,}")
+        raise CommandError(f"the demo's tables disagree: retries counts {attempts:,} attempts, failure_rate {shown:,}")
     screen = console()
     screen.print(f"{run.calls:,} calls in {attempts:,} attempts, {run.seconds:.1f} s.", style="bold")
     retried = [row for row, times in zip(retries.rows, retries.values("retried"), strict=True) if times]

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from tooltrace.cli.group import Failed
+from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import format_option, store_option
-from tooltrace.cli.text import clean
+from tooltrace.cli.sanitize import clean
 
 
 @click.command(short_help="Say what state a store is in; mend what can be.")
@@ -34,14 +34,14 @@ def doctor(*, mend: bool, form: str, store: Path) -> None:
     elif found.exists:
         click.echo("\n".join(clean(line) for line in _lines(report, "")))
     if not found.exists:
-        raise Failed(f"there is no store at {found.path}: nothing was recorded there yet")
+        raise CommandError(f"there is no store at {found.path}: nothing was recorded there yet")
     if found.problems:
         raise SystemExit(1)
 
 
 def facts(value: Any) -> Any:
     """``value``, a report of dataclasses, as JSON has it."""
-    from tooltrace.cli.answer import plain
+    from tooltrace.cli.json_values import plain
 
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: facts(getattr(value, field.name)) for field in fields(value)}

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.cli.deliver import deliver, forget_destination, say_status
-from tooltrace.cli.group import Failed, Misused
+from tooltrace.cli.errors import CommandError, UsageError
+from tooltrace.cli.export_delivery import deliver, forget_destination, say_status
 from tooltrace.cli.options import store_option
-from tooltrace.cli.text import clean
+from tooltrace.cli.sanitize import clean
 from tooltrace.store.base import open_store
 
 if TYPE_CHECKING:
+    from tooltrace.delivery.backfill import Replay
     from tooltrace.exporters.protocol import Destination, Target
-    from tooltrace.exporters.replay import Replay
-    from tooltrace.store.cursors import Cursor
+    from tooltrace.store.delivery_cursors import DeliveryCursor
 
 Advance = Callable[[int], None]
 """Told how many records more were sent."""
@@ -53,9 +53,9 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
     if status:
         say_status(store)
     elif name is None:
-        from tooltrace.exporters.loader import names
+        from tooltrace.exporters.registry import available
 
-        raise Misused(f"which destination? known are {', '.join(names())}")
+        raise UsageError(f"which destination? known are {', '.join(available())}")
     elif forget:
         forget_destination(store, name)
     else:
@@ -63,12 +63,12 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
 
 
 def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
-    from tooltrace.exporters.loader import create
-    from tooltrace.exporters.wishes import wishes_named
+    from tooltrace.delivery.plan import wishes_named
+    from tooltrace.exporters.registry import create
 
     target = _target(options)
     if (follow or pending) and target.path is not None:
-        raise Misused(f"the file {target.path} is written whole; leave --follow and --pending out")
+        raise UsageError(f"the file {target.path} is written whole; leave --follow and --pending out")
     historic = any(options[key] is not None for key in ("since", "until", "tool")) or options["again"]
     with _stop() as stop:
         if historic or not (follow or pending):
@@ -81,12 +81,12 @@ def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: A
 @contextmanager
 def _whole_or_nothing(destination: Destination) -> Iterator[Destination]:
     """Leaves no half of a file behind, whatever happens before it is written."""
-    from tooltrace.exporters.protocol import Whole
+    from tooltrace.exporters.protocol import AtomicDestination
 
     try:
         yield destination
     except BaseException:
-        if isinstance(destination, Whole):
+        if isinstance(destination, AtomicDestination):
             with suppress(OSError):
                 destination.abandon()
         raise
@@ -96,11 +96,11 @@ def _target(options: dict[str, Any]) -> Target:
     import socket
 
     from tooltrace.exporters.protocol import Target
-    from tooltrace.settings import default_service
+    from tooltrace.recording.settings import default_service
 
     pairs = [header.partition("=") for header in options.pop("headers")]
     if any(not name.strip() or not sign for name, sign, _ in pairs):
-        raise Misused("--header takes NAME=VALUE")
+        raise UsageError("--header takes NAME=VALUE")
     return Target(
         path=options.pop("output"),
         endpoint=options.pop("endpoint"),
@@ -150,10 +150,10 @@ def _replay(
     tool: str | None,
     again: bool,
 ) -> None:
-    from tooltrace.exporters.delivery import describe
-    from tooltrace.exporters.protocol import Whole
-    from tooltrace.exporters.replay import ProgressFile, Replay, write_whole
-    from tooltrace.store.cursors import DestinationFiles
+    from tooltrace.delivery.backfill import ProgressFile, Replay, export_to_file
+    from tooltrace.delivery.delivery import describe
+    from tooltrace.exporters.protocol import AtomicDestination
+    from tooltrace.store.delivery_cursors import DestinationFiles
 
     files = DestinationFiles.of(store, name)
     file = ProgressFile.of(files, describe(destination), target.parts, since, until, tool)
@@ -165,9 +165,9 @@ def _replay(
     live = None if progress.until else _delivered(store, name, destination)
     end, early = (_read(progress.until), []) if live is None else (live.begun_at, live.early)
     history = open_store(store).history(since=_read(progress.since), until=end, tool=tool, without=early)
-    if isinstance(destination, Whole):
+    if isinstance(destination, AtomicDestination):
         with _bar(history.count()) as advance:
-            count = write_whole(history, destination, lambda number: _on(advance, number, stop))
+            count = export_to_file(history, destination, lambda number: _on(advance, number, stop))
         click.echo(f"{count:,} records written to {target.path}.", err=str(target.path) == "-")
     else:
         replay = Replay(files, history, destination, progress, file.save, stop=stop, on_wait=_say_wait)
@@ -190,7 +190,9 @@ def _send(replay: Replay, destination: Destination, total: int, stop: threading.
             replay.run(advance)
     except Unavailable as error:
         said = "" if stop.is_set() else f" ({error})"
-        raise Failed(f"{replay.sent:,} records sent, then it was broken off{said}; the same command goes on") from error
+        raise CommandError(
+            f"{replay.sent:,} records sent, then it was broken off{said}; the same command goes on"
+        ) from error
     finally:
         destination.close()
     click.echo(f"{replay.sent:,} records sent{earlier}; {replay.refused:,} refused.")
@@ -200,7 +202,7 @@ def _moment(name: str, text: str | None) -> str | None:
     """As ISO text, UTC."""
     if text is None:
         return None
-    from tooltrace.queries.parameters import Parameter
+    from tooltrace.analysis.parameters import Parameter
 
     bound = Parameter(name=name, type="timestamp", meaning="").bind(text, datetime.now(UTC))
     assert isinstance(bound, datetime)
@@ -211,11 +213,11 @@ def _read(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _delivered(store: Path, name: str, destination: Destination) -> Cursor | None:
+def _delivered(store: Path, name: str, destination: Destination) -> DeliveryCursor | None:
     """Return the progress of the delivery to the same place, which needs no history of what came since it began."""
-    from tooltrace.exporters.delivery import describe
-    from tooltrace.exporters.wishes import cursors_of
-    from tooltrace.store.cursors import DestinationFiles
+    from tooltrace.delivery.delivery import describe
+    from tooltrace.delivery.plan import cursors_of
+    from tooltrace.store.delivery_cursors import DestinationFiles
 
     for known in cursors_of(name):  # a destination of several signals is described by the place of the first
         cursor = DestinationFiles.of(store, known).load()

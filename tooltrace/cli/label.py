@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.cli.group import Misused
+from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import place_option
-from tooltrace.cli.text import clean
+from tooltrace.cli.sanitize import clean
 from tooltrace.errors import UnsupportedByStore
 from tooltrace.store.base import Store, StoreBackend
 
 if TYPE_CHECKING:
-    from tooltrace.outcomes.file import Labelled
+    from tooltrace.labels.from_file import LabelFileReport
 
 _SCORE = click.FloatRange(0, 1)
 
@@ -50,21 +50,21 @@ def label(
     correct takes true or false, yes or no, right or wrong, 1 or 0. Rows that are no labels are skipped, and said.
     """
     if not by.strip():
-        raise Misused("--by takes the name of who says so; nothing was recorded")
+        raise UsageError("--by takes the name of who says so; nothing was recorded")
     judged = correct or wrong or score is not None
     if file is not None:
         if call_id is not None or judged or reason is not None or span:
-            raise Misused("--file says all of that itself; it goes with --by and --store alone")
+            raise UsageError("--file says all of that itself; it goes with --by and --store alone")
         try:
             path = store.path
         except UnsupportedByStore as error:
-            raise Misused("--file labels a local store; nothing was recorded") from error
+            raise UsageError("--file labels a local store; nothing was recorded") from error
         _many(file, by, path)
         return
     if call_id is None:
-        raise Misused("a label needs a CALL_ID, or --file; nothing was recorded")
+        raise UsageError("a label needs a CALL_ID, or --file; nothing was recorded")
     if not judged or (correct and wrong):
-        raise Misused("a label says one of --correct and --wrong, or --score; nothing was recorded")
+        raise UsageError("a label says one of --correct and --wrong, or --score; nothing was recorded")
     _one(call_id, correct if correct or wrong else None, score, by, reason, store, span=span)
 
 
@@ -79,19 +79,19 @@ def _one(
     span: bool,
 ) -> None:
     from tooltrace.errors import LabelError
-    from tooltrace.outcomes.file import Labelled
-    from tooltrace.outcomes.judgement import judgement
-    from tooltrace.outcomes.keeper import keep_one
-    from tooltrace.settings import Settings
+    from tooltrace.labels.from_file import LabelFileReport
+    from tooltrace.labels.label import make_outcome
+    from tooltrace.labels.writer import keep_one
+    from tooltrace.recording.settings import Settings
 
     settings = Settings(store=None)
     of_call, of_span = (None, call_id) if span else (call_id, None)
     try:
-        outcome = judgement(
+        outcome = make_outcome(
             settings, call_id=of_call, span_id=of_span, correct=correct, score=score, labeler=by, reason=reason
         )
     except LabelError as error:
-        raise Misused(f"{error}; nothing was recorded") from error
+        raise UsageError(f"{error}; nothing was recorded") from error
     sent = keep_one(outcome, store)
     if sent is not None:
         click.echo(clean(f"{call_id} is labelled by {by}: {sent}."))
@@ -99,7 +99,7 @@ def _one(
     said = [word for word, true in (("right", correct), ("wrong", correct is False)) if true]
     said += [] if score is None else [f"{score:g}"]
     click.echo(clean(f"{call_id} is labelled {', '.join(said)} by {by}."))
-    done = Labelled()
+    done = LabelFileReport()
     done.took(outcome)
     if _waiting(done, store):
         kind = "attempt" if span else "call"
@@ -107,8 +107,8 @@ def _one(
 
 
 def _many(file: Path, by: str, store: Path) -> None:
-    from tooltrace.outcomes.file import label_file
-    from tooltrace.settings import Settings
+    from tooltrace.labels.from_file import label_file
+    from tooltrace.recording.settings import Settings
 
     with _bar(file) as advance:
         done = label_file(file, Settings(store=store), by, advance)
@@ -124,10 +124,10 @@ def _many(file: Path, by: str, store: Path) -> None:
     click.echo(f"{_count(done.labels, 'label')} recorded, {_count(done.skipped, 'row')} skipped{rest}.")
 
 
-def _waiting(done: Labelled, store: Store) -> int:
+def _waiting(done: LabelFileReport, store: Store) -> int:
     """How many labels match no call today; 0 where the store cannot be read, which is said."""
     from tooltrace.errors import StoreError
-    from tooltrace.outcomes.file import unmatched
+    from tooltrace.labels.from_file import unmatched
 
     try:
         return unmatched(done, store)

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from tooltrace.address import Place, address_of
 from tooltrace.errors import UnsupportedByStore
-from tooltrace.settings import default_address, default_store
+from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.base import StoreBackend, open_store
+from tooltrace.store.url import Place, address_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -54,8 +54,8 @@ def _opened(place: Place | None) -> StoreBackend:
 
 
 def _say_how_much_waits(path: Path) -> None:
+    from tooltrace.store.fold_marker import unfolded_bytes
     from tooltrace.store.paths import StorePaths
-    from tooltrace.store.progress import unfolded_bytes
 
     waiting = unfolded_bytes(StorePaths.of(path))
     if waiting > LONG_BYTES:

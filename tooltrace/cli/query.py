@@ -40,28 +40,28 @@ def query(
 ) -> None:
     """Put a named question to the store. Without NAME: list the questions."""
     if name is None:
-        from tooltrace.cli.formats import write
+        from tooltrace.cli.output import write
 
         write(_listed(), form)
         return
-    from tooltrace.queries import find
+    from tooltrace.analysis import find
     from tooltrace.store.macros import with_definitions
 
     groups = None if by is None else _groups(by)
     given = {**{key: value for key, value in common.items() if value is not None}, **_named(params)}
     asked = find(name)
     if explain:
-        from tooltrace.cli.text import clean
+        from tooltrace.cli.sanitize import clean
 
-        click.echo(clean(with_definitions(asked.spell(groups, **given)), lines=True), nl=False)
+        click.echo(clean(with_definitions(asked.render_with_values(groups, **given)), lines=True), nl=False)
         return
     _answer(name, groups, given, form, store)
 
 
 def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, store: StoreBackend) -> None:
-    from tooltrace.cli.formats import write
+    from tooltrace.analysis import find
+    from tooltrace.cli.output import write
     from tooltrace.errors import StoreMissing
-    from tooltrace.queries import find
     from tooltrace.store.result import QueryResult
 
     statement = find(name).statement(by, **given)
@@ -78,10 +78,10 @@ def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, s
 
 
 def _listed() -> Any:
-    from tooltrace.queries import catalogue
+    from tooltrace.analysis import catalogue
     from tooltrace.store.result import QueryResult, Statement
 
-    rows = [(name, query.heading.alias or None, query.question) for name, query in catalogue().items()]
+    rows = [(name, query.header.alias or None, query.question) for name, query in catalogue().items()]
     columns = [("query", "VARCHAR"), ("alias", "VARCHAR"), ("question", "VARCHAR")]
     return QueryResult.of_rows(columns, rows, Statement(sql=""))
 
@@ -99,8 +99,8 @@ def _named(params: tuple[str, ...]) -> dict[str, str]:
 
 
 def _nothing(given: dict[str, Any], store: StoreBackend) -> str:
-    from tooltrace.cli.text import clean
-    from tooltrace.queries import ask
+    from tooltrace.analysis import ask
+    from tooltrace.cli.sanitize import clean
 
     asked = ", ".join(f"{name} {value}" for name, value in given.items())
     if not asked and not ask(store, "recent", limit=1).fetchall():

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.cli.group import Failed, Misused
+from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.options import place_option
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
-    from tooltrace.report import Comparison, Report, Scope
-    from tooltrace.report.asking import Told
+    from tooltrace.report import Comparison, Report, TimeRange
+    from tooltrace.report.build import Told
 
 FORMATS = ("html", "markdown", "json")
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
@@ -66,58 +66,58 @@ def report(
     Exit codes: 0 written, 1 could not be done, 2 wrong usage, 3 what --fail-on looks for was found, 4 --fail-on had nothing to
     compare: for every measure one of the two sides is empty, or too small (too few calls, or fewer than five conversations).
     """
-    from tooltrace.report import Scope, compare
+    from tooltrace.report import TimeRange, compare
 
     form = form or _SUFFIXES.get(output.suffix.lower() if output else "", "html")
     if fail_on and compared is None:
-        raise Misused("--fail-on goes with --compare: nothing got worse without a before")
+        raise UsageError("--fail-on goes with --compare: nothing got worse without a before")
     if form == "html":
         _require_jinja()
         if output is None and sys.stdout.isatty():
-            raise Misused("an HTML report wants a file: -o report.html")
+            raise UsageError("an HTML report wants a file: -o report.html")
     if compared is not None:
-        about: Scope | Comparison = compare(compared, since=since, until=until, tool=tool)
+        about: TimeRange | Comparison = compare(compared, since=since, until=until, tool=tool)
     else:
-        about = Scope.of(since=since, until=until, tool=tool)
+        about = TimeRange.of(since=since, until=until, tool=tool)
     found = _asked(store, about)
     _write(_text(found, form, lang), output)
     if fail_on and found.comparison is not None:
         _judge(found, fail_on)
 
 
-def _asked(store: StoreBackend, about: Scope | Comparison) -> Report:
-    from tooltrace.report import ask_all, asked_count
+def _asked(store: StoreBackend, about: TimeRange | Comparison) -> Report:
+    from tooltrace.report import build_report, query_count
 
-    with _progress(asked_count(about)) as told:
-        return ask_all(store, about, told)
+    with _progress(query_count(about)) as told:
+        return build_report(store, about, told)
 
 
 def _text(found: Report, form: str, lang: str) -> str:
-    from tooltrace.report.words import Words
+    from tooltrace.report.i18n import Translations
 
     if form == "json":
-        from tooltrace.report.data import as_json
+        from tooltrace.report.json import as_json
 
         return as_json(found)
     if form == "markdown":
         from tooltrace.report.markdown import as_markdown
 
-        return as_markdown(found, Words(lang))
-    from tooltrace.report.page import as_html
+        return as_markdown(found, Translations(lang))
+    from tooltrace.report.html import as_html
 
-    return as_html(found, Words(lang))
+    return as_html(found, Translations(lang))
 
 
 def _write(text: str, output: Path | None) -> None:
-    from tooltrace.exporters.new_file import STANDARD, NewFile
+    from tooltrace.exporters.atomic_file import STANDARD, AtomicFile
 
     output = output or STANDARD
     if output == STANDARD and sys.stdout.isatty():
-        from tooltrace.cli.text import clean
+        from tooltrace.cli.sanitize import clean
 
         click.echo(clean(text, lines=True), nl=False)
         return
-    file = NewFile(output)  # UTF-8, whatever the terminal's encoding
+    file = AtomicFile(output)  # UTF-8, whatever the terminal's encoding
     file.write(text.encode())
     file.publish()
     if output != STANDARD:
@@ -125,13 +125,13 @@ def _write(text: str, output: Path | None) -> None:
 
 
 def _judge(found: Report, level: str) -> None:
-    from tooltrace.report.verdicts import compared, counts, is_bad, noise
-    from tooltrace.report.words import Words
+    from tooltrace.report.i18n import Translations
+    from tooltrace.report.narrative import chance_note, compared, counts, fails_threshold
 
     assert found.comparison is not None
-    words = Words("en")
-    click.echo(f"{counts(found.comparison, words)}. {noise(found.comparison, words)}", err=True)
-    if is_bad(found.comparison, level):
+    words = Translations("en")
+    click.echo(f"{counts(found.comparison, words)}. {chance_note(found.comparison, words)}", err=True)
+    if fails_threshold(found.comparison, level):
         raise click.exceptions.Exit(BAD_NEWS)
     if not compared(found.comparison):  # a gate that never closes would be trusted
         raise click.exceptions.Exit(NO_NEWS)
@@ -141,7 +141,9 @@ def _require_jinja() -> None:
     from importlib.util import find_spec
 
     if find_spec("jinja2") is None:
-        raise Failed("an HTML report needs jinja2: pip install 'tooltrace[report]' (--format markdown and json do not)")
+        raise CommandError(
+            "an HTML report needs jinja2: pip install 'tooltrace[report]' (--format markdown and json do not)"
+        )
 
 
 @contextmanager

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.cli.group import Failed, Misused
+from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.options import capture_option, place_option
 from tooltrace.errors import UnsupportedByStore
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
-    from tooltrace.server.receiver.receiver import Receiver
+    from tooltrace.ingest.receiver.ingester import Receiver
+    from tooltrace.recording.tool_spec import Capture
     from tooltrace.server.site import Site
-    from tooltrace.spec import Capture
 
 _PAGES = ("starlette", "uvicorn", "jinja2")
 _OTLP = ("google.protobuf", "google.rpc", "opentelemetry.proto")
@@ -76,8 +76,8 @@ def serve(
     if not otlp:
         asyncio.run(_serve(site, None, host, PORT if port is None else port, None))
         return
-    from tooltrace.server.receiver.receiver import Receiver
-    from tooltrace.settings import Settings
+    from tooltrace.ingest.receiver.ingester import Receiver
+    from tooltrace.recording.settings import Settings
 
     receiver = Receiver(Settings(store=journal, capture=capture, service_name="tooltrace serve"))
     try:
@@ -90,14 +90,14 @@ def _written_here(store: StoreBackend) -> Path:
     try:
         return store.path
     except UnsupportedByStore as error:
-        raise Misused(
+        raise UsageError(
             f"--otlp records here, and {store} is only read; send to the collector, or name a local store"
         ) from error
 
 
 async def _serve(site: Site, receiver: Receiver | None, host: str, port: int, grpc_port: int | None) -> None:
-    from tooltrace.server.receiver.running import signals_set
-    from tooltrace.server.running import serve as run
+    from tooltrace.server.asgi import serve as run
+    from tooltrace.server.asgi import signals_set
 
     stop = asyncio.Event()
     with signals_set(stop):
@@ -125,7 +125,7 @@ def _shown(host: str) -> str:
 def _require(modules: Sequence[str], extra: str) -> None:
     missing = [module for module in modules if not _there(module)]
     if missing:
-        raise Failed(f"this needs {', '.join(missing)}: pip install 'tooltrace[{extra}]'")
+        raise CommandError(f"this needs {', '.join(missing)}: pip install 'tooltrace[{extra}]'")
 
 
 def _there(module: str) -> bool:

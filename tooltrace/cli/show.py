@@ -23,8 +23,8 @@ def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
 
     CALL_ID may also be a span id, or the beginning of either where it names one call only.
     """
-    from tooltrace.cli.formats import write
-    from tooltrace.queries import ask
+    from tooltrace.analysis import ask
+    from tooltrace.cli.output import write
 
     answer = ask(store, "call", id=call_id, limit=_CALLS)
     rows = answer.dicts()
@@ -46,7 +46,7 @@ def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
 def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> None:
     from itertools import groupby
 
-    from tooltrace.cli.card import card
+    from tooltrace.cli.call_view import card
     from tooltrace.cli.table import console
 
     out = console()
@@ -57,7 +57,7 @@ def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> No
 
 
 def _about(name: str, call_id: str, store: StoreBackend) -> list[dict[str, Any]]:
-    from tooltrace.queries import ask
+    from tooltrace.analysis import ask
 
     return ask(store, name, call_id=call_id).dicts()
 
@@ -75,8 +75,8 @@ def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
 def _unknown(call_id: str, store: StoreBackend) -> Exception:
     import difflib
 
+    from tooltrace.analysis import ask
     from tooltrace.errors import QueryError
-    from tooltrace.queries import ask
 
     recent = ask(store, "recent", limit=500).values("call_id")
     near = difflib.get_close_matches(call_id, recent, 1)

@@ -20,7 +20,7 @@ def sql(*, statement: str | None, form: str, store: StoreBackend) -> None:
 
     Tables: tool_calls (attempts is the same without what the model saw), calls, outcomes, gates, sources, messages, spans, losses. The store is open for reading only.
     """
-    from tooltrace.cli.formats import write
+    from tooltrace.cli.output import write
 
     if statement in (None, "-"):
         statement = sys.stdin.read()

@@ -7,9 +7,9 @@ import sys
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from tooltrace.cli.answer import plain
-from tooltrace.cli.text import clean
-from tooltrace.queries import Column
+from tooltrace.analysis import Column
+from tooltrace.cli.json_values import plain
+from tooltrace.cli.sanitize import clean
 from tooltrace.store.result import QueryResult
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def write_table(answer: QueryResult) -> None:
     """Print ``answer``. Beside-counts that are 0 and texts that are unknown throughout are left out. What is too wide
     is printed on its side."""
     out = console()
-    shown = [index for index in range(len(answer.fields)) if _worth(answer, index)]
+    shown = [index for index in range(len(answer.fields)) if _is_shown(answer, index)]
     columns = [answer.fields[index] for index in shown]
-    cells = [[_shown(answer, row, index) for index in shown] for row in answer.rows]
-    if cells and _least(columns, cells) > out.width:
+    cells = [[_format_cell(answer, row, index) for index in shown] for row in answer.rows]
+    if cells and _min_width(columns, cells) > out.width:
         _write_turned(columns, cells, out)
     else:
         _write_upright([index < answer.groups for index in shown], columns, cells, out)
@@ -117,7 +117,7 @@ def _fitting(cells: list[list[str]], room: int) -> int:
     return len(cells)
 
 
-def _least(columns: list[Column], cells: list[list[str]]) -> int:
+def _min_width(columns: list[Column], cells: list[list[str]]) -> int:
     """The width below which the columns cannot be read: figures whole, texts with a word a line."""
     widths = (
         max(
@@ -146,7 +146,7 @@ def _table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
 
 
-def person(value: Any, unit: str = "") -> str:
+def format_value(value: Any, unit: str = "") -> str:
     """``value`` as a person reads it."""
     if value is None:
         return "-"
@@ -178,9 +178,9 @@ def _number(value: float, unit: str) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _shown(answer: QueryResult, row: tuple[Any, ...], index: int) -> str:
+def _format_cell(answer: QueryResult, row: tuple[Any, ...], index: int) -> str:
     column = answer.fields[index]
-    text = person(row[index], column.unit)
+    text = format_value(row[index], column.unit)
     ends = {end.end_of: row[at] for at, end in enumerate(answer.fields) if end.end_of}
     low, high = ends.get(("low", column.name)), ends.get(("high", column.name))
     if low is None or high is None or row[index] is None:
@@ -189,7 +189,7 @@ def _shown(answer: QueryResult, row: tuple[Any, ...], index: int) -> str:
         return f"{text} [{100 * low:+.1f}, {100 * high:+.1f}]"
     if column.unit == "share":
         return f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
-    return f"{text} [{person(low, column.unit)}, {person(high, column.unit)}]"
+    return f"{text} [{format_value(low, column.unit)}, {format_value(high, column.unit)}]"
 
 
 def _title(column: Column) -> str:
@@ -200,7 +200,7 @@ def _title(column: Column) -> str:
     return f"{name} (UTC)" if column.unit == "time" else name
 
 
-def _worth(answer: QueryResult, index: int) -> bool:
+def _is_shown(answer: QueryResult, index: int) -> bool:
     column = answer.fields[index]
     if column.end_of or column.unit == "parts":
         return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.cli.group import until_stopped
+from tooltrace.cli.errors import until_stopped
 from tooltrace.cli.options import format_option, place_option
 from tooltrace.errors import StoreLocked, StoreMissing
 from tooltrace.store.base import StoreBackend
@@ -19,7 +19,7 @@ from tooltrace.store.base import StoreBackend
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from tooltrace.cli.follow import Follower
+    from tooltrace.cli.live_rows import RowFollower
 
 INTERVAL = 0.5
 """Seconds between two looks at the store."""
@@ -51,12 +51,12 @@ def tail(
     *, text: str | None, number: int, follow: bool, form: str, store: StoreBackend, **wanted: tuple[str, ...]
 ) -> None:
     """Show attempts as they come: when they ended, and how. As JSON: an object a line, times in UTC."""
-    from tooltrace.cli.follow import Follower
+    from tooltrace.cli.live_rows import RowFollower
     from tooltrace.cli.table import console
 
     out = console()
     with until_stopped():
-        for row in _rows(Follower(store, text=text, **wanted), number, follow=follow):
+        for row in _rows(RowFollower(store, text=text, **wanted), number, follow=follow):
             if form == "json":
                 click.echo(as_json(row))
             else:
@@ -65,7 +65,7 @@ def tail(
 
 def as_json(row: dict[str, Any]) -> str:
     """One attempt as an object on one line."""
-    from tooltrace.cli.answer import plain
+    from tooltrace.cli.json_values import plain
 
     return json.dumps({name: plain(value) for name, value in row.items()}, ensure_ascii=_wants_ascii())
 
@@ -82,8 +82,8 @@ def line(row: dict[str, Any], *, said: bool = False) -> Text:
     """
     from rich.text import Text
 
-    from tooltrace.cli.table import person
-    from tooltrace.cli.text import clean
+    from tooltrace.cli.sanitize import clean
+    from tooltrace.cli.table import format_value
 
     how = row["status"] or row["ending"]
     how = how if row["ending"] in ("returned", how) else f"{how}/{row['ending']}"
@@ -91,14 +91,14 @@ def line(row: dict[str, Any], *, said: bool = False) -> Text:
     text = Text().append(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} ", "dim")
     text.append(f"{clean(row['tool']):<16} ", "bold")
     text.append(f"{clean(how):<14} ", STYLES.get(row["status"], "magenta"))
-    taken = "" if row["duration_ms"] is None else f"{person(row['duration_ms'], 'ms')} ms"
+    taken = "" if row["duration_ms"] is None else f"{format_value(row['duration_ms'], 'ms')} ms"
     text.append(f"{taken:>12}  #{row['attempt']} {clean(row['call_id'])}")
     named = ("code", "said") if said or row["status"] == "error" else ("code",)
     rest = "  ".join(clean(row[name]) for name in named if row[name])
     return text.append(f"  {rest}") if rest else text
 
 
-def _rows(follower: Follower, number: int, *, follow: bool) -> Iterator[dict[str, Any]]:
+def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[str, Any]]:
     said: set[str] = set()
     try:
         yield from follower.last(number)
@@ -116,8 +116,8 @@ def _rows(follower: Follower, number: int, *, follow: bool) -> Iterator[dict[str
 
 def _wait_for(error: StoreMissing | StoreLocked, said: set[str]) -> None:
     """Say, once, what tail waits for."""
-    from tooltrace.cli.group import sentence
-    from tooltrace.cli.text import clean
+    from tooltrace.cli.errors import sentence
+    from tooltrace.cli.sanitize import clean
 
     text = clean(sentence(error))
     if text not in said:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tooltrace.cli.group import until_stopped
+from tooltrace.cli.errors import until_stopped
 from tooltrace.cli.options import place_option
 from tooltrace.store.base import StoreBackend
 
@@ -36,8 +36,8 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBacke
     are of calls that failed, with their 95 % interval. The bars are attempts over time, red where half of them failed or more,
     yellow where any did.
     """
-    from tooltrace.cli.board import look
     from tooltrace.cli.table import console
+    from tooltrace.cli.top_view import look
 
     screen = console()
     if once or not sys.stdout.isatty():
@@ -51,8 +51,8 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBacke
 def _watch(store: StoreBackend, since: str, sort: str, interval: float, screen: Console) -> None:
     from rich.live import Live
 
-    from tooltrace.cli.board import look_again
-    from tooltrace.cli.follow import signature
+    from tooltrace.cli.live_rows import signature
+    from tooltrace.cli.top_view import look_again
 
     state, at = signature(store), time.monotonic()
     board = look_again(store, since, sort)

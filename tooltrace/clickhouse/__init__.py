@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tooltrace.address import Address
 from tooltrace.store.base import StoreBackend, StoreExporter, register_store
+from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
     from tooltrace.exporters.protocol import Destination, Target
@@ -25,7 +25,7 @@ def _open(address: Address) -> StoreBackend:
 
 
 def _create(target: Target) -> Destination:
-    from tooltrace.clickhouse.backfill import create
+    from tooltrace.clickhouse.exporter import create
 
     return create(target)
 

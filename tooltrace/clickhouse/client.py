@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar, get_args
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from tooltrace.address import Address
-from tooltrace.clickhouse.readers import Variant
+from tooltrace.clickhouse.attribute_sql import Variant
+from tooltrace.clickhouse.sql.functions import SETTINGS
 from tooltrace.clickhouse.tables import Tables
 from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
-from tooltrace.queries.dialect_table import SETTINGS
+from tooltrace.store.url import Address
 
 DATABASE: Final = "otel"
 """Where the collector's exporter writes, and the views are, unless the address says otherwise."""
@@ -22,7 +22,7 @@ _MISSING: Final = ("UNKNOWN_TABLE", "UNKNOWN_DATABASE")
 _T = TypeVar("_T")
 
 
-class House:
+class ClickHouseConnection:
     """A database of ClickHouse that has the views, or is to have them."""
 
     def __init__(self, address: Address) -> None:
@@ -71,7 +71,7 @@ class House:
         try:
             return get_client(**self._arguments(), settings={**SETTINGS, **settings})
         except (ClickHouseError, OSError) as error:
-            raise StoreError(f"the store {self.address} does not answer: {one_line(error)}") from error
+            raise StoreError(f"the store {self.address} does not answer: {first_line(error)}") from error
 
     def _arguments(self) -> dict[str, Any]:
         if self.address.scheme == "chdb":
@@ -86,14 +86,14 @@ class House:
             "verify": self._options.get("verify") != "false",
         }
 
-    def told(self, ask: Callable[[], _T]) -> _T:
+    def run(self, ask: Callable[[], _T]) -> _T:
         """What ``ask`` gives. Raises StoreMissing where there are no views, QueryError for whatever else is refused."""
         from clickhouse_connect.driver.exceptions import ClickHouseError
 
         try:
             return ask()
         except ClickHouseError as error:
-            text = one_line(error)
+            text = first_line(error)
             if any(name in str(error) for name in _MISSING):  # its name stands at the end
                 raise StoreMissing(
                     f"the store {self.address} has no such view, or none at all: tooltrace clickhouse init makes them ({text})"
@@ -116,6 +116,6 @@ def _parts(address: Address) -> SplitResult:
     return parts
 
 
-def one_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """The beginning of what ``error`` says."""
     return " ".join(str(error).split())[:400]

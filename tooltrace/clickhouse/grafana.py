@@ -27,7 +27,7 @@ from tooltrace.clickhouse.grafana_panels import (
     table,
     target,
 )
-from tooltrace.clickhouse.grafana_sql import Asked
+from tooltrace.clickhouse.grafana_sql import PanelQuery
 
 SCHEMA: Final = 41
 """Version of Grafana's dashboard schema: that of 11.6, the oldest that the plugin runs in. A newer one migrates it."""
@@ -70,36 +70,36 @@ COMPARED: Final = ("period", "calls", "call_rate", "call_low", "call_high", "ret
     "p95", "p95_low", "p95_high", "too_few")  # fmt: skip
 
 
-def of_all_tools() -> list[Panel]:
+def overview_panels() -> list[Panel]:
     """The panels of the overview."""
     tool = ("tool",)
     return [
-        figures("In this time range", Asked("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
-        table("Against the time before", Asked("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
-        over_time("Failure rate", Asked("timeline", tool), "rate", limits=RATE, width=12),
-        over_time("Attempts", Asked("timeline", tool), "attempts", bars=True, width=12),
-        table("Tools to look at first", Asked("hurt", tool), ("tool", "excess_failures", "excess_low", "excess_high", "failed_calls",
+        figures("In this time range", PanelQuery("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
+        table("Against the time before", PanelQuery("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
+        over_time("Failure rate", PanelQuery("timeline", tool), "rate", limits=RATE, width=12),
+        over_time("Attempts", PanelQuery("timeline", tool), "attempts", bars=True, width=12),
+        table("Tools to look at first", PanelQuery("hurt", tool), ("tool", "excess_failures", "excess_low", "excess_high", "failed_calls",
             "calls", "rate", "low", "high", "baseline_rate", "hurt_ms", "hurt_share", "amplification", "cost_ms", "p95",
             "last_failed_at", "too_few"),
             colours={"rate": RATE, "amplification": AMPLIFICATION}),
-        table("Codes", Asked("errors", tool), ("tool", *ERRORS)),
-        over_time("p50", Asked("timeline", tool), "p50", width=12),
-        over_time("p95", Asked("timeline", tool), "p95", width=12),
-        table("Time in the tool", Asked("latency", tool), ("tool", *LATENCY)),
-        table("Retries", Asked("retries", tool), ("tool", *RETRIES), colours={"amplification": AMPLIFICATION}),
-        table("Confidence against what was right", Asked("gap"), JUDGED, colours={"gap": GAP}, width=12),
-        table("Bands of confidence", Asked("confidence_bands", tool), ("tool", *BANDS), width=12),
+        table("Codes", PanelQuery("errors", tool), ("tool", *ERRORS)),
+        over_time("p50", PanelQuery("timeline", tool), "p50", width=12),
+        over_time("p95", PanelQuery("timeline", tool), "p95", width=12),
+        table("Time in the tool", PanelQuery("latency", tool), ("tool", *LATENCY)),
+        table("Retries", PanelQuery("retries", tool), ("tool", *RETRIES), colours={"amplification": AMPLIFICATION}),
+        table("Confidence against what was right", PanelQuery("gap"), JUDGED, colours={"gap": GAP}, width=12),
+        table("Bands of confidence", PanelQuery("confidence_bands", tool), ("tool", *BANDS), width=12),
         table("Can the confidence be believed?", _once("calibration", tool), ("tool", *CALIBRATED), colours={"gap": GAP}),
         table("From which confidence on to act", _once("thresholds", tool), ("tool", *THRESHOLDS)),
-        table("Incidents", Asked("incidents", tool), ("tool", *INCIDENTS)),
-        table("Stops for a person", Asked("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
-        table("What changed", Asked("changes"), Asked("changes").columns),
+        table("Incidents", PanelQuery("incidents", tool), ("tool", *INCIDENTS)),
+        table("Stops for a person", PanelQuery("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
+        table("What changed", PanelQuery("changes"), PanelQuery("changes").columns),
         table("Drift: since when it is otherwise", _once("drift", tool), ("tool", *DRIFT)),
         table("What a circuit breaker would have done", _once("breaker", tool), ("tool", *BREAKER)),
     ]  # fmt: skip
 
 
-def of_one_tool() -> list[Panel]:
+def tool_panels() -> list[Panel]:
     """The panels of the tool that the variable ``tool`` names."""
     version = ("version",)
     return [
@@ -135,24 +135,24 @@ def of_one_tool() -> list[Panel]:
 
 def overview() -> Json:
     """The dashboard of all tools."""
-    return dashboard("tooltrace: overview", "tooltrace-overview", of_all_tools(), one_tool=False)
+    return dashboard("tooltrace: overview", "tooltrace-overview", overview_panels(), one_tool=False)
 
 
 def tool() -> Json:
     """The dashboard of one tool."""
-    return dashboard("tooltrace: one tool", "tooltrace-tool", of_one_tool(), one_tool=True)
+    return dashboard("tooltrace: one tool", "tooltrace-tool", tool_panels(), one_tool=True)
 
 
 DASHBOARDS: Final = {"overview.json": overview, "tool.json": tool}
 """Name of a file to what makes it."""
 
 
-def _of(name: str, by: tuple[str, ...] = (), **given: object) -> Asked:
-    return Asked(name, by, given, one_tool=True)
+def _of(name: str, by: tuple[str, ...] = (), **given: object) -> PanelQuery:
+    return PanelQuery(name, by, given, one_tool=True)
 
 
-def _once(name: str, by: tuple[str, ...] = (), *, one_tool: bool = False) -> Asked:
-    return Asked(name, by, one_tool=one_tool, once=True)
+def _once(name: str, by: tuple[str, ...] = (), *, one_tool: bool = False) -> PanelQuery:
+    return PanelQuery(name, by, one_tool=one_tool, once=True)
 
 
 def dashboard(title: str, uid: str, panels: Sequence[Panel], *, one_tool: bool) -> Json:
@@ -174,11 +174,11 @@ def dashboard(title: str, uid: str, panels: Sequence[Panel], *, one_tool: bool) 
         "links": [_others()],
         "templating": {"list": [*variables, _tool()] if one_tool else variables},
         "annotations": {"list": [_incidents(one_tool=one_tool)]},
-        "panels": placed(panels),
+        "panels": layout(panels),
     }
 
 
-def placed(panels: Sequence[Panel]) -> list[Json]:
+def layout(panels: Sequence[Panel]) -> list[Json]:
     """The panels from left to right, and down."""
     made: list[Json] = []
     x = y = height = 0
@@ -212,7 +212,7 @@ def _database() -> Json:
 
 
 def _tool() -> Json:
-    return _asking("tool", "Tool", Asked("hurt", ("tool",)).sql({"tool": "tool"}), refresh=2)
+    return _asking("tool", "Tool", PanelQuery("hurt", ("tool",)).sql({"tool": "tool"}), refresh=2)
 
 
 def _asking(name: str, label: str, sql: str, refresh: int) -> Json:
@@ -237,7 +237,7 @@ def _asking(name: str, label: str, sql: str, refresh: int) -> Json:
 def _incidents(*, one_tool: bool) -> Json:
     """The incidents as marks over every panel that has a time axis."""
     columns = {"time": "started", "timeEnd": "ended", "title": "tool", "text": "code"}
-    asked = Asked("incidents", ("tool",), one_tool=one_tool)
+    asked = PanelQuery("incidents", ("tool",), one_tool=one_tool)
     return {
         "name": "Incidents",
         "datasource": SOURCE,

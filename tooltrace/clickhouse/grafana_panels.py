@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tooltrace.clickhouse.grafana_sql import Asked
+from tooltrace.clickhouse.grafana_sql import PanelQuery
 from tooltrace.store.result import Column
 
 PLUGIN: Final = "grafana-clickhouse-datasource"
@@ -52,7 +52,7 @@ class Panel:
     """One panel, not yet in its place."""
 
     title: str
-    asked: Asked
+    asked: PanelQuery
     body: Json
     width: int = 24
     height: int = 8
@@ -61,13 +61,13 @@ class Panel:
         """The panel, with its place."""
         place = {"h": self.height, "w": self.width, "x": x, "y": y}
         needs = f"\n\n{NEEDS}" if self.asked.once else ""
-        about = f"{self.asked.query.question}\n\n{self.asked.query.heading.about}".strip() + needs
+        about = f"{self.asked.query.question}\n\n{self.asked.query.header.about}".strip() + needs
         head = {"id": number, "title": self.title, "description": about, "datasource": SOURCE, "gridPos": place}
         return head | self.body
 
 
 def table(
-    title: str, asked: Asked, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
+    title: str, asked: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
 ) -> Panel:
     """The answer as it is, of its columns those that ``show`` names, in that order. A tool is a link to its page."""
     asked.require(show)
@@ -85,7 +85,7 @@ def table(
     return Panel(title=title, asked=asked, body=body, **size)
 
 
-def _organized(asked: Asked, show: Sequence[str]) -> Json:
+def _organized(asked: PanelQuery, show: Sequence[str]) -> Json:
     """The columns ``show`` in their order, and no other."""
     hidden = {name: True for name in asked.columns if name not in show}
     order = {name: at for at, name in enumerate(show)}
@@ -93,7 +93,7 @@ def _organized(asked: Asked, show: Sequence[str]) -> Json:
 
 
 def figures(
-    title: str, asked: Asked, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
+    title: str, asked: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
 ) -> Panel:
     """Figures of the first row of the answer."""
     asked.require(show)
@@ -122,7 +122,7 @@ def figures(
     return Panel(title=title, asked=asked, body=body, **size)
 
 
-def bars(title: str, asked: Asked, across: str, shown: Sequence[str], **size: int) -> Panel:
+def bars(title: str, asked: PanelQuery, across: str, shown: Sequence[str], **size: int) -> Panel:
     """The columns ``shown``, which have one unit, beside one another for each value of the column ``across``."""
     asked.require([across, *shown])
     column = _heading(asked, shown[0])
@@ -149,7 +149,7 @@ def bars(title: str, asked: Asked, across: str, shown: Sequence[str], **size: in
 
 def over_time(
     title: str,
-    asked: Asked,
+    asked: PanelQuery,
     shown: str,
     *,
     band: tuple[str, str] | None = None,
@@ -252,9 +252,9 @@ def _properties(column: Column | None) -> list[Json]:
     return [_property(name, value) for name, value in unit.items()]
 
 
-def _heading(asked: Asked, name: str) -> Column | None:
+def _heading(asked: PanelQuery, name: str) -> Column | None:
     """What the heading says of the column; the end of an interval has the unit of what it is the interval of."""
-    columns = {column.name: column for column in asked.query.heading.columns}
+    columns = {column.name: column for column in asked.query.header.columns}
     column = columns.get(name)
     if column is None or column.end_of is None:
         return column

@@ -15,12 +15,12 @@ from typing import Any, Final
 import sqlglot
 from sqlglot import Token, TokenType
 
-from tooltrace.clickhouse.readers import quoted
+from tooltrace.analysis import find
+from tooltrace.analysis.query import Query
+from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.sql.functions import SETTINGS
+from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.errors import QueryError
-from tooltrace.queries import find
-from tooltrace.queries.dialect import Script, to_clickhouse
-from tooltrace.queries.dialect_table import SETTINGS
-from tooltrace.queries.query import Query
 from tooltrace.store.views import NAMES
 
 MATERIALIZED: Final = "MATERIALIZED"
@@ -45,7 +45,7 @@ _ONCE: Final = {"enable_materialized_cte": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PanelQuery:
     """A named query as a panel asks it."""
 
     name: str
@@ -65,27 +65,27 @@ class Asked:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of what it answers."""
-        return self.query.columns(self.by if self.query.heading.by else None)
+        return self.query.columns(self.by if self.query.header.by else None)
 
     def sql(self, columns: Mapping[str, str] | None = None, order: str = "") -> str:
         """The statement. ``columns``: only these, by their new names, in the order of ``order``.
 
         Raises QueryError where it cannot be said in one statement, or a column is not there.
         """
-        script = to_clickhouse(self.query.render(self.by if self.query.heading.by else None), self._values())
+        script = to_clickhouse(self.query.render(self.by if self.query.header.by else None), self._values())
         question = script.question
         if columns is not None:
             self.require(columns.values())
             named = ", ".join(f"{old} AS {new}" if old != new else old for new, old in columns.items())
             question = f"SELECT {named} FROM ({question})" + (f" ORDER BY {order}" if order else "")
-        text = place(_merged(Script(script.kept, question), self.name, once=self.once))
+        text = place(_merged(TranslatedQuery(script.kept, question), self.name, once=self.once))
         for stands, macro in _written().items():
             text = text.replace(stands, macro)
         return f"-- {self._title()}\n{text}\n{_settings(SETTINGS | _ONCE if self.once else SETTINGS)}"
 
     def _values(self) -> dict[str, Any]:
         query = self.query
-        takes = {parameter.name for parameter in query.heading.parameters}
+        takes = {parameter.name for parameter in query.header.parameters}
         values: dict[str, Any] = dict(query.bind(**self.given))
         left_out = set() if self.one_tool else {"tool"}
         return values | {name: value for name, (value, _) in MACROS.items() if name in takes - left_out}
@@ -113,7 +113,7 @@ def _written() -> dict[str, str]:
     }
 
 
-def _merged(script: Script, name: str, *, once: bool = False) -> str:
+def _merged(script: TranslatedQuery, name: str, *, once: bool = False) -> str:
     """``script`` as one statement: what it keeps stands before the question, and is asked as often as it is named.
 
     ``once``: it is asked once, as the query does.
@@ -138,7 +138,7 @@ def place(sql: str) -> str:
         )
     text = sql
     for token in reversed(list(_tables(tokens))):
-        text = f"{text[: token.start]}{quoted(DATABASE)}.{text[token.start :]}"
+        text = f"{text[: token.start]}{quote_identifier(DATABASE)}.{text[token.start :]}"
     return text
 
 

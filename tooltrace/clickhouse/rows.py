@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import orjson
 
-from tooltrace.clickhouse.readers import Variant
+from tooltrace.clickhouse.attribute_sql import Variant
 from tooltrace.otel import attributes as names
-from tooltrace.otel.form import LogForm, SpanForm
+from tooltrace.otel.span_data import LogData, SpanData
 
 _SECOND: Final = 10**9
 
 
-def span_row(form: SpanForm, variant: Variant = "map") -> dict[str, Any]:
+def span_row(form: SpanData, variant: Variant = "map") -> dict[str, Any]:
     """The row of ``otel_traces``."""
     row: dict[str, Any] = {
         "Timestamp": _moment(form.start_ns),
@@ -45,7 +45,7 @@ def span_row(form: SpanForm, variant: Variant = "map") -> dict[str, Any]:
     return row | _attributes("Resource", form.resource, variant) | _attributes("Span", form.attributes, variant)
 
 
-def log_row(form: LogForm, variant: Variant = "map") -> dict[str, Any]:
+def log_row(form: LogData, variant: Variant = "map") -> dict[str, Any]:
     """The row of ``otel_logs``."""
     row: dict[str, Any] = {
         "Timestamp": _moment(form.time_ns),

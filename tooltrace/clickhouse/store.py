@@ -1,19 +1,43 @@
-"""A store in ClickHouse, behind the interface of all stores."""
+"""A store in ClickHouse, with the interface of all stores."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from tooltrace.address import Address
-from tooltrace.record import Record
+from tooltrace.clickhouse.exporter import create
+from tooltrace.core.records import Record
+from tooltrace.errors import StoreError
+from tooltrace.exporters import registry
+from tooltrace.exporters.protocol import ExportError, Target
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
 from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
-    from tooltrace.clickhouse.asking import Lease
-    from tooltrace.sandbox import Limits
+    from tooltrace.clickhouse.query import ClickHouseSession
+    from tooltrace.store.sandbox import SandboxLimits
+
+_COLLECTOR = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
+
+def send(address: Address, records: Sequence[Record]) -> str:
+    """Send ``records``, which are labels; return where they went. Raises StoreError where they were not accepted."""
+    by_collector = any(os.environ.get(name) for name in _COLLECTOR)
+    destination = (
+        registry.create("otlp", Target(parts=("logs",))) if by_collector else create(Target(endpoint=address.url))
+    )
+    try:
+        destination.send(records)
+    except ExportError as error:
+        road = "the collector" if by_collector else str(address)
+        raise StoreError(f"the label was not taken by {road}: {error}; nothing was recorded") from error
+    finally:
+        destination.close()
+    return "sent to the collector" if by_collector else f"inserted into {address}"
+
 
 UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
 """Type of a column by its unit, where ClickHouse has none for it."""
@@ -55,28 +79,27 @@ class ClickHouseStore(StoreBackend):
 
         A query that runs already is not interrupted.
         """
-        from tooltrace.clickhouse.asking import connect
-        from tooltrace.queries.dialect import to_clickhouse
+        from tooltrace.clickhouse.query import connect
+        from tooltrace.clickhouse.sql.translate import to_clickhouse
 
         script = to_clickhouse(statement.sql, statement.params)
         types = {column.name: UNITS[column.unit] for column in statement.columns if column.unit in UNITS}
         with connect(self.address) as lease, (cancellation or Cancellation()).interrupting(lambda: None):
             return QueryResult.of_relation(lease.answer(script, types), statement)
 
-    def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[Lease]:
+    def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[ClickHouseSession]:
         """Return a session whose ``sql`` answers in DuckDB's SQL, by DuckDB relations."""
-        from tooltrace.clickhouse.asking import connect
+        from tooltrace.clickhouse.query import connect
 
         return connect(self.address)
 
-    def sandbox(self, limits: Limits) -> SqlSandbox:
+    def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return a sandbox whose limits the server keeps."""
-        from tooltrace.clickhouse.typed import TypedSql
+        from tooltrace.clickhouse.sandbox import ClickHouseSandbox
 
-        return TypedSql(self.address, limits)
+        return ClickHouseSandbox(self.address, limits)
 
     def write(self, records: Sequence[Record]) -> str:
         """Send ``records`` to the collector where the environment names one, else insert them. See StoreBackend."""
-        from tooltrace.clickhouse.labels import send
 
         return send(self.address, records)

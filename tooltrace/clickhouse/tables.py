@@ -10,11 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrace.clickhouse import foreign
-from tooltrace.clickhouse.dialects import is_tool
-from tooltrace.clickhouse.readers import Reader, Variant, converted, literal, literals, quoted, reader_of
+from tooltrace.clickhouse import external_spans_sql
+from tooltrace.clickhouse.attribute_sql import (
+    Reader,
+    Variant,
+    converted,
+    quote_identifier,
+    quote_literal,
+    quote_literals,
+    reader_of,
+)
+from tooltrace.clickhouse.conventions_sql import is_tool
 from tooltrace.otel import attributes as names
-from tooltrace.otel import evaluations
+from tooltrace.otel import evaluation_codec
 from tooltrace.store.columns import (
     ATTEMPTS,
     GATE_EVENTS,
@@ -56,7 +64,7 @@ class Tables:
 
     def of(self, table: str) -> str:
         """The full name of ``table``, as SQL."""
-        return ".".join(map(quoted, self.place(table)))
+        return ".".join(map(quote_identifier, self.place(table)))
 
 
 def views(tables: Tables) -> dict[str, str]:
@@ -73,7 +81,7 @@ def views(tables: Tables) -> dict[str, str]:
 
 
 def _select(columns: Mapping[str, str], table: str, where: str, aliases: Mapping[str, str] | None = None) -> str:
-    body = ",\n    ".join(f"{expression} AS {quoted(name)}" for name, expression in columns.items())
+    body = ",\n    ".join(f"{expression} AS {quote_identifier(name)}" for name, expression in columns.items())
     first = ",\n    ".join(f"{expression} AS {name}" for name, expression in (aliases or {}).items())
     return f"{f'WITH{chr(10)}    {first}{chr(10)}' if first else ''}SELECT\n    {body}\nFROM {table}\nWHERE {where}"
 
@@ -88,13 +96,13 @@ def _foreign(tables: Tables, reader: Reader) -> str:
     service = _origin(reader)["service"]
     known = {
         **_placed(reader),
-        **foreign.columns(reader),
+        **external_spans_sql.columns(reader),
         "service": f"if(startsWith(ifNull({service}, ''), 'unknown_service'), NULL, nullIf({service}, ''))",
     }
     nothing = "CAST(NULL AS Nullable(String))"
     columns = {column.name: known.get(column.name) or converted(column.type, nothing) for column in ATTEMPTS.columns}
     where = f"NOT {reader.has('SpanAttributes', MARK)} AND {is_tool(reader)}"
-    return _select(columns, tables.of(tables.traces), where, foreign.aliases(reader))
+    return _select(columns, tables.of(tables.traces), where, external_spans_sql.aliases(reader))
 
 
 def _placed(reader: Reader) -> dict[str, str]:
@@ -112,7 +120,7 @@ def _own(tables: Tables, reader: Reader) -> str:
     known = {
         "call_id": f"ifNull({reader.text('SpanAttributes', names.TOOL_CALL_ID)}, SpanId)",
         **_placed(reader),
-        "attributes": reader.object("SpanAttributes", names.RESERVED),
+        "attributes": reader.as_json_object("SpanAttributes", names.RESERVED),
         # an answer in words is a result to other readers alone
         "result": f"if({reader.text('SpanAttributes', names.RESULT_IS_TEXT)} = 'true', NULL, "
         f"{converted(JSON, reader.text('SpanAttributes', names.FIELDS['result']))})",
@@ -124,7 +132,7 @@ def _own(tables: Tables, reader: Reader) -> str:
 def _attribute(column: Column, reader: Reader) -> str:
     key = names.FIELDS[column.name]
     if column.required and column.type == TEXT:
-        return reader.sure("SpanAttributes", key)
+        return reader.required_text("SpanAttributes", key)
     value = converted(column.type, reader.text("SpanAttributes", key))
     return f"assumeNotNull({value})" if column.required and column.type == WHOLE else value
 
@@ -142,7 +150,7 @@ def _spans(tables: Tables, reader: Reader) -> str:
         "duration_ms": "toNullable(Duration / 1e6)",
         "status": "nullIf(lower(toString(StatusCode)), 'unset')",
         "status_message": "nullIf(StatusMessage, '')",
-        "attributes": reader.object("SpanAttributes"),
+        "attributes": reader.as_json_object("SpanAttributes"),
         "events": _listed("Events", {"name": "Name", "at": "Timestamp", "attributes": "Attributes"}, reader),
         "links": _listed("Links", {"trace_id": "TraceId", "span_id": "SpanId", "attributes": "Attributes"}, reader),
         "scope": "nullIf(ScopeName, '')",
@@ -163,7 +171,7 @@ def _listed(nested: str, members: Mapping[str, str], reader: Reader) -> str:
 
 
 def _named(event: str) -> str:
-    return f"EventName = {literal(event)}"
+    return f"EventName = {quote_literal(event)}"
 
 
 def _when(reader: Reader) -> str:
@@ -188,7 +196,7 @@ def _events(tables: Tables, reader: Reader, table: Table, event: str, fields: Ma
 
 
 def _outcomes(tables: Tables, reader: Reader) -> str:
-    """Our own events as they were said; of others' what :mod:`tooltrace.otel.evaluations` makes of them."""
+    """Our own events as they were said; of others' what :mod:`tooltrace.otel.evaluation_codec` makes of them."""
     text = {
         key: reader.text("LogAttributes", key)
         for key in (
@@ -205,9 +213,14 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
     ours = reader.has("LogAttributes", names.LABELER)
     said = f"JSONExtract(ifNull({reader.list('LogAttributes', names.SAID)}, '[]'), 'Array(String)')"
     word = f"replaceRegexpAll(lower(trim({text[names.EVALUATION_SCORE_LABEL]})), '[ -]', '_')"
-    right, wrong = f"{word} IN ({literals(evaluations.RIGHT)})", f"{word} IN ({literals(evaluations.WRONG)})"
+    right, wrong = (
+        f"{word} IN ({quote_literals(evaluation_codec.RIGHT)})",
+        f"{word} IN ({quote_literals(evaluation_codec.WRONG)})",
+    )
     verdict = f"CAST(multiIf(ifNull({right}, false), true, ifNull({wrong}, false), false, NULL) AS Nullable(Bool))"
-    inverse = f"match(ifNull({text[names.EVALUATION_NAME]}, ''), {literal('(?i)' + evaluations.INVERSE.pattern)})"
+    inverse = (
+        f"match(ifNull({text[names.EVALUATION_NAME]}, ''), {quote_literal('(?i)' + evaluation_codec.INVERSE.pattern)})"
+    )
     usable = (
         f"if({score} BETWEEN 0 AND 1 AND NOT {inverse} AND ifNull({verdict} = ({score} >= 0.5), true), {score}, NULL)"
     )

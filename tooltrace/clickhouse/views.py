@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tooltrace.clickhouse.kept import SETTINGS as KEPT_SETTINGS
-from tooltrace.clickhouse.kept import selects
-from tooltrace.clickhouse.readers import quoted
+from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.materialized import SETTINGS as KEPT_SETTINGS
+from tooltrace.clickhouse.materialized import materialized_selects
+from tooltrace.clickhouse.sql.translate import view_sql
 from tooltrace.clickhouse.tables import Tables, views
-from tooltrace.queries.dialect import view_sql
 from tooltrace.store.views import VIEWS
 
 SETTINGS: Final = (
@@ -23,13 +23,14 @@ TRUTHS: Final = {"calls": ("recovered",)}
 
 def statements(tables: Tables, database: str, *, kept: bool = False) -> list[str]:
     """What makes the views in ``database``, in order. Made again, they are replaced. ``kept``: over the tables of
-    :mod:`tooltrace.clickhouse.kept`."""
+    :mod:`tooltrace.clickhouse.materialized`."""
     base = {name: f"{sql}\n{SETTINGS}" for name, sql in views(tables).items()}
     if kept:
-        base |= {name: f"{sql}\n{SETTINGS}, {KEPT_SETTINGS}" for name, sql in selects(database).items()}
+        base |= {name: f"{sql}\n{SETTINGS}, {KEPT_SETTINGS}" for name, sql in materialized_selects(database).items()}
     above = {view.name: f"{_typed(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
     return [
-        f"CREATE OR REPLACE VIEW {quoted(database)}.{quoted(name)} AS\n{sql}" for name, sql in {**base, **above}.items()
+        f"CREATE OR REPLACE VIEW {quote_identifier(database)}.{quote_identifier(name)} AS\n{sql}"
+        for name, sql in {**base, **above}.items()
     ]
 
 

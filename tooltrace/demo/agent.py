@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any
 
 import tooltrace as tt
-from tooltrace.demo.patience import persist, persist_async
 from tooltrace.demo.plan import Errand, Task
+from tooltrace.demo.retry import retry, retry_async
 from tooltrace.demo.tools import Toolbox
 
 READERS = 4
@@ -55,7 +55,7 @@ class Agents:
         with ExitStack() as held:
             if errand.manner == "queue":
                 held.enter_context(self._tools.library.notes_held())
-            return persist(partial(_attempt, tool, turns, held))
+            return retry(partial(_attempt, tool, turns, held))
 
     async def _scout(self, tasks: list[Task]) -> None:
         room = asyncio.Semaphore(SCOUTS)
@@ -81,7 +81,7 @@ class Agents:
             await _follow(tool(**next(turns)), drop=errand.manner == "drop")
             return
         async with asyncio.timeout(CHANGE_OF_MIND_SECONDS if errand.manner == "change of mind" else None):
-            await persist_async(lambda: tool(**next(turns)))
+            await retry_async(lambda: tool(**next(turns)))
 
 
 def judge(errand: Errand, result: Any) -> None:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 
 from tooltrace.demo.docs import words
-from tooltrace.demo.library import BAD_MODULE, LIBRARY_DB, LOCKED_FILE, NOTES_DB, STDLIB, Library
+from tooltrace.demo.workspace import BAD_MODULE, LIBRARY_DB, LOCKED_FILE, NOTES_DB, STDLIB, Library
 
 Agent = Literal["reader", "librarian", "scout"]
 TASK_LENGTH = 6
@@ -19,7 +19,7 @@ IMPATIENT_SECONDS = 0.1
 API_KEY = "sk-demo-0123456789abcdefghij"
 
 
-class Wish(NamedTuple):
+class Scenario(NamedTuple):
     """Arguments for a tool, and what is known beside them."""
 
     arguments: dict[str, Any]
@@ -33,7 +33,7 @@ class Errand:
 
     call_id: str
     tool: str
-    wish: Wish
+    wish: Scenario
     manner: str
     """How the agent goes about it; empty for the plain way."""
 
@@ -72,7 +72,7 @@ class Dice:
         self._serial += 1
         return f"{self.random.choice(self._library.modules).removesuffix('.py')}~{self._serial}"
 
-    def question(self) -> Wish:
+    def question(self) -> Scenario:
         """Words that somebody remembers of a docstring, one of them perhaps wrongly; the truth is its name."""
         entries = self._library.docs.entries
         entry, other = self.random.sample(entries, 2)
@@ -80,20 +80,20 @@ class Dice:
         kept = self.random.sample(known, min(len(known), self.random.randint(2, 6)))
         if self.random.random() < 0.4:
             kept[-1:] = words(other.doc)[:1]
-        return Wish({"question": " ".join(kept)}, truth=entry.name)
+        return Scenario({"question": " ".join(kept)}, truth=entry.name)
 
-    def sum(self) -> Wish:
+    def sum(self) -> Scenario:
         """An expression, and its value."""
         a, b, c = (self.random.randint(1, 99) for _ in range(3))
         text, truth = self.random.choice(
             [(f"{a} + {b} * {c}", a + b * c), (f"({a} - {b}) / {c}", (a - b) / c), (f"{a} ** 2 % {c}", a**2 % c)]
         )
-        return Wish({"expression": text}, truth=truth)
+        return Scenario({"expression": text}, truth=truth)
 
-    def square_of_negative(self) -> Wish:
+    def square_of_negative(self) -> Scenario:
         """The expression that the evaluator gets wrong."""
         a, b = self.random.randint(2, 20), self.random.randint(1, 99)
-        return Wish({"expression": f"-{a} ** 2 + {b}"}, truth=-(a**2) + b)
+        return Scenario({"expression": f"-{a} ** 2 + {b}"}, truth=-(a**2) + b)
 
 
 class Case(NamedTuple):
@@ -102,27 +102,27 @@ class Case(NamedTuple):
     agent: Agent
     tool: str
     weight: float
-    wish: Callable[[Dice], Wish]
+    wish: Callable[[Dice], Scenario]
     manner: str = ""
 
 
-def _path(draw: Callable[[Dice], str]) -> Callable[[Dice], Wish]:
-    return lambda dice: Wish({"path": draw(dice)})
+def _path(draw: Callable[[Dice], str]) -> Callable[[Dice], Scenario]:
+    return lambda dice: Scenario({"path": draw(dice)})
 
 
-def _says(expression: str) -> Callable[[Dice], Wish]:
-    return lambda _dice: Wish({"expression": expression})
+def _says(expression: str) -> Callable[[Dice], Scenario]:
+    return lambda _dice: Scenario({"expression": expression})
 
 
-def _sql(sql: str, database: str = LIBRARY_DB) -> Callable[[Dice], Wish]:
-    return lambda dice: Wish({"sql": sql.format(module=dice.module().split("/")[1]), "database": database})
+def _sql(sql: str, database: str = LIBRARY_DB) -> Callable[[Dice], Scenario]:
+    return lambda dice: Scenario({"sql": sql.format(module=dice.module().split("/")[1]), "database": database})
 
 
-def _page(kind: str, **more: Any) -> Callable[[Dice], Wish]:
-    return lambda dice: Wish({"path": f"/{kind}/{dice.page()}", **more})
+def _page(kind: str, **more: Any) -> Callable[[Dice], Scenario]:
+    return lambda dice: Scenario({"path": f"/{kind}/{dice.page()}", **more})
 
 
-def _fetch(kind: str, **more: Any) -> Callable[[Dice], Wish]:
+def _fetch(kind: str, **more: Any) -> Callable[[Dice], Scenario]:
     return _page(kind, api_key=API_KEY, **more)
 
 
@@ -150,7 +150,7 @@ CASES: tuple[Case, ...] = (
     Case("reader", "download", 0.4, _page("slow", **_HURRY), "calm down"),
     Case("reader", "download", 0.3, _page("garbled")),
     Case("librarian", "search_docs", 24, Dice.question),
-    Case("librarian", "search_docs", 0.4, lambda _: Wish({"question": "qwertz zzyzx"})),
+    Case("librarian", "search_docs", 0.4, lambda _: Scenario({"question": "qwertz zzyzx"})),
     Case("librarian", "evaluate", 16, Dice.sum),
     Case("librarian", "evaluate", 1.8, Dice.square_of_negative),
     Case("librarian", "evaluate", 0.5, _says("17 / (4 - 4)")),
@@ -172,9 +172,9 @@ CASES: tuple[Case, ...] = (
     Case("scout", "fetch", 0.8, _fetch("slow", **_HURRY), "calm down"),
     Case("scout", "fetch", 0.4, _fetch("held", **_HURRY)),
     Case("scout", "fetch", 0.5, _fetch("held"), "change of mind"),
-    Case("scout", "follow", 2, lambda dice: Wish({"path": f"/lines/{dice.random.randint(5, 40)}"})),
-    Case("scout", "follow", 1, lambda dice: Wish({"path": f"/lines/{dice.random.randint(5, 40)}"}), "drop"),
-    Case("scout", "follow", 0.4, lambda dice: Wish({"path": f"/cut/{dice.random.randint(2, 9)}"})),
+    Case("scout", "follow", 2, lambda dice: Scenario({"path": f"/lines/{dice.random.randint(5, 40)}"})),
+    Case("scout", "follow", 1, lambda dice: Scenario({"path": f"/lines/{dice.random.randint(5, 40)}"}), "drop"),
+    Case("scout", "follow", 0.4, lambda dice: Scenario({"path": f"/cut/{dice.random.randint(2, 9)}"})),
 )
 """All that can come up, the plain ones and the sorry ones."""
 

@@ -15,10 +15,10 @@ import stamina.instrumentation
 
 import tooltrace as tt
 from tooltrace.demo.agent import Agents
-from tooltrace.demo.library import Library
 from tooltrace.demo.plan import plan
 from tooltrace.demo.server import serving
 from tooltrace.demo.tools import Toolbox
+from tooltrace.demo.workspace import Library
 from tooltrace.errors import StoreError
 
 FLUSH_SECONDS = 120.0

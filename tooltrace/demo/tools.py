@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 
 import tooltrace as tt
-from tooltrace.demo.arithmetic import value_of
-from tooltrace.demo.library import STDLIB, Library, OutsideWorkspace
-from tooltrace.demo.parsing import parse
+from tooltrace.demo.calculator import value_of
+from tooltrace.demo.python_outline import parse
 from tooltrace.demo.server import PATIENCE_HEADER
+from tooltrace.demo.workspace import STDLIB, Library, OutsideWorkspace
 
 MAX_NAMES = 40
 MAX_ROWS = 100

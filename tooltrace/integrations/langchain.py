@@ -19,13 +19,13 @@ from threading import RLock
 from typing import Any
 from uuid import UUID
 
-from tooltrace.attempt import Attempt
-from tooltrace.classes import bases, name_of
-from tooltrace.guard import guarded
-from tooltrace.recorder import Recorder
-from tooltrace.runtime import active
-from tooltrace.spec import ToolSpec, named_spec
-from tooltrace.surroundings import context
+from tooltrace.faults import suppress_faults
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.context import context
+from tooltrace.recording.recorder import Recorder
+from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.redact.inspection import bases, name_of
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
@@ -70,11 +70,11 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         **more: Any,
     ) -> None:
         """A tool begins."""
-        with guarded("begin", lost=1):
+        with suppress_faults("begin", lost=1):
             told = serialized or {}
             spec = self._spec(str(told.get("name") or more.get("name") or "tool"), told.get("description"))
             arguments = {"input": input_str} if inputs is None else dict(inputs)
-            recorder, around = active(), metadata or {}
+            recorder, around = get_recorder(), metadata or {}
             conversation = next((around[key] for key in _CONVERSATIONS if around.get(key) is not None), None)
             with context(conversation_id=conversation, agent_name=around.get(_AGENT)):
                 attempt = recorder.begin(spec, arguments, call_id=more.get("tool_call_id"))
@@ -94,7 +94,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
             return
         recorder, attempt = running
         if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
-            recorder.stopped(attempt, "paused")
+            recorder.finish_without_run(attempt, "paused")
         else:
             recorder.raised(attempt, error)
 
@@ -103,7 +103,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
             self._running[run_id] = recorder, attempt
             forgotten = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
         if forgotten is not None:
-            forgotten[0].stopped(forgotten[1], "abandoned")
+            forgotten[0].finish_without_run(forgotten[1], "abandoned")
 
     def _spec_of(self, tool: str, description: str | None) -> ToolSpec:
         known = {"description": description, **self._options} if description else self._options

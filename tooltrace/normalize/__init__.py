@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tooltrace.normalize import exceptions, returned_exception
-from tooltrace.normalize.reading import read
+from tooltrace.core.response import ResponseMeta, ToolResponse, is_response
+from tooltrace.normalize.engine import apply_rules
+from tooltrace.normalize.exceptions import reader
+from tooltrace.normalize.protocols import value_error_pair
+from tooltrace.normalize.registry import CERTAIN_RULES, RULES
 from tooltrace.normalize.rule import Grade, Rule, checked_rules, rule
-from tooltrace.normalize.rules import CERTAIN_RULES, RULES
-from tooltrace.response import ResponseMeta, ToolResponse, is_response
 
 __all__ = [
     "CERTAIN_RULES",
@@ -46,12 +47,12 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
         rules = checked_rules(rules, "nothing was read")
     if is_response(value):
         return value  # type: ignore[no-any-return]
-    return read(value, rules) or _plain(value)
+    return apply_rules(value, rules) or _plain(value)
 
 
 def _plain(value: Any) -> ToolResponse:
     if issubclass(type(value), BaseException):
-        return returned_exception.of_exception(exceptions.read(value)._asdict(), meta=_meta(EXCEPTION).model_dump())
+        return value_error_pair.of_exception(reader.summarize(value)._asdict(), meta=_meta(EXCEPTION).model_dump())
     if value is None:
         return ToolResponse.success(meta=_meta(NONE))
     text = str.__str__(value) if issubclass(type(value), str) else ""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
-from tooltrace.response import ToolResponse
 
 Grade = Literal["certain", "heuristic"]
 """``certain``: the protocol's own fields say so. ``heuristic``: words or shapes suggest it."""
@@ -20,7 +20,7 @@ Read = Callable[[Any], ToolResponse | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ResultView:
     """A result as the built-in rules read it: what it said at that moment, and never the object itself."""
 
     data: Any
@@ -36,7 +36,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class Matches:
     """What a rule may know; it is not asked about anything else."""
 
     kinds: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Rule:
     read: Read
     live: bool = True
     """Reads the tool's own object, in the tool's thread. The built-in rules read a :class:`Seen`, anywhere."""
-    reads: Reads | None = None
+    reads: Matches | None = None
     """None: anything."""
     opens: Opens = None
     """The protocol is an envelope: a success may still hold a failure, in its data or in its text."""
@@ -92,7 +92,7 @@ def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
 
 
 def builtin(
-    name: str, grade: Grade, reads: Reads, *, opens: Opens = None, words: bool = False
-) -> Callable[[Callable[[Seen], ToolResponse | None]], Rule]:
+    name: str, grade: Grade, reads: Matches, *, opens: Opens = None, words: bool = False
+) -> Callable[[Callable[[ResultView], ToolResponse | None]], Rule]:
     """Make a rule of a function that takes a :class:`Seen`."""
     return lambda read: Rule(name, grade, read, live=False, reads=reads, opens=opens, words=words)

@@ -2,13 +2,13 @@
 
 ``gen_ai.*`` and ``error.type`` are OpenTelemetry's semantic conventions for generative AI (status:
 Development); ``tooltrace.*`` is for what those conventions lack. The attributes that carry a field of a record are
-declared with the field, in :mod:`tooltrace.record`.
+declared with the field, in :mod:`tooltrace.core.records`.
 """
 
 from __future__ import annotations
 
-from tooltrace.fields import attributes_of
-from tooltrace.record import Gate, Loss, Message, Outcome, ToolCall
+from tooltrace.core.fields import attributes_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
 
 FIELDS = attributes_of(ToolCall)
 """Field of a ``ToolCall`` to the span attribute that carries it, unchanged."""

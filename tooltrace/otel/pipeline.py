@@ -15,8 +15,8 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Span, SpanContext, SpanKind, TraceFlags
 
 from tooltrace.otel import attributes as names
-from tooltrace.otel import internals
-from tooltrace.otel.span import ToolSpan
+from tooltrace.otel import sdk_internals
+from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class SdkPipeline(Pipeline):
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._sampler: Sampler = provider.sampler
-        self._at_root, self._under_sampled = internals.constant_decisions(provider.sampler)
+        self._at_root, self._under_sampled = sdk_internals.constant_decisions(provider.sampler)
         self._ids = provider.id_generator
-        self._processor = internals.span_processor(provider)
+        self._processor = sdk_internals.span_processor(provider)
         self._known: tuple[SpanProcessor, ...] = ()
-        self._queues: tuple[tuple[internals.BatchQueue | None, SpanProcessor], ...] = ()
-        self.limits = internals.span_limits(provider)
+        self._queues: tuple[tuple[sdk_internals.BatchQueue | None, SpanProcessor], ...] = ()
+        self.limits = sdk_internals.span_limits(provider)
         self._random_ids = bool(_RANDOM) and self._ids.is_trace_id_random()
         self._root_flags = self._flags(self._at_root is Decision.RECORD_AND_SAMPLE, None)
 
@@ -111,13 +111,13 @@ class SdkPipeline(Pipeline):
         return _FLAGS[sampled, bool(random)]
 
     def ended(self, span: ToolSpan) -> bool:
-        processors = internals.processors_of(self._processor)
+        processors = sdk_internals.processors_of(self._processor)
         if processors is None:
             self._processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001 - part of the SDK's own order
             self._processor.on_end(span)
             return False
         if processors is not self._known:
-            self._queues = tuple((internals.BatchQueue.of(processor), processor) for processor in processors)
+            self._queues = tuple((sdk_internals.BatchQueue.of(processor), processor) for processor in processors)
             self._known = processors
         for queue, processor in self._queues:
             if queue is None:
@@ -136,7 +136,7 @@ class SdkPipeline(Pipeline):
                 queue.wake()
 
 
-class ForeignPipeline(Pipeline):
+class CustomProviderPipeline(Pipeline):
     """A provider of another make: a span of its own runs beside ours, with the same ids and attributes."""
 
     def __init__(self, provider: trace_api.TracerProvider) -> None:
@@ -150,10 +150,10 @@ class ForeignPipeline(Pipeline):
         ids = twin.get_span_context()
         if ids.is_valid:
             span.trace_id, span.span_id, span.trace_flags = ids.trace_id, ids.span_id, ids.trace_flags
-            span.trace_state, span.pipeline = ids.trace_state, _Twin(twin)
+            span.trace_state, span.pipeline = ids.trace_state, ForwardingPipeline(twin)
 
 
-class _Twin(Pipeline):
+class ForwardingPipeline(Pipeline):
     """One foreign span, ended when ours is."""
 
     def __init__(self, twin: Span) -> None:
@@ -174,13 +174,13 @@ def pipeline_for(provider: trace_api.TracerProvider | None) -> Pipeline:
     if provider is None or isinstance(provider, trace_api.NoOpTracerProvider):
         return _NOWHERE
     if isinstance(provider, TracerProvider):
-        return _NOWHERE if internals.is_disabled(provider) else SdkPipeline(provider)
-    return ForeignPipeline(provider)
+        return _NOWHERE if sdk_internals.is_disabled(provider) else SdkPipeline(provider)
+    return CustomProviderPipeline(provider)
 
 
 def parent_of(context: Context) -> SpanContext | None:
     """The ids of the span current in ``context``, or None at the root."""
-    span = context.get(internals.SPAN_KEY)
+    span = context.get(sdk_internals.SPAN_KEY)
     if span is None:
         return None
     if isinstance(span, ToolSpan):

@@ -5,8 +5,8 @@ Every figure is the answer to a named query, and the document says which, and wi
 
 from __future__ import annotations
 
-from tooltrace.report.asking import Report, ask_all, asked_count
-from tooltrace.report.compare import Comparison, Side, compare
-from tooltrace.report.scope import Scope
+from tooltrace.report.build import Report, build_report, query_count
+from tooltrace.report.compare import Comparison, ComparisonSide, compare
+from tooltrace.report.time_range import TimeRange
 
-__all__ = ["Comparison", "Report", "Scope", "Side", "ask_all", "asked_count", "compare"]
+__all__ = ["Comparison", "ComparisonSide", "Report", "TimeRange", "build_report", "compare", "query_count"]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrace.errors import BadParameter
-from tooltrace.report.scope import Scope, moment
+from tooltrace.report.time_range import TimeRange, moment
 
 _FORMS = (
     "a moment (7d, 2026-11-08: since then against as long before), A..B (from A to B against since B), "
@@ -17,7 +17,7 @@ _VERSION = "version:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparisonSide:
     """Attempts of one of the two sides."""
 
     since: datetime | None = None
@@ -29,8 +29,8 @@ class Side:
 class Comparison:
     """What is held against what."""
 
-    before: Side
-    after: Side
+    before: ComparisonSide
+    after: ComparisonSide
     tool: str | None = None
 
     @property
@@ -61,7 +61,7 @@ def compare(text: str, *, since: str | None = None, until: str | None = None, to
         return _versions(text, since, until, tool, now)
     if since is not None:
         raise BadParameter("since goes with version:A..B; a comparison of windows names its own; nothing was asked")
-    end = Scope.of(since=None, until=until, now=now).until
+    end = TimeRange.of(since=None, until=until, now=now).until
     before, dots, after = text.partition("..")
     if "/" in text:
         first, second = _window(before, end, now), _window(after, end, now)
@@ -78,33 +78,33 @@ def _versions(text: str, since: str | None, until: str | None, tool: str | None,
     after = after.removeprefix(_VERSION)
     if not dots or not before or not after or before == after:
         raise BadParameter(f"compare takes {_FORMS}; {text!r} does not name two versions; nothing was asked")
-    scope = Scope.of(since=since, until=until, now=now)
-    sides = (Side(since=scope.since, until=scope.until, version=version) for version in (before, after))
+    scope = TimeRange.of(since=since, until=until, now=now)
+    sides = (ComparisonSide(since=scope.since, until=scope.until, version=version) for version in (before, after))
     return Comparison(before=next(sides), after=next(sides), tool=tool)
 
 
-def _window(text: str, end: datetime, now: datetime) -> Side:
+def _window(text: str, end: datetime, now: datetime) -> ComparisonSide:
     begin, slash, close = text.partition("/")
     if not slash:
         raise BadParameter(f"compare takes {_FORMS}; {text!r} is no window A/B; nothing was asked")
-    return Side(
+    return ComparisonSide(
         since=moment("compare", begin, now) if begin else None,
         until=moment("compare", close, now) if close else end,
     )
 
 
-def _adjoining(begin: datetime, middle: datetime, end: datetime) -> tuple[Side, Side]:
-    return Side(since=begin, until=middle), Side(since=middle, until=end)
+def _adjoining(begin: datetime, middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
+    return ComparisonSide(since=begin, until=middle), ComparisonSide(since=middle, until=end)
 
 
-def _halves(middle: datetime, end: datetime) -> tuple[Side, Side]:
+def _halves(middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
     try:
         return _adjoining(middle - (end - middle), middle, end)
     except OverflowError:
         raise BadParameter(f"compare: there is no time as long before {middle}; nothing was asked") from None
 
 
-def _check(first: Side, second: Side, text: str) -> None:
+def _check(first: ComparisonSide, second: ComparisonSide, text: str) -> None:
     for side in (first, second):
         if side.since is not None and side.until is not None and side.since >= side.until:
             raise BadParameter(
@@ -115,6 +115,6 @@ def _check(first: Side, second: Side, text: str) -> None:
         raise BadParameter(f"compare: the windows of {text!r} overlap: what is in both says nothing; nothing was asked")
 
 
-def _ends_by(one: Side, other: Side) -> bool:
+def _ends_by(one: ComparisonSide, other: ComparisonSide) -> bool:
     """Whether ``one`` is over when ``other`` begins."""
     return one.until is not None and other.since is not None and one.until <= other.since

@@ -1,38 +1,116 @@
-"""The templates of pages and reports, and values as they write them."""
+"""A report for people: one HTML file that opens anywhere, and asks no host for anything."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from datetime import UTC, date, datetime
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tooltrace.report import sections
+from tooltrace.report.build import PartResult, Report
+from tooltrace.report.i18n import Translations
+from tooltrace.report.js_bundle import assert_inline_safe, asset, bundle
+from tooltrace.report.json import plain
+from tooltrace.report.narrative import belief, chance_note, counts, explain_rows, top_rows
+from tooltrace.report.numbers import figure, interval
+from tooltrace.report.templates import templates
+from tooltrace.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-
-def iso(moment: Any) -> str:
-    """A time as HTML has it; what the store gives is UTC."""
-    if isinstance(moment, datetime):
-        return moment.replace(tzinfo=moment.tzinfo or UTC).isoformat().replace("+00:00", "Z")
-    return moment.isoformat() if isinstance(moment, date) else str(moment)
+_MODULES = ("numbers", "charts", "sparks")
+_STYLES = ("styles/tooltrace.css", "report/report.css")
+_CHART_ROWS = 2000
 
 
-def anchor(text: str) -> str:
-    """``text`` as the end of an element's id."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", text)
+def as_html(report: Report, words: Translations) -> str:
+    """The report as a document: charts, tables, and beside each figure what was asked."""
+    styles = "\n".join(map(asset, _STYLES))
+    scripts = [
+        assert_inline_safe(asset("vendor/echarts.common.min.js")),
+        assert_inline_safe(bundle(_MODULES, asset("report/report.js"))),
+    ]
+    template = "report/report.html" if report.comparison is None else "report/compare.html"
+    return _environment().get_template(template).render(
+        t=words,
+        language=words.language,
+        report=report,
+        styles=styles,
+        scripts=scripts,
+        licence=assert_inline_safe(f"{asset('vendor/echarts.NOTICE.txt').strip()}\n\n{asset('vendor/echarts.LICENSE.txt')}"),
+        policy=_policy([styles], scripts),
+        marks=_marks(report),
+        most_tools=sections.MOST_TOOLS,
+        version=__version__,
+        belief=belief,
+        figure=partial(figure, words=words),
+        interval=partial(interval, words=words),
+        counts=counts,
+        foremost=top_rows,
+        noise=chance_note,
+        said=explain_rows,
+    )  # fmt: skip
 
 
-def templates(**filters: Callable[..., Any]) -> Environment:
-    """The templates of the dashboards: all that is put into them is escaped, and what is missing is an error."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("tooltrace.dashboards", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def listed(answer: PartResult) -> str:
+    """``answer`` as JSON that may stand between script tags, for a chart."""
+    return _json(
+        {"columns": answer.result.columns, "rows": [list(map(_short, row)) for row in answer.result.rows[:_CHART_ROWS]]}
     )
-    environment.filters |= {"iso": iso, "anchor": anchor, "size": len, **filters}
-    return environment
+
+
+def described(answer: PartResult) -> str:
+    """The same with columns as a page's address for data has them."""
+    columns = [{"name": column.name, "unit": column.unit} for column in answer.result.fields]
+    return _json({"columns": columns, "rows": [list(map(_short, row)) for row in answer.result.rows]})
+
+
+def _json(value: Any) -> str:
+    text = orjson.dumps(value, default=plain, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def shortened(answer: PartResult) -> PartResult:
+    """``answer`` with as many digits as a reader can use."""
+    return replace(answer, result=answer.result.with_rows([tuple(map(_short, row)) for row in answer.result.rows]))
+
+
+def _short(value: Any) -> Any:
+    """Six digits are more than a chart shows."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _marks(report: Report) -> str:
+    """Incidents, where the time axis looks for them."""
+    found = [answer for answer in report.overview if answer.part.query == "incidents"]
+    return described(found[0]) if found else "{}"
+
+
+def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """What the document may do: run its own scripts, and nothing else."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src {_hashes(styles)}",
+            f"script-src {_hashes(scripts)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _hashes(texts: Sequence[str]) -> str:
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+@cache
+def _environment() -> Environment:
+    return templates(rows=_json, listed=listed, described=described, shortened=shortened)

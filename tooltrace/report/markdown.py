@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from tooltrace.report.asking import PartResult, Report
-from tooltrace.report.belief import belief
-from tooltrace.report.compare import Comparison, Side
-from tooltrace.report.figures import UNKNOWN, figure, interval
-from tooltrace.report.scope import Scope
-from tooltrace.report.telling import told
-from tooltrace.report.verdicts import counts, foremost, noise
-from tooltrace.report.words import Words
+from tooltrace.report.build import PartResult, Report
+from tooltrace.report.compare import Comparison, ComparisonSide
+from tooltrace.report.i18n import Translations
+from tooltrace.report.narrative import belief, chance_note, counts, explain_rows, top_rows
+from tooltrace.report.numbers import UNKNOWN, figure, interval
+from tooltrace.report.time_range import TimeRange
 
 LONGEST = 160
 """Characters of a text from a trace."""
@@ -35,7 +33,7 @@ _TICKS = re.compile(r"`+")
 _NUMBERS = ("count", "aside", "share", "ratio", "ms", "number", "points")
 
 
-def as_markdown(report: Report, words: Words) -> str:
+def as_markdown(report: Report, words: Translations) -> str:
     """The report in short: figures, tools and what is new; of each tool what went wrong."""
     title = "report.title" if report.comparison is None else "report.compared"
     lines = [f"# {words(title)}", ""]
@@ -63,7 +61,7 @@ def table(heads: Sequence[str], numbers: Sequence[bool], rows: Sequence[Sequence
     return [f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows)]
 
 
-def _whole(report: Report, words: Words) -> list[str]:
+def _whole(report: Report, words: Translations) -> list[str]:
     lines: list[str] = []
     for answer in (report.figures, report.gap, report.tools, *report.overview):
         if answer is not None and answer.part.brief:
@@ -78,7 +76,7 @@ def _whole(report: Report, words: Words) -> list[str]:
     return [*lines, words("report.tools.more", n=left)] if left else lines
 
 
-def _section(report: Report, tool: str, words: Words) -> Iterator[str]:
+def _section(report: Report, tool: str, words: Translations) -> Iterator[str]:
     yield from ("<details>", f"<summary>{words('tool')} {_html(tool)}</summary>", "")
     for answer in report.section(tool):
         if answer.part.brief:
@@ -91,20 +89,24 @@ def _length(lines: Sequence[str]) -> int:
     return sum(len(line) + 1 for line in lines)
 
 
-def _answer(answer: PartResult, words: Words, level: str) -> Iterator[str]:
+def _answer(answer: PartResult, words: Translations, level: str) -> Iterator[str]:
     shown = answer.shown()
     yield from (f"{level} {words(answer.part.title)}", "")
     if not answer.result.rows or not shown:
         yield from (f"{words('empty.panel')} {_asked(answer)}", "")
         return
     columns = [answer.result.fields[at] for at, _, _ in shown]
-    said = told(answer.part.query, answer.result.columns, answer.result.rows[: min(answer.part.rows, MOST_ROWS)], words)
+    said = explain_rows(
+        answer.part.query, answer.result.columns, answer.result.rows[: min(answer.part.rows, MOST_ROWS)], words
+    )
     rows = [[_cell(answer, row, place, words) for place in shown] for row in said]
     yield from table([words.column(c.name) for c in columns], [c.unit in _NUMBERS for c in columns], rows)
     yield from ("", _asked_of(answer, len(answer.result.rows) - len(rows), words), "")
 
 
-def _cell(answer: PartResult, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Words) -> str:
+def _cell(
+    answer: PartResult, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Translations
+) -> str:
     at, low, high = place
     value, unit = row[at], answer.result.fields[at].unit
     if value is None:
@@ -121,7 +123,7 @@ def _cell(answer: PartResult, row: tuple[Any, ...], place: tuple[int, int | None
     return f"{text} {interval(row[low], row[high], unit, words)}"
 
 
-def _said(answer: PartResult, words: Words) -> Iterator[str]:
+def _said(answer: PartResult, words: Translations) -> Iterator[str]:
     if answer.part.query == "calibration":
         yield from (belief(answer.result.dicts()[0], words), "")
 
@@ -130,25 +132,25 @@ def _asked(answer: PartResult) -> str:
     return f"<sub>{code(answer.command, _COMMAND)}</sub>"
 
 
-def _asked_of(answer: PartResult, left: int, words: Words) -> str:
+def _asked_of(answer: PartResult, left: int, words: Translations) -> str:
     """What was asked, and how many rows of the answer are not shown."""
     return f"{words('report.rows.more', n=left)} {_asked(answer)}" if left else _asked(answer)
 
 
-def _compared(compared: Comparison, answer: PartResult, words: Words) -> Iterator[str]:
+def _compared(compared: Comparison, answer: PartResult, words: Translations) -> Iterator[str]:
     yield from (f"{words('report.before')}: {_side(compared.before, words)}  ", "")
     yield from (f"{words('report.after')}: {_side(compared.after, words)}", "")
-    yield from (f"**{counts(answer, words)}**", "", noise(answer, words), "")
+    yield from (f"**{counts(answer, words)}**", "", chance_note(answer, words), "")
     if not answer.result.rows:
         yield from (words("empty.window"), "")
         return
     heads = [words.column(name) for name in ("tool", "measure", "before", "after", "difference", "verdict", "n")]
-    rows = [_difference(row, words) for row in foremost(answer, MOST_ROWS)]
+    rows = [_difference(row, words) for row in top_rows(answer, MOST_ROWS)]
     yield from table(heads, [False, False, True, True, True, False, True], rows)
     yield from ("", _asked_of(answer, len(answer.result.rows) - len(rows), words), "")
 
 
-def _difference(row: dict[str, Any], words: Words) -> list[str]:
+def _difference(row: dict[str, Any], words: Translations) -> list[str]:
     unit = row["unit"]
     apart = "points" if unit == "share" else unit
     verdict = words(f"verdict.{row['verdict']}")
@@ -165,23 +167,23 @@ def _difference(row: dict[str, Any], words: Words) -> list[str]:
     ]
 
 
-def signed(value: float, unit: str, words: Words) -> str:
+def signed(value: float, unit: str, words: Translations) -> str:
     """A difference, with its sign."""
     text = figure(value, unit, words)
     return text if unit == "points" or value < 0 or text.startswith(("+", "-")) else f"+{text}"
 
 
-def _side(side: Side, words: Words) -> str:
+def _side(side: ComparisonSide, words: Translations) -> str:
     version = "" if side.version is None else f"{words('column.tool_version')} {code(side.version)}, "
     return f"{version}{_span(side.since, side.until, words)}"
 
 
-def _window(scope: Scope, words: Words) -> str:
+def _window(scope: TimeRange, words: Translations) -> str:
     tool = "" if scope.tool is None else f"{words('tool')} {code(scope.tool)}, "
     return f"{tool}{_span(scope.since, scope.until, words)}"
 
 
-def _span(since: datetime | None, until: datetime | None, words: Words) -> str:
+def _span(since: datetime | None, until: datetime | None, words: Translations) -> str:
     begin = words("report.beginning") if since is None else f"{since:%Y-%m-%d %H:%M}"
     return f"{begin} – {words('now') if until is None else f'{until:%Y-%m-%d %H:%M}'} UTC"
 

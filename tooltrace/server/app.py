@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -14,13 +13,14 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
-from tooltrace.server import attempts, labelling, pages, questions, sql
-from tooltrace.server.desk import Desk
-from tooltrace.server.faults import HANDLED, broken, told
-from tooltrace.server.leaving import Attended
-from tooltrace.server.render import Hall
-from tooltrace.server.safety import Guarded
+from tooltrace import assets
+from tooltrace.server import attempts, labels, pages, panels, sql_page
+from tooltrace.server.disconnect import CancelOnDisconnect
+from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
+from tooltrace.server.query_cache import QueryCache
+from tooltrace.server.security import SecurityMiddleware
 from tooltrace.server.site import Site
+from tooltrace.server.templates import AppState
 
 LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
 
@@ -37,27 +37,28 @@ class _Files(StaticFiles):
 
 
 @asynccontextmanager
-async def _open(hall: Hall, _app: Starlette) -> AsyncIterator[None]:
+async def _open(hall: AppState, _app: Starlette) -> AsyncIterator[None]:
     yield
     await hall.close()
 
 
 def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tuple[str, str]] = ()) -> Starlette:
     """The app that serves ``site``. ``more``: routes besides the pages'; ``links``: what the navigation has besides."""
-    import tooltrace.dashboards
-
-    folder = Path(tooltrace.dashboards.__file__).parent
+    folder = assets.path("dashboards")
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
-    own = [*pages.ROUTES, *attempts.ROUTES, *labelling.ROUTES, *questions.ROUTES, *sql.ROUTES]
-    handlers: dict[int | type[Exception], ExceptionHandler] = {**dict.fromkeys(HANDLED, told), Exception: broken}
-    hall = Hall(site, Desk(site.store), [*LINKS, *links])
+    own = [*pages.ROUTES, *attempts.ROUTES, *labels.ROUTES, *panels.ROUTES, *sql_page.ROUTES]
+    handlers: dict[int | type[Exception], ExceptionHandler] = {
+        **dict.fromkeys(HANDLED, handle_known_error),
+        Exception: handle_crash,
+    }
+    hall = AppState(site, QueryCache(site.store), [*LINKS, *links])
     app = Starlette(
         lifespan=partial(_open, hall),
         routes=[*own, *more, *files],
         exception_handlers=handlers,
         middleware=[
-            Middleware(Attended),
-            Middleware(Guarded, site=site),
+            Middleware(CancelOnDisconnect),
+            Middleware(SecurityMiddleware, site=site),
             Middleware(GZipMiddleware, minimum_size=1024),
         ],
     )

@@ -9,9 +9,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tooltrace.errors import StoreMissing
-from tooltrace.report.html import iso
-from tooltrace.server.render import hall_of, render
-from tooltrace.server.window import Window
+from tooltrace.report.templates import iso
+from tooltrace.server.templates import app_state, render
+from tooltrace.server.time_range import TimeRange
 
 FILTERS = ("tool", "status", "code", "ending", "agent", "conversation", "min_confidence", "max_confidence", "text")
 STATUSES = ("success", "partial", "error")
@@ -24,14 +24,14 @@ MOST_NEW = 500
 async def calls(request: Request) -> Response:
     """The list's page, with its filters as they are set."""
     chosen = {name: request.query_params.get(name, "") for name in FILTERS}
-    hall_of(request).desk.begin("attempts", **_newest(request, PAGE))
+    app_state(request).cache.prefetch("attempts", **_newest(request, PAGE))
     return render(request, "pages/calls.html", chosen=chosen, statuses=STATUSES, endings=ENDINGS)
 
 
 async def first(request: Request) -> Response:
     """The newest rows: those of the first page, and with ``down_to`` whatever came on top of them."""
-    hall = hall_of(request)
-    state, address = hall.desk.state(), request.query_params
+    hall = app_state(request)
+    state, address = hall.cache.version(), request.query_params
     if address.get("seen") == state:
         return Response(status_code=204)
     bottom = (address.get("down_to") or None, address.get("down_to_span") or None)
@@ -41,13 +41,17 @@ async def first(request: Request) -> Response:
         rows = await _rows(request, bottom, PAGE)
     if bottom[0] is None and len(rows) == PAGE:
         bottom = (iso(rows[-1]["ended_at"]), rows[-1]["span_id"])
-    shown: dict[str, Any] = {"rows": rows, "filters": _filters(request), "missing": not rows and not hall.desk.any()}
+    shown: dict[str, Any] = {
+        "rows": rows,
+        "filters": _filters(request),
+        "missing": not rows and not hall.cache.has_data(),
+    }
     return render(request, "parts/newest.html", **shown, bottom=bottom, seen=state)
 
 
 async def more(request: Request) -> Response:
     """The page after a row."""
-    answer = await hall_of(request).desk.ask(
+    answer = await app_state(request).cache.ask(
         "attempts",
         **{**_window(request), **_filters(request)},
         before=request.query_params.get("before") or None,
@@ -65,7 +69,7 @@ async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: 
     if bottom[0] is not None:
         given |= {"since": bottom[0], "until_span": bottom[1]}
     try:
-        return (await hall_of(request).desk.ask("attempts", **given)).dicts()
+        return (await app_state(request).cache.ask("attempts", **given)).dicts()
     except StoreMissing:
         return []
 
@@ -79,7 +83,7 @@ def _filters(request: Request) -> dict[str, str]:
 
 
 def _window(request: Request) -> dict[str, Any]:
-    return Window.of(request.query_params).given
+    return TimeRange.of(request.query_params).given
 
 
 ROUTES = [Route("/calls", calls), Route("/calls/newest", first), Route("/calls/more", more)]

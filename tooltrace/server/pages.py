@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.server.render import hall_of, render
+from tooltrace.server.templates import app_state, render
+from tooltrace.server.time_range import TimeRange
 from tooltrace.server.waterfall import bars
-from tooltrace.server.window import Window
 
 TOOLS = 50
 """Rows of the table of tools, before somebody asks for all."""
@@ -20,9 +20,9 @@ TOOLS = 50
 
 async def overview(request: Request) -> Response:
     """Show which tools to look at first."""
-    desk, window = hall_of(request).desk, Window.of(request.query_params)
-    desk.begin("overview", **_periods(request))
-    desk.begin("hurt", **window.given)
+    desk, window = app_state(request).cache, TimeRange.of(request.query_params)
+    desk.prefetch("overview", **_periods(request))
+    desk.prefetch("hurt", **window.given)
     return render(request, "pages/overview.html")
 
 
@@ -38,19 +38,19 @@ async def gap(request: Request) -> Response:
 
 async def _compared(request: Request, name: str) -> dict[str, Any]:
     given = _periods(request)
-    answer = await hall_of(request).desk.ask(name, **given)
+    answer = await app_state(request).cache.ask(name, **given)
     periods = {row["period"]: row for row in answer.dicts()}
     return {"now": periods.get("now"), "before": periods.get("before"), "tool": given["tool"]}
 
 
 def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
-    window = Window.of(request.query_params)
+    window = TimeRange.of(request.query_params)
     return {**window.given, "before": window.before, "tool": tool or request.query_params.get("tool") or None}
 
 
 async def tools(request: Request) -> Response:
     """Show the tools, in the order of the query ``hurt``."""
-    answer = await hall_of(request).desk.ask("hurt", **Window.of(request.query_params).given)
+    answer = await app_state(request).cache.ask("hurt", **TimeRange.of(request.query_params).given)
     limit = len(answer.rows) if request.query_params.get("rows") == "all" else TOOLS
     return render(request, "parts/tools.html", tools=answer.dicts(), limit=limit)
 
@@ -60,7 +60,7 @@ async def tool(request: Request) -> Response:
     name = request.query_params.get("name", "")
     if not name:
         raise HTTPException(404, "which tool? /tool?name=…")
-    hall_of(request).desk.begin("overview", **_periods(request, name))
+    app_state(request).cache.prefetch("overview", **_periods(request, name))
     return render(request, "pages/tool.html", tool=name)
 
 
@@ -71,7 +71,7 @@ async def call(request: Request) -> Response:
 
 async def about(request: Request, named: str) -> dict[str, Any]:
     """All that is known of the call that an id names. Raises HTTPException where it names none."""
-    desk = hall_of(request).desk
+    desk = app_state(request).cache
     found = (await desk.ask("call", id=named)).dicts() if named else []
     if not found:
         raise HTTPException(

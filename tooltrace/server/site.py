@@ -8,8 +8,8 @@ import socket
 from dataclasses import dataclass, field
 from typing import Self
 
-from tooltrace.sandbox import Limits
 from tooltrace.store.base import Store, StoreBackend, open_store
+from tooltrace.store.sandbox import SandboxLimits
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -25,7 +25,7 @@ class Site:
     """Whether any IP address will do beside them: a foreign page cannot make one of its own name."""
     token: str | None = None
     """What a visitor must show once; None where only this machine can reach the server."""
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     """What one question in a visitor's own SQL may use."""
 
     @classmethod
@@ -36,10 +36,10 @@ class Site:
         host: str,
         names: tuple[str, ...] = (),
         token: str | None = None,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
     ) -> Self:
         """The site of ``store`` on the interface ``host``. Beyond loopback there is a ``token``, a new one where none is given."""
-        store, limits = open_store(store), limits or Limits()
+        store, limits = open_store(store), limits or SandboxLimits()
         if is_loopback(host):
             hosts = _LOOPBACK | {host.lower(), *map(str.lower, names)}
             return cls(store=store, hosts=hosts, token=token, limits=limits)

@@ -15,14 +15,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from tooltrace.address import SCHEMES, Address, address_of, installed_stores
+from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, UnsupportedByStore
-from tooltrace.record import Record
 from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.url import SCHEMES, Address, address_of, installed_stores
 
 if TYPE_CHECKING:
-    from tooltrace.sandbox import Limits, Written
     from tooltrace.store.history import History
+    from tooltrace.store.sandbox import SandboxFile, SandboxLimits
 
 
 class Cancellation:
@@ -61,7 +61,9 @@ class SqlSandbox(Protocol):
     async def ask(self, sql: str) -> QueryResult:
         """Return the result of ``sql``, with values as JSON has them. Raises QueryError."""
 
-    async def write(self, sql: str, form: Literal["csv", "parquet"], limits: Limits | None = None) -> Written:
+    async def write(
+        self, sql: str, form: Literal["csv", "parquet"], limits: SandboxLimits | None = None
+    ) -> SandboxFile:
         """Return the result as a file. Raises QueryError."""
 
     async def close(self) -> None:
@@ -106,7 +108,7 @@ class StoreBackend(Protocol):
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[Any]:
         """Return a read-only session: ``with store.connect() as db: db.sql("SELECT …")``. Raises StoreError."""
 
-    def sandbox(self, limits: Limits) -> SqlSandbox:
+    def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return what answers SQL from people who are not trusted. Raises UnsupportedByStore."""
         raise self._unsupported("answer SQL within limits")
 

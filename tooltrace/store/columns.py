@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tooltrace.fields import TYPES, fields_of
-from tooltrace.record import Gate, Loss, Message, Outcome, Span, ToolCall
+from tooltrace.core.fields import TYPES, fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Span, ToolCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
-from tooltrace.store import rescue
+from tooltrace.store import recovery
 from tooltrace.store.columns import RECORDS
-from tooltrace.store.database import attach, connect, explained
+from tooltrace.store.connection import attach, connect, explained
+from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import FoldReport, fold_locked, known_offsets
-from tooltrace.store.lock import Lock
+from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.scan import Batch, batches, is_abandoned, open_journal
 from tooltrace.store.schema import STORE
 from tooltrace.store.staging import TEMP_SUFFIX
 
@@ -31,7 +31,7 @@ MEND_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examination:
+class StoreReport:
     """The state of a store. ``problems`` is empty where there is nothing to mend."""
 
     path: Path
@@ -65,19 +65,19 @@ class Examination:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mending:
+class RepairReport:
     """What ``mend`` did, and the state after."""
 
     done: tuple[str, ...]
     fold: FoldReport | None
-    after: Examination
+    after: StoreReport
 
 
-def examine(path: str | os.PathLike[str] | StorePaths) -> Examination:
+def examine(path: str | os.PathLike[str] | StorePaths) -> StoreReport:
     """Look at the store ``path``, whole, without changing it."""
     paths = StorePaths.of(path)
     if not paths.database.exists() and not paths.journal.exists():
-        return Examination(path=paths.database, asides=_asides(paths))
+        return StoreReport(path=paths.database, asides=_asides(paths))
     try:
         lock = Lock(paths)
         try:
@@ -86,22 +86,22 @@ def examine(path: str | os.PathLike[str] | StorePaths) -> Examination:
         finally:
             lock.release()
     except (StoreError, OSError) as error:
-        return Examination(path=paths.database, exists=True, asides=_asides(paths), problems=(str(error),))
+        return StoreReport(path=paths.database, exists=True, asides=_asides(paths), problems=(str(error),))
 
 
-def mend(path: str | os.PathLike[str] | StorePaths) -> Mending:
+def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
     """Fold what is not folded, put aside what is damaged and rebuild it, remove what killed processes left."""
     paths = StorePaths.of(path)
     before = examine(paths)
     if not before.exists:
-        return Mending(done=(), fold=None, after=before)
+        return RepairReport(done=(), fold=None, after=before)
     try:
         report = _mend(paths)
     except (StoreError, OSError, duckdb.Error) as error:
         after = examine(paths)
-        return Mending(done=(), fold=None, after=replace(after, problems=_once((*after.problems, str(error)))))
+        return RepairReport(done=(), fold=None, after=replace(after, problems=_once((*after.problems, str(error)))))
     after = examine(paths)
-    return Mending(done=_done(before, report, after), fold=report, after=after)
+    return RepairReport(done=_done(before, report, after), fold=report, after=after)
 
 
 def _mend(paths: StorePaths) -> FoldReport:
@@ -114,10 +114,10 @@ def _mend(paths: StorePaths) -> FoldReport:
         lock.release()
 
 
-def _examine(paths: StorePaths) -> Examination:
+def _examine(paths: StorePaths) -> StoreReport:
     sizes = paths.journals()
     live = sum(1 for name in sizes if _is_live(paths.journal / name))
-    seen = Examination(
+    seen = StoreReport(
         path=paths.database,
         exists=paths.database.exists() or bool(sizes),
         database_bytes=paths.database.stat().st_size if paths.database.exists() else 0,
@@ -132,7 +132,7 @@ def _examine(paths: StorePaths) -> Examination:
     return _conclude(_look_at_journals(seen, paths, sizes, offsets))
 
 
-def _look_inside(seen: Examination, paths: StorePaths) -> tuple[Examination, dict[str, int]]:
+def _look_inside(seen: StoreReport, paths: StorePaths) -> tuple[StoreReport, dict[str, int]]:
     """With what the database says of itself, and how far the journals are in it."""
     if not paths.database.exists():
         return seen, {}
@@ -146,7 +146,7 @@ def _look_inside(seen: Examination, paths: StorePaths) -> tuple[Examination, dic
             return seen, {}
         seen = replace(seen, rows=_rows(con), losses=_losses(con))
         offsets = known_offsets(con)
-        rescue.read_whole(con)
+        recovery.verify_blocks(con)
     except duckdb.Error as error:
         return _with_problem(seen, explained(error, paths.database)), {}
     except StoreError as error:
@@ -158,15 +158,15 @@ def _look_inside(seen: Examination, paths: StorePaths) -> tuple[Examination, dic
             con.close()
 
 
-def _with_problem(seen: Examination, error: StoreError) -> Examination:
+def _with_problem(seen: StoreReport, error: StoreError) -> StoreReport:
     hint = "; tooltrace doctor --mend puts it aside and rebuilds it" if isinstance(error, StoreDamaged) else ""
     held_by = error.pid if isinstance(error, StoreLocked) else None
     return replace(seen, held_by=held_by, problems=(*seen.problems, f"{error}{hint}"))
 
 
 def _look_at_journals(
-    seen: Examination, paths: StorePaths, sizes: Mapping[str, int], offsets: Mapping[str, int]
-) -> Examination:
+    seen: StoreReport, paths: StorePaths, sizes: Mapping[str, int], offsets: Mapping[str, int]
+) -> StoreReport:
     unfolded = [size - offsets.get(name, 0) for name, size in sizes.items() if size > offsets.get(name, 0)]
     lines = 0
     damaged: list[str] = []
@@ -182,7 +182,7 @@ def _look_at_journals(
     )
 
 
-def _conclude(seen: Examination) -> Examination:
+def _conclude(seen: StoreReport) -> StoreReport:
     problems = list(seen.problems)
     if seen.damaged:
         problems.append(f"{len(seen.damaged)} journal lines are torn or damaged: {seen.damaged[0]}")
@@ -191,7 +191,7 @@ def _conclude(seen: Examination) -> Examination:
     return replace(seen, problems=tuple(problems))
 
 
-def _done(before: Examination, report: FoldReport, after: Examination) -> tuple[str, ...]:
+def _done(before: StoreReport, report: FoldReport, after: StoreReport) -> tuple[str, ...]:
     aside = [name for name in after.asides if name not in before.asides]
     done = (
         (report.rows, f"folded {report.rows} records into the database"),
@@ -224,7 +224,7 @@ def _in_the_way(paths: StorePaths) -> tuple[str, ...]:
     return ()
 
 
-def _damage(batch: Batch) -> list[str]:
+def _damage(batch: JournalBatch) -> list[str]:
     return [f"{loss.reason} in {loss.detail}" for loss in batch.losses]
 
 
@@ -243,7 +243,7 @@ def _leftovers(paths: StorePaths) -> tuple[str, ...]:
 
 
 def _asides(paths: StorePaths) -> tuple[str, ...]:
-    return tuple(path.name for path in rescue.asides(paths))
+    return tuple(path.name for path in recovery.quarantined_files(paths))
 
 
 def _once(sentences: tuple[str, ...]) -> tuple[str, ...]:

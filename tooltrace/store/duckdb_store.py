@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, QueryError, StoreError
-from tooltrace.record import Record
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import QueryResult, Statement
@@ -18,8 +18,8 @@ from tooltrace.store.result import QueryResult, Statement
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from tooltrace.sandbox import Limits
     from tooltrace.store.history import History
+    from tooltrace.store.sandbox import SandboxLimits
 
 
 class DuckDBStore(StoreBackend):
@@ -65,28 +65,28 @@ class DuckDBStore(StoreBackend):
         """Return the result of ``statement``; no lease on the file is held any more. See StoreBackend."""
         from duckdb import InterruptException
 
-        from tooltrace.store.lease import reading, settle
+        from tooltrace.store.reader import materialize, open_reader
 
         cancellation = cancellation or Cancellation()
-        with reading(self._path, missing_ok=missing_ok) as con, cancellation.interrupting(con.interrupt):
+        with open_reader(self._path, missing_ok=missing_ok) as con, cancellation.interrupting(con.interrupt):
             try:
                 if statement.name is None:
                     return _read_user_sql(con, statement)
-                return QueryResult.of_relation(settle(con, statement.sql, statement.params), statement)
+                return QueryResult.of_relation(materialize(con, statement.sql, statement.params), statement)
             except (InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
                 raise QueryCancelled("the question was stopped while it was answered") from error
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[DuckDBPyConnection]:
-        """Return a lease on the database; see ``tooltrace.store.lease.reading``."""
-        from tooltrace.store.lease import reading
+        """Return a lease on the database; see ``tooltrace.store.reader.open_reader``."""
+        from tooltrace.store.reader import open_reader
 
-        return reading(self._path, missing_ok=missing_ok)
+        return open_reader(self._path, missing_ok=missing_ok)
 
-    def sandbox(self, limits: Limits) -> SqlSandbox:
+    def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return a sandbox that runs each query in a process of its own."""
-        from tooltrace.sandbox import Sandbox
+        from tooltrace.store.sandbox import Sandbox
 
         return Sandbox(self._path, limits)
 
@@ -106,7 +106,7 @@ class DuckDBStore(StoreBackend):
     def write(self, records: Sequence[Record]) -> None:
         """Append ``records`` to a journal of the store. Raises StoreError where the disk does not take them."""
         from tooltrace.store.journal import Journal
-        from tooltrace.store.lines import encode
+        from tooltrace.store.journal_format import encode
 
         with contextlib.closing(Journal(StorePaths.of(self._path).journal)) as journal:
             try:

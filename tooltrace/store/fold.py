@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
-from tooltrace.record import Loss
-from tooltrace.store import cursors, progress, rescue
+from tooltrace.store import delivery_cursors, fold_marker, recovery
 from tooltrace.store.columns import RECORDS
-from tooltrace.store.database import attach, connect, detach, explained
-from tooltrace.store.lock import Lock
+from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.file_lock import Lock
+from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.scan import Batch, batches, is_abandoned, open_journal
 from tooltrace.store.schema import STORE
 from tooltrace.store.staging import SPACE, TEMP_SUFFIX, Staging
 
@@ -72,14 +72,14 @@ def fold_locked(paths: StorePaths, *, whole: bool = False) -> FoldReport:
     """As ``fold``, for who holds the lock exclusively already. ``whole``: read the whole database for damage."""
     started = time.monotonic()
     _remove_leftovers(paths)
-    harm = Harm(whole=whole)
+    harm = FoldDamage(whole=whole)
     while True:
         try:
             report = _fold_once(paths, harm)
         except StoreDamaged as error:
-            if len(harm.losses) >= rescue.ATTEMPTS:
+            if len(harm.losses) >= recovery.ATTEMPTS:
                 raise
-            aside, loss = rescue.put_aside(paths, error, asked=harm.whole)
+            aside, loss = recovery.quarantine(paths, error, asked=harm.whole)
             harm.losses.append(loss)
             harm.aside = None if aside.suffix == ".wal" else aside
         else:
@@ -87,7 +87,7 @@ def fold_locked(paths: StorePaths, *, whole: bool = False) -> FoldReport:
 
 
 @dataclass(slots=True)
-class Harm:
+class FoldDamage:
     """What a fold met with so far, beside the journals."""
 
     whole: bool
@@ -96,11 +96,11 @@ class Harm:
     """The damaged database whose rows are wanted."""
 
 
-def _fold_once(paths: StorePaths, harm: Harm) -> FoldReport:
+def _fold_once(paths: StorePaths, harm: FoldDamage) -> FoldReport:
     con = connect()
     try:
         paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
-        rescue.remove_empty(paths)
+        recovery.remove_empty_file(paths)
         attach(con, paths, read_only=False)
         report, offsets = _fold_into(con, paths, harm)
     except duckdb.Error as error:
@@ -111,33 +111,33 @@ def _fold_once(paths: StorePaths, harm: Harm) -> FoldReport:
         with contextlib.suppress(duckdb.Error):
             detach(con)
         con.close()
-    progress.note(paths, offsets)
+    fold_marker.write_marker(paths, offsets)
     return report
 
 
-def _fold_into(con: DuckDBPyConnection, paths: StorePaths, harm: Harm) -> tuple[FoldReport, dict[str, int]]:
+def _fold_into(con: DuckDBPyConnection, paths: StorePaths, harm: FoldDamage) -> tuple[FoldReport, dict[str, int]]:
     con.execute(f"SET threads = {min(_THREADS, os.cpu_count() or 1)}")
     migrate(con, str(paths.database))
     if harm.whole:
-        rescue.read_whole(con)
-    salvaged = _take_over(con, paths, harm.aside) if harm.aside else 0
+        recovery.verify_blocks(con)
+    salvaged = _import_salvaged(con, paths, harm.aside) if harm.aside else 0
     report, offsets = _insert_all(con, paths, harm.losses)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal goes: a bad write-ahead log then loses nothing
     removed = _remove_folded(paths, offsets)
     _count_missed(con, paths, removed)
-    _forget(con, paths, offsets)
+    _drop_stale_offsets(con, paths, offsets)
     return replace(report, removed=len(removed), salvaged=salvaged), offsets
 
 
-def _take_over(con: DuckDBPyConnection, paths: StorePaths, aside: Path) -> int:
+def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) -> int:
     """Insert what can be read of a damaged database; rows."""
     staging = Staging(con, paths.journal)
     rows = 0
-    for table, file in rescue.salvage(aside, paths.journal):
+    for table, file in recovery.salvage(aside, paths.journal):
         staging.load_rows(table, file)
         staging.drop_known()
         rows += staging.count(table)
-        _commit(con, staging, Batch())
+        _commit(con, staging, JournalBatch())
         staging.clear()
     return rows
 
@@ -146,7 +146,7 @@ def _insert_all(con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]) -
     offsets = known_offsets(con)
     staging = Staging(con, paths.journal)
     rows = losses = read = 0
-    for batch in _with(found, batches(paths, offsets)):
+    for batch in _prepend_losses(found, batches(paths, offsets)):
         staging.load(batch)
         staging.drop_known()
         rows += _commit(con, staging, batch)
@@ -157,14 +157,14 @@ def _insert_all(con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]) -
     return FoldReport(rows=rows, losses=losses, bytes=read), offsets
 
 
-def _with(found: list[Loss], rest: Iterator[Batch]) -> Iterator[Batch]:
+def _prepend_losses(found: list[Loss], rest: Iterator[JournalBatch]) -> Iterator[JournalBatch]:
     """``found``, losses that no journal tells of, and then the rest."""
     if found:
-        yield Batch(losses=list(found))
+        yield JournalBatch(losses=list(found))
     yield from rest
 
 
-def _commit(con: DuckDBPyConnection, staging: Staging, batch: Batch) -> int:
+def _commit(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch) -> int:
     """What is staged and how far the journals are read, in one transaction; rows inserted."""
     counts = {kind: staging.count(table) for kind, table in RECORDS.items()}
     con.execute("BEGIN")
@@ -193,7 +193,7 @@ def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list
     """Remove the journals that are folded whole, whose owner is gone, and that no destination waits for; with what
     destinations missed that are too far behind."""
     removed: dict[str, list[Loss]] = {}
-    wanted, missed = cursors.held(paths)
+    wanted, missed = delivery_cursors.retained_journals(paths)
     for name, size in paths.journals().items():
         if size > offsets.get(name, 0) or name in wanted:
             continue
@@ -226,12 +226,12 @@ def _count_missed(con: DuckDBPyConnection, paths: StorePaths, removed: dict[str,
     losses = [loss for found in removed.values() for loss in found]
     if losses:
         staging = Staging(con, paths.journal)
-        staging.load(Batch(losses=losses))
-        _commit(con, staging, Batch())
+        staging.load(JournalBatch(losses=losses))
+        _commit(con, staging, JournalBatch())
         con.execute(f"CHECKPOINT {STORE}")
 
 
-def _forget(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int]) -> None:
+def _drop_stale_offsets(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int]) -> None:
     """Drop the offsets of journals that are gone, from ``offsets`` too."""
     present = paths.journals()
     gone = [name for name in offsets if name not in present]

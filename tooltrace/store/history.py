@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from tooltrace.core.records import Record
 from tooltrace.errors import StoreError
-from tooltrace.record import Record
 from tooltrace.store.columns import ATTEMPTS, RECORDS, SPANS, Table
 from tooltrace.store.fold import fold
-from tooltrace.store.lease import reading
-from tooltrace.store.lines import KINDS
+from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import STORE, quoted
+from tooltrace.store.reader import open_reader
+from tooltrace.store.schema import STORE, quote_identifier
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,7 +29,7 @@ _ORDER: Final = ("call", "span", "outcome", "gate", "message", "loss")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowPosition:
     """The last row of a table that was read: its row id, and what it is recognised by if the ids have moved."""
 
     row: int
@@ -37,12 +37,12 @@ class Place:
 
 
 @dataclass(slots=True, kw_only=True)
-class Part:
+class HistoryBatch:
     """Some records, and where the history goes on after them."""
 
     records: list[Record]
     kind: str
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, RowPosition] = field(default_factory=dict)
     """By kind of record."""
 
 
@@ -50,7 +50,7 @@ class History:
     """The records of a store, oldest fold first, calls before the rest.
 
     ``since``, ``until``: when they were begun, said or lost (aware). ``tool``: the calls of one tool and what was said of
-    them. ``without``: span ids of what is left out. What is recorded while it is read is not read. Raises as ``reading`` does.
+    them. ``without``: span ids of what is left out. What is recorded while it is read is not read. Raises as ``open_reader`` does.
     """
 
     def __init__(
@@ -67,19 +67,19 @@ class History:
         self._since, self._until, self._tool = _naive(since), _naive(until), tool
         self._without = list(without)
         self._batch = batch
-        with reading(self._paths):  # StoreMissing, and whatever else is the matter
+        with open_reader(self._paths):  # StoreMissing, and whatever else is the matter
             pass
         fold(self._paths, wait=FOLD_SECONDS)
-        with reading(self._paths) as con:
+        with open_reader(self._paths) as con:
             self._ends = {kind: _last_row(con, RECORDS[kind]) for kind in _ORDER}
 
-    def count(self, places: dict[str, Place] | None = None) -> int:
+    def count(self, places: dict[str, RowPosition] | None = None) -> int:
         """Records beyond ``places``."""
-        with reading(self._paths) as con:
+        with open_reader(self._paths) as con:
             found = {kind: self._found(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
             return sum(self._number(con, kind, place) for kind, place in found.items())
 
-    def batches(self, places: dict[str, Place] | None = None, *, first: int = 0) -> Iterator[Part]:
+    def batches(self, places: dict[str, RowPosition] | None = None, *, first: int = 0) -> Iterator[HistoryBatch]:
         """Batches beyond ``places``, each of one kind. ``first``: records in the first one, where that matters.
 
         Raises StoreError where a place is not to be found any more.
@@ -91,36 +91,36 @@ class History:
                 while rows:
                     some, rows = rows[: first or self._batch], rows[first or self._batch :]
                     first = 0
-                    place = places[kind] = Place(some[-1][0], some[-1][1])
-                    yield Part(records=[record for _, _, record in some], kind=kind, places=dict(places))
+                    place = places[kind] = RowPosition(some[-1][0], some[-1][1])
+                    yield HistoryBatch(records=[record for _, _, record in some], kind=kind, places=dict(places))
 
     def _kinds(self) -> Sequence[str]:
         return _ORDER if self._tool is None else ("call", "outcome", "gate", "message")
 
-    def _read(self, kind: str, place: Place | None) -> list[tuple[int, str, Record]]:
+    def _read(self, kind: str, place: RowPosition | None) -> list[tuple[int, str, Record]]:
         table = RECORDS[kind]
-        columns = ", ".join(quoted(name) for name in table.names)
-        with reading(self._paths) as con:
+        columns = ", ".join(quote_identifier(name) for name in table.names)
+        with open_reader(self._paths) as con:
             where, values = self._where(kind, self._found(con, kind, place))
             rows = con.execute(
-                f"SELECT rowid, {_mark(table)}, {columns} FROM {STORE}.{table.name} "
+                f"SELECT rowid, {_row_fingerprint(table)}, {columns} FROM {STORE}.{table.name} "
                 f"WHERE {where} ORDER BY rowid LIMIT {LEASE_ROWS}",
                 values,
             ).fetchall()
         return [(row[0], row[1], _record(kind, table, row[2:])) for row in rows]
 
-    def _number(self, con: DuckDBPyConnection, kind: str, place: Place | None) -> int:
+    def _number(self, con: DuckDBPyConnection, kind: str, place: RowPosition | None) -> int:
         where, values = self._where(kind, place)
         row = con.execute(f"SELECT count(*) FROM {STORE}.{RECORDS[kind].name} WHERE {where}", values).fetchone()
         return int(row[0]) if row else 0
 
-    def _where(self, kind: str, place: Place | None) -> tuple[str, list[Any]]:
+    def _where(self, kind: str, place: RowPosition | None) -> tuple[str, list[Any]]:
         table, first = RECORDS[kind], -1 if place is None else place.row
         parts = ["rowid > ?", "rowid <= ?"]
         values: list[Any] = [first, max(first, self._ends[kind])]
         for sign, moment in ((">=", self._since), ("<", self._until)):
             if moment is not None:
-                parts.append(f"{quoted(table.time)} {sign} ?")
+                parts.append(f"{quote_identifier(table.time)} {sign} ?")
                 values.append(moment)
         if self._without and table in (ATTEMPTS, SPANS):
             parts.append("NOT list_contains(CAST(? AS VARCHAR[]), span_id)")
@@ -136,12 +136,12 @@ class History:
             values += [self._tool, self._tool]
         return " AND ".join(parts), values
 
-    def _found(self, con: DuckDBPyConnection, kind: str, place: Place | None) -> Place | None:
+    def _found(self, con: DuckDBPyConnection, kind: str, place: RowPosition | None) -> RowPosition | None:
         """``place`` where it is now: a database that was rebuilt from what was left of it has other row ids."""
         if place is None:
             return None
         table = RECORDS[kind]
-        asked = f"SELECT rowid FROM {STORE}.{table.name} WHERE {_mark(table)} = ?"
+        asked = f"SELECT rowid FROM {STORE}.{table.name} WHERE {_row_fingerprint(table)} = ?"
         here = con.execute(f"{asked} AND rowid = ?", [place.mark, place.row]).fetchone()
         moved = here or con.execute(f"{asked} ORDER BY rowid DESC LIMIT 1", [place.mark]).fetchone()
         if moved is None:
@@ -150,7 +150,7 @@ class History:
                 "it any more: begin again"
             )
         self._ends[kind] = max(self._ends[kind], moved[0])
-        return Place(moved[0], place.mark)
+        return RowPosition(moved[0], place.mark)
 
 
 def _last_row(con: DuckDBPyConnection, table: Table) -> int:
@@ -158,11 +158,11 @@ def _last_row(con: DuckDBPyConnection, table: Table) -> int:
     return int(row[0]) if row else -1
 
 
-def _mark(table: Table) -> str:
+def _row_fingerprint(table: Table) -> str:
     """What a row is known by: an attempt or span by its id, any other by all that it says."""
     if table in (ATTEMPTS, SPANS):
         return "span_id"
-    values = ", ".join(f"CAST({quoted(name)} AS VARCHAR)" for name in table.names)
+    values = ", ".join(f"CAST({quote_identifier(name)} AS VARCHAR)" for name in table.names)
     return f"md5(CAST([{values}] AS VARCHAR))"
 
 

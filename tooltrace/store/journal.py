@@ -35,10 +35,10 @@ class Journal:
         self.directory = Path(directory)
         self._sync = sync
         self._segment_bytes = segment_bytes
-        self._begin_anew()
+        self._reset()
         _journals.add(self)
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         self._lock = threading.RLock()  # a finalizer that the garbage collector runs in here may write too
         self._writing = False
         self._fd = -1
@@ -82,10 +82,10 @@ class Journal:
         with self._lock:
             self._end()
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """In a forked child: close the descriptor and never write to the parent's file."""
         fd = self._fd
-        self._begin_anew()
+        self._reset()
         if fd >= 0:
             with contextlib.suppress(OSError):
                 os.close(fd)
@@ -150,9 +150,9 @@ def _name() -> str:
     return f"{host}-{os.getpid()}-{secrets.token_hex(6)}.jsonl"
 
 
-def _forget_all() -> None:
+def _reset_after_fork() -> None:
     for journal in list(_journals):
-        journal.forget()
+        journal.reset_after_fork()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+os.register_at_fork(after_in_child=_reset_after_fork)

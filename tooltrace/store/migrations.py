@@ -81,14 +81,14 @@ def migrate(
     check(version, place, newest=newest)
     if version == newest:
         if newest == schema.SCHEMA_VERSION and not schema.is_dressed(con):
-            _in_transaction(con, schema.dress)
+            _in_transaction(con, schema.create_views_and_comments)
         return 0
     if version == 0:
         _in_transaction(con, schema.create)
         return 1
     for target in range(version + 1, newest + 1):
         _in_transaction(con, lambda con, target=target: _take(con, target, steps))  # type: ignore[misc]
-    _in_transaction(con, schema.dress)
+    _in_transaction(con, schema.create_views_and_comments)
     return newest - version
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tooltrace.store.zoned import without_zones
+from tooltrace.store.time_zones import without_zones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
@@ -25,7 +25,7 @@ class Column:
 
     name: str
     unit: str
-    """A unit of ``tooltrace.queries.heading.UNITS``, or ``low(x)`` or ``high(x)``: an end of the interval of ``x``."""
+    """A unit of ``tooltrace.analysis.header.UNITS``, or ``low(x)`` or ``high(x)``: an end of the interval of ``x``."""
     meaning: str
 
     @property
@@ -224,12 +224,12 @@ def _unzoned(relation: DuckDBPyRelation, types: Sequence[Any]) -> DuckDBPyRelati
 
 def _relation_of(names: Sequence[str], types: Sequence[Any], rows: Sequence[Row]) -> DuckDBPyRelation:
     """Return a relation over a table in memory. Of two columns with one name the second gets a number."""
-    from tooltrace.store.database import connect
-    from tooltrace.store.schema import quoted
+    from tooltrace.store.connection import connect
+    from tooltrace.store.schema import quote_identifier
 
     different = [name if name not in names[:at] else f"{name}_{at}" for at, name in enumerate(names)]
     con = connect()
-    columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in zip(different, types, strict=True))
+    columns = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in zip(different, types, strict=True))
     con.execute(f"CREATE TABLE answer ({columns})")
     if rows:
         con.executemany(f"INSERT INTO answer VALUES ({', '.join('?' for _ in names)})", rows)

@@ -22,12 +22,12 @@ STORE: Final = "store"
 def create(con: DuckDBPyConnection) -> None:
     """Make every table and view of a new store in the database attached as ``store``."""
     for table in TABLES:
-        con.execute(f"CREATE TABLE {STORE}.{table.name} ({definition(table)})")
+        con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table)})")
     con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema_version', '{SCHEMA_VERSION}')")
-    dress(con)
+    create_views_and_comments(con)
 
 
-def dress(con: DuckDBPyConnection) -> None:
+def create_views_and_comments(con: DuckDBPyConnection) -> None:
     """Create the macros and views anew, and describe tables, views, macros and columns. Idempotent."""
     con.execute(f"USE {STORE}")
     try:
@@ -53,17 +53,17 @@ def _fingerprint() -> str:
     return hashlib.sha256("\0".join(made).encode()).hexdigest()
 
 
-def definition(table: Table) -> str:
+def column_ddl(table: Table) -> str:
     """The column list of a ``CREATE TABLE``."""
     return ", ".join(_column(column) for column in table.columns)
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """``name`` as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
+def quote_literal(text: str) -> str:
     """``text`` as an SQL string, for statements that take no parameters."""
     return "'" + text.replace("'", "''") + "'"
 
@@ -72,21 +72,21 @@ def comments() -> list[str]:
     """Return the ``COMMENT ON`` statements of every table, view, column and macro."""
     statements = []
     for table in TABLES:
-        statements.append(f"COMMENT ON TABLE {table.name} IS {literal(table.comment)}")
+        statements.append(f"COMMENT ON TABLE {table.name} IS {quote_literal(table.comment)}")
         statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
     for view in VIEWS:
         statements += _view_comments(view)
-    return statements + [f"COMMENT ON MACRO {macro.name} IS {literal(macro.comment)}" for macro in MACROS]
+    return statements + [f"COMMENT ON MACRO {macro.name} IS {quote_literal(macro.comment)}" for macro in MACROS]
 
 
 def _view_comments(view: View) -> list[str]:
-    statements = [f"COMMENT ON VIEW {view.name} IS {literal(view.comment)}"]
+    statements = [f"COMMENT ON VIEW {view.name} IS {quote_literal(view.comment)}"]
     return statements + [_comment(view.name, name, text) for name, text in view.columns.items()]
 
 
 def _comment(table: str, column: str, text: str) -> str:
-    return f"COMMENT ON COLUMN {table}.{quoted(column)} IS {literal(text)}"
+    return f"COMMENT ON COLUMN {table}.{quote_identifier(column)} IS {quote_literal(text)}"
 
 
 def _column(column: Column) -> str:
-    return f"{quoted(column.name)} {column.type}{' NOT NULL' if column.required else ''}"
+    return f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"

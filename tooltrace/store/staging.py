@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from tooltrace.record import Loss
+from tooltrace.core.records import Loss
 from tooltrace.store.columns import ATTEMPTS, LOSSES, RECORDS, SPANS, Column, Table
-from tooltrace.store.lines import WIRE_NAMES, LineError, decode
-from tooltrace.store.scan import Batch
-from tooltrace.store.schema import STORE, definition, literal, quoted
+from tooltrace.store.journal_format import WIRE_NAMES, LineError, decode
+from tooltrace.store.journal_scan import JournalBatch
+from tooltrace.store.schema import STORE, column_ddl, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -39,9 +39,9 @@ class Staging:
         self._directory = directory
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {SPACE}")
         for table in RECORDS.values():
-            con.execute(f"CREATE OR REPLACE TABLE {SPACE}.{table.name} ({definition(table)})")
+            con.execute(f"CREATE OR REPLACE TABLE {SPACE}.{table.name} ({column_ddl(table)})")
 
-    def load(self, batch: Batch) -> None:
+    def load(self, batch: JournalBatch) -> None:
         """Take the lines and losses of ``batch``. A line that is no record is counted in ``batch.losses``."""
         for kind, lines in batch.lines.items():
             refused = self._load(RECORDS[kind], lines) if lines else 0
@@ -49,13 +49,15 @@ class Staging:
                 batch.lose("unreadable_line", ", ".join(sorted(batch.offsets))[:500], 0, refused)
         if batch.losses:
             marks = ", ".join("?" for _ in LOSSES.names)
-            names = ", ".join(quoted(name) for name in LOSSES.names)
+            names = ", ".join(quote_identifier(name) for name in LOSSES.names)
             rows = [_row(loss) for loss in batch.losses]
             self._con.executemany(f"INSERT INTO {SPACE}.{LOSSES.name} ({names}) VALUES ({marks})", rows)
 
     def load_rows(self, table: Table, file: Path) -> None:
         """Take the rows of ``table`` that are in the Parquet ``file``."""
-        self._con.execute(f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT * FROM read_parquet({literal(str(file))})")
+        self._con.execute(
+            f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"
+        )
 
     def drop_known(self, *, against: str | None = STORE) -> None:
         """Remove rows that are here twice, or in the database attached as ``against`` already."""
@@ -100,29 +102,29 @@ class Staging:
         return 0
 
     def _insert(self, table: Table, lines: Sequence[bytes]) -> None:
-        types = ", ".join(f"{_wire(column)}: {literal(column.type)}" for column in table.columns)
-        names = ", ".join(quoted(column.name) for column in table.columns)
+        types = ", ".join(f"{_wire(column)}: {quote_literal(column.type)}" for column in table.columns)
+        names = ", ".join(quote_identifier(column.name) for column in table.columns)
         values = ", ".join(_wire(column) for column in table.columns)
         size = max(_OBJECT_BYTES, 2 * max(map(len, lines)))
         with _file_of(lines, self._directory) as path:
             self._con.execute(
-                f"INSERT INTO {SPACE}.{table.name} ({names}) SELECT {values} FROM read_json({literal(str(path))}, "
+                f"INSERT INTO {SPACE}.{table.name} ({names}) SELECT {values} FROM read_json({quote_literal(str(path))}, "
                 f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {size})"
             )
 
     def _drop_known(self, table: Table, against: str | None) -> None:
         here = f"{SPACE}.{table.name}"
-        key = "span_id" if table in (ATTEMPTS, SPANS) else ", ".join(quoted(name) for name in table.names)
+        key = "span_id" if table in (ATTEMPTS, SPANS) else ", ".join(quote_identifier(name) for name in table.names)
         self._con.execute(f"DELETE FROM {here} WHERE rowid NOT IN (SELECT min(rowid) FROM {here} GROUP BY {key})")
         if against is None:
             return
         first, last = self._con.execute(
-            f"SELECT min({quoted(table.time)}), max({quoted(table.time)}) FROM {here}"
+            f"SELECT min({quote_identifier(table.time)}), max({quote_identifier(table.time)}) FROM {here}"
         ).fetchone() or (None, None)
         same = " AND ".join(f"known.{column} IS NOT DISTINCT FROM here.{column}" for column in key.split(", "))
         self._con.execute(  # the range lets DuckDB skip the row groups of other times
             f"DELETE FROM {here} AS here USING {against}.{table.name} AS known "
-            f"WHERE known.{quoted(table.time)} BETWEEN ? AND ? AND {same}",
+            f"WHERE known.{quote_identifier(table.time)} BETWEEN ? AND ? AND {same}",
             [first, last],
         )
 
@@ -143,7 +145,7 @@ def _file_of(lines: Sequence[bytes], directory: Path) -> Iterator[Path]:
 
 
 def _wire(column: Column) -> str:
-    return quoted(WIRE_NAMES.get(column.name, column.name))
+    return quote_identifier(WIRE_NAMES.get(column.name, column.name))
 
 
 def _row(loss: Loss) -> tuple[object, ...]:

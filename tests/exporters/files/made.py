@@ -10,12 +10,13 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from tooltrace.exporters.loader import create
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.exporters.protocol import Target
-from tooltrace.fields import fields_of
-from tooltrace.importing import Imported, files_of, import_file
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
-from tooltrace.settings import Settings
+from tooltrace.exporters.registry import create
+from tooltrace.ingest.files import ImportResult, files_of, import_file
+from tooltrace.recording.settings import Settings
+from tooltrace.redact.snapshot import Json
 
 NAMES = {"jsonl": "calls.jsonl", "csv": "calls.csv", "otlp-json": "calls.json", "parquet": "calls"}
 """Each file destination, and where it may write."""
@@ -83,13 +84,13 @@ class NoRedaction:
 
     hook = None
 
-    def clean(self, text: str) -> bool:
+    def may_skip(self, text: str) -> bool:
         return True
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         return text
 
-    def value(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         return value
 
 
@@ -112,7 +113,7 @@ def export(name: str, folder: Path, *batches: Sequence[Record], path: str | None
     return at
 
 
-def imported(path: Path, settings: Settings | None = None) -> tuple[list[Record], list[Imported]]:
+def imported(path: Path, settings: Settings | None = None) -> tuple[list[Record], list[ImportResult]]:
     """The records of the files at ``path``, and of those beside it; and what came of each file."""
     kept = Kept()
     beside = [] if path.is_dir() else sorted(path.parent.glob(f"{path.name.partition('.')[0]}.*.csv*"))

@@ -23,8 +23,9 @@ from tests.exporters.files.made import (
     in_order,
     some_calls,
 )
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Record, Span, ToolCall
-from tooltrace.settings import Settings
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.recording.settings import Settings
+from tooltrace.redact.snapshot import Json
 
 EXACT = ["jsonl", "csv", "parquet"]
 """The destinations that keep every record as it is, a span among them that no library would make."""
@@ -163,7 +164,7 @@ def test_a_real_store_goes_out_and_into_another_the_same(name: str, store: Path,
 
 
 def records_in(store: Path) -> list[Record]:
-    from tooltrace.store.lines import decode
+    from tooltrace.store.journal_format import decode
     from tooltrace.store.paths import StorePaths
 
     files = StorePaths.of(store).journal.glob("*.jsonl")

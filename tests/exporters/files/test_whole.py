@@ -13,16 +13,16 @@ import pytest
 from msgspec.structs import replace
 
 from tests.exporters.files.made import NAMES, NASTY, export, imported, in_order, some_calls
+from tooltrace.core.records import Outcome
 from tooltrace.errors import ConfigError
-from tooltrace.exporters.loader import create
 from tooltrace.exporters.protocol import ExportError, Target
-from tooltrace.record import Outcome
+from tooltrace.exporters.registry import create
 
 SOURCE = """
 import sys
 from pathlib import Path
 from tests.exporters.files.made import some_calls
-from tooltrace.exporters.loader import create
+from tooltrace.exporters.registry import create
 from tooltrace.exporters.protocol import Target
 destination = create(sys.argv[1], Target(path=Path(sys.argv[2])))
 calls = some_calls(500)

@@ -14,17 +14,17 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from tests.exporters.delivery.shared import made
-from tooltrace.exporters.otlp_durations import histograms
-from tooltrace.exporters.otlp_forms import Forms
+from tests.delivery.shared import made
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Span
+from tooltrace.exporters.otlp_metrics import histograms
+from tooltrace.exporters.otlp_records import RecordEncoder
 from tooltrace.otel import attributes as names
-from tooltrace.otel.codec import decode, encode
-from tooltrace.otel.events import from_log
-from tooltrace.otel.foreign_span import encode_span
-from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm
+from tooltrace.otel.log_codec import from_log
 from tooltrace.otel.otlp.from_proto import logs_from_proto, spans_from_proto
 from tooltrace.otel.otlp.to_proto import any_value, histograms_to_proto, logs_to_proto, spans_to_proto
-from tooltrace.record import Gate, Json, Loss, Message, Outcome, Span
+from tooltrace.otel.span_codec import decode, encode, encode_span
+from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData
+from tooltrace.redact.snapshot import Json
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 scalars = st.none() | text | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.binary()
@@ -35,7 +35,7 @@ span_ids = st.integers(1, 2**64 - 1).map(lambda number: f"{number:016x}")
 times = st.integers(1, 2**62)
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 spans = st.builds(
-    SpanForm,
+    SpanData,
     name=text.filter(bool),
     trace_id=trace_ids,
     span_id=span_ids,
@@ -46,8 +46,8 @@ spans = st.builds(
     status=st.sampled_from(["unset", "ok", "error"]),
     description=st.none() | text.filter(bool),
     attributes=attributes,
-    events=st.lists(st.builds(EventForm, name=text, time_ns=times, attributes=attributes), max_size=2).map(tuple),
-    links=st.lists(st.builds(LinkForm, trace_id=trace_ids, span_id=span_ids, attributes=attributes), max_size=2).map(
+    events=st.lists(st.builds(EventData, name=text, time_ns=times, attributes=attributes), max_size=2).map(tuple),
+    links=st.lists(st.builds(LinkData, trace_id=trace_ids, span_id=span_ids, attributes=attributes), max_size=2).map(
         tuple
     ),
     resource=attributes,
@@ -55,7 +55,7 @@ spans = st.builds(
     scope_version=st.none() | text.filter(bool),
 )
 logs = st.builds(
-    LogForm,
+    LogData,
     event_name=st.none() | text.filter(bool),
     time_ns=st.integers(1, 2**63 - 1),
     severity=st.none() | st.integers(1, 24),
@@ -71,14 +71,14 @@ logs = st.builds(
 
 @few
 @given(st.lists(spans, max_size=2))
-def test_spans_come_back_as_they_were(forms: list[SpanForm]) -> None:
+def test_spans_come_back_as_they_were(forms: list[SpanData]) -> None:
     back = list(spans_from_proto(spans_to_proto(forms).SerializeToString()))
     assert sorted(back, key=repr) == sorted(forms, key=repr)
 
 
 @few
 @given(st.lists(logs, max_size=2))
-def test_log_events_come_back_as_they_were(forms: list[LogForm]) -> None:
+def test_log_events_come_back_as_they_were(forms: list[LogData]) -> None:
     back = list(logs_from_proto(logs_to_proto(forms).SerializeToString()))
     assert sorted(back, key=repr) == sorted(forms, key=repr)
 
@@ -179,7 +179,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_what_is_said_of_a_call_is_found_beside_its_span() -> None:
-    forms = Forms("labeler", "h2")
+    forms = RecordEncoder("labeler", "h2")
     forms.span(made(1))
     outcome = Outcome(call_id="c1", correct=True, labeled_at=AT)
     form = forms.log(outcome)
@@ -204,7 +204,7 @@ def test_what_is_said_of_a_call_is_found_beside_its_span() -> None:
     ],
 )
 def test_every_record_that_is_no_span_is_the_same_after_the_wire(record: Any) -> None:
-    forms = Forms("x", "y")
+    forms = RecordEncoder("x", "y")
     forms.span(made(1))
     form = forms.log(record)
     assert form is not None
@@ -214,7 +214,7 @@ def test_every_record_that_is_no_span_is_the_same_after_the_wire(record: Any) ->
 
 def test_the_variables_resource_holds_for_this_service_on_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=prod,service.name=other")
-    forms = Forms("shop", "h1")
+    forms = RecordEncoder("shop", "h1")
     mine, other = forms.span(made(1)), forms.span(made(2, service="else"))
     assert mine is not None
     assert other is not None
@@ -236,7 +236,7 @@ def test_a_span_of_another_library_goes_as_it_came() -> None:
     form = encode_span(record)
     start = int(AT.timestamp()) * 10**9
     assert (form.start_ns, form.end_ns, form.kind, form.status) == (start, start + 2_500_000, "client", "error")
-    assert form.events == (EventForm(name="e", time_ns=start + 1000, attributes={"x": 1}),)
-    assert form.links == (LinkForm(trace_id="d" * 32, span_id="e" * 16),)
+    assert form.events == (EventData(name="e", time_ns=start + 1000, attributes={"x": 1}),)
+    assert form.links == (LinkData(trace_id="d" * 32, span_id="e" * 16),)
     assert form.resource == {"service.name": "s", "host.name": "h", "process.pid": 3}
     assert timedelta(milliseconds=record.duration_ms or 0) == timedelta(microseconds=2500)

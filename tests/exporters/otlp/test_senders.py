@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from google.rpc.status_pb2 import Status
 
-from tests.exporters.delivery.shared import ids, made, otlp
+from tests.delivery.shared import ids, made, otlp
 from tests.exporters.otlp.receiver import ANSWERS, Answer, GrpcReceiver, HttpReceiver, spans_in
-from tooltrace.exporters.loader import create, names
 from tooltrace.exporters.otlp_http import seconds_of
 from tooltrace.exporters.protocol import PartlyRefused, Refused, Target, Unavailable, UnknownExporter
+from tooltrace.exporters.registry import available, create
 
 
 @pytest.fixture(params=["http/protobuf", "grpc"])
@@ -170,7 +170,7 @@ def test_a_package_can_add_a_destination(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[tooltrace.exporters]\ntheirs = theirs:Theirs\n")
     code = (
-        "from tooltrace.exporters.loader import create, names\n"
+        "from tooltrace.exporters.registry import create, available as names\n"
         "from tooltrace.exporters.protocol import Target\n"
         "print(names()[-1]); create('theirs', Target(endpoint='there')).send([1, 2])"
     )
@@ -181,6 +181,6 @@ def test_a_package_can_add_a_destination(tmp_path: Path) -> None:
 
 
 def test_names_are_known() -> None:
-    assert names()[:5] == ("otlp", "otlp-json", "parquet", "jsonl", "csv")
+    assert available()[:5] == ("otlp", "otlp-json", "parquet", "jsonl", "csv")
     with pytest.raises(UnknownExporter, match="known are otlp"):
         create("nothing", Target())

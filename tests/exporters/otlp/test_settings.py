@@ -8,7 +8,7 @@ import pytest
 
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.otlp import create
-from tooltrace.exporters.otlp_settings import SIGNALS, SignalSettings, chosen, settings_of, signals, with_endpoint
+from tooltrace.exporters.otlp_config import SIGNALS, SignalSettings, chosen, settings_of, signals, with_endpoint
 from tooltrace.exporters.protocol import Target
 
 BASE = "OTEL_EXPORTER_OTLP_"

@@ -355,12 +355,12 @@ def test_a_stream_is_refused_when_it_is_called_as_before(agent_of: Callable, cal
 def test_nothing_is_kept_of_calls_that_are_over(agent_of: Callable, calls: Callable) -> None:
     import gc
 
-    from tooltrace.integrations.agno import review, spoken
+    from tooltrace.integrations.agno import human_review, model_messages
 
     for _ in range(3):
         agent_of([add], [("add", {"a": 1, "b": 2}, "call_1"), ("add", {"a": "x", "b": 2}, "call_2")]).run("go")
     gc.collect()
-    assert (review._answers._held, review._inputs._held, spoken._last._held) == ({}, {}, {})
+    assert (human_review._answers._held, human_review._inputs._held, model_messages._last._held) == ({}, {}, {})
     assert len(calls()) == 6
 
 

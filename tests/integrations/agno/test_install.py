@@ -14,7 +14,7 @@ from agno.models.base import Model
 from agno.tools.function import FunctionCall
 
 from tooltrace.integrations import agno
-from tooltrace.integrations.agno.seams import targets
+from tooltrace.integrations.agno.patch_points import targets
 
 OWNERS = (FunctionCall, Model, _tools)
 

@@ -20,8 +20,8 @@ from agno.tools.user_control_flow import UserControlFlowTools
 from agno.tools.user_feedback import UserFeedbackTools
 
 import tooltrace as tt
-from tooltrace.record import Gate
-from tooltrace.store.lines import decode
+from tooltrace.core.records import Gate
+from tooltrace.store.journal_format import decode
 from tooltrace.store.paths import StorePaths
 
 pytestmark = pytest.mark.usefixtures("installed")
@@ -386,7 +386,7 @@ def test_nobody_answered(agent_of: Callable, calls: Callable) -> None:
 
 
 def test_what_the_model_is_told(agent_of: Callable, store: Path) -> None:
-    from tooltrace.record import Message
+    from tooltrace.core.records import Message
 
     def fail() -> str:
         raise ValueError("bad; api_key=sk-1234567890abcdef1234")

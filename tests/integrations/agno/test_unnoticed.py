@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tooltrace as tt
-from tooltrace import runtime
-from tooltrace.guard import faults
+from tooltrace.faults import faults
 from tooltrace.integrations import agno
+from tooltrace.recording import config
 
 
 def add(a: int, b: int) -> int:
@@ -151,7 +151,7 @@ def test_a_fault_of_ours_does_not_reach_the_run(
     def burst(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("the recorder is broken")
 
-    monkeypatch.setattr(runtime.active(), broken, burst)
+    monkeypatch.setattr(config.get_recorder(), broken, burst)
     turns = [[("add", {"a": 1, "b": 2}, "c1"), ("fail", {"n": 1}, "c2"), ("words", {"n": 2}, "c3")]]
     turns += [[("nobody", {}, "c4"), ("delete", {"path": "a"}, "c5")]]
     agent = agent_of([add, fail, words, delete], *turns, db=InMemoryDb())
@@ -161,17 +161,17 @@ def test_a_fault_of_ours_does_not_reach_the_run(
     output = agent.continue_run(run_id=output.run_id, requirements=output.requirements, session_id="s")
     seen = dict(agent.model.seen[-1])
     assert (seen["c1"], seen["c2"], seen["c3"], seen["c5"]) == ("3", "no 1", "0 1 ", "deleted a")
-    faults.take()
+    faults.drain()
 
 
 @pytest.mark.usefixtures("installed", "store", "lenient")
 def test_a_fault_in_reading_agno_does_not_reach_the_run(agent_of: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tooltrace.integrations.agno import execution, refused, review, seams
+    from tooltrace.integrations.agno import human_review, patch_points, rejected_calls, tool_execution
 
     def burst(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ours is broken")
 
-    for module in (execution, refused, review, seams):
+    for module in (tool_execution, rejected_calls, human_review, patch_points):
         for name in ("facts_of", "facts_beside", "facts_without", "recall", "remember", "identify", "kind_of"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, burst)
@@ -181,7 +181,7 @@ def test_a_fault_in_reading_agno_does_not_reach_the_run(agent_of: Callable, monk
     output.requirements[0].reject("no")
     agent.continue_run(run_id=output.run_id, requirements=output.requirements, session_id="s")
     assert dict(agent.model.seen[-1])["c1"] == "3"
-    assert faults.take()
+    assert faults.drain()
 
 
 @pytest.mark.usefixtures("installed")

@@ -203,7 +203,7 @@ def test_an_interrupt_goes_through_and_is_no_failure(registry, make_tool, calls)
 
 
 def test_a_failing_recorder_is_not_noticed(registry, make_tool, calls, lenient, monkeypatch):
-    from tooltrace.integrations.hello_agents import caller, hooks, recording
+    from tooltrace.integrations.hello_agents import patch_points, recording, stack_context
 
     def broken(*_, **__):
         raise RuntimeError("ours")
@@ -212,11 +212,11 @@ def test_a_failing_recorder_is_not_noticed(registry, make_tool, calls, lenient, 
     for module, name in (
         (recording, "named_spec"),
         (recording, "active"),
-        (hooks, "expected_name"),
-        (hooks, "expected_tool"),
+        (patch_points, "expected_name"),
+        (patch_points, "expected_tool"),
     ):
         with monkeypatch.context() as patch:
             recording._spec.cache_clear()
             patch.setattr(module, name, broken)
             assert registry.execute_tool("add", {"a": 1, "b": 2}).text == "3"
-    assert caller is not None
+    assert stack_context is not None

@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 
 import tooltrace as tt
-from tests.foreign.conftest import data
-from tooltrace.record import ToolCall
+from tests.ingest.spans.conftest import data
+from tooltrace.core.records import ToolCall
 
 if find_spec("langchain_core") is None:
     pytest.skip("needs langchain-core: make test-langchain", allow_module_level=True)

@@ -13,8 +13,8 @@ import opentelemetry.trace as trace_api
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
-from tooltrace.foreign import TooltraceSpanProcessor
-from tooltrace.record import ToolCall
+from tooltrace.core.records import ToolCall
+from tooltrace.ingest.spans import TooltraceSpanProcessor
 
 
 @pytest.fixture(autouse=True)

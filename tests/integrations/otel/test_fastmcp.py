@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 from tests.integrations.otel.conftest import data
-from tooltrace.record import ToolCall
+from tooltrace.core.records import ToolCall
 
 fastmcp: Any = pytest.importorskip("fastmcp", reason="needs fastmcp: make test-fastmcp")
 

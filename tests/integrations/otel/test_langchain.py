@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 from tests.integrations.otel.conftest import data
-from tooltrace.record import ToolCall
+from tooltrace.core.records import ToolCall
 
 tools: Any = pytest.importorskip("langchain_core.tools", reason="needs langchain-core: make test-langchain")
 

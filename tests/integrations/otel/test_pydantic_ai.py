@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 import tooltrace as tt
 from tests.integrations.otel.conftest import by_call, data
-from tooltrace.record import ToolCall
+from tooltrace.core.records import ToolCall
 
 pytest.importorskip("pydantic_ai", reason="needs pydantic-ai: make test-pydantic-ai")
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from tooltrace.errors import ConfigError
-from tooltrace.integrations.agno.seams import hook, patches
+from tooltrace.integrations.agno.patch_points import hook, patches
 
 __all__ = ["install", "remove"]
 

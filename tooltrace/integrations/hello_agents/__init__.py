@@ -21,12 +21,12 @@ Tools get and return the same objects. In the threads that ``arun`` uses, the ca
 
 from __future__ import annotations
 
-from tooltrace.integrations.hello_agents.hooks import hook
-from tooltrace.integrations.patches import Patches
+from tooltrace.integrations.hello_agents.patch_points import hook
+from tooltrace.integrations.monkeypatch import MonkeyPatcher
 
 __all__ = ["install", "remove"]
 
-_patches = Patches()
+_patches = MonkeyPatcher()
 
 
 def install() -> None:

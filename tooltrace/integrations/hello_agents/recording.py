@@ -10,22 +10,22 @@ from threading import RLock
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from tooltrace import surroundings
-from tooltrace.attempt import Attempt
-from tooltrace.guard import guarded
-from tooltrace.integrations.hello_agents.caller import NOBODY, Caller
+from tooltrace.faults import suppress_faults
+from tooltrace.integrations.hello_agents.stack_context import NOBODY, CallerInfo
 from tooltrace.normalize import normalize
-from tooltrace.normalize.exceptions import class_name
-from tooltrace.otel.internals import attach, current_context, detach
-from tooltrace.recorder import Recorder, enter
-from tooltrace.runtime import active
-from tooltrace.spec import ToolSpec, named_spec
-from tooltrace.surroundings import CallContext
+from tooltrace.normalize.exceptions.reader import class_name
+from tooltrace.otel.sdk_internals import attach, current_context, detach
+from tooltrace.recording import context
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.context import CallContext
+from tooltrace.recording.recorder import Recorder, activate
+from tooltrace.recording.tool_spec import ToolSpec, named_spec
 
 _NOTHING: Any = object()
 
 
-class Expected(NamedTuple):
+class ExpectedCall(NamedTuple):
     """What goes on with an open attempt."""
 
     recording: Recording
@@ -38,7 +38,7 @@ class Expected(NamedTuple):
 class Recording:
     """An attempt that is open, and what was seen of it."""
 
-    def __init__(self, tool: str, arguments: Any, *, target: Any = None, caller: Caller = NOBODY) -> None:
+    def __init__(self, tool: str, arguments: Any, *, target: Any = None, caller: CallerInfo = NOBODY) -> None:
         self.tool = tool
         self.target = target
         """The tool object that runs, if there is one."""
@@ -68,14 +68,14 @@ class Recording:
 
     def begin(self) -> None:
         """The attempt begins, and its span is current."""
-        with guarded("begin", lost=1):
-            self._around = surroundings.current.set(self._surroundings())
-            self._recorder = active()
+        with suppress_faults("begin", lost=1):
+            self._around = context.current.set(self._surroundings())
+            self._recorder = get_recorder()
             description = getattr(self.target, "description", None)
             spec = _spec(str(self.tool), description if isinstance(description, str) else None)
             self._attempt = self._recorder.begin(spec, _named(self._arguments), call_id=self._caller.call_id)
             if self._attempt is not None:
-                self._span = enter(self._attempt)
+                self._span = activate(self._attempt)
 
     def end(self, error: BaseException | None) -> None:
         """The attempt is over: ``error`` left it, or it returned what was seen."""
@@ -83,17 +83,17 @@ class Recording:
             detach(self._span)
         if self._around is not None:
             with suppress(ValueError):  # a coroutine that the garbage collector closed elsewhere
-                surroundings.current.reset(self._around)
+                context.current.reset(self._around)
         if self._recorder is None or self._attempt is None:
             return
-        with guarded("record", lost=1):
+        with suppress_faults("record", lost=1):
             if error is not None:
                 self._recorder.raised(self._attempt, error)
             elif self.answered:
                 self._recorder.returned(self._attempt, self._answer(), duration_ns=self.duration_ns)
                 self._tell(self._recorder, self._attempt)
             else:
-                self._recorder.unreported(self._attempt)
+                self._recorder.finish_unknown(self._attempt)
 
     def let_go(self) -> None:
         """Whoever still holds the recording does not hold the tool's result: a task that the tool began, perhaps."""
@@ -125,12 +125,12 @@ class Recording:
 
     def saw(self, error: Exception) -> None:
         """The exception left the tool."""
-        with guarded("read"):
+        with suppress_faults("read"):
             self.failure = class_name(error)
 
     def _surroundings(self) -> CallContext:
         """The agent at work is the nearest one; the conversation is the application's, where it named one."""
-        around = surroundings.current.get()
+        around = context.current.get()
         return around._replace(
             agent=self._caller.agent or around.agent,
             conversation_id=around.conversation_id or self._caller.session,
@@ -139,7 +139,7 @@ class Recording:
     def _tell(self, recorder: Recorder, attempt: Attempt) -> None:
         if self.seen_text is not None:
             span_id = attempt.hex_id
-            recorder.told(attempt.call_id or span_id, self.seen_text, style="openai", span_id=span_id)
+            recorder.record_model_message(attempt.call_id or span_id, self.seen_text, style="openai", span_id=span_id)
 
     def _answer(self) -> Any:
         """The result; an error that was an exception with its class."""
@@ -153,7 +153,7 @@ class Recording:
 
 
 _current: ContextVar[Recording | None] = ContextVar("tooltrace_hello_agents", default=None)
-_expected: ContextVar[Expected | None] = ContextVar("tooltrace_hello_agents_expected", default=None)
+_expected: ContextVar[ExpectedCall | None] = ContextVar("tooltrace_hello_agents_expected", default=None)
 _awaited_lock = RLock()
 _awaited: dict[tuple[int, int], list[Recording]] = {}
 """What ``arun_with_timing`` runs, by the identity of tool and parameters: it may go on in a thread, which knows no
@@ -164,7 +164,7 @@ class Step:
     """One function of the package on the way of an attempt; the first opens it and ends it."""
 
     def __init__(
-        self, recording: Recording, inside: Expected | None, *, opens: bool, key: tuple[int, int] | None = None
+        self, recording: Recording, inside: ExpectedCall | None, *, opens: bool, key: tuple[int, int] | None = None
     ) -> None:
         self.recording = recording
         self._inside = inside
@@ -224,7 +224,7 @@ def expected_name(name: str) -> Recording | None:
 def carried(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` for another thread: what we know here is known there. The user's own context variables
     are left as the package leaves them."""
-    otel, around, recording = current_context(), surroundings.current.get(), _current.get()
+    otel, around, recording = current_context(), context.current.get(), _current.get()
 
     def run(*args: Any, **kwargs: Any) -> Any:
         with _as_there(otel, around, recording):
@@ -235,12 +235,12 @@ def carried(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _as_there(otel: Any, around: CallContext, recording: Recording | None) -> Iterator[None]:
-    span, outer, own = attach(otel), surroundings.current.set(around), _current.set(recording)
+    span, outer, own = attach(otel), context.current.set(around), _current.set(recording)
     try:
         yield
     finally:
         _current.reset(own)
-        surroundings.current.reset(outer)
+        context.current.reset(outer)
         detach(span)
 
 

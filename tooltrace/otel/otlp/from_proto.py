@@ -11,9 +11,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm, SpanKindName, SpanStatus
 from tooltrace.otel.otlp.json import MAX_DEPTH, MalformedOtlp
-from tooltrace.otel.otlp.layers import groups
+from tooltrace.otel.otlp.proto_layers import groups
+from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData, SpanKindName, SpanStatus
 
 ITEM_BYTES: Final = 4 * 1024 * 1024
 """How large one span or log record may be; it is some fifty times larger when it is parsed, at worst."""
@@ -24,12 +24,12 @@ Refused = Callable[[str], None]
 """Told why a span or a log record was left out, once for each."""
 
 _Message = TypeVar("_Message", bound=Message)
-_Form = TypeVar("_Form", SpanForm, LogForm)
+_Form = TypeVar("_Form", SpanData, LogData)
 _KINDS: Final[tuple[SpanKindName, ...]] = get_args(SpanKindName)  # numbered from 1; 0 is unspecified
 _STATUSES: Final[tuple[SpanStatus, ...]] = get_args(SpanStatus)
 
 
-def spans_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Iterator[SpanForm]:
+def spans_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Iterator[SpanData]:
     """The spans of an ``ExportTraceServiceRequest``. A span that cannot be read is left out, and ``refused`` told why.
 
     Raises MalformedOtlp where ``data`` is no such request, which may be seen only after some of its spans.
@@ -37,7 +37,7 @@ def spans_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Itera
     return _read(data, Span, _span, refused)
 
 
-def logs_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Iterator[LogForm]:
+def logs_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Iterator[LogData]:
     """The log records of an ``ExportLogsServiceRequest``, as in :func:`spans_from_proto`."""
     return _read(data, LogRecord, _log, refused)
 
@@ -74,11 +74,11 @@ def _parsed(kind: type[_Message], data: bytes) -> _Message:
         raise MalformedOtlp(f"it is no valid protobuf: {error}") from error
 
 
-def _span(span: Span, about: dict[str, Any]) -> SpanForm:
+def _span(span: Span, about: dict[str, Any]) -> SpanData:
     start, end = span.start_time_unix_nano, span.end_time_unix_nano
     if not (start or end):
         raise MalformedOtlp("it has no time")
-    return SpanForm(
+    return SpanData(
         name=span.name,
         trace_id=_required_id(span.trace_id, "trace id", 16),
         span_id=_required_id(span.span_id, "span id", 8),
@@ -95,20 +95,20 @@ def _span(span: Span, about: dict[str, Any]) -> SpanForm:
     )
 
 
-def _event(event: Span.Event) -> EventForm:
-    return EventForm(name=event.name, time_ns=event.time_unix_nano, attributes=_attributes(event.attributes))
+def _event(event: Span.Event) -> EventData:
+    return EventData(name=event.name, time_ns=event.time_unix_nano, attributes=_attributes(event.attributes))
 
 
-def _link(link: Span.Link) -> LinkForm:
-    return LinkForm(
+def _link(link: Span.Link) -> LinkData:
+    return LinkData(
         trace_id=_required_id(link.trace_id, "trace id of a link", 16),
         span_id=_required_id(link.span_id, "span id of a link", 8),
         attributes=_attributes(link.attributes),
     )
 
 
-def _log(log: LogRecord, about: dict[str, Any]) -> LogForm:
-    return LogForm(
+def _log(log: LogRecord, about: dict[str, Any]) -> LogData:
+    return LogData(
         event_name=log.event_name or None,
         time_ns=log.time_unix_nano or log.observed_time_unix_nano,
         severity=log.severity_number if 0 < log.severity_number <= 24 else None,

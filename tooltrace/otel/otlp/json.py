@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar, get_args
 
-from tooltrace.capture import scrub
-from tooltrace.otel.form import EventForm, LinkForm, LogForm, SpanForm, SpanKindName, SpanStatus
 from tooltrace.otel.otlp.json_values import (
     MAX_DEPTH,
     MalformedOtlp,
@@ -32,13 +30,15 @@ from tooltrace.otel.otlp.json_values import (
     time_of,
     unreadable,
 )
+from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData, SpanKindName, SpanStatus
+from tooltrace.redact.snapshot import fix_unicode
 
 __all__ = ["MAX_DEPTH", "MalformedOtlp", "logs_from_json", "logs_to_json", "spans_from_json", "spans_to_json"]
 
 Refused = Callable[[str], None]
 """Told why a span or a log record was left out, once for each."""
 
-_Form = TypeVar("_Form", SpanForm, LogForm)
+_Form = TypeVar("_Form", SpanData, LogData)
 _KINDS: Final[tuple[SpanKindName, ...]] = get_args(SpanKindName)  # numbered from 1; 0 is unspecified
 _STATUSES: Final[tuple[SpanStatus, ...]] = get_args(SpanStatus)
 _KIND_NAMES: Final = {"SPAN_KIND_UNSPECIFIED": 0} | {
@@ -56,12 +56,12 @@ _SEVERITY_NAMES: Final = {"SEVERITY_NUMBER_UNSPECIFIED": 0} | {
 # out
 
 
-def spans_to_json(forms: Iterable[SpanForm]) -> Object:
+def spans_to_json(forms: Iterable[SpanData]) -> Object:
     """An ``ExportTraceServiceRequest``: the spans by their resource and scope, in their order."""
     return {"resourceSpans": _grouped(forms, "scopeSpans", "spans", _span)}
 
 
-def logs_to_json(forms: Iterable[LogForm]) -> Object:
+def logs_to_json(forms: Iterable[LogData]) -> Object:
     """An ``ExportLogsServiceRequest``: the log records by their resource and scope, in their order."""
     return {"resourceLogs": _grouped(forms, "scopeLogs", "logRecords", _log)}
 
@@ -81,16 +81,16 @@ def _grouped(forms: Iterable[_Form], scopes: str, items: str, write: Callable[[_
     return list(resources.values())
 
 
-def _scope(form: SpanForm | LogForm) -> Object:
+def _scope(form: SpanData | LogData) -> Object:
     return _known(name=plain(form.scope), version=plain(form.scope_version))
 
 
-def _span(form: SpanForm) -> Object:
+def _span(form: SpanData) -> Object:
     return {
         "traceId": form.trace_id,
         "spanId": form.span_id,
         "parentSpanId": form.parent_span_id or "",
-        "name": scrub(form.name),
+        "name": fix_unicode(form.name),
         "kind": _KINDS.index(form.kind) + 1,
         "startTimeUnixNano": time_of(form.start_ns),
         "endTimeUnixNano": time_of(form.end_ns),
@@ -100,19 +100,19 @@ def _span(form: SpanForm) -> Object:
     }
 
 
-def _event(event: EventForm) -> Object:
+def _event(event: EventData) -> Object:
     return {
         "timeUnixNano": time_of(event.time_ns),
-        "name": scrub(event.name),
+        "name": fix_unicode(event.name),
         **_known(attributes=pairs(event.attributes)),
     }
 
 
-def _link(link: LinkForm) -> Object:
+def _link(link: LinkData) -> Object:
     return {"traceId": link.trace_id, "spanId": link.span_id, **_known(attributes=pairs(link.attributes))}
 
 
-def _log(form: LogForm) -> Object:
+def _log(form: LogData) -> Object:
     return {
         "timeUnixNano": time_of(form.time_ns),
         "observedTimeUnixNano": time_of(form.time_ns),
@@ -133,7 +133,7 @@ def _known(**members: Any) -> Object:
 # in
 
 
-def spans_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[SpanForm]:
+def spans_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[SpanData]:
     """The spans of an ``ExportTraceServiceRequest``. A span that cannot be read is left out, and ``refused`` told why.
 
     Raises MalformedOtlp where ``data`` is no such request.
@@ -141,7 +141,7 @@ def spans_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator
     return _read(data, "resourceSpans", "scopeSpans", "spans", _read_span, refused)
 
 
-def logs_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[LogForm]:
+def logs_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[LogData]:
     """The log records of an ``ExportLogsServiceRequest``, as in :func:`spans_from_json`."""
     return _read(data, "resourceLogs", "scopeLogs", "logRecords", _read_log, refused)
 
@@ -176,12 +176,12 @@ def _resource(block: Object) -> Object:
         raise MalformedOtlp(f"a resource cannot be read: {error}") from error
 
 
-def _read_span(span: Object, about: Object) -> SpanForm:
+def _read_span(span: Object, about: Object) -> SpanData:
     start, end = nanoseconds(span, "startTimeUnixNano"), nanoseconds(span, "endTimeUnixNano")
     if not (start or end):
         unreadable("it has no time")
     status = mapping(span.get("status") or {}, "status")
-    return SpanForm(
+    return SpanData(
         name=string(span, "name") or "",
         trace_id=required_id(span, "traceId", 32),
         span_id=required_id(span, "spanId", 16),
@@ -198,24 +198,24 @@ def _read_span(span: Object, about: Object) -> SpanForm:
     )
 
 
-def _read_event(event: Object) -> EventForm:
-    return EventForm(
+def _read_event(event: Object) -> EventData:
+    return EventData(
         name=string(event, "name") or "",
         time_ns=nanoseconds(event, "timeUnixNano"),
         attributes=read_attributes(event),
     )
 
 
-def _read_link(link: Object) -> LinkForm:
-    return LinkForm(
+def _read_link(link: Object) -> LinkData:
+    return LinkData(
         trace_id=required_id(link, "traceId", 32),
         span_id=required_id(link, "spanId", 16),
         attributes=read_attributes(link),
     )
 
 
-def _read_log(log: Object, about: Object) -> LogForm:
-    return LogForm(
+def _read_log(log: Object, about: Object) -> LogData:
+    return LogData(
         event_name=string(log, "eventName"),
         time_ns=nanoseconds(log, "timeUnixNano") or nanoseconds(log, "observedTimeUnixNano"),
         severity=enum(log, "severityNumber", _SEVERITY_NAMES, 24) or None,

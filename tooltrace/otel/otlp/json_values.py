@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NoReturn
 
-from tooltrace.capture import scrub
+from tooltrace.redact.snapshot import fix_unicode
 
 MAX_DEPTH: Final = 64
 """How many lists and maps may lie inside each other in one attribute."""
@@ -25,7 +25,7 @@ class MalformedOtlp(ValueError):
 
 def plain(text: str | None) -> str:
     """Valid text; OTLP says by an empty one that there is none."""
-    return scrub(text or "")
+    return fix_unicode(text or "")
 
 
 def time_of(nanoseconds: int) -> str:
@@ -35,7 +35,7 @@ def time_of(nanoseconds: int) -> str:
 
 def pairs(attributes: Object) -> list[Object]:
     """A list of ``KeyValue``."""
-    return [{"key": scrub(key), "value": any_value(value)} for key, value in attributes.items()]
+    return [{"key": fix_unicode(key), "value": any_value(value)} for key, value in attributes.items()]
 
 
 def any_value(value: Any) -> Object:
@@ -43,7 +43,7 @@ def any_value(value: Any) -> Object:
     if value is None:
         return {}
     if isinstance(value, str):
-        return {"stringValue": scrub(value)}
+        return {"stringValue": fix_unicode(value)}
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
@@ -71,7 +71,7 @@ def read_attributes(holder: Object, depth: int = MAX_DEPTH, name: str = "attribu
         key = pair.get("key")
         if not isinstance(key, str):
             unreadable(f"one of its {name} has no key")
-        out[scrub(key)] = read_value(pair.get("value"), depth)
+        out[fix_unicode(key)] = read_value(pair.get("value"), depth)
     return out
 
 
@@ -90,7 +90,7 @@ def read_value(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def _read_text(value: Any, _depth: int) -> str:
-    return scrub(value) if isinstance(value, str) else unreadable("a stringValue is no text")
+    return fix_unicode(value) if isinstance(value, str) else unreadable("a stringValue is no text")
 
 
 def _read_bool(value: Any, _depth: int) -> bool:
@@ -168,7 +168,7 @@ def string(holder: Object, name: str) -> str | None:
     """The text under ``name``; None where it is empty or not there."""
     value = holder.get(name)
     if value is None or isinstance(value, str):
-        return scrub(value) if value else None
+        return fix_unicode(value) if value else None
     unreadable(f"{name} is no text")
 
 

@@ -20,10 +20,10 @@ from opentelemetry.proto.metrics.v1 import metrics_pb2 as metrics
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
-from tooltrace.capture import scrub
 from tooltrace.otel import attributes as names
-from tooltrace.otel.codec import SCOPE
-from tooltrace.otel.form import LogForm, SpanForm, SpanKindName, SpanStatus
+from tooltrace.otel.span_codec import SCOPE
+from tooltrace.otel.span_data import LogData, SpanData, SpanKindName, SpanStatus
+from tooltrace.redact.snapshot import fix_unicode
 
 MAX_DEPTH: Final = 20
 """Lists and maps inside each other: each costs up to four of the hundred levels that protobuf reads by default."""
@@ -34,7 +34,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistogramForm:
+class HistogramPoint:
     """One point of a histogram, with delta temporality: what was counted between two times."""
 
     name: str
@@ -57,11 +57,11 @@ class HistogramForm:
     scope_version: str | None = None
 
 
-_Form = TypeVar("_Form", SpanForm, LogForm, HistogramForm)
+_Form = TypeVar("_Form", SpanData, LogData, HistogramPoint)
 _Item = TypeVar("_Item")
 
 
-def spans_to_proto(forms: Iterable[SpanForm]) -> ExportTraceServiceRequest:
+def spans_to_proto(forms: Iterable[SpanData]) -> ExportTraceServiceRequest:
     """The request of the trace service: the spans by their resource and scope, in their order.
 
     Raises ValueError for an id that is not hex, or a time that OTLP cannot say.
@@ -76,7 +76,7 @@ def spans_to_proto(forms: Iterable[SpanForm]) -> ExportTraceServiceRequest:
     return ExportTraceServiceRequest(resource_spans=groups)
 
 
-def logs_to_proto(forms: Iterable[LogForm]) -> ExportLogsServiceRequest:
+def logs_to_proto(forms: Iterable[LogData]) -> ExportLogsServiceRequest:
     """The request of the logs service; see :func:`spans_to_proto`."""
     groups = [
         ResourceLogs(
@@ -88,7 +88,7 @@ def logs_to_proto(forms: Iterable[LogForm]) -> ExportLogsServiceRequest:
     return ExportLogsServiceRequest(resource_logs=groups)
 
 
-def histograms_to_proto(forms: Iterable[HistogramForm]) -> ExportMetricsServiceRequest:
+def histograms_to_proto(forms: Iterable[HistogramPoint]) -> ExportMetricsServiceRequest:
     """The request of the metrics service; points of one name, resource and scope are one metric."""
     groups = [
         metrics.ResourceMetrics(
@@ -108,7 +108,7 @@ def any_value(value: Any, depth: int = MAX_DEPTH) -> AnyValue:
     if value is None:
         return AnyValue()
     if isinstance(value, str):
-        return AnyValue(string_value=scrub(value))
+        return AnyValue(string_value=fix_unicode(value))
     if isinstance(value, bool):
         return AnyValue(bool_value=value)
     if isinstance(value, int):
@@ -119,7 +119,7 @@ def any_value(value: Any, depth: int = MAX_DEPTH) -> AnyValue:
         return AnyValue(bytes_value=value)
     if isinstance(value, list | tuple | dict):
         return _nested(value, depth)
-    return AnyValue(string_value=scrub(str(value)))
+    return AnyValue(string_value=fix_unicode(str(value)))
 
 
 def _nested(value: Any, depth: int) -> AnyValue:
@@ -139,7 +139,7 @@ def _as_text(value: Any) -> str:
 
 def attributes_of(values: Mapping[str, Any], depth: int = MAX_DEPTH) -> list[KeyValue]:
     """A mapping as OTLP's list of pairs."""
-    return [KeyValue(key=scrub(str(key)), value=any_value(value, depth)) for key, value in values.items()]
+    return [KeyValue(key=fix_unicode(str(key)), value=any_value(value, depth)) for key, value in values.items()]
 
 
 def _grouped(
@@ -154,7 +154,9 @@ def _grouped(
             if resource not in resources:
                 resources[resource] = (Resource(attributes=attributes_of(form.resource)), [])
             places[place] = []
-            scope = InstrumentationScope(name=scrub(form.scope or ""), version=scrub(form.scope_version or ""))
+            scope = InstrumentationScope(
+                name=fix_unicode(form.scope or ""), version=fix_unicode(form.scope_version or "")
+            )
             resources[resource][1].append((scope, places[place]))
         places[place].append(write(form))
     return list(resources.values())
@@ -165,18 +167,20 @@ def _schema(scope: InstrumentationScope) -> str:
     return names.SCHEMA_URL if scope.name == SCOPE else ""
 
 
-def _span(form: SpanForm) -> Span:
+def _span(form: SpanData) -> Span:
     return Span(
         trace_id=bytes.fromhex(form.trace_id),
         span_id=bytes.fromhex(form.span_id),
         parent_span_id=bytes.fromhex(form.parent_span_id or ""),
-        name=scrub(form.name),
+        name=fix_unicode(form.name),
         kind=_KINDS[form.kind],  # type: ignore[arg-type]
         start_time_unix_nano=form.start_ns,
         end_time_unix_nano=form.end_ns,
         attributes=attributes_of(form.attributes),
         events=[
-            Span.Event(name=scrub(event.name), time_unix_nano=event.time_ns, attributes=attributes_of(event.attributes))
+            Span.Event(
+                name=fix_unicode(event.name), time_unix_nano=event.time_ns, attributes=attributes_of(event.attributes)
+            )
             for event in form.events
         ],
         links=[
@@ -187,11 +191,11 @@ def _span(form: SpanForm) -> Span:
             )
             for link in form.links
         ],
-        status=Status(code=_STATUSES[form.status], message=scrub(form.description or "")),  # type: ignore[arg-type]
+        status=Status(code=_STATUSES[form.status], message=fix_unicode(form.description or "")),  # type: ignore[arg-type]
     )
 
 
-def _log(form: LogForm) -> LogRecord:
+def _log(form: LogData) -> LogRecord:
     return LogRecord(
         time_unix_nano=form.time_ns,
         observed_time_unix_nano=form.time_ns,
@@ -200,11 +204,11 @@ def _log(form: LogForm) -> LogRecord:
         attributes=attributes_of(form.attributes),
         trace_id=bytes.fromhex(form.trace_id or ""),
         span_id=bytes.fromhex(form.span_id or ""),
-        event_name=scrub(form.event_name or ""),
+        event_name=fix_unicode(form.event_name or ""),
     )
 
 
-def _metrics(forms: list[HistogramForm]) -> list[metrics.Metric]:
+def _metrics(forms: list[HistogramPoint]) -> list[metrics.Metric]:
     found: dict[str, metrics.Metric] = {}
     for form in forms:
         metric = found.get(form.name)
@@ -217,7 +221,7 @@ def _metrics(forms: list[HistogramForm]) -> list[metrics.Metric]:
     return list(found.values())
 
 
-def _point(form: HistogramForm) -> metrics.HistogramDataPoint:
+def _point(form: HistogramPoint) -> metrics.HistogramDataPoint:
     return metrics.HistogramDataPoint(
         start_time_unix_nano=form.start_ns,
         time_unix_nano=form.end_ns,

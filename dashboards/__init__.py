@@ -1,1 +1,0 @@
-"""Pages, charts and dashboards: no SQL, no logic."""

@@ -1,0 +1,95 @@
+"""A file that stands under its name only when it is whole: a killed export leaves none behind that could be taken for it."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Final, cast
+
+from tooltrace.errors import ConfigError
+from tooltrace.exporters.protocol import Refused
+
+TEMP_SUFFIX: Final = ".tmp"
+STANDARD: Final = Path("-")
+"""The path that means standard output."""
+
+
+def require_path(path: Path | None, name: str) -> Path:
+    """``path``, which the destination ``name`` cannot do without. Raises ConfigError."""
+    if path is None:
+        raise ConfigError(f"the destination {name!r} needs to know where to write: give a path")
+    return path
+
+
+class AtomicFile:
+    """Bytes for the file at ``path``, which takes its place with ``publish`` and not before; what was there is replaced
+    then. Only its owner may read it, as the store. A name that ends in ``.gz`` is compressed. Raises Refused."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._temporary: Path | None = None
+        self._file: IO[bytes] | None = None
+        self._stream = self._open()
+
+    def write(self, data: bytes) -> None:
+        """Append ``data``. Where that fails, nothing of this file will be there."""
+        if self._file is None:
+            raise Refused(f"{self.path} is closed", whole=True)
+        try:
+            self._stream.write(data)
+        except OSError as error:
+            self.discard()
+            raise self._refused(error) from error
+
+    def publish(self) -> None:
+        """Put it under its name."""
+        if self._file is None:
+            return
+        try:
+            self._finish(self._file)
+        except OSError as error:
+            self.discard()
+            raise self._refused(error) from error
+        self._file = None
+
+    def discard(self) -> None:
+        """As if it had never been begun."""
+        file, self._file = self._file, None
+        with contextlib.suppress(OSError):
+            if file is not None and self._temporary is not None:
+                file.close()
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+
+    def _open(self) -> IO[bytes]:
+        if self.path == STANDARD:
+            self._file = sys.stdout.buffer
+            return self._file
+        try:
+            if self.path.is_dir():
+                raise Refused(f"{self.path} is a directory; give the name of a file", whole=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fd, name = tempfile.mkstemp(prefix=f".{self.path.name[:80]}-", suffix=TEMP_SUFFIX, dir=self.path.parent)
+        except OSError as error:
+            raise self._refused(error) from error
+        self._temporary = Path(name)
+        self._file = os.fdopen(fd, "wb")
+        if self.path.suffix != ".gz":
+            return self._file
+        return cast(IO[bytes], gzip.GzipFile(filename="", mode="wb", fileobj=self._file, mtime=0))
+
+    def _finish(self, file: IO[bytes]) -> None:
+        if self._stream is not file:
+            self._stream.close()
+        file.flush()
+        if self._temporary is not None:
+            os.fsync(file.fileno())
+            file.close()
+            self._temporary.replace(self.path)
+
+    def _refused(self, error: OSError) -> Refused:
+        return Refused(f"{self.path} cannot be written: {error.strerror or error}; nothing is there", whole=True)

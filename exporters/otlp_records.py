@@ -1,0 +1,78 @@
+"""What a record is for OTLP: its span, its log event, and the resource of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from opentelemetry.sdk.resources import OTELResourceDetector
+
+from tooltrace.core.lru import LruMap
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.otel import attributes as names
+from tooltrace.otel.log_codec import exception_log, to_log
+from tooltrace.otel.span_codec import encode, encode_span
+from tooltrace.otel.span_data import LogData, SpanData
+
+OF_DELIVERY: Final = "export_"
+"""How the reason of a loss begins that a destination caused: to send it there could cause the next."""
+
+
+class RecordEncoder:
+    """Remembers the calls that went by, so that what is said of one later is found beside its span.
+
+    ``service``, ``host``: of this process, whose OTEL_RESOURCE_ATTRIBUTES hold for all of that service on that host.
+    """
+
+    def __init__(self, service: str | None = None, host: str | None = None) -> None:
+        self._here = _known({names.SERVICE_NAME: service, names.HOST_NAME: host})
+        said = OTELResourceDetector().detect().attributes
+        self._said = {key: value for key, value in said.items() if key != names.SERVICE_NAME}
+        self._recent: LruMap[tuple[str, str, dict[str, Any]]] = LruMap()
+
+    def span(self, record: Record) -> SpanData | None:
+        """The span of ``record``, where it is one."""
+        if isinstance(record, ToolCall):
+            self.remember(record)
+            form = encode(record)
+            return replace(form, resource=self.resource_of(form))
+        return encode_span(record) if isinstance(record, Span) else None
+
+    def log(self, record: Record) -> LogData | None:
+        """The log event of ``record``: the exception of a call that raised, and what is no span."""
+        if isinstance(record, ToolCall):
+            self.remember(record)
+            form = exception_log(record)
+            return form and replace(form, resource=self._resource(form.resource, record.recorder_version))
+        if isinstance(record, Span) or (isinstance(record, Loss) and record.reason.startswith(OF_DELIVERY)):
+            return None
+        if isinstance(record, Loss):
+            form = to_log(record)
+            return replace(form, resource=self._resource(form.resource))
+        return self._about_a_call(record)
+
+    def resource_of(self, form: SpanData) -> dict[str, Any]:
+        """What is known of where the span of a call was made."""
+        return self._resource(form.resource, form.scope_version)
+
+    def remember(self, call: ToolCall) -> None:
+        """Something may be said of ``call`` later."""
+        kept = (call.trace_id, call.span_id, _known({names.SERVICE_NAME: call.service, names.HOST_NAME: call.host}))
+        self._recent.put((False, call.call_id), kept)
+        self._recent.put((True, call.span_id), kept)
+
+    def _about_a_call(self, record: Outcome | Gate | Message) -> LogData:
+        key = (False, record.call_id) if record.span_id is None else (True, record.span_id)
+        trace_id, span_id, resource = self._recent.get(key) or (None, record.span_id, self._here)
+        form = to_log(record, trace_id=trace_id, span_id=span_id)
+        return replace(form, resource=self._resource({**resource, **form.resource}))
+
+    def _resource(self, own: dict[str, Any], version: str | None = None) -> dict[str, Any]:
+        """What the record says of itself, and what this process knows of its service."""
+        here = all(own.get(key) == value for key, value in self._here.items())
+        sdk = {"telemetry.sdk.name": "tooltrace", "telemetry.sdk.language": "python", "telemetry.sdk.version": version}
+        return {**(sdk if version else {}), **(self._said if here else {}), **own}
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}

@@ -1,0 +1,83 @@
+"""Destinations by name: our own, and those that installed packages add.
+
+A package adds one with an entry point in the group ``tooltrace.exporters``: a callable that takes a
+:class:`~tooltrace.exporters.protocol.Target` and returns a ``Destination``. Our own names come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from tooltrace.exporters.protocol import Destination, MissingExtra, Target, UnknownExporter
+from tooltrace.store import base
+
+Factory = Callable[[Target], Destination]
+
+GROUP: Final = "tooltrace.exporters"
+"""The group of entry points."""
+
+OWN: Final = {
+    "otlp": "tooltrace.exporters.otlp:create",
+    "otlp-json": "tooltrace.exporters.otlp_json:create",
+    "parquet": "tooltrace.exporters.parquet:create",
+    "jsonl": "tooltrace.exporters.jsonl:create",
+    "csv": "tooltrace.exporters.csv:create",
+}
+"""Name of a destination, and where its factory is."""
+
+_EXTRAS: Final = {"otlp": "otlp"}
+
+
+def available() -> tuple[str, ...]:
+    """Every name that ``load`` knows, our own first."""
+    own = (*OWN, *base.exporters)
+    return (*own, *sorted({point.name for point in _found()} - set(own)))
+
+
+def load(name: str) -> Factory:
+    """What makes the destination ``name``. Raises UnknownExporter, or MissingExtra where a package is missing."""
+    with _explained(name):
+        return _load(name)
+
+
+def create(name: str, target: Target | None = None) -> Destination:
+    """The destination ``name``, made of ``target``. Raises as ``load`` does, and what its maker raises."""
+    make = load(name)
+    with _explained(name):
+        return make(target or Target())
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except MissingExtra:
+        raise
+    except ImportError as error:
+        extra = base.exporters[name].extra if name in base.exporters else _EXTRAS.get(name)
+        hint = f"pip install 'tooltrace[{extra}]'" if extra else "install it"
+        message = f"the destination {name!r} needs a package that is not installed ({error}): {hint}"
+        raise MissingExtra(message) from error
+
+
+def _load(name: str) -> Factory:
+    if name in base.exporters:
+        return base.exporters[name].create
+    if name in OWN:
+        module, _, attribute = OWN[name].partition(":")
+        found: Any = getattr(import_module(module), attribute)
+    else:
+        point = next((point for point in _found() if point.name == name), None)
+        if point is None:
+            raise UnknownExporter(f"no destination is called {name!r}; known are {', '.join(available())}")
+        found = point.load()
+    made: Factory = found
+    return made
+
+
+def _found() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=GROUP))

@@ -1,0 +1,38 @@
+"""Text from a store is harmless once cleaned, and otherwise what it was."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tooltrace.cli.sanitize import clean
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain – ünï ☃", "plain – ünï ☃"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x9b31mred", "red"),
+        ("\x1b]8;;https://bad\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b]52;c;cm0gLXJm\x07copied", "copied"),
+        ("\x1bPq#0\x1b\\dcs", "dcs"),
+        ("\x1bcreset", "reset"),
+        ("cut \x1b[", "cut "),
+        ("cut \x1b]0;title", "cut 0;title"),
+        ("a\r\nb\tc\rd", "a b cd"),
+        ("\u202eback\u2066", "back"),
+    ],
+)
+def test_known_tricks(text, shown):
+    assert clean(text) == shown
+
+
+@given(st.text(st.characters() | st.sampled_from("\x1b\x9b\x9d\x90[]Pm;\x07\\")))
+def test_nothing_that_steers_a_terminal_is_left(text):
+    for lines in (False, True):
+        left = clean(text, lines=lines)
+        assert not {c for c in left if unicodedata.category(c) in ("Cc", "Cs")} - ({"\n", "\t"} if lines else set())

@@ -1,0 +1,74 @@
+"""Indexes over the exporter's table of spans: the engine reads less for one tool, one attempt, one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.history import make_history
+from tests.clickhouse.compare import address
+from tests.clickhouse.conftest import Fill, records_of
+from tests.clickhouse.exporter import SPANS, definition
+from tooltrace.analysis import ask
+from tooltrace.cli import cli
+from tooltrace.clickhouse.attribute_sql import Variant
+from tooltrace.store.url import Address
+
+ROWS = 6_000
+
+
+@pytest.fixture(scope="module", params=["map", "json"])
+def where(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> Address:
+    """A store whose table of spans has many granules, though it has few rows."""
+    variant: Variant = request.param
+    store: Path = tmp_path_factory.mktemp("indexes") / "i.duckdb"
+    make_history(store, ROWS)
+    database = f"indexed_{variant}"
+    fill(database, records_of(store), variant)
+    small = definition(SPANS, f"{database}.small", variant).replace("granularity = 8192", "granularity = 16")
+    engine.command(small)
+    engine.command(f"INSERT INTO {database}.small SELECT * FROM {database}.otel_traces")
+    return Address(f"{address(engine, database).url}&variant={variant}&traces=small")
+
+
+def init(where: Address, *more: str) -> Any:
+    done = CliRunner().invoke(cli, ["clickhouse", "init", *more, "--store", where.url], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def read(engine: Any, question: Callable[[], Any]) -> int:
+    """How many rows the engine took up for it."""
+    selected = "SELECT sum(value) FROM system.events WHERE event = 'SelectedRows'"
+    before = engine.query(selected).result_rows[0][0]
+    question()
+    return int(engine.query(selected).result_rows[0][0] - before)
+
+
+def test_less_is_read_and_the_answer_is_the_same(where: Address, engine: Any) -> None:
+    init(where, "--apply")
+    ((span,),) = ask(where, "recent", limit=1).project("span_id").fetchall()
+    questions: dict[str, Callable[[], Any]] = {
+        "tool": lambda: ask(where, "latency", tool="fetch").fetchall(),
+        "span and trace": lambda: ask(where, "around", span_id=span).fetchall(),
+    }
+    answers = {name: question() for name, question in questions.items()}
+    before = {}
+    engine.command("SYSTEM DROP QUERY CONDITION CACHE")
+    for name, question in questions.items():
+        before[name] = read(engine, question)
+    assert "ALTER TABLE … DROP INDEX" in init(where, "--apply", "--indexes").stderr
+    engine.command("SYSTEM DROP QUERY CONDITION CACHE")
+    for name, question in questions.items():
+        assert read(engine, question) < before[name] / 2, name
+        assert question() == answers[name]
+
+
+def test_it_is_printed_what_changes(where: Address) -> None:
+    said = init(where, "--indexes")
+    assert said.stdout.count("ADD INDEX IF NOT EXISTS") == 3
+    assert "INDEX" not in init(where).stdout

@@ -1,0 +1,171 @@
+"""What the translation is careful about, and that it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.clickhouse.compare import address
+from tests.clickhouse.conftest import Fill, exporters_tables
+from tooltrace.analysis import catalogue
+from tooltrace.clickhouse import views
+from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.query import ClickHouseSession, connect
+from tooltrace.clickhouse.rows import as_text
+from tooltrace.clickhouse.sql.translate import to_clickhouse
+from tooltrace.core.records import ToolCall
+from tooltrace.errors import QueryError
+from tooltrace.store.connection import connect as memory
+from tooltrace.store.macros import create_macros, with_definitions
+from tooltrace.store.views import NAMES
+
+ONE_BY_ONE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def lease(engine: Any) -> Any:
+    tables = exporters_tables(engine, "dialect")
+    views.apply(engine, tables, "dialect")
+    with connect(address(engine, "dialect")) as lease:
+        yield lease
+
+
+def answered(lease: ClickHouseSession, sql: str, **values: Any) -> Any:
+    return lease.answer(to_clickhouse(sql, values)).fetchall()
+
+
+@ONE_BY_ONE
+@given(st.text().filter(lambda text: "\0" not in text))
+@example("\\")
+@example("'")
+@example("\\'")
+@example("{a:String}")
+@example("$text")
+def test_text_of_a_parameter_arrives_as_it_is(lease: ClickHouseSession, text: str) -> None:
+    assert answered(lease, "SELECT $text AS text", text=text) == [(text,)]
+
+
+@ONE_BY_ONE
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**63) + 1, 2**63 - 1))
+def test_numbers_arrive_as_they_are(lease: ClickHouseSession, figure: float, whole: int) -> None:
+    assert answered(lease, "SELECT $figure AS figure, $whole AS whole", figure=figure, whole=whole) == [(figure, whole)]
+
+
+@ONE_BY_ONE
+@given(st.datetimes(datetime(1970, 1, 2), datetime(2199, 1, 1)))
+def test_times_arrive_to_the_microsecond(lease: ClickHouseSession, moment: datetime) -> None:
+    assert answered(lease, "SELECT $moment AS moment, epoch_us($moment) AS us", moment=moment) == [
+        (moment, (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1))
+    ]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_figure_reads_back(value: float) -> None:
+    assert float(as_text(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT 7 // 2 AS a, 7 / 2 AS b, 7 % 2 AS c", [(3, 3.5, 1)]),
+        ("SELECT round(0.5) AS a, round(2.5) AS b, round(-0.5) AS c, round(0.125e0, 2) AS d", [(1.0, 3.0, -1.0, 0.13)]),
+        ("SELECT CAST(0.6e0 AS BIGINT) AS a, CAST(1.4e0 AS BIGINT) AS b", [(1, 1)]),
+        ("SELECT concat('a', NULL, 1) AS a, concat(round(1.0e0, 2), '') AS b", [("a1", "1.0")]),
+        ("SELECT sum(x) AS s, max(x) AS m, count(x) AS n FROM (SELECT 1 AS x WHERE false) AS t", [(None, None, 0)]),
+        ("SELECT lag(x) OVER (ORDER BY x) AS before FROM (SELECT 0 AS x) AS t", [(None,)]),
+        ("SELECT quantile_cont(x, 0.5) AS q FROM (SELECT unnest([1, 2]) AS x) AS t", [(1.5,)]),
+        ("SELECT quantile_disc(x, 0.95) AS q FROM (SELECT unnest(range(100)) AS x) AS t", [(94,)]),
+        ("SELECT stddev_samp(x) AS s FROM (SELECT 1.0e0 AS x) AS t", [(None,)]),
+        ("SELECT json_extract_string('{\"a\":null,\"b\":\"\",\"c\":1,\"d/e\":\"x\"}', '/a') AS a", [(None,)]),
+        ("SELECT json_extract_string('{\"d/e\":\"x\"}', '/d~1e') AS a, json_extract_string('{\"b\":\"\"}', '/b') AS b", [("x", "")]),
+        ("SELECT regexp_replace('a1b22', '\\d+', '<n>', 'g') AS a, regexp_matches('a\nb', 'a.b') AS b", [("a<n>b<n>", 0)]),
+        ("SELECT left('日本語', 2) AS a, lower('ÄB') AS b, contains('abc', 'b') AS c", [("日本", "äb", 1)]),
+        ("SELECT a.x AS x, b.y AS y FROM (SELECT 1 AS x) AS a LEFT JOIN (SELECT 2 AS x, '' AS y) AS b ON b.x = a.x", [(1, None)]),
+        ("SELECT least(1, NULL) AS a, greatest(NULL, 2) AS b, nullif(1, 1) AS c", [(1, 2, None)]),
+        ("WITH t AS (SELECT 1 AS x), u AS (SELECT x FROM t UNION ALL SELECT x + 1 AS x FROM t) SELECT sum(x) AS s FROM u", [(3,)]),
+    ],
+)  # fmt: skip
+def test_it_means_what_it_means_in_duckdb(lease: ClickHouseSession, sql: str, expected: list[Any]) -> None:
+    assert answered(lease, sql) == expected
+
+
+def test_rows_that_are_numbered_as_they_come_are_so_for_all_who_read_them(lease: ClickHouseSession) -> None:
+    sql = """WITH n AS (SELECT x, row_number() OVER () AS place FROM (SELECT unnest(range(100000)) AS x) AS t)
+    SELECT count(*) AS same FROM n AS a JOIN n AS b ON a.x = b.x AND a.place = b.place"""
+    assert len(to_clickhouse(sql).kept) == 1
+    assert answered(lease, sql) == [(100_000,)]
+
+
+def test_what_is_no_sql_is_said(lease: ClickHouseSession) -> None:
+    with pytest.raises(QueryError):
+        lease.sql("SELECT FROM WHERE")
+    with pytest.raises(QueryError):
+        lease.sql("SELECT no_such_function_anywhere(1) AS a")
+
+
+def test_messages_are_joined_only_where_they_are_asked_for() -> None:
+    assert "FROM attempts" in str(to_clickhouse(catalogue()["latency"].render()))
+    assert "FROM tool_calls" in str(to_clickhouse("SELECT * FROM tool_calls"))
+    assert "FROM tool_calls" in str(to_clickhouse("SELECT seen_error FROM tool_calls"))
+
+
+def test_a_day_is_read_where_a_day_is_asked_for(engine: Any, fill: Fill) -> None:
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    fill(
+        "days",
+        [
+            ToolCall(tool="t", call_id=f"{day}", trace_id="1" * 32, span_id=f"{day + 1:016x}", started_at=start + timedelta(days=day))
+            for day in range(20)
+        ],
+    )  # fmt: skip
+    script = to_clickhouse(
+        "SELECT count(*) AS n FROM tool_calls WHERE started_at >= $since", {"since": datetime(2026, 3, 19)}
+    )
+    engine.command("USE days")
+    plan = [row[0].strip() for row in engine.query(f"EXPLAIN indexes = 1 {script.question}").result_rows]
+    assert [line for line in plan if line.startswith("Parts: ")][-1].endswith("2/2")
+    assert "Parts: 2/20" in plan
+    assert engine.query(script.question).result_rows == [(2,)]
+
+
+def test_the_address_says_where_the_tables_are() -> None:
+    from tooltrace.store.url import Address
+
+    house = ClickHouseConnection(
+        Address("clickhouses://u@h/mine?traces=otel.otel_traces_all&logs=otel_logs_all&variant=json")
+    )
+    assert house.tables.of(house.tables.traces) == "`otel`.`otel_traces_all`"
+    assert house.tables.of(house.tables.logs) == "`mine`.`otel_logs_all`"
+    assert house.tables.variant == "json"
+    assert (house._arguments()["port"], house._arguments()["secure"]) == (8443, True)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT round(wilson_low(3, 10), 9), round(wilson_high(3, 10), 9)", [(0.107791267, 0.603221853)]),
+        ("SELECT wilson_low(0, 5), wilson_high(5, 5), wilson_low(0, 0)", [(0.0, 1.0, None)]),
+        ("SELECT is_finished('error', 'raised'), is_finished(NULL, 'returned'), NOT is_finished('ok', 'paused')", [(True, False, True)]),
+        ("SELECT known_ms(least(5.0, known_ms(7.0))), known_ms(-1)", [(5.0, None)]),
+        ("SELECT count(DISTINCT call_key('t', 'c', NULL, 'h', pid)) FROM (SELECT 1 AS pid UNION ALL SELECT 1 UNION ALL SELECT 2)", [(2,)]),
+    ],
+)  # fmt: skip
+def test_the_macros_of_the_queries_mean_the_same(lease: ClickHouseSession, sql: str, expected: list[Any]) -> None:
+    with memory() as con:
+        create_macros(con)
+        assert con.execute(sql).fetchall() == expected
+    assert answered(lease, sql) == expected
+    assert answered(lease, with_definitions(sql)) == expected
+
+
+def test_a_macro_with_too_few_arguments_is_refused() -> None:
+    with pytest.raises(QueryError, match=r"wilson_low\(k, n\) takes 2 arguments, got 1"):
+        to_clickhouse("SELECT wilson_low(1)", only=NAMES)
+
+
+def test_an_argument_of_a_macro_keeps_its_own_order_of_operators() -> None:
+    assert "(a OR b) IS NULL" in to_clickhouse("SELECT is_finished(a OR b, c) FROM tool_calls").question

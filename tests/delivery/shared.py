@@ -1,0 +1,82 @@
+"""What the tests of delivery share: records, journals, and deliveries that do not wait long."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.delivery.delivery import Delivery
+from tooltrace.delivery.retry import RetryPolicy
+from tooltrace.exporters.protocol import Destination, Target
+from tooltrace.exporters.registry import create
+from tooltrace.redact.snapshot import Json
+from tooltrace.store.delivery_cursors import DestinationFiles
+from tooltrace.store.journal import Journal
+from tooltrace.store.journal_format import encode
+from tooltrace.store.paths import StorePaths
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+QUICK = RetryPolicy(first=0.01, longest=0.05)
+
+
+def made(number: int, **more: Any) -> ToolCall:
+    values: dict[str, Any] = {
+        "tool": "search",
+        "call_id": f"c{number}",
+        "trace_id": "a" * 32,
+        "span_id": f"{number + 1:016x}",
+        "started_at": START + timedelta(milliseconds=number),
+        "duration_ms": 12.5,
+        "status": "success",
+        "service": "shop",
+        "host": "h1",
+        "pid": 7,
+        "recorder_version": "0.1.0",
+        "arguments": Json('{"query":"x y"}'),
+    }
+    return ToolCall(**values | more)
+
+
+def ids(*numbers: int) -> set[str]:
+    return {f"{number + 1:016x}" for number in numbers}
+
+
+def write(paths: StorePaths, *records: Record) -> Path:
+    """A journal whose writer is gone."""
+    journal = Journal(paths.journal)
+    journal.write(b"".join(map(encode, records)))
+    path = journal.path
+    journal.close()
+    assert path is not None
+    return path
+
+
+def drained(sender: Delivery) -> int:
+    """Delivers until nothing is left; how many records that was."""
+    return sum(iter(sender.step, None))  # type: ignore[arg-type]
+
+
+def otlp(endpoint: str, protocol: str = "http/protobuf", **more: Any) -> Destination:
+    return create("otlp", Target(endpoint=endpoint, protocol=protocol, **more))
+
+
+def delivery(paths: StorePaths, destination: Destination, name: str = "otlp", **more: Any) -> Delivery:
+    return Delivery(DestinationFiles.of(paths, name), destination, **{"pace": QUICK} | more)
+
+
+def python(code: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
+    """Another process."""
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        env={**os.environ, "TOOLTRACE_STRICT": "", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+    )

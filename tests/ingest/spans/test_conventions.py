@@ -1,0 +1,253 @@
+"""What each instrumentation writes down of a call, as it was seen to, and what is read of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.ingest.spans.conftest import Take, calls_of, data, span
+from tooltrace.core.records import Span, ToolCall
+from tooltrace.otel.span_data import EventData
+
+ADD = {"tool": "add", "status": "success", "ending": "returned", "arguments": {"a": 1, "b": 2}, "result": 3}
+POST = {"tool": "post", "status": "error", "ending": "returned", "code": "not_in_channel", "rule_grade": "certain"}
+READ = {
+    "tool": "read",
+    "status": "error",
+    "ending": "raised",
+    "code": "NOT_FOUND",
+    "error_type": "FileNotFoundError",
+    "error_message": "no such file: a.txt",
+    "retryable": False,
+}
+OFF = {"ok": False, "error": "not_in_channel"}
+TOLD = {"exception.type": "FileNotFoundError", "exception.message": "no such file: a.txt", "exception.escaped": "False"}
+RAISED: dict[str, Any] = {"status": "error", "events": (EventData(name="exception", time_ns=1, attributes=TOLD),)}
+
+
+def gen_ai(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    said = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.call.id": "c1",
+        "gen_ai.tool.call.arguments": json.dumps(arguments),
+        "gen_ai.agent.name": "clerk",
+        "gen_ai.conversation.id": "chat",
+    }
+    return said | {f"gen_ai.tool.call.{key}": json.dumps(value) for key, value in result.items()}
+
+
+def pydantic_ai_2(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    said = {k: v for k, v in gen_ai(name, arguments).items() if "arguments" not in k}
+    said |= {"tool_arguments": json.dumps(arguments), "logfire.msg": f"running tool: {name}"}
+    return said | {"tool_response": json.dumps(value) for value in result.values()}
+
+
+def openinference(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    said = {
+        "openinference.span.kind": "TOOL",
+        "tool.name": name,
+        "tool.description": "what it does",
+        "input.value": json.dumps(arguments),
+        "input.mime_type": "application/json",
+    }
+    out = {"output.value": json.dumps(value) for value in result.values()}
+    return said | out | ({"output.mime_type": "application/json"} if out else {})
+
+
+def message(content: Any, status: str = "success") -> dict[str, Any]:
+    fields = {"content": content, "type": "tool", "name": "add", "id": None, "tool_call_id": "c1", "artifact": None}
+    return {**fields, "additional_kwargs": {}, "response_metadata": {}, "status": status}
+
+
+def traceloop(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    said = {
+        "traceloop.workflow.name": "w",
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": name,
+        "traceloop.entity.input": json.dumps({"args": [], "kwargs": arguments}),
+    }
+    return said | {"traceloop.entity.output": json.dumps(value) for value in result.values()}
+
+
+def traceloop_langchain(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    given = json.dumps(
+        {
+            "input_str": str(arguments),
+            "tags": [],
+            "metadata": {},
+            "inputs": arguments,
+            "kwargs": {"color": "green", "name": None, "tool_call_id": "c1"},
+        }
+    )
+    said = {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": name,
+        "traceloop.entity.input": given,
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.arguments": given,
+    }
+    for value in result.values():
+        out = json.dumps({"output": value, "kwargs": {"tags": [], "color": "green", "name": name}})
+        said |= {"traceloop.entity.output": out, "gen_ai.tool.call.result": out}
+    return said
+
+
+def langfuse(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    said = {
+        "langfuse.observation.type": "tool",
+        "langfuse.observation.input": json.dumps({"args": [], "kwargs": arguments}),
+    }
+    return said | {"langfuse.observation.output": json.dumps(value) for value in result.values()}
+
+
+def logfire_mcp(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    request = {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    said = {"rpc.system": "jsonrpc", "rpc.method": "tools/call", "request": json.dumps(request)}
+    return said | {"response": json.dumps(value) for value in result.values()}
+
+
+DIALECTS = [gen_ai, pydantic_ai_2, openinference, traceloop, traceloop_langchain, langfuse, logfire_mcp]
+NAMES = {langfuse: "{}", traceloop: "{}.tool", pydantic_ai_2: "running tool", logfire_mcp: "MCP request: tools/call {}"}
+
+
+def read(take: Take, dialect: Any, name: str, *said: Any, result: Any = ..., **fields: Any) -> ToolCall:
+    given = {} if result is ... else {"result": result}
+    attributes = dialect(name, *said, **given)
+    (call,) = calls_of(take(span(NAMES.get(dialect, "execute_tool {}").format(name), attributes=attributes, **fields)))
+    return call
+
+
+def shown(call: ToolCall, names: Any) -> dict[str, Any]:
+    return {n: data(getattr(call, n)) if n in ("arguments", "result") else getattr(call, n) for n in names}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_success_with_what_went_in_and_out(take: Take, dialect: Any) -> None:
+    call = read(take, dialect, "add", {"a": 1, "b": 2}, result=3)
+    assert shown(call, ADD) == ADD
+    assert call.duration_ms is not None
+    assert call.pid is None, "where it was made nobody said"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_failure_that_only_the_result_tells(take: Take, dialect: Any) -> None:
+    call = read(take, dialect, "post", {"text": "hi"}, result=OFF)
+    assert shown(call, POST) == POST
+
+
+@pytest.mark.parametrize("dialect", [each for each in DIALECTS if each is not langfuse])
+def test_an_exception_is_read_as_the_recorder_reads_one(take: Take, dialect: Any) -> None:
+    call = read(take, dialect, "read", {"path": "a.txt"}, **RAISED)
+    assert shown(call, READ) == READ
+    assert call.result is None
+    assert "Traceback" not in str(call), "a stack cannot be redacted"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_became_a_field_is_no_attribute_too(take: Take, dialect: Any) -> None:
+    call = read(take, dialect, "add", {"a": "needle", "b": 2}, result={"found": "straw"})
+    assert "needle" not in (call.attributes or "")
+    assert "straw" not in (call.attributes or "")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_metadata_alone_has_neither_arguments_nor_results(take: Take, dialect: Any) -> None:
+    name = NAMES.get(dialect, "execute_tool {}").format("add")
+    form = span(name, attributes={**dialect("add", {"a": "needle"}, result={"found": "straw"}), "user.note": "needle"})
+    (call,) = calls_of(take(form, capture="metadata"))
+    assert (call.tool, call.status) == ("add", "success")
+    assert "needle" not in str(call)
+    assert "straw" not in str(call)
+
+
+def test_langfuse_says_a_failure_by_its_level(take: Take) -> None:
+    said = {**langfuse("look", {"q": 1}), "langfuse.observation.level": "ERROR"}
+    said |= {"langfuse.observation.status_message": "connection refused", "langfuse.version": "3"}
+    (call,) = calls_of(take(span("look", attributes=said, status="error", description="connection refused")))
+    assert (call.tool, call.status, call.code) == ("look", "error", "NETWORK_ERROR")
+    assert (call.error_message, call.tool_version) == ("connection refused", "3")
+
+
+def test_a_message_of_langchain_is_opened(take: Take) -> None:
+    failed = {"type": "tool", "data": message("handled: timeout", "error")}
+    call = read(take, openinference, "add", {"a": 1}, result=failed, status="ok")
+    assert (call.status, call.ending, call.code, call.call_id) == ("error", "returned", "TIMEOUT", "c1")
+    assert call.rule == "langchain"
+
+
+def test_a_bare_number_is_a_text_where_nothing_says_json(take: Take) -> None:
+    said = {"openinference.span.kind": "TOOL", "input.value": "007", "output.value": "3"}
+    (call,) = calls_of(take(span("agent_number", attributes=said)))
+    assert (call.tool, data(call.arguments), data(call.result)) == ("agent_number", {"input": "007"}, "3")
+
+
+def test_what_traceloop_says_as_json_is_read_once(take: Take) -> None:
+    assert data(read(take, traceloop, "add", {"a": 1}, result="3").result) == "3"
+
+
+def test_conventions_that_say_no_more_than_that_it_was_called(take: Take) -> None:
+    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "c9"}
+    (call,) = calls_of(take(span("execute_tool find", attributes=said)))
+    assert (call.tool, call.call_id, call.status, call.rule) == ("find", "c9", "success", "span_status")
+    assert (call.arguments, call.result, call.agent, call.tool_type) == (None, None, None, None)
+
+
+def test_an_announcement_is_no_call(take: Take) -> None:
+    said = {**gen_ai("add", {}), "logfire.span_type": "pending_span"}
+    (record,) = take(span("execute_tool add", attributes=said))
+    assert isinstance(record, Span)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"gen_ai.operation.name": "chat", "gen_ai.tool.name": "add"},
+        {"openinference.span.kind": "LLM", "gen_ai.tool.name": "add"},
+        {"traceloop.span.kind": "workflow", "traceloop.entity.name": "add"},
+        {"langfuse.observation.type": "generation"},
+        {"mcp.method.name": "tools/list"},
+        {"http.request.method": "GET"},
+        {},
+    ],
+)
+def test_what_is_no_tool_call_stays_a_span(take: Take, attributes: dict[str, Any]) -> None:
+    (record,) = take(span("work", attributes=attributes))
+    assert isinstance(record, Span)
+    assert (data(record.attributes) or {}) == attributes
+
+
+def test_one_span_in_two_dialects_is_one_call(take: Take) -> None:
+    said = {**gen_ai("add", {"a": 1}, result=3), **openinference("add", {"a": 1}, result=3)}
+    (call,) = calls_of(take(span("execute_tool add", attributes=said)))
+    assert (call.call_id, call.tool_description, data(call.result)) == ("c1", "what it does", 3)
+
+
+def test_mcp_without_a_name_in_its_attributes(take: Take) -> None:
+    said = {"mcp.method.name": "tools/call", "jsonrpc.request.id": "2"}
+    (call,) = calls_of(take(span("MCP send tools/call add", attributes=said, kind="client")))
+    assert (call.tool, call.tool_type, call.status) == ("add", "extension", "success")
+
+
+def test_what_traceloop_makes_of_a_result_of_mcp(take: Take) -> None:
+    said = {"traceloop.span.kind": "tool", "traceloop.entity.name": "read", "error.type": "tool_error"}
+    said |= {"traceloop.entity.input": json.dumps({"tool_name": "read", "arguments": {"path": "a"}})}
+    said |= {"traceloop.entity.output": json.dumps({"result": "file not found", "is_error": True})}
+    (call,) = calls_of(take(span("read.tool", attributes=said, status="error")))
+    assert (call.status, call.ending, call.code, data(call.arguments)) == (
+        "error",
+        "returned",
+        "NOT_FOUND",
+        {"path": "a"},
+    )
+
+
+def test_resource_and_scope_are_kept(take: Take) -> None:
+    resource = {"service.name": "shop", "host.name": "box", "process.pid": 7}
+    (call,) = calls_of(take(span("execute_tool add", attributes=gen_ai("add", {}), resource=resource, scope="acme")))
+    assert (call.service, call.host, call.pid) == ("shop", "box", 7)
+    assert data(call.attributes) == {"otel.scope.name": "acme"}

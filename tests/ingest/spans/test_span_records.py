@@ -1,0 +1,150 @@
+"""A span that is no tool call is kept as it is, but for secrets and what is too long."""
+
+from __future__ import annotations
+
+from tests.ingest.spans.conftest import START, Take, data, span
+from tooltrace.core.records import Span
+from tooltrace.otel.span_data import EventData, LinkData
+
+
+def test_every_part_of_it(take: Take) -> None:
+    parent = span("agent")
+    form = span(
+        "chat",
+        parent,
+        kind="client",
+        status="error",
+        description="rate limit",
+        attributes={"gen_ai.request.model": "m", "n": 3, "list": [1, "a"], "deep": {"x": None, "y": b"\xff"}},
+        events=(EventData(name="retry", time_ns=START + 1_500, attributes={"wait": 2}),),
+        links=(LinkData(trace_id="2" * 32, span_id="3" * 16, attributes={"why": "batch"}),),
+        resource={"service.name": "shop", "host.name": "box", "process.pid": 7},
+        scope="lib",
+        scope_version="1.2",
+    )
+    (record,) = take(form)
+    assert isinstance(record, Span)
+    assert (record.trace_id, record.span_id, record.parent_span_id) == (form.trace_id, form.span_id, parent.span_id)
+    assert (record.name, record.span_kind, record.status, record.status_message) == (
+        "chat",
+        "client",
+        "error",
+        "rate limit",
+    )
+    assert record.started_at.timestamp() == form.start_ns / 1e9
+    assert record.duration_ms == (form.end_ns - form.start_ns) / 1e6
+    assert data(record.attributes) == {**form.attributes, "deep": {"x": None, "y": "base64:/w=="}}
+    (event,) = data(record.events)
+    assert (event["name"], event["attributes"], event["at"][-13:]) == ("retry", {"wait": 2}, ".000001+00:00")
+    assert data(record.links) == [{"trace_id": "2" * 32, "span_id": "3" * 16, "attributes": {"why": "batch"}}]
+    assert (record.scope, record.scope_version) == ("lib", "1.2")
+    assert (record.service, record.host, record.pid) == ("shop", "box", 7)
+
+
+def test_what_is_unknown_is_none(take: Take) -> None:
+    (record,) = take(span("work", resource={"service.name": "unknown_service"}, scope=None))
+    assert isinstance(record, Span)
+    names = (
+        "parent_span_id",
+        "status",
+        "status_message",
+        "attributes",
+        "events",
+        "links",
+        "scope",
+        "service",
+        "host",
+        "pid",
+    )
+    assert [getattr(record, name) for name in names] == [None] * len(names)
+
+
+def test_a_clock_that_was_set_back_is_no_negative_time(take: Take) -> None:
+    (record,) = take(span("work", end_ns=START - 5))
+    assert record.duration_ms is None
+
+
+def test_secrets_and_stacks_are_left_out(take: Take) -> None:
+    secret = "sk-abcdefghijklmnopqrstuvwx"
+    told = {"exception.type": "E", "exception.message": secret, "exception.stacktrace": "line of code"}
+    (record,) = take(
+        span(
+            secret,
+            attributes={"llm.api_key": "x", "prompt": secret},
+            events=(EventData(name="exception", time_ns=START, attributes=told),),
+            status="error",
+            description=f"{secret} Traceback (most recent call last): line of code",
+        )
+    )
+    assert secret not in str(record)
+    assert "line of code" not in str(record)
+    assert isinstance(record, Span)
+    assert data(record.attributes)["llm.api_key"] == "[redacted]"
+
+
+def test_a_long_attribute_is_cut(take: Take) -> None:
+    (record,) = take(span("chat", attributes={"prompt": "x" * 100_000}), field_limit=1000)
+    assert isinstance(record, Span)
+    assert 900 < len(record.attributes or "") < 1200
+
+
+def test_metadata_alone_has_no_prompts(take: Take) -> None:
+    said = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.usage.input_tokens": 5,
+        "gen_ai.input.messages": "needle",
+        "gen_ai.system_instructions": "needle",
+        "llm.input_messages.0.message.content": "needle",
+        "traceloop.entity.input": "needle",
+        "gen_ai.prompt.0.content": "needle",
+        "pydantic_ai.all_messages": "needle",
+        "user.note": "needle",
+        "parts": ["needle"],
+    }
+    event = EventData(name="gen_ai.content.prompt", time_ns=START, attributes={"gen_ai.prompt": "needle"})
+    (record,) = take(span("chat m", attributes=said, events=(event,)), capture="metadata")
+    assert "needle" not in str(record)
+    assert isinstance(record, Span)
+    assert data(record.attributes) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.usage.input_tokens": 5,
+    }
+
+
+HIDDEN = (
+    "mcp.request.argument",
+    "mcp.response.value",
+    "mcp.resource.uri",
+    "db.operation.parameter.name",
+    "rpc.request.metadata.x",
+    "http.response.header.x",
+    "code.stacktrace",
+    "error.details",
+    "gen_ai.system_instructions",
+)
+TOLD = (
+    "mcp.method.name",
+    "db.operation.name",
+    "rpc.method",
+    "http.response.status_code",
+    "code.function",
+    "server.address",
+)
+
+
+def test_metadata_alone_goes_by_whole_names(take: Take) -> None:
+    """What an instrumentation says was done stands beside what it was done with, under the same prefix."""
+    secret = "sesame-4711"
+    said = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(TOLD, "told")}
+    event = EventData(name="e", time_ns=START, attributes=said)
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
+    records = take(
+        span("other", attributes=said, events=(event,)),
+        span("execute_tool add", attributes={**said, **tool}, events=(event,)),
+        capture="metadata",
+    )
+    assert len(records) == 2
+    assert secret not in repr(records)
+    assert sorted(data(records[0].attributes)) == sorted(TOLD)

@@ -1,0 +1,98 @@
+"""A wrong file cannot be loaded, and the error names the cause, the file and the line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tooltrace.analysis.query import load
+from tooltrace.errors import QueryError
+
+RIGHT = """\
+-- Which tools are used?
+--
+-- Prose: as long as it likes to be.
+--
+-- by: tool (default), version, attributes
+-- parameters:
+--   since  timestamp = NULL  from then on
+--   name   text = 'x'        a name
+--   min_n  integer = 20      so many
+-- columns:
+--   n    count   attempts
+--   low  low(n)  interval
+-- source: a book,
+--   page 3
+SELECT /* by */ tool, /* end by */ count(*) AS n, 0 AS low
+FROM tool_calls
+WHERE started_at >= $since AND tool <> $name AND tool <> '$notone' -- $nortwo
+GROUP BY ALL HAVING count(*) > $min_n ORDER BY /* by names */ tool, /* end by */ n
+"""
+
+
+def loaded(tmp_path, text):
+    path = tmp_path / "used.sql"
+    path.write_text(text)
+    return load(path)
+
+
+def test_a_right_file_is_read_whole(tmp_path):
+    query = loaded(tmp_path, RIGHT)
+    heading = query.header
+    assert (query.name, query.question) == ("used", "Which tools are used?")
+    assert heading.about == "Prose: as long as it likes to be."
+    assert (heading.by, heading.default_by) == (("tool", "version", "attributes"), ("tool",))
+    assert [(p.name, p.type, p.default) for p in heading.parameters] == [
+        ("since", "timestamp", None), ("name", "text", "x"), ("min_n", "integer", 20),
+    ]  # fmt: skip
+    assert [(c.name, c.unit, c.end_of) for c in heading.columns] == [
+        ("n", "count", None),
+        ("low", "low(n)", ("low", "n")),
+    ]
+    assert heading.source == "a book, page 3"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause", "line"),
+    [
+        ("-- Which tools are used?", "-- Tools", "not a question", 1),
+        ("version, attributes", "versoin", "no dimension 'versoin'", 5),
+        ("tool (default)", "tool", "no dimension as", 5),
+        ("min_n  integer = 20 ", "min_n  whole = 20 ", "no type 'whole'", 9),
+        ("integer = 20", "integer = 'x'", "'x' is no default for 'min_n'", 9),
+        ("integer = 20", "number = -2.5", "-2.5 is no default for 'min_n'", 9),
+        ("--   n    count   attempts", "--   n count", "is no row of 'columns:'", 11),
+        ("n    count", "n    apples", "no unit 'apples'", 11),
+        ("low(n)", "low(m)", "no column 'm'", 12),
+        ("--   low  low(n)", "--   n    count", "'n' stands twice", 12),
+        ("--   low  low(n) ", "--   version low(n) ", "name of a group's column", 12),
+        ("tool <> $name", "tool <> $nam", r"\$nam is used", 17),
+        ("tool <> $name AND ", "", r"states 'name', and \$name is not used", 8),
+        (
+            "/* by */ tool, /* end by */",
+            "/* by */ tool_version, /* end by */",
+            "not the default grouping",
+            15,
+        ),
+        ("/* by names */ tool, /* end by */", "/* by names */ tool,", "cut short", 18),
+        ("/* by */ tool, /* end by */", "tool, /* end by */", "cut short", 15),
+        ("-- by: tool (default), version, attributes\n", "", "go together", 1),
+        ("-- columns:", "-- parameters:", "second section", 10),
+    ],
+)
+def test_a_wrong_file_says_what_and_where(tmp_path, old, new, cause, line):
+    assert old in RIGHT
+    with pytest.raises(QueryError, match=rf"{cause}.*cannot be used: .*used\.sql:{line}$"):
+        loaded(tmp_path, RIGHT.replace(old, new))
+
+
+@pytest.mark.parametrize("text", ["", "SELECT 1", "-- Why?\nSELECT 1"])
+def test_a_file_without_a_whole_heading_is_refused(tmp_path, text):
+    with pytest.raises(QueryError, match=r"used\.sql:1$"):
+        loaded(tmp_path, text)
+
+
+def test_a_file_whose_name_is_no_name_is_refused(tmp_path):
+    path = tmp_path / "not-a-name.sql"
+    path.write_text(RIGHT)
+    with pytest.raises(QueryError, match="no name for a query"):
+        load(path)

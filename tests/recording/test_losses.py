@@ -1,0 +1,256 @@
+"""Redactions that raise or hang, disks that are full, exits with a full queue: each call is written, or counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from asyncio import CancelledError
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tooltrace as tt
+from tests.conftest import records
+from tooltrace.core.records import Loss, ToolCall
+from tooltrace.errors import UnwrittenCalls
+
+Calls = Callable[[], list[ToolCall]]
+ROOT = Path(tt.__file__).parent.parent
+
+
+class Stop(BaseException):
+    """No subclass of Exception."""
+
+
+def losses(store: Path) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for record in records(store):
+        if isinstance(record, Loss):
+            found[record.reason] += record.count
+    return found
+
+
+def run(tmp_path: Path, text: str, **limits: Any) -> subprocess.CompletedProcess[str]:
+    file = tmp_path / "program.py"
+    file.write_text("import os, resource, sys, threading, time, tooltrace as tt\n" + textwrap.dedent(text))
+    return subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TOOLTRACE_STORE": str(tmp_path / "t.duckdb")}, **limits,
+    )  # fmt: skip
+
+
+# a redaction that raises what is no Exception
+
+
+@pytest.mark.parametrize("durability", ["batch", "call"])
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, CancelledError, GeneratorExit, Stop, ValueError])
+def test_a_redaction_that_raises_anything_loses_its_field_alone(
+    store: Path, calls: Calls, lenient: None, kind: type[BaseException], durability: Any
+) -> None:
+    def redact(field: str, value: Any) -> Any:
+        if value == {"n": 3}:
+            raise kind
+        return value
+
+    tt.configure(store=store, redact=redact, durability=durability)
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    assert [tool(n) for n in range(2_000)] == list(range(2_000))
+    rows = calls()
+    assert len(rows) == 2_000
+    assert [row.result for row in rows if row.arguments is None] == ["3"]
+    assert not losses(store)
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, CancelledError, Stop])
+def test_the_thread_outlives_what_making_a_record_raises(
+    store: Path, calls: Calls, lenient: None, kind: type[BaseException]
+) -> None:
+    """As where a class of the user's raises it while the rules look at it."""
+    from tooltrace.recording import config
+
+    class Broken:
+        def record(self) -> Any:
+            raise kind
+
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    for n in range(1_000):
+        tool(n)
+        if n % 10 == 0:
+            config.get_recorder().worker.put(Broken())
+    assert len(calls()) == 1_000
+    assert losses(store) == {"fault_record": 100}
+
+
+# a flush that tells the truth
+
+
+@contextmanager
+def full_disk(size: int = 0) -> Iterator[None]:
+    """No file of this process grows beyond ``size`` bytes: write(2) fails, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
+def test_a_flush_is_false_while_a_full_disk_takes_nothing(store: Path, durability: Any) -> None:
+    tt.configure(store=store, durability=durability)
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    tool(0)
+    assert tt.flush(60)
+    with full_disk():
+        for n in range(1, 50):
+            assert tool(n) == n
+        assert not tt.flush(60)
+        assert not tt.flush(60)
+    assert tt.flush(60)
+    rows = [record for record in records(store) if isinstance(record, ToolCall)]
+    assert sorted(json.loads(row.result or "") for row in rows) == list(range(50))
+
+
+def test_what_a_full_disk_never_took_is_counted_by_the_first_journal_that_can_be_written(store: Path) -> None:
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    tool(0)
+    assert tt.flush(60)
+    with full_disk():
+        for n in range(1, 50):
+            tool(n)
+        tt.shutdown(0.5)
+        assert not tt.flush(60)
+    tt.configure(store=store)
+    tool(50)
+    tt.flush(60)
+    assert losses(store) == {"write_failed": 49}
+    assert tt.flush(60)
+
+
+def test_a_flush_is_false_once_after_calls_were_lost(store: Path) -> None:
+    release = threading.Event()
+
+    def redact(_: str, value: Any) -> Any:
+        release.wait(60)
+        return value
+
+    tt.configure(store=store, queue_size=10, overflow="drop", redact=redact)
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    for n in range(100):
+        tool(n)
+    release.set()
+    assert not tt.flush(60)
+    assert losses(store)["queue_full"] > 0
+    assert tt.flush(60)
+
+
+# a question waits for what ended before it
+
+
+def test_a_question_waits_for_a_queue_that_moves(store: Path) -> None:
+    began = threading.Event()
+
+    def redact(_: str, value: Any) -> Any:
+        began.wait(60)
+        return value
+
+    tt.configure(store=store, redact=redact)
+    tool = tt.trace_tool(name="t")(lambda: "x" * 60_000)
+    for _ in range(300):
+        tool()
+    threading.Timer(0.2, began.set).start()
+    assert tt.query("failure_rate").fetchall()[0][1] == 300
+
+
+def test_a_question_says_what_it_lacks_where_the_disk_takes_nothing(store: Path) -> None:
+    tool = tt.trace_tool(name="t")(lambda: 1)
+    tool()
+    assert tt.query("recent").fetchall()
+    with full_disk():
+        for _ in range(7):
+            tool()
+        with pytest.warns(UnwrittenCalls, match="7 calls are not written yet"):
+            tt.connect()
+    assert len(tt.query("recent").fetchall()) == 8
+
+
+def test_a_question_says_what_it_lacks_where_a_redaction_does_not_return(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tooltrace.recording import config
+
+    release = threading.Event()
+
+    def redact(_: str, value: Any) -> Any:
+        release.wait(60)
+        return value
+
+    monkeypatch.setattr(config, "PATIENCE_SECONDS", 0.2)
+    tt.configure(store=store, redact=redact)
+    tool = tt.trace_tool(name="t")(lambda: 1)
+    for _ in range(5):
+        tool()
+    with pytest.warns(UnwrittenCalls, match="5 calls are not written yet"):
+        tt.connect()
+    release.set()
+
+
+# the end of a process
+
+
+SLOW = """
+@tt.trace_tool
+def tool(n): return n
+
+def redact(field, value):
+    {body}
+    return value
+
+tt.configure(redact=redact, queue_size=50_000)
+for n in range(12_002): tool(n)
+sys.stderr.flush()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["time.sleep(0.007)", "threading.Event().wait()", "raise SystemExit(3)", "[n for n in range(200_000)]"],
+)
+def test_an_exit_gives_up_what_it_cannot_write_and_counts_it(tmp_path: Path, body: str) -> None:
+    done = run(tmp_path, SLOW.format(body=body))
+    assert done.returncode == 0, done.stderr
+    found = sum(isinstance(record, ToolCall) for record in records(tmp_path / "t.duckdb"))
+    assert found + sum(losses(tmp_path / "t.duckdb").values()) == 12_002
+    if not body.startswith("raise"):
+        assert losses(tmp_path / "t.duckdb")["exit"] > 0
+        assert "gave up" in done.stderr
+
+
+def test_an_exit_counts_the_calls_that_a_full_disk_did_not_take(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        import signal
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        tt.configure(durability="call")
+        tool = tt.trace_tool(name="t")(lambda n: n)
+        tool(0)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        for n in range(2_000): tool(n)
+        assert not tt.flush(60)
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "lost 2000 records" in done.stderr

@@ -1,0 +1,161 @@
+"""Pools of processes end their workers without warning: what a worker's tool returned is in a journal by then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import records
+from tests.recording.test_processes import TOOLS, program
+from tooltrace.core.records import Loss, Message, Outcome
+
+METHODS = pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+POOLS = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+"""
+
+
+@METHODS
+def test_no_call_of_a_pool_is_lost(tmp_path: Path, method: str) -> None:
+    """``Pool.__exit__`` sends SIGTERM to its workers."""
+    repetitions = 10 if method == "fork" else 2
+    found, done = program(
+        tmp_path,
+        TOOLS + POOLS + f"""
+if __name__ == "__main__":
+    for _ in range({repetitions}):
+        with multiprocessing.get_context({method!r}).Pool(2) as pool:
+            assert pool.map(add, range(40), chunksize=1) == list(range(40))
+""",
+    )  # fmt: skip
+    assert found == {"add": 40 * repetitions}
+    assert done.stderr == ""
+
+
+@METHODS
+@pytest.mark.parametrize("at_import", ["", "list(stream())"])
+def test_a_pool_records_into_the_store_that_its_program_configures(tmp_path: Path, method: str, at_import: str) -> None:
+    """Also where the first call comes while the main module is imported, when a spawned child is none yet."""
+    found, _ = program(
+        tmp_path,
+        TOOLS + f"tt.configure(store='mine.duckdb'); {at_import}" + POOLS + f"""
+if __name__ == "__main__":
+    with multiprocessing.get_context({method!r}).Pool(2) as pool:
+        assert pool.map(add, range(40), chunksize=1) == list(range(40))
+""",
+        store="mine.duckdb",
+    )  # fmt: skip
+    assert found["add"] == 40
+
+
+@METHODS
+def test_no_call_of_an_executor_is_lost(tmp_path: Path, method: str) -> None:
+    """Nor where its workers are killed as soon as the last result is there."""
+    found, _ = program(
+        tmp_path,
+        TOOLS + POOLS + f"""
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context({method!r})) as pool:
+        assert list(pool.map(add, range(40))) == list(range(40))
+        for worker in list(pool._processes.values()):
+            worker.kill()
+""",
+    )  # fmt: skip
+    assert found == {"add": 40}
+
+
+@METHODS
+def test_labels_messages_and_losses_of_a_pool_are_kept_too(tmp_path: Path, method: str) -> None:
+    program(
+        tmp_path,
+        """
+import multiprocessing
+from tooltrace.faults import faults
+
+@tt.trace_tool
+def add(n=0): return tt.ToolResponse.success(str(n))
+
+def work(n):
+    faults.count("made_up")
+    with tt.context(call_id=f"c{n}"):
+        add(n).to_message(f"c{n}")
+    tt.label(call_id=f"c{n}", correct=True)
+
+if __name__ == "__main__":
+    tt.configure()
+    with multiprocessing.get_context(""" + repr(method) + """).Pool(2) as pool:
+        pool.map(work, range(40), chunksize=1)
+        pool.map(work, range(40, 42), chunksize=1)
+""",
+    )  # fmt: skip
+    made = records(tmp_path / "t.duckdb")
+    assert sum(isinstance(record, Outcome) for record in made) == 42
+    assert sum(isinstance(record, Message) for record in made) == 42
+    assert sum(record.count for record in made if isinstance(record, Loss) and record.reason == "made_up") == 42
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("durability", "written"), [("'batch'", False), ("None", True), ("'call'", True), ("'fsync'", True)]
+)
+def test_who_says_a_durability_gets_it_in_a_child_too(
+    tmp_path: Path, method: str, durability: str, written: bool
+) -> None:
+    """Whether the child's tool has been written when it returns: the recorder's thread is held up."""
+    found, _ = program(
+        tmp_path,
+        TOOLS + f"""
+import multiprocessing
+from tooltrace.recording import worker
+tt.configure(durability={durability})
+def work():
+    worker.Worker._run = lambda self: None
+    add()
+    os._exit(0)
+if __name__ == "__main__":
+    child = multiprocessing.get_context({method!r}).Process(target=work)
+    child.start()
+    child.join()
+    add()
+""",
+    )  # fmt: skip
+    assert found == {"add": 2 if written else 1}
+
+
+def test_a_process_of_its_own_writes_in_batches(tmp_path: Path) -> None:
+    """What is no child of multiprocessing keeps the default, though it has loaded it."""
+    found, _ = program(
+        tmp_path,
+        TOOLS + """
+import multiprocessing
+from tooltrace.recording import worker
+worker.Worker._run = lambda self: None
+add()
+os._exit(0)
+""",
+    )  # fmt: skip
+    assert found == {}
+
+
+def test_a_child_of_a_child_and_a_thread_of_its_own(tmp_path: Path) -> None:
+    found, _ = program(
+        tmp_path,
+        TOOLS + POOLS + """
+def inner(n):
+    thread = threading.Thread(target=add, args=(n,))
+    thread.start(); thread.join()
+    return n
+def outer(n):
+    add(n)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+        return pool.submit(inner, n).result()
+if __name__ == "__main__":
+    add()
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+        assert list(pool.map(outer, range(10))) == list(range(10))
+    add()
+""",
+    )  # fmt: skip
+    assert found == {"add": 22}

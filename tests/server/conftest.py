@@ -1,0 +1,116 @@
+"""A real server over a real store, and a browser to look at it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.server.asgi import serve
+from tooltrace.server.site import Site
+from tooltrace.store.journal import Journal
+from tooltrace.store.journal_format import encode
+from tooltrace.store.paths import StorePaths
+
+_numbers = itertools.count(1)
+
+
+def call(**given: Any) -> ToolCall:
+    """One finished attempt just now, of a call of its own, unless ``given`` says otherwise."""
+    number = next(_numbers)
+    known: dict[str, Any] = {
+        "tool": "search", "call_id": f"call_{number}", "trace_id": f"{number:032x}", "span_id": f"{number:016x}",
+        "conversation_id": "session", "started_at": datetime.now(UTC), "duration_ms": 10.0, "status": "success",
+    }  # fmt: skip
+    return ToolCall(**{**known, **given})
+
+
+def write(store: Path, *records: Record) -> None:
+    """Into a journal of its own, as another process would."""
+    journal = Journal(StorePaths.of(store).journal)
+    journal.write(b"".join(encode(record) for record in records))
+    journal.close()
+
+
+@contextmanager
+def running(site: Site) -> Iterator[str]:
+    """The server at work; its address."""
+    ports: list[int] = []
+    ready = threading.Event()
+    ends: list[Callable[[], object]] = []
+
+    async def work() -> None:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        ends.append(lambda: loop.call_soon_threadsafe(stop.set))
+
+        def up(http: int, _grpc: int | None) -> None:
+            ports.append(http)
+            ready.set()
+
+        await serve(site, stop, up, host="127.0.0.1", port=0)
+
+    thread = threading.Thread(target=asyncio.run, args=(work(),), daemon=True)
+    thread.start()
+    assert ready.wait(120), "the server did not start"
+    try:
+        yield f"http://127.0.0.1:{ports[0]}"
+    finally:
+        ends[0]()
+        thread.join(120)
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Iterator[Callable[..., httpx.Client]]:
+    """A client of a server over a store that holds these records."""
+    opened = []
+
+    def shown(*records: Record, **site: Any) -> httpx.Client:
+        store = tmp_path / "shown.duckdb"
+        if records:
+            write(store, *records)
+        context = running(Site.of(store, host="127.0.0.1", **site))
+        client = httpx.Client(base_url=context.__enter__(), timeout=120)
+        opened.append((context, client))
+        return client
+
+    yield shown
+    for context, client in opened:
+        client.close()
+        context.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def demo(demo_store: Path) -> Iterator[str]:
+    """The address of a server over the demo's store."""
+    with running(Site.of(demo_store, host="127.0.0.1")) as address:
+        yield address
+
+
+@pytest.fixture
+def faults() -> list[str]:
+    """What the page reported as an error."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Any, faults: list[str]) -> Iterator[Any]:
+    """A new page; the test fails where it reports an error, a refusal by its policy included."""
+    context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.set_default_timeout(120_000)
+    yield page
+    context.close()
+    assert faults == []

@@ -1,0 +1,256 @@
+"""The pages in a browser, on what the demo recorded: as people use them, with a keyboard, in both themes, on a phone."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tooltrace.analysis import ask
+
+from .conftest import call, write
+from .test_hostile import NASTY, records
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
+SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
+    .filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 160)).join(' | '))"""
+
+
+@pytest.fixture(scope="session")
+def failed(demo_store) -> str:
+    """The span of an attempt of the demo that failed and was tried again."""
+    return ask(demo_store, "attempts", status="error", tool="fetch").fetchall()[0][-1]
+
+
+def until(page, expression: str, seconds: float = 120) -> None:
+    """Wait for it to be true. The policy forbids what Playwright's own waiting does: it evaluates text in the page."""
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < deadline, expression
+        page.wait_for_timeout(50)
+
+
+def addresses(failed: str) -> dict[str, str]:
+    return {"overview": "/", "tool": "/tool?name=fetch", "calls": "/calls", "call": f"/call?id={failed}"}
+
+
+READY = {
+    "overview": "table.tools td.spark svg",
+    "tool": "figure .canvas canvas",
+    "calls": "#newest tr[id]",
+    "call": ".calibration table",
+}
+
+
+def open_page(page, demo: str, failed: str, name: str) -> None:
+    page.goto(demo + addresses(failed)[name])
+    page.wait_for_selector(READY[name])
+    for body in page.locator(".panel .body").all():
+        body.scroll_into_view_if_needed()
+    until(page, "!document.querySelector('.wait')")
+    page.evaluate("scrollTo(0, 0)")
+
+
+@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_serious_for_axe(page, demo, failed, name, theme):
+    page.emulate_media(color_scheme=theme)
+    open_page(page, demo, failed, name)
+    page.evaluate(AXE)
+    assert page.evaluate(SERIOUS) == []
+
+
+@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize("width", [360, 768])
+def test_no_page_is_wider_than_the_screen(page, demo, failed, name, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    open_page(page, demo, failed, name)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_no_request_leaves_this_machine(page, demo, failed):
+    hosts = set()
+    page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    for name in READY:
+        open_page(page, demo, failed, name)
+    assert hosts == {demo.split("/")[2]}
+
+
+def test_figures_are_in_the_locale_of_the_reader_and_times_have_utc_on_hover(browser, demo):
+    context = browser.new_context(locale="de-DE", timezone_id="Asia/Tokyo")
+    page = context.new_page()
+    page.goto(demo)
+    page.wait_for_selector("table.tools")
+    shown = page.locator(".figures .big data").nth(1)
+    assert "," in shown.inner_text()
+    assert "%" in shown.inner_text()
+    moment = page.locator("table.tools time").first
+    assert moment.get_attribute("title").endswith("UTC")
+    utc = moment.get_attribute("datetime")
+    assert moment.inner_text()[:2] == f"{(int(utc[11:13]) + 9) % 24:02}"
+    context.close()
+
+
+def test_the_theme_can_be_switched_and_is_kept(page, demo):
+    page.emulate_media(color_scheme="light")
+    page.goto(demo)
+    before = page.evaluate("getComputedStyle(document.body).color")
+    page.click("#theme")
+    assert page.evaluate("getComputedStyle(document.body).color") != before
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_sql_is_shown_and_closed_with_the_keyboard(page, demo):
+    page.goto(demo)
+    link = page.locator(".panel .sql").first
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open] pre")
+    assert "WITH" in page.inner_text("dialog pre")
+    assert page.inner_text("dialog .shell").startswith("tooltrace query hurt")
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open]").count() == 0
+
+
+def test_sql_is_copied(browser, demo):
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(demo)
+    page.locator(".panel .sql").first.click()
+    page.wait_for_selector("dialog[open] pre")
+    page.click("dialog .code [data-copy]")
+    until(page, "document.querySelector('dialog .code [data-copy]').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("-- Which tools should be looked at first?")
+    context.close()
+
+
+def test_filters_and_older_pages(page, demo):
+    page.goto(f"{demo}/calls")
+    page.wait_for_selector("#newest tr[id]")
+    assert page.locator("table.calls tr[id]").count() == 50
+    page.click("#more button")
+    until(page, "document.querySelectorAll('table.calls tr[id]').length === 100")
+    ids = page.eval_on_selector_all("table.calls tr[id]", "rows => rows.map(row => row.id)")
+    assert len(set(ids)) == 100
+    page.select_option("select[name=status]", "error")
+    page.fill("input[name=tool]", "fetch")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**status=error**")
+    page.wait_for_selector("#newest tr[id]")
+    assert set(page.eval_on_selector_all("#newest .status", "all => all.map(one => one.textContent)")) == {"error"}
+    assert set(page.eval_on_selector_all("#newest td:nth-child(2)", "all => all.map(one => one.textContent)")) == {
+        "fetch"
+    }
+
+
+def test_new_calls_appear_while_older_pages_stay(shown, page, tmp_path):
+    client = shown(*(call() for _ in range(120)))
+    page.goto(f"{client.base_url}/calls")
+    page.wait_for_selector("#newest tr[id]")
+    page.click("#more button")
+    until(page, "document.querySelectorAll('table.calls tr[id]').length === 100")
+    fresh = call(tool="just_now")
+    write(tmp_path / "shown.duckdb", fresh)
+    page.wait_for_selector(f"#a-{fresh.span_id}")
+    assert page.locator("table.calls tr[id]").count() == 101
+    assert "fresh" in page.locator(f"#a-{fresh.span_id}").get_attribute("class")
+    page.wait_for_timeout(1500)
+    assert page.locator("table.calls tr[id]").count() == 101
+
+
+def test_the_focus_stays_on_its_row_while_new_calls_come(shown, page, tmp_path):
+    old, fresh = call(tool="held"), call(tool="just_now")
+    page.goto(f"{shown(old).base_url}/calls")
+    link = page.locator(f"#a-{old.span_id} td:nth-child(2) a")
+    link.focus()
+    write(tmp_path / "shown.duckdb", fresh)
+    page.wait_for_selector(f"#a-{fresh.span_id}")
+    until(page, "document.activeElement.textContent === 'held'")
+
+
+def test_the_overview_says_that_there_is_more(shown, page, tmp_path):
+    client = shown(call())
+    page.goto(str(client.base_url))
+    page.wait_for_selector("table.tools")
+    write(tmp_path / "shown.duckdb", call())
+    page.wait_for_selector("#live .news")
+    page.focus("#live .news")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/state" in request.url else None)
+    page.wait_for_timeout(2500)
+    assert asked == []
+    assert page.evaluate("document.activeElement.className") == "news"
+
+
+def test_a_label_moves_the_calibration(shown, page):
+    one = call(confidence=0.9, call_id="guess")
+    client = shown(one, call(confidence=0.9))
+    page.goto(f"{client.base_url}/call?id=guess")
+    page.wait_for_selector(".calibration td data[value='0']")
+    page.check("input[value=wrong]")
+    page.fill("input[name=reason]", "it was <b>not</b>")
+    page.click("form.judge button")
+    page.wait_for_selector(".verdicts q")
+    assert page.inner_text(".verdicts q").strip('"“”') == "it was <b>not</b>"
+    until(page, "document.activeElement.matches('.verdicts')")
+    page.wait_for_selector(".calibration td data[value='1']")
+    assert "0.0%" in page.inner_text(".calibration")
+
+
+def test_a_label_without_a_script(shown, browser):
+    one = call()
+    client = shown(one)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{client.base_url}/call?id={one.span_id}")
+    page.check("input[value=correct]")
+    page.click("form.judge button")
+    page.wait_for_selector(".verdicts .yes")
+    context.close()
+
+
+@pytest.mark.parametrize("text", [*NASTY[:3], NASTY[5]])
+def test_hostile_text_runs_nowhere(shown, page, text):
+    one, gate, outcome = records(text)
+    client = shown(one, gate, outcome)
+    page.add_init_script("window.boom = () => { window.ran = true; }")
+    for path in ("/", "/calls", f"/call?id={one.span_id}"):
+        page.goto(f"{client.base_url}{path}")
+        until(
+            page, "!document.querySelector('.wait:not([hx-trigger])')"
+        ) if path == "/calls" else page.wait_for_timeout(1500)
+        assert page.evaluate("window.ran") is None
+    page.goto(str(client.base_url))
+    page.wait_for_selector("table.tools th[scope=row] a")
+    assert page.inner_text("table.tools th[scope=row] a") == text
+    page.click("table.tools th[scope=row] a")
+    page.wait_for_selector("figure .canvas canvas")
+    page.hover("figure .canvas canvas")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+
+
+def test_a_label_that_says_nothing_leaves_the_form_as_it_was_filled_in(shown, page, faults):
+    one = call()
+    client = shown(one)
+    page.goto(f"{client.base_url}/call?id={one.span_id}")
+    page.locator("form.judge input[type=radio]").nth(2).check()
+    page.fill("input[name=reason]", "half right")
+    page.click("form.judge button")
+    page.wait_for_selector("#labels .fault")
+    assert "400" in faults.pop()
+    assert page.input_value("input[name=reason]") == "half right"
+    page.fill("input[name=score]", "0.5")
+    page.click("form.judge button")
+    page.wait_for_selector(".verdicts q")
+
+
+def test_the_list_begins_with_the_first_call_ever(shown, page, tmp_path):
+    client = shown()
+    page.goto(f"{client.base_url}/calls")
+    page.wait_for_selector("#newest .empty .type")
+    first = call()
+    write(tmp_path / "shown.duckdb", first)
+    page.wait_for_selector(f"#a-{first.span_id}")

@@ -1,0 +1,146 @@
+"""Whatever a trace says stays text: in every page and part of one, as the browser parses it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from tooltrace.core.records import Gate, Outcome
+from tooltrace.server.templates import json_for_script, safe_url
+
+from .conftest import call
+
+NASTY = [
+    "<script>boom()</script>",
+    "</script><script>boom()</script>",
+    "\"'><img src=x onerror=boom()>",
+    "javascript:boom()",
+    "{{ 7 * 7 }}{% raw %}",
+    "<hx-partial hx-target='#main'>boom</hx-partial>",
+    "]]><svg onload=boom()>",
+    "\u202e\u0000\u2028&lt;b&gt;",
+]
+
+
+class Parsed(HTMLParser):
+    """Which elements there are, and what their attributes lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.scripts: list[dict] = []
+        self.links: list[str] = []
+        self.handlers: list[str] = []
+        self.tags: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes) -> None:
+        given = dict(attributes)
+        self.tags.add(tag)
+        if tag == "script":
+            self.scripts.append(given)
+        self.links += [given[name] for name in ("href", "src", "action") if given.get(name)]
+        self.handlers += [name for name in given if name.startswith("on") or name == "style"]
+
+
+def records(text: str):
+    one = call(
+        tool=text, tool_version=text, agent=text, conversation_id=text, code=text, error_type=text, error_message=text, suggestion=text,
+        user_message=text, text=text, seen_text=text, status="error", call_id=text, service=text, host=text, next_action=text,
+        arguments=json_for_script({text: [text, {"k": text}]}), result=json_for_script(text), signals=json_for_script({text: 0.5}), stats=json_for_script({text: text}),
+        attributes=json_for_script({text: text}), flags=json_for_script([text]), rule=text, confidence=0.5,
+        sources=json_for_script([{"type": text, "id": text, "label": text, "url": text}, {"url": "javascript:boom()"}, {"url": "https://good.example/?a=1&b=2"},
+                        text, {"url": [text]}, {"url": "https://[bad"}]),
+    )  # fmt: skip
+    gate = Gate(
+        call_id=text,
+        span_id=one.span_id,
+        kind=text,
+        asked_at=one.started_at,
+        note=text,
+        changed=json_for_script({text: text}),
+        answered_by=text,
+    )
+    return one, gate, Outcome(span_id=one.span_id, correct=True, labeler=text, reason=text, labeled_at=one.started_at)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_no_page_takes_it_for_anything_but_text(shown, text):
+    one, gate, outcome = records(text)
+    client = shown(one, gate, outcome)
+    known = "url call_id span_id tool".split()
+    paths = [
+        "/tiles", "/tools", "/calls/newest", "/calls/more", "/options/tool", "/options/code", "/panel/failure_rate", "/panel/errors",
+        "/panel/sources", "/panel/incidents?min_n=0&failing=1", "/panel/changes", "/panel/timeline?chart=timeline&by=version", "/panel/laundering",
+        "/panel/next_action", "/panel/gates", "/panel/signals?min_n=0", "/panel/recent", "/panel/audit", "/panel/around",
+    ]  # fmt: skip
+    asked = [(path, {}) for path in paths]
+    asked += [
+        ("/call", {"id": one.span_id}),
+        ("/tool", {"name": text}),
+        ("/calls", {"text": text, "tool": text, "code": text}),
+    ]
+    asked += [
+        ("/question/errors", {"tool": text}),
+        ("/panel/errors", {"chart": text, "marks": text, "columns": text, "by": "tool"}),
+    ]
+    asked += [
+        ("/panel/" + "x", {"since": text}),
+        ("/tiles", {"since": text}),
+        ("/calls/newest", {"text": text, "down_to": "2020-01-01"}),
+    ]
+    assert known
+    for path, query in asked:
+        answer = client.get(path, params=query) if query else client.get(path)
+        assert answer.status_code in (200, 400, 404), (path, answer.text[:300])
+        found = Parsed(answer.text)
+        assert found.handlers == [], path
+        assert not found.tags & {"img", "iframe", "object", "hx-partial", "b"} - _own(path), (path, found.tags)
+        for script in found.scripts:
+            assert script.get("type") == "application/json" or script.get("src", "").startswith("/static/"), (
+                path,
+                script,
+            )
+        for link in found.links:
+            assert link.startswith(("/", "https://good.example/", "?", "#")) or link == "", (path, link)
+            assert not link.startswith("//"), (path, link)
+
+
+def _own(path: str) -> set[str]:
+    """What the parts bring themselves."""
+    return {"hx-partial"} if path.startswith("/calls/") else {"b"} if path == "/call" else set()
+
+
+def test_sources_on_the_web_are_links_and_no_others(shown):
+    one, *rest = records("plain")
+    text = shown(one, *rest).get("/call", params={"id": one.span_id}).text
+    assert '<a href="https://good.example/?a=1&amp;b=2" rel="noopener noreferrer" target="_blank">' in text
+    assert "javascript:boom()" in text
+    assert 'href="javascript' not in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["javascript:alert(1)", "JaVaScRiPt:alert(1)", " javascript:x", "java\nscript:x", "data:text/html,x", "//evil.example", "/local", "http:", "https://[",
+     "file:///etc/passwd", "", None, 7, ["https://a.example"]],
+)  # fmt: skip
+def test_no_other_scheme_is_followed(address):
+    assert safe_url(address) is None
+
+
+def test_the_web_is():
+    assert safe_url(" HTTPS://a.example/x ") == "HTTPS://a.example/x"
+
+
+def test_json_in_a_page_ends_no_script():
+    text = json_for_script({"a": "</script><!--<script>&"})
+    assert not set("<>&") & set(text)
+
+
+def test_deep_and_wide_json_is_shown(shown):
+    deep = "[" * 400 + "]" * 400
+    wide = "{" + ",".join(f'"k{n}":{n}' for n in range(5000)) + "}"
+    client = shown(call(call_id="deep", arguments=deep, result=wide), call(call_id="odd", result='{"a":NaN}'))
+    for name in ("deep", "odd"):
+        assert client.get(f"/call?id={name}").status_code == 200
+    assert "4,800 more" in client.get("/call?id=deep").text or "4800 more" in client.get("/call?id=deep").text

@@ -1,0 +1,263 @@
+"""Every page and every part of one answers from the named queries, and says so where there is nothing."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tooltrace.analysis import catalogue
+from tooltrace.core.records import Outcome, Span
+from tooltrace.server.pages import TOOLS
+
+from .conftest import call, write
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    "/",
+    "/tiles",
+    "/tiles/gap",
+    "/tools",
+    "/tool?name=search",
+    "/calls",
+    "/calls/newest",
+    "/calls/more",
+    "/options/tool",
+    "/healthz",
+]
+ASKED = [name for name, query in catalogue().items() if not any(p.required for p in query.header.parameters)]
+
+
+def test_everything_answers_where_nothing_is_recorded_and_where_something_is(shown):
+    client = shown()
+    paths = [*PAGES, *(f"/panel/{name}" for name in ASKED), *(f"/question/{name}" for name in ASKED)]
+    assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
+    write(client_store(client), call(), call(status="error", code="GONE"))
+    assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
+
+
+def client_store(client) -> Path:
+    return Path(client.get("/").text.split('<footer><span title="')[1].split('"')[0])
+
+
+def test_an_empty_store_says_what_to_type(shown):
+    client = shown()
+    for path in ("/tiles", "/calls/newest"):
+        text = client.get(path).text
+        assert f"tooltrace demo --store {client_store(client)}" in text, path
+        assert "nothing was recorded there yet" in text, path
+    assert "tooltrace demo" not in client.get("/panel/failure_rate").text, "once is enough"
+    write(client_store(client), call(started_at=datetime.now(UTC) - timedelta(days=400)))
+    for path in ("/tiles", "/calls/newest"):
+        assert "Choose a longer window" in client.get(path).text, path
+        assert "tooltrace demo" not in client.get(path).text, path
+
+
+def test_the_figures_are_those_of_the_query(shown):
+    early = datetime.now(UTC) - timedelta(hours=30)
+    client = shown(
+        *(call(status="error" if n < 3 else "success") for n in range(10)),
+        *(call(started_at=early) for _ in range(4)),
+    )
+    text = client.get("/tiles?since=24h").text
+    assert 'value="0.3" data-unit="share"' in text
+    assert 'value="10" data-unit="count"' in text
+    assert 'value="4" data-unit="count"' in text
+    answer = client.get("/data/failure_rate?by=none&since=all").json()
+    names = [column["name"] for column in answer["columns"]]
+    assert dict(zip(names, answer["rows"][0], strict=True))["attempts"] == 14
+
+
+def test_a_panel_has_the_columns_it_is_asked_for_and_an_interval_in_one_cell(shown):
+    client = shown(call(), call(status="error"))
+    text = client.get("/panel/failure_rate?columns=tool,rate,low,high").text
+    assert text.count("<th scope") == 3
+    assert text.count('class="range"') == 1
+
+
+def test_a_long_panel_is_cut_and_can_be_had_whole(shown):
+    client = shown(*(call(tool=f"t{n}") for n in range(30)))
+    assert client.get("/panel/failure_rate").text.count("<tr>") == 13
+    assert "rows=all" in client.get("/panel/failure_rate").text
+    assert client.get("/panel/failure_rate?rows=all").text.count("<tr>") == 31
+
+
+def test_each_panel_shows_sql_that_runs_as_it_stands(shown):
+    import duckdb
+
+    import tooltrace as tt
+
+    client = shown(call(status="error"), call())
+    store = client_store(client)
+    for name in ASKED:
+        text = client.get(f"/question/{name}?since=24h&by=none", headers={"hx-request": "true"}).text
+        sql = text.split("<pre tabindex")[1].split("<code>")[1].split("</code>")[0]
+        with tt.connect(store) as db:
+            try:
+                db.sql(html.unescape(sql)).fetchall()
+            except duckdb.Error as error:
+                pytest.fail(f"{name}: {error}")
+
+
+def test_a_wrong_question_is_told_and_is_no_fault_of_ours(shown):
+    client = shown(call())
+    assert client.get("/panel/failure_rat").status_code == 404
+    assert "did you mean" in client.get("/panel/failure_rat").text
+    assert client.get("/tiles?since=yesterday").status_code == 400
+    assert client.get("/data/failure_rate?by=nonsense").json()["error"].startswith("by:")
+    assert client.get("/call?id=nothing").status_code == 404
+    assert client.get("/no/such/page").status_code == 404
+    assert client.get("/tool").status_code == 404
+
+
+def test_an_answer_is_fresh_soon_after_its_writing(shown):
+    client = shown(call())
+    assert 'value="1" data-unit="count"' in client.get("/tiles").text
+    write(client_store(client), call(), call())
+    deadline = datetime.now(UTC) + timedelta(seconds=120)
+    while 'value="3" data-unit="count"' not in client.get("/tiles").text:
+        assert datetime.now(UTC) < deadline
+
+
+def test_pages_are_there_for_all_attempts_of_a_call_and_their_judgement(shown):
+    first = call(call_id="c", status="error", code="TIMEOUT", error_message="too slow", attempt=1)
+    again = call(call_id="c", attempt=2, started_at=first.started_at + timedelta(seconds=1), text="fine")
+    client = shown(
+        first, again, Outcome(span_id=again.span_id, correct=False, reason="made up", labeled_at=first.started_at)
+    )
+    text = client.get("/call?id=c").text
+    assert text.count("<article") == 2
+    assert "too slow" in text
+    assert "made up" in text
+    assert 'value="990.0" data-unit="ms"' in text, "the wait between the two"
+
+
+def test_a_call_shows_the_spans_around_it_that_are_no_calls(shown):
+    turn, one = "f" * 16, call(parent_span_id="f" * 16)
+    around = {"trace_id": one.trace_id, "started_at": one.started_at, "duration_ms": 7.0, "scope": "agents"}
+    client = shown(
+        one,
+        Span(name="invoke_agent clerk", span_id=turn, **around),
+        Span(name="GET /search", span_id="e" * 16, parent_span_id=one.span_id, **around),
+    )
+    page = client.get("/call", params={"id": one.span_id}).text
+    panel = html.unescape(page.split('hx-get="/panel/around')[1].split('"')[0])
+    text = client.get(f"/panel/around{panel}").text
+    for relation, name in (("parent", "invoke_agent clerk"), ("child", "GET /search")):
+        assert f"<td>{relation}</td>" in text
+        assert f"<td>{name}</td>" in text
+
+
+def test_a_label_is_kept_and_counts(shown):
+    one = call(confidence=0.9)
+    client = shown(one)
+    form = {"span_id": one.span_id, "verdict": "wrong", "score": "", "reason": "not so", "labeler": "ann"}
+    answer = client.post("/label", data=form, headers={"hx-request": "true"})
+    assert answer.status_code == 200
+    assert answer.headers["hx-trigger"] == "labelled"
+    assert "not so" in answer.text
+    names = client.get("/data/calibration").json()
+    row = dict(zip([c["name"] for c in names["columns"]], names["rows"][0], strict=True))
+    assert (row["n"], row["accuracy"]) == (1, 0.0)
+    plain = client.post("/label", data={**form, "verdict": "correct"})
+    assert plain.status_code == 303
+    assert client.get("/data/labels", params={"call_id": one.call_id}).json()["rows"][-1][2] is True
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"span_id": "x"}, {"span_id": "x", "verdict": "perhaps"}, {"span_id": "x", "score": "2"}, {"span_id": "x", "score": "much"},
+        {"verdict": "correct"}, {"span_id": "x", "verdict": "", "score": ""},
+    ],
+)  # fmt: skip
+def test_a_label_that_says_nothing_is_refused_and_not_kept(shown, form):
+    client = shown(call())
+    answer = client.post("/label", data=form)
+    assert answer.status_code == 400
+    assert "nothing was recorded" in answer.text
+    assert client.post("/label", content=b"a" * 100_000).status_code == 413
+
+
+def test_the_words_are_those_of_the_reader(shown):
+    client = shown(call())
+    assert "Tools to look at first" in client.get("/").text
+    assert "先看哪些工具" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
+    assert "Tools to look at first" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
+    assert '<html lang="zh-CN">' in client.get("/?lang=zh").text
+    assert "先看哪些工具" in client.get("/").text, "it is remembered"
+    assert "Tools to look at first" in client.get("/?lang=en").text
+
+
+def test_chinese_says_all_that_english_says():
+    tables = {name: json.loads((ROOT / "dashboards" / "strings" / f"{name}.json").read_text()) for name in ("en", "zh")}
+    assert set(tables["en"]) <= set(tables["zh"])
+    for key, text in tables["en"].items():
+        holes = {part.split("}")[0] for part in text.split("{")[1:]}
+        assert holes == {part.split("}")[0] for part in tables["zh"][key].split("{")[1:]}, key
+
+
+def test_every_word_of_the_templates_is_in_the_table():
+    import re
+
+    table = json.loads((ROOT / "dashboards" / "strings" / "en.json").read_text())
+    for file in (ROOT / "dashboards").rglob("*.html"):
+        for key in re.findall(r"""\bt\('([a-z0-9_.]+)'\s*[,)]""", file.read_text()):
+            assert key in table or key.startswith("column."), f"{file.name}: {key}"
+    for file in (ROOT / "dashboards" / "scripts").glob("*.js"):
+        for key in re.findall(r"""words\("([a-z]+)"\)""", file.read_text()):
+            assert f"js.{key}" in table, f"{file.name}: {key}"
+
+
+def test_neither_the_server_nor_the_dashboards_hold_sql():
+    """But Grafana's, which are made from the queries and held against them."""
+    import re
+
+    sql = re.compile(r"\bSELECT\b.+\bFROM\b", re.DOTALL)
+    for folder in (ROOT / "tooltrace" / "server", ROOT / "dashboards"):
+        for file in folder.rglob("*"):
+            if "grafana" in file.parts:
+                continue
+            if file.suffix in (".py", ".html", ".json") or (file.suffix == ".js" and "vendor" not in file.parts):
+                assert not sql.search(file.read_text()), file
+
+
+def test_every_question_is_asked_in_chinese_too():
+    from tooltrace.analysis import catalogue
+    from tooltrace.report.i18n import Translations
+
+    words = Translations("zh")
+    for name, query in catalogue().items():
+        assert words.question(name, "") not in ("", query.question), name
+        assert Translations("en").question(name, query.question) == query.question
+
+
+def test_the_sql_beside_a_panel_is_that_of_its_window(shown):
+    one = call(confidence=0.9, started_at=datetime.now(UTC) - timedelta(days=40))
+    page = shown(one).get("/call", params={"id": one.span_id}).text
+    assert "since=all" in page.split('hx-get="/question/calibration')[1].split('"')[0]
+    assert "since=all" in page.split('hx-get="/panel/calibration')[1].split('"')[0]
+
+
+def test_a_long_table_of_tools_is_cut_and_can_be_had_whole(shown):
+    client = shown(*(call(tool=f"tool_{number}") for number in range(TOOLS + 5)))
+    assert client.get("/tools").text.count('<th scope="row">') == TOOLS
+    assert f"Show all {TOOLS + 5} rows" in client.get("/tools").text
+    assert client.get("/tools?rows=all").text.count('<th scope="row">') == TOOLS + 5
+
+
+def test_a_window_with_an_end_is_kept_by_every_link_and_part(shown):
+    at = datetime.now(UTC) - timedelta(days=3)
+    client = shown(call(started_at=at, status="error", code="GONE"))
+    window = {"since": (at - timedelta(hours=1)).isoformat(), "until": (at + timedelta(hours=1)).isoformat()}
+    found = set()
+    for path in ("/", "/tools", "/tool?name=search", "/calls", "/calls/newest", "/panel/errors", "/panel/hurt", "/sql"):
+        text = client.get(path, params={**dict(pair.split("=") for pair in path.split("?")[1:]), **window}).text
+        found |= {html.unescape(link) for link in re.findall(r'(?:href|hx-get|data-sparks)="([^"]+)"', text)}
+    of_windows = {link for link in found if "since=" in link and not re.search(r"since=(1h|24h|7d|30d|all)\b", link)}
+    assert len(of_windows) > 20
+    assert {link for link in of_windows if "until=" not in link} == set()

@@ -1,0 +1,343 @@
+"""The page where SQL is typed, in a browser: what it runs, what it refuses, and how it is used."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlencode
+
+import duckdb
+import httpx
+import pytest
+
+from tooltrace.analysis import ask
+from tooltrace.server.site import Site
+from tooltrace.store.sandbox import SandboxLimits
+
+from .conftest import call, running, write
+from .test_browser import AXE, SERIOUS, until
+from .test_hostile import NASTY
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+TOOLS = "SELECT tool, count(*) AS n, max(started_at) AS newest FROM tool_calls GROUP BY tool ORDER BY tool"
+SHOWN = "!document.getElementById('answer').hidden"
+TOLD = "!document.getElementById('wrong').hidden"
+WAITING = "!document.getElementById('stop').hidden"
+
+
+@pytest.fixture
+def opened(shown, page):
+    """The page over three calls of two tools, with these limits."""
+
+    def opened(*records, path="/sql", limits=None):
+        records = records or (call(tool="fetch"), call(tool="fetch"), call(tool="search"))
+        client = shown(*records, limits=limits)
+        page.goto(f"{client.base_url}{path}")
+        page.wait_for_selector("#q")
+        return client
+
+    return opened
+
+
+def run(page, sql: str) -> None:
+    """Type it, and run it; wait for what comes of it."""
+    page.fill("#q", sql)
+    page.click("#run")
+    until(page, "document.getElementById('stop').hidden")
+
+
+def rows(page) -> list[list[str]]:
+    return page.eval_on_selector_all(
+        "#answer tbody tr", "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+
+
+def refused(page, faults, sql: str) -> str:
+    """What is said to it; the browser's console has the refusal too."""
+    run(page, sql)
+    until(page, TOLD)
+    assert not page.is_visible("#answer")
+    assert "422" in faults.pop()
+    return page.inner_text("#wrong")
+
+
+def test_it_runs_with_the_button_and_with_the_keyboard(opened, page):
+    opened()
+    run(page, TOOLS)
+    assert [row[:2] for row in rows(page)] == [["fetch", "2"], ["search", "1"]]
+    assert "2 rows" in page.inner_text("#said")
+    page.fill("#q", "SELECT 42 AS answer")
+    page.press("#q", "Control+Enter")
+    until(page, "document.querySelector('#answer th')?.textContent === 'answer'")
+    assert rows(page) == [["42"]]
+
+
+def test_it_is_used_with_the_keyboard_alone(opened, page):
+    opened()
+    page.fill("#q", TOOLS)
+    page.focus("#q")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "run"
+    page.keyboard.press("Enter")
+    until(page, SHOWN)
+    page.focus(".book button")
+    page.keyboard.press("Enter")
+    until(page, "document.activeElement.id === 'q'")
+    assert page.input_value("#q").startswith("-- ")
+
+
+def test_a_question_of_the_catalogue_is_written_out_and_asked(opened, page, tmp_path):
+    opened()
+    page.click(".book button[data-text*='/failure_rate']")
+    until(page, SHOWN)
+    assert page.input_value("#q").startswith("-- Which tools fail")
+    expected = ask(tmp_path / "shown.duckdb", "failure_rate").project("tool, attempts, failures").fetchall()
+    assert [row[:3] for row in rows(page)] == [[tool, str(n), str(bad)] for tool, n, bad in expected]
+
+
+def test_each_question_of_the_catalogue_runs_or_says_what_it_needs(opened, page, faults):
+    opened()
+    for button in page.locator(".book button").all():
+        with page.expect_response("**/sql/ask") as answered:
+            button.click()
+        until(page, "document.getElementById('stop').hidden")
+        assert answered.value.status in (200, 422), button.inner_text()
+        if answered.value.status == 422:
+            assert "parameters without a value" in page.inner_text("#wrong"), button.inner_text()
+            assert "422" in faults.pop()
+
+
+REFUSED = {
+    "COPY tool_calls TO '{file}'": "COPY is refused",
+    "COPY (SELECT 1) TO '{file}'": "COPY is refused",
+    "SELECT * FROM read_csv('/etc/passwd')": "only the store can be read here",
+    "FROM '/etc/passwd'": "does not exist",
+    "ATTACH '{file}' AS other": "ATTACH is refused",
+    "PRAGMA database_list": "refused",
+    "SET memory_limit = '9GB'": "refused",
+    "INSTALL httpfs": "refused",
+    "DROP VIEW tool_calls": "DROP is refused",
+    "SELECT 1; SELECT 2": "one statement at a time",
+    "SELECT $tool": "without a value ($tool)",
+    "SELEC 1": "syntax error",
+    "SELECT nothing FROM tool_calls": "nothing",
+}
+
+
+def test_what_does_not_read_the_store_is_refused_with_a_reason(opened, page, faults, tmp_path):
+    opened()
+    file = tmp_path / "elsewhere"
+    for sql, words in REFUSED.items():
+        assert words in refused(page, faults, sql.replace("{file}", str(file))), sql
+    assert not file.exists()
+    run(page, "SELECT 1 AS one")
+    assert rows(page) == [["1"]], "and then it goes on"
+    assert not page.is_visible("#wrong")
+
+
+def test_an_endless_question_ends_at_its_limit(opened, page, faults):
+    opened(limits=SandboxLimits(seconds=1))
+    assert "It may take 1 s" in page.inner_text("#q-help")
+    assert "took longer than 1 s and was stopped" in refused(page, faults, ENDLESS)
+    run(page, TOOLS)
+    assert len(rows(page)) == 2
+
+
+def test_stop_ends_the_question_and_makes_room_for_the_next(opened, page):
+    opened(limits=SandboxLimits(seconds=120))
+    for _ in range(3):  # one more than are asked at the same time
+        page.fill("#q", ENDLESS)
+        page.click("#run")
+        until(page, WAITING)
+        page.wait_for_timeout(200)
+        page.click("#stop")
+        until(page, "document.getElementById('said').textContent === 'Stopped.'")
+    run(page, "SELECT 7 AS seven")
+    assert rows(page) == [["7"]]
+
+
+def test_an_answer_that_is_cut_says_so(opened, page):
+    opened(limits=SandboxLimits(rows=5))
+    run(page, "SELECT * FROM range(9)")
+    assert len(rows(page)) == 5
+    assert "cut at that many rows" in page.inner_text("#said")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_answer_as_a_file(opened, page, tmp_path, kind):
+    opened()
+    page.fill("#q", "SELECT tool, count(*) AS n FROM tool_calls GROUP BY tool ORDER BY tool")
+    with page.expect_download() as coming:
+        page.click(f"button[value={kind}]")
+    assert coming.value.suggested_filename == f"answer.{kind}"
+    file = tmp_path / f"kept.{kind}"
+    coming.value.save_as(file)
+    read = {"csv": "read_csv", "parquet": "read_parquet"}[kind]
+    assert duckdb.sql(f"SELECT * FROM {read}('{file}')").fetchall() == [("fetch", 2), ("search", 1)]
+    assert "Saved as answer" in page.inner_text("#said")
+    assert page.input_value("#q").startswith("SELECT tool")
+
+
+def test_what_cannot_be_a_file_is_told_beside_the_editor(opened, page, faults):
+    opened()
+    page.fill("#q", "COPY tool_calls TO 'x'")
+    page.click("button[value=csv]")
+    until(page, TOLD)
+    assert "COPY is refused" in page.inner_text("#wrong")
+    assert "422" in faults.pop()
+    assert page.input_value("#q") == "COPY tool_calls TO 'x'"
+
+
+@pytest.mark.parametrize("text", NASTY[:3])
+def test_hostile_values_and_names_stay_text(opened, page, text):
+    page.add_init_script("window.boom = () => { window.ran = true; }")
+    opened(call(tool=text), call(tool=text))
+    name = text.replace('"', "'")
+    run(page, f'SELECT tool AS "{name}", count(*) AS n FROM tool_calls GROUP BY tool')
+    assert rows(page) == [[text, "2"]]
+    assert page.text_content("#answer th") == name
+    page.select_option("#chart", "bar")
+    page.wait_for_selector("#figure canvas")
+    page.hover("#figure canvas")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+
+
+def test_hostile_sql_in_a_link_and_in_a_complaint_stays_text(opened, page, faults):
+    page.add_init_script("window.boom = () => { window.ran = true; }")
+    opened(path="/sql?q=%3C/textarea%3E%3Cscript%3Eboom()%3C/script%3E")
+    until(page, TOLD)
+    assert "422" in faults.pop()
+    assert "<script>boom()</script>" in page.inner_text("#wrong")
+    assert page.input_value("#q") == "</textarea><script>boom()</script>"
+    assert page.evaluate("window.ran") is None
+
+
+def test_numbers_become_a_chart_and_go_again(opened, page):
+    opened()
+    run(page, TOOLS)
+    assert page.locator("#figure canvas").count() == 0
+    for kind in ("bar", "line"):
+        page.select_option("#chart", kind)
+        page.wait_for_selector("#figure canvas")
+        painted = page.evaluate("""() => { const c = document.querySelector('#figure canvas');
+            return new Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size; }""")
+        assert painted > 4, kind
+    page.select_option("#chart", "")
+    assert not page.is_visible("#figure")
+
+
+def test_a_panel_leads_here_with_what_it_was_asked_with(opened, page):
+    client = opened()
+    page.goto(f"{client.base_url}/tool?name=fetch&since=24h")
+    page.locator(".sql[href*='/errors']").click()
+    page.wait_for_selector("dialog[open] pre")
+    page.click("dialog .run")
+    page.wait_for_url("**/sql?*")
+    until(page, SHOWN)
+    assert "tool = 'fetch'" in page.input_value("#q")
+
+
+def test_what_was_typed_is_still_there_in_another_window_of_time(opened, page):
+    opened()
+    page.fill("#q", "SELECT 'mine'")
+    page.click(".windows a >> nth=0")
+    page.wait_for_url("**since=**")
+    until(page, "document.getElementById('q').value === \"SELECT 'mine'\"")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_serious_for_axe(opened, page, faults, theme):
+    page.emulate_media(color_scheme=theme)
+    opened()
+    run(page, TOOLS)
+    page.select_option("#chart", "bar")
+    page.evaluate(AXE)
+    assert page.evaluate(SERIOUS) == []
+    refused(page, faults, "PRAGMA database_list")
+    assert page.evaluate(SERIOUS) == []
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_it_is_no_wider_than_the_screen(opened, page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    opened(call(tool="a_very_long_name_of_a_tool_" * 6))
+    run(page, "SELECT * FROM tool_calls")
+    page.select_option("#chart", "line")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_it_is_in_chinese_too(opened, page, faults):
+    opened(path="/sql?lang=zh")
+    assert page.inner_text("label[for=q]") == "对存储的只读 SQL"
+    run(page, TOOLS)
+    assert page.inner_text("#said").startswith("2 行")
+    assert page.text_content("#chart option[value=line]") == "折线"
+    assert page.inner_text("#run") == "运行"
+    assert "PRAGMA" in refused(page, faults, "PRAGMA database_list")
+
+
+def test_without_a_script_the_files_can_be_had(shown, browser):
+    client = shown(call())
+    context = browser.new_context(java_script_enabled=False, accept_downloads=True)
+    page = context.new_page()
+    page.goto(f"{client.base_url}/sql")
+    page.fill("#q", "SELECT 1 AS one")
+    with page.expect_download() as coming:
+        page.click("button[value=csv]")
+    assert coming.value.suggested_filename == "answer.csv"
+    context.close()
+
+
+def children() -> set[str]:
+    return {each for task in Path("/proc/self/task").iterdir() for each in (task / "children").read_text().split()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
+def test_a_server_that_ends_says_so_to_whoever_waits_for_an_answer(tmp_path):
+    write(tmp_path / "asked.duckdb", call())
+    with ThreadPoolExecutor(1) as pool:
+        with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
+            before = children()
+            asked = pool.submit(httpx.post, f"{address}/sql/ask", data={"q": ENDLESS}, timeout=120)
+            while children() <= before and not asked.done():
+                time.sleep(0.01)
+        assert asked.result().status_code == 503
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
+def test_a_server_that_ends_says_so_to_those_who_wait_for_their_turn_too(tmp_path, caplog):
+    write(tmp_path / "asked.duckdb", call())
+    body = urlencode({"q": ENDLESS})
+    with ExitStack() as open_until:
+        with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
+            before, host = len(children()), address.removeprefix("http://")
+            asked = [open_until.enter_context(closing(HTTPConnection(host, timeout=120))) for _ in range(5)]
+            for one in asked:
+                one.request("POST", "/sql/ask", body, {"Content-Type": "application/x-www-form-urlencoded"})
+            deadline = time.monotonic() + 120
+            while len(children()) < before + 2:
+                assert time.monotonic() < deadline
+                httpx.get(f"{address}/calls/newest")  # and all that came before it was read
+        assert [one.getresponse().status for one in asked] == [503] * 5
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []
+
+
+def test_large_numbers_keep_their_digits(opened, page):
+    opened()
+    run(page, "SELECT 1234567.25::DOUBLE AS large, 0.123456789::DOUBLE AS small")
+    until(page, SHOWN)
+    assert rows(page) == [["1234567.25", "0.123457"]]
+
+
+def test_a_chart_follows_the_theme(opened, page):
+    opened()
+    run(page, "SELECT tool, count(*) AS n FROM tool_calls GROUP BY tool")
+    page.select_option("#chart", "bar")
+    until(page, "document.querySelector('#figure canvas')")
+    page.evaluate("window.old = document.querySelector('#figure canvas')")
+    page.click("#theme")
+    until(page, "document.querySelector('#figure canvas') && document.querySelector('#figure canvas') !== window.old")

@@ -1,0 +1,274 @@
+"""SQL from somebody else: it reads the store and nothing else, and ends in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tooltrace.core.records import ToolCall
+from tooltrace.errors import QueryError
+from tooltrace.redact.snapshot import Json
+from tooltrace.store.fold import fold
+from tooltrace.store.journal import Journal
+from tooltrace.store.journal_format import encode
+from tooltrace.store.macros import with_definitions
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.sandbox import Sandbox, SandboxLimits
+from tooltrace.store.sandbox.sql_check import checked
+
+SECRET = "sandboxed-secret-7f3a"
+LIMITS = SandboxLimits(seconds=120, rows=100)  # seconds enough for a machine that is busy
+
+
+def made(number: int) -> ToolCall:
+    at = datetime(2026, 11, 1, 12, 0, number % 60, tzinfo=UTC)
+    span = f"{number:016x}"
+    return ToolCall(
+        tool="search",
+        call_id=span,
+        trace_id="1" * 32,
+        span_id=span,
+        started_at=at,
+        status="success",
+        arguments=Json('{"q":1}'),
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "t.duckdb"
+    journal = Journal(StorePaths.of(path).journal)
+    journal.write(b"".join(encode(made(number)) for number in range(3)))
+    fold(path)
+    journal.write(encode(made(3)))
+    journal.close()
+    return path
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A file of somebody else's."""
+    path = tmp_path / "outside.csv"
+    path.write_text(f"a\n{SECRET}\n")
+    return path
+
+
+async def ask(store: Path, sql: str, limits: SandboxLimits = LIMITS):
+    sandbox = Sandbox(store, limits)
+    try:
+        return await sandbox.ask(sql)
+    finally:
+        await sandbox.close()
+
+
+async def refused(store: Path, sql: str, limits: SandboxLimits = LIMITS) -> str:
+    with pytest.raises(QueryError) as caught:
+        await ask(store, sql, limits)
+    assert SECRET not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT count(*) FROM tool_calls", [[4]]),
+        ("FROM tool_calls SELECT tool, arguments LIMIT 1;", [["search", '{"q":1}']]),
+        ("-- a word\nWITH n AS (SELECT 2 AS x) SELECT x FROM n -- and another", [[2]]),
+        ("VALUES (1, NULL)", [[1, None]]),
+        ("SELECT TIMESTAMP '2026-01-02 03:04:05', 9007199254740993, 1.5::DECIMAL(4,2), 'nan'::DOUBLE, [1, 2], 'a'::BLOB",
+         [["2026-01-02T03:04:05.000000Z", "9007199254740993", 1.5, "nan", [1, 2], "61"]]),
+        ("SELECT 7, TIMESTAMPTZ '2026-01-02 03:04:05+09' AS at, [TIMESTAMPTZ '2026-01-02 03:04:05+09']",
+         [[7, "2026-01-01T18:04:05.000000Z", "['2026-01-01 18:04:05+00']"]]),
+        ("SELECT 0.1::DECIMAL(4,2), 12345678901234567890.12::DECIMAL(38,2)", [[0.1, "12345678901234567890.12"]]),
+    ],
+)  # fmt: skip
+async def test_what_reads_is_answered(store: Path, sql: str, rows: list[list[object]]) -> None:
+    assert (await ask(store, sql)).rows == rows
+
+
+@pytest.mark.parametrize(
+    "sql", ["DESCRIBE tool_calls", "SUMMARIZE outcomes", "SHOW TABLES", "EXPLAIN SELECT 1", "EXPLAIN ANALYZE SELECT 1"]
+)
+async def test_what_describes_is_answered(store: Path, sql: str) -> None:
+    assert (await ask(store, sql)).rows
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 1) TO '{free}'", "EXPLAIN ANALYZE COPY (SELECT 1) TO '{free}'", "/* x */ EXPLAIN (FORMAT json) COPY tool_calls TO '{free}'",
+        "EXPORT DATABASE '{free}'", "ATTACH '{free}'", "PRAGMA database_list", "PRAGMA enable_profiling", "SET memory_limit = '1TB'",
+        "RESET memory_limit", "INSTALL httpfs", "LOAD httpfs", "CALL pragma_version()", "CHECKPOINT", "VACUUM", "BEGIN", "USE memory",
+        "CREATE TABLE x (a INT)", "CREATE MACRO f() AS 1", "INSERT INTO attempts SELECT * FROM attempts", "DELETE FROM store.attempts",
+        "UPDATE store.attempts SET tool = 'x'", "DROP VIEW tool_calls", "ALTER TABLE store.attempts ADD COLUMN x INT", "PREPARE p AS SELECT 1",
+    ],
+)  # fmt: skip
+def test_what_does_anything_else_is_refused_by_its_kind(tmp_path: Path, sql: str) -> None:
+    with duckdb.connect() as con, pytest.raises(QueryError, match="is refused: only SELECT"):
+        checked(con, sql.format(free=tmp_path / "written"))
+
+
+def test_a_kind_of_statement_without_a_name_is_refused_too() -> None:
+    with duckdb.connect() as con, pytest.raises(QueryError, match="this kind is refused: only SELECT"):
+        checked(con, "CONNECT 'x'")
+
+
+async def test_what_is_refused_is_not_done(store: Path, tmp_path: Path) -> None:
+    free = tmp_path / "written"
+    for sql in (f"COPY (SELECT 1) TO '{free}'", f"EXPLAIN ANALYZE COPY (SELECT 1) TO '{free}'", f"ATTACH '{free}'"):
+        assert "is refused: only SELECT" in await refused(store, sql)
+    assert not free.exists()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{outside}')", "SELECT * FROM read_text('{outside}')", "SELECT * FROM read_blob('{outside}')",
+        "SELECT * FROM sniff_csv('{outside}')", "SELECT * FROM glob('{folder}/*')", "SELECT * FROM read_json('{outside}')",
+        "SELECT * FROM parquet_metadata('{outside}')", "SELECT * FROM 'http://127.0.0.1:9/x.csv'",
+        "SELECT * FROM query('SELECT * FROM read_text(''{outside}'')')", "SELECT * FROM duckdb_secrets()",
+    ],
+)  # fmt: skip
+async def test_nothing_but_the_store_can_be_read(store: Path, outside: Path, sql: str) -> None:
+    words = await refused(store, sql.format(outside=outside, folder=outside.parent))
+    assert "only the store can be read here" in words
+
+
+async def test_a_file_by_its_name_and_variables_of_python_are_no_tables(store: Path, outside: Path) -> None:
+    assert "only the store can be read here" in await refused(store, f"SELECT * FROM '{outside}'")
+    for sql in ("SELECT * FROM limits", "SELECT * FROM sql", "SELECT getenv('HOME')"):
+        assert "Catalog Error" in await refused(store, sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "count"),
+    [("SELECT 1; SELECT 2", 2), ("", 0), ("-- nothing", 0), ("SELECT 1; COPY (SELECT 1) TO '/tmp/x'", 2)],
+)
+def test_one_statement_at_a_time(sql: str, count: int) -> None:
+    with duckdb.connect() as con, pytest.raises(QueryError, match=f"these are {count}"):
+        checked(con, sql)
+
+
+async def test_parameters_and_faults_are_said(store: Path) -> None:
+    assert "$tool" in await refused(store, "SELECT * FROM tool_calls WHERE tool = $tool")
+    assert "Parser Error" in await refused(store, "SELEC 1")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT sum(n) FROM t",
+        "SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b",
+    ],
+)
+async def test_an_endless_question_is_stopped(store: Path, sql: str) -> None:
+    assert "took longer than 0.5 s" in await refused(store, sql, SandboxLimits(seconds=0.5))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sum(len(range(0, 200000000)))",
+        "SELECT list(a.range) FROM range(1000000000) AS a",
+        "SELECT repeat('x', 4000000000)",
+    ],
+)
+async def test_a_question_that_eats_memory_is_stopped(store: Path, sql: str) -> None:
+    words = await refused(store, sql, SandboxLimits(seconds=120, memory_bytes=256 * 2**20, headroom_bytes=256 * 2**20))
+    assert "memory" in words
+
+
+async def test_an_answer_is_cut_and_says_so(store: Path) -> None:
+    many = await ask(store, "SELECT * FROM range(1000)")
+    assert (len(many.rows), many.cut) == (100, "rows")
+    exact = await ask(store, "SELECT * FROM range(100)")
+    assert (len(exact.rows), exact.cut) == (100, None)
+    wide = await ask(store, "SELECT repeat('x', 1000) FROM range(90)", SandboxLimits(bytes=10_000))
+    assert (len(wide.rows), wide.cut) == (9, "bytes")
+
+
+async def test_an_answer_as_a_file(store: Path, tmp_path: Path) -> None:
+    sandbox = Sandbox(store, LIMITS)
+    try:
+        text = await sandbox.write("SELECT tool, count(*) AS n FROM tool_calls GROUP BY tool -- the end", "csv")
+        assert (text.data, text.full) == (b"tool,n\nsearch,4\n", False)
+        file = tmp_path / "answer.parquet"
+        made = await sandbox.write("SELECT call_id FROM tool_calls ORDER BY 1", "parquet")
+        file.write_bytes(made.data)
+        assert len(duckdb.sql(f"SELECT * FROM read_parquet('{file}')").fetchall()) == 4
+        with pytest.raises(QueryError, match="is refused"):
+            await sandbox.write("COPY (SELECT 1) TO 'x'", "csv")
+        with pytest.raises(QueryError):
+            await sandbox.write("SELECT 1) TO '/tmp/escaped' (FORMAT csv); SELECT (2", "csv")
+    finally:
+        await sandbox.close()
+
+
+async def test_a_file_that_is_full_says_so_and_one_too_large_is_refused(store: Path) -> None:
+    sandbox = Sandbox(store, SandboxLimits(rows=100, file_bytes=100_000))
+    try:
+        full = await sandbox.write("SELECT * FROM range(1000)", "csv")
+        assert (len(full.data.splitlines()), full.full) == (101, True)
+        with pytest.raises(QueryError, match="the file would be larger than"):
+            await sandbox.write("SELECT repeat('x', 10000) FROM range(90)", "csv")
+    finally:
+        await sandbox.close()
+
+
+async def test_a_question_that_nobody_waits_for_ends_and_the_store_is_free_again(store: Path) -> None:
+    sandbox = Sandbox(store, SandboxLimits(seconds=120))
+    try:
+        asking = asyncio.ensure_future(
+            sandbox.ask("SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b")
+        )
+        while not (children := _children()):  # it has begun
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert (await sandbox.ask("SELECT 1")).rows == [[1]]
+        assert children
+    finally:
+        await sandbox.close()
+    assert not _children()
+    fold(store, wait=120)
+
+
+async def test_two_ask_at_once_and_a_store_that_is_not_there_is_empty(store: Path, tmp_path: Path) -> None:
+    sandbox = Sandbox(store, LIMITS)
+    try:
+        answers = await asyncio.gather(*(sandbox.ask(f"SELECT {n}") for n in range(4)))
+        assert [answer.rows for answer in answers] == [[[n]] for n in range(4)]
+    finally:
+        await sandbox.close()
+    assert (await ask(tmp_path / "none.duckdb", "SELECT count(*) FROM tool_calls")).rows == [[0]]
+
+
+def _children() -> list[int]:
+    """Processes of ours that ask."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(stat[1]) == os.getpid() and stat[0] != "Z" and b"tooltrace.store.sandbox.worker" in command:
+            found.append(int(entry.name))
+    return found
+
+
+async def test_the_macros_of_the_queries_can_be_used_and_none_made(store):
+    sql = "SELECT count(*) FILTER (WHERE is_finished(status, ending)), wilson_low(0, count(*)) FROM tool_calls"
+    assert (await ask(store, sql)).rows == [[4, 0.0]]
+    assert (await ask(store, with_definitions(sql))).rows == [[4, 0.0]]
+    for other in ("CREATE TEMP MACRO mine(a) AS a", f"CREATE TEMP MACRO mine(a) AS a; {sql}"):
+        with pytest.raises(QueryError):
+            await ask(store, other)

@@ -1,0 +1,347 @@
+"""A call that a person has to let through: stopped, kept, and gone on with, here or in another process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import tooltrace as tt
+from tooltrace.core.records import ToolCall
+from tooltrace.errors import ConfigError, ReviewError
+from tooltrace.tools import ToolRegistry
+
+Calls = Callable[[], list[ToolCall]]
+SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+
+
+@pytest.fixture
+def done() -> list[str]:
+    """What the tools really did."""
+    return []
+
+
+@pytest.fixture
+def registry(store: Path, done: list[str]) -> ToolRegistry:
+    registry = ToolRegistry()
+
+    @registry.register(requires_confirmation=True, version="3")
+    def delete(path: str, force: bool = False, key: str = "") -> str:
+        """Delete a file."""
+        done.append(path)
+        return f"{path} is gone"
+
+    @registry.register(requires_user_input=("to",))
+    def mail(body: str, to: str) -> str:
+        """Send a mail."""
+        done.append(to)
+        return f"sent to {to}"
+
+    @registry.register(external_execution=True)
+    def deploy(name: str) -> str:
+        """Deploy, which somebody else does."""
+        raise AssertionError("never run here")
+
+    return registry
+
+
+def rows(sql: str) -> list[tuple[Any, ...]]:
+    with tt.connect() as db:
+        return db.execute(sql).fetchall()
+
+
+def test_a_call_stops_before_the_tool_runs(registry: ToolRegistry, calls: Calls, done: list[str]) -> None:
+    answer = registry.execute("delete", {"path": "a"}, call_id="c1")
+    assert (done, answer.status, answer.code, answer.next_action) == ([], "partial", "PAUSED", "human_review")
+    assert answer.paused is not None
+    assert (answer.paused.tool, answer.paused.tool_version, answer.paused.kind) == ("delete", "3", "confirmation")
+    (call,) = calls()
+    assert (call.status, call.ending, call.duration_ms, call.call_id) == (None, "paused", None, "c1")
+    assert call.span_id == answer.paused.span_id == answer.meta.span_id
+    assert rows("SELECT kind, decision, span_id FROM gates") == [("confirmation", None, call.span_id)]
+
+
+def test_approved_it_runs_and_the_gate_says_who_when_and_what(
+    registry: ToolRegistry, calls: Calls, done: list[str]
+) -> None:
+    paused = registry.execute("delete", {"path": "a"}, call_id="c1")
+    answer = registry.resume(paused, approve=True, by="ann", note="but only b", inputs={"path": "b"})
+    assert (answer.status, answer.text, done) == ("success", "b is gone", ["b"])
+    stopped, went_on = calls()
+    assert (went_on.ending, went_on.attempt, went_on.call_id) == ("returned", 1, "c1")
+    assert went_on.duration_ms is not None
+    assert json.loads(went_on.arguments or "") == {"path": "b"}
+    assert rows(
+        """SELECT decision, answered_by, note, changed ->> '$.path', span_id, resumed_span_id, answered_at >= asked_at
+        FROM gates"""
+    ) == [("approved", "ann", "but only b", "b", stopped.span_id, went_on.span_id, True)]
+    assert rows("SELECT call_id, attempts, status, failures FROM calls") == [("c1", 1, "success", 0)]
+
+
+def test_what_the_person_left_as_it_was_is_not_changed(registry: ToolRegistry) -> None:
+    registry.resume(registry.execute("delete", {"path": "a"}), approve=True, inputs={"path": "a"})
+    assert rows("SELECT decision, changed FROM gates") == [("approved", None)]
+
+
+@pytest.mark.parametrize(
+    "no",
+    [
+        {"decline": "it is needed"},
+        {"decline": True, "note": "it is needed"},
+        {"approve": False, "note": "it is needed"},
+    ],
+)
+def test_a_decline_is_no_failure(registry: ToolRegistry, calls: Calls, done: list[str], no: dict[str, Any]) -> None:
+    answer = registry.resume(registry.execute("delete", {"path": "a"}, call_id="c1"), **no, by="ann")
+    assert (done, answer.ok, answer.code) == ([], True, "DECLINED")
+    assert "it is needed" in answer.to_message("c1", "plain")
+    assert (calls()[1].status, calls()[1].ending) == (None, "declined")
+    assert rows("SELECT decision, answered_by, note FROM gates") == [("declined", "ann", "it is needed")]
+    (row,) = tt.query("failure_rate").fetchall()
+    assert row[:3] == ("delete", 0, 0)
+    assert rows("SELECT attempts, failures FROM calls") == [(0, 0)]
+
+
+def test_a_person_gives_what_the_model_is_not_shown(registry: ToolRegistry, done: list[str]) -> None:
+    schema = next(each for each in registry.schemas("plain") if each["name"] == "mail")
+    assert list(schema["parameters"]["properties"]) == ["body"]
+    paused = registry.execute("mail", '{"body": "hello"}', call_id="c1")
+    assert paused.next_action == "ask_user"
+    assert paused.paused is not None
+    assert paused.paused.wanted == {"to": {"type": "string"}}
+    assert registry.resume(paused, inputs={"to": "bob"}).text == "sent to bob"
+    assert done == ["bob"]
+    assert rows("SELECT kind, decision, changed ->> '$.to' FROM gates") == [("input", "approved", "bob")]
+
+
+def test_somebody_else_does_the_work_and_its_result_is_judged(registry: ToolRegistry, calls: Calls) -> None:
+    fine = registry.resume(registry.execute("deploy", {"name": "x"}, call_id="c1"), result="done")
+    failed = registry.resume(
+        registry.execute("deploy", {"name": "y"}, call_id="c2"), result=tt.ToolResponse.error("TIMEOUT", "no answer")
+    )
+    assert (fine.status, failed.status) == ("success", "error")
+    ended = [(call.call_id, call.status, call.code, call.duration_ms) for call in calls() if call.ending != "paused"]
+    assert ended == [("c1", "success", None, None), ("c2", "error", "TIMEOUT", None)]
+
+
+def test_the_wait_is_not_the_tools_time(registry: ToolRegistry, calls: Calls) -> None:
+    paused = registry.execute("delete", {"path": "a"})
+    threading.Event().wait(0.2)  # a person thinks
+    begun = time.perf_counter()
+    registry.resume(paused, approve=True)
+    resumed_ms = (time.perf_counter() - begun) * 1000
+    assert (calls()[1].duration_ms or 0) <= resumed_ms
+
+
+def test_the_two_spans_are_linked(tmp_path: Path) -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tt.configure(store=tmp_path / "t.duckdb", tracer_provider=provider)
+    registry = ToolRegistry()
+    registry.register(lambda: "x", name="ask", requires_confirmation=True)
+    registry.resume(registry.execute("ask"), approve=True)
+    tt.shutdown()
+    stopped, went_on = exporter.get_finished_spans()
+    (link,) = went_on.links
+    assert (link.context.span_id, link.context.trace_id) == (stopped.context.span_id, stopped.context.trace_id)
+
+
+def test_without_a_call_id_both_attempts_are_one_call(registry: ToolRegistry) -> None:
+    registry.resume(registry.execute("delete", {"path": "a"}), approve=True)
+    assert rows("SELECT count(*), count(DISTINCT call_id) FROM tool_calls") == [(2, 1)]
+
+
+def test_the_paused_call_has_the_true_arguments_and_the_store_has_not(registry: ToolRegistry, store: Path) -> None:
+    paused = registry.execute("delete", {"path": "a", "key": SECRET})
+    assert paused.paused is not None
+    assert paused.paused.arguments["key"] == SECRET
+    registry.resume(paused, approve=True, inputs={"path": f"b-{SECRET}"}, note=SECRET, by=SECRET)
+    tt.flush()
+    written = b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())
+    assert SECRET.encode() not in written
+
+
+OTHER = """
+import sys, tooltrace as tt
+tt.configure(store=sys.argv[1])
+registry = tt.ToolRegistry()
+@registry.register(requires_confirmation=True)
+def delete(path: str, force: bool = False, key: str = "") -> str:
+    return f"{path} is gone"
+print(registry.resume(sys.stdin.read(), approve=True, by="ann").text)
+"""
+
+
+def test_it_goes_on_in_another_process(registry: ToolRegistry, store: Path, done: list[str]) -> None:
+    with tt.context(conversation_id="chat", agent_name="clerk"):
+        paused = registry.execute("delete", {"path": "a"}, call_id="c1").paused
+    assert paused is not None
+    run = subprocess.run(
+        [sys.executable, "-c", OTHER, str(store)],
+        input=paused.model_dump_json(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (run.stdout, done) == ("a is gone\n", [])
+    assert rows("SELECT ending, conversation_id, agent FROM tool_calls ORDER BY started_at") == [
+        ("paused", "chat", "clerk"), ("returned", "chat", "clerk"),
+    ]  # fmt: skip
+    assert rows("SELECT count(DISTINCT pid) FROM tool_calls") == [(2,)]
+    assert rows("SELECT decision, g.span_id = p.span_id FROM gates g JOIN tool_calls p USING (span_id)") == [
+        ("approved", True)
+    ]
+    assert rows("SELECT count(*) FROM tool_calls JOIN gates ON resumed_span_id = tool_calls.span_id") == [(1,)]
+
+
+async def test_in_an_event_loop(registry: ToolRegistry) -> None:
+    @registry.register(requires_confirmation=True)
+    async def fetch(url: str) -> str:
+        """Fetch."""
+        return f"got {url}"
+
+    paused = await registry.aexecute("fetch", {"url": "u"}, call_id="c1")
+    assert (await registry.aresume(paused, approve=True)).text == "got u"
+
+
+def test_too_late_is_no_yes(store: Path, calls: Calls, done: list[str]) -> None:
+    registry = ToolRegistry()
+    registry.register(lambda: done.append("x"), name="ask", requires_confirmation=True, expires_after=60)
+    held = registry.execute("ask", call_id="c1").paused
+    assert held is not None
+    assert held.expires_at is not None
+    answer = registry.resume(held.model_copy(update={"expires_at": held.asked_at}), approve=True, by="ann")
+    assert (answer.code, answer.ok, done) == ("EXPIRED", True, [])
+    assert calls()[1].ending == "expired"
+    assert rows("SELECT decision, answered_by FROM gates") == [("expired", "ann")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("delete", {}, "neither yes nor no"),
+        ("delete", {"approve": True, "decline": True}, "both yes and no"),
+        ("delete", {"result": 1}, "waits for approve="),
+        ("delete", {"approve": True, "inputs": {"force": "perhaps"}}, "'force'"),
+        ("delete", {"approve": True, "inputs": {"pth": "b"}}, "'pth'"),
+        ("mail", {"approve": True}, "missing parameter 'to'"),
+        ("mail", {"inputs": {"to": 7}}, "'to'"),
+        ("deploy", {"approve": True}, "waits for result="),
+    ],
+)
+def test_an_answer_that_does_not_fit_does_nothing_and_the_call_waits_on(
+    registry: ToolRegistry, calls: Calls, done: list[str], tool: str, given: dict[str, Any], said: str
+) -> None:
+    paused = registry.execute(tool, {"delete": {"path": "a"}, "mail": {"body": "b"}, "deploy": {"name": "n"}}[tool])
+    with pytest.raises(ReviewError, match=said):
+        registry.resume(paused, **given)
+    assert (done, len(calls())) == ([], 1)
+    assert registry.resume(paused, decline=True).code == "DECLINED"
+
+
+def test_an_answer_counts_once(registry: ToolRegistry, done: list[str]) -> None:
+    paused = registry.execute("delete", {"path": "a"})
+    registry.resume(paused, approve=True)
+    with pytest.raises(ReviewError, match="already"):
+        registry.resume(paused, approve=True)
+    assert done == ["a"]
+
+
+@pytest.mark.parametrize("what", ["{}", "no json", {"tool": "delete"}, tt.ToolResponse.success("x")])
+def test_what_is_no_paused_call_is_refused(registry: ToolRegistry, what: Any) -> None:
+    with pytest.raises(ReviewError, match="no paused call"):
+        registry.resume(what, approve=True)
+
+
+def test_a_registry_without_the_tool_says_so(registry: ToolRegistry) -> None:
+    paused = registry.execute("delete", {"path": "a"})
+    with pytest.raises(ReviewError, match="no tool 'delete'"):
+        ToolRegistry().resume(paused, approve=True)
+
+
+def test_wrong_arguments_are_answered_before_a_person_is_asked(registry: ToolRegistry, calls: Calls) -> None:
+    assert registry.execute("delete", {"pth": "a"}).code == "INVALID_PARAM"
+    assert [call.ending for call in calls()] == ["returned"]
+    assert rows("SELECT count(*) FROM gates") == [(0,)]
+
+
+def test_a_tool_stops_for_one_thing() -> None:
+    with pytest.raises(ConfigError, match="one of them"):
+        ToolRegistry().register(lambda: 1, name="x", requires_confirmation=True, external_execution=True)
+
+
+def test_a_response_says_whether_it_waits(registry: ToolRegistry) -> None:
+    assert registry.execute("nothing").paused is None
+    paused = registry.execute("delete", {"path": "a"})
+    again = tt.ToolResponse.model_validate_json(paused.model_dump_json())
+    assert again.paused == paused.paused
+
+
+@pytest.mark.parametrize("yes", ["false", "no", 0, 1, "true"])
+def test_only_true_is_a_yes(registry: ToolRegistry, done: list[str], yes: Any) -> None:
+    paused = registry.execute("delete", {"path": "a"})
+    with pytest.raises(ReviewError, match="True or False"):
+        registry.resume(paused, approve=yes)
+    assert done == []
+
+
+def test_who_and_what_they_said_may_be_no_text(registry: ToolRegistry) -> None:
+    registry.resume(registry.execute("delete", {"path": "a"}), approve=True, by=5, note=7)  # type: ignore[arg-type]
+    assert rows("SELECT decision, answered_by, note FROM gates") == [("approved", "5", "7")]
+
+
+async def test_a_decision_is_kept_where_the_run_that_it_led_to_is_cut_off(store: Path) -> None:
+    import asyncio
+
+    registry = ToolRegistry()
+
+    @registry.register(requires_confirmation=True)
+    async def slow() -> None:
+        """Wait."""
+        begun.set()
+        await asyncio.Event().wait()
+
+    begun = asyncio.Event()
+    paused = await registry.aexecute("slow", call_id="c1")
+    resuming = asyncio.ensure_future(registry.aresume(paused, approve=True, by="ann"))
+    await begun.wait()
+    resuming.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await resuming
+    assert rows("SELECT decision, answered_by FROM gates") == [("approved", "ann")]
+    assert rows("SELECT ending FROM tool_calls ORDER BY started_at") == [("paused",), ("cancelled",)]
+
+
+def test_the_answer_fits_the_tool_as_it_is_here(registry: ToolRegistry, done: list[str]) -> None:
+    held = registry.execute("delete", {"path": "a"}).paused
+    assert held is not None
+    forged = held.model_copy(update={"kind": "external"})
+    with pytest.raises(ReviewError, match="does not wait for external"):
+        registry.resume(forged, result="forged")
+    with pytest.raises(ReviewError, match="inputs= takes"):
+        registry.resume(held, approve=True, inputs="x")  # type: ignore[arg-type]
+    broken = {**json.loads(held.model_dump_json()), "span_id": held.span_id.upper() + "!"}
+    with pytest.raises(ReviewError, match="no paused call"):
+        registry.resume(broken, approve=True)
+
+
+def test_a_person_may_leave_what_has_a_default(store: Path) -> None:
+    registry = ToolRegistry()
+    registry.register(lambda to="all": f"to {to}", name="mail", requires_user_input=("to",))
+    assert registry.resume(registry.execute("mail"), approve=True).text == "to all"
+
+
+def test_an_unknown_tools_name_holds_no_secret(registry: ToolRegistry, store: Path) -> None:
+    registry.execute(f"find {SECRET}")
+    tt.flush()
+    assert SECRET.encode() not in b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())

@@ -1,0 +1,46 @@
+"""All questions by name."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from pathlib import Path
+
+from tooltrace import assets
+from tooltrace.analysis.query import Query, load
+from tooltrace.errors import UnknownQuery
+
+_FOLDER = assets.path("queries")
+
+
+def catalogue() -> dict[str, Query]:
+    """Every query that comes with the package, by name. Raises QueryError where a file is wrong."""
+    return {name: _loaded(_FOLDER / f"{name}.sql") for name in _names()}
+
+
+def find(name: str) -> Query:
+    """Return the query of that name or alias. Raises UnknownQuery with the nearest name."""
+    names = _names()
+    if name in names:
+        return _loaded(_FOLDER / f"{name}.sql")
+    aliases = _aliases()
+    if name in aliases:
+        return aliases[name]
+    near = difflib.get_close_matches(name, [*names, *aliases], 1, 0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+    raise UnknownQuery(f"no query {name!r}; {hint}")
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.sql")))
+
+
+@cache
+def _aliases() -> dict[str, Query]:
+    return {query.header.alias: query for query in catalogue().values() if query.header.alias}
+
+
+@cache
+def _loaded(path: Path) -> Query:
+    return load(path)

@@ -1,0 +1,158 @@
+"""What a query can be given, and how a value that a person wrote becomes one that is bound."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from tooltrace.errors import BadParameter
+
+ParamValue = str | int | float | datetime | None
+"""What is handed to the engine. Times are naive UTC, as the column ``started_at`` is."""
+
+_SPAN = re.compile(r"(\d+)\s*([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a query, as its heading states it."""
+
+    name: str
+    type: str
+    """``timestamp``, ``text``, ``integer``, ``positive``, ``number``, ``share``, ``objective`` or ``shares``."""
+    meaning: str
+    default: ParamValue = None
+    required: bool = False
+
+    def bind(self, value: object, now: datetime) -> ParamValue:
+        """``value`` as it is bound; the default for None. Spans count back from ``now`` (aware).
+
+        Raises BadParameter, naming the parameter and what it takes.
+        """
+        if value is None:
+            if self.required:
+                raise BadParameter(f"{self.name} is missing; it takes {TAKES[self.type]}; nothing was asked")
+            return self.default
+        try:
+            return _READERS[self.type](value, now)
+        except (ValueError, TypeError, OverflowError):
+            shown = repr(value)[:80]
+            raise BadParameter(f"{self.name} takes {TAKES[self.type]}, got {shown}; nothing was asked") from None
+
+
+def literal(value: ParamValue) -> str:
+    """``value`` as SQL text, of the type that it is bound as."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"CAST({value!r} AS DOUBLE)" if isinstance(value, float) else str(value)
+
+
+def _timestamp(value: object, now: datetime) -> datetime:
+    if isinstance(value, str):
+        span = _SPAN.fullmatch(value.strip().lower())
+        value = timedelta(**{_UNITS[span[2]]: int(span[1])}) if span else datetime.fromisoformat(value.strip())
+    if isinstance(value, timedelta):
+        if value < timedelta(0):
+            raise ValueError(value)
+        value = now - value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if not isinstance(value, datetime):
+        raise TypeError(value)
+    return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+
+
+def _text(value: object, _now: datetime) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    value.encode()  # a lone surrogate is no text that the engine takes
+    return value
+
+
+def _integer(value: object, _now: datetime) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise TypeError(value)
+    number = int(value)
+    if not 0 <= number <= _LARGEST:
+        raise ValueError(value)
+    return number
+
+
+def _positive(value: object, now: datetime) -> int:
+    number = _integer(value, now)
+    if number < 1:
+        raise ValueError(value)
+    return number
+
+
+def _number(value: object, _now: datetime) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError(value)
+    number = float(value)
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(value)
+    return number
+
+
+def _part(value: object, now: datetime) -> float:
+    number = _number(value, now)
+    if number > 1:
+        raise ValueError(value)
+    return number
+
+
+def _objective(value: object, now: datetime) -> float:
+    number = _number(value, now)
+    return _share(number / 100 if number > 1 else number)
+
+
+def _shares(value: object, _now: datetime) -> str:
+    parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, float) else value
+    if not isinstance(parts, Iterable):
+        raise TypeError(value)
+    shares = [_share(part) for part in parts]
+    if not shares:
+        raise ValueError(value)
+    return ",".join(map(repr, shares))
+
+
+def _share(part: object) -> float:
+    if not isinstance(part, str | float):
+        raise TypeError(part)
+    share = float(part)
+    if not 0 < share < 1:
+        raise ValueError(part)
+    return share
+
+
+TAKES = {
+    "timestamp": "a span back from now (30m, 24h, 7d, 2w), a date or a time in ISO form (UTC unless it says)",
+    "text": "text",
+    "integer": "a whole number, 0 or more",
+    "positive": "a whole number, 1 or more",
+    "number": "a number, 0 or more",
+    "share": "a number from 0 to 1",
+    "objective": "a share between 0 and 1, or a percentage below 100",
+    "shares": "one or more numbers between 0 and 1, with commas between them",
+}
+"""What each type of parameter takes, in words."""
+
+_READERS: dict[str, Callable[[object, datetime], ParamValue]] = {
+    "timestamp": _timestamp,
+    "text": _text,
+    "integer": _integer,
+    "positive": _positive,
+    "number": _number,
+    "share": _part,
+    "objective": _objective,
+    "shares": _shares,
+}

@@ -1,0 +1,146 @@
+"""One named question: its file, checked when loaded, and what is asked with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tooltrace.analysis import templating
+from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose
+from tooltrace.analysis.header import QueryHeader, parse
+from tooltrace.analysis.parameters import ParamValue, literal
+from tooltrace.errors import BadParameter, QueryError
+from tooltrace.store.result import Column, Statement
+
+GroupBy = str | Iterable[str]
+"""Dimensions: a list of names, or one text with commas. Empty: one group of everything."""
+
+_TOKEN = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_]\w*)""", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question over the tables that a user may rely on."""
+
+    name: str
+    path: Path
+    text: str
+    """The whole file: valid SQL as it stands, grouped by the default."""
+    header: QueryHeader
+
+    @property
+    def question(self) -> str:
+        """The question in one line."""
+        return self.header.question
+
+    def groups(self, by: GroupBy | None = None) -> tuple[str, ...]:
+        """Names of the group's columns, which stand first in the answer."""
+        return tuple(dimension.column for dimension in self._dimensions(by))
+
+    def columns(self, by: GroupBy | None = None) -> tuple[str, ...]:
+        """Names of all columns of the answer."""
+        return (*self.groups(by), *(column.name for column in self.value_columns(by)))
+
+    def value_columns(self, by: GroupBy | None = None) -> tuple[Column, ...]:
+        """The answer's columns behind the group's. One that the rows are grouped by is among those, and not here."""
+        groups = self.groups(by)
+        return tuple(column for column in self.header.columns if column.name not in groups)
+
+    def render(self, by: GroupBy | None = None) -> str:
+        """The SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
+        return templating.render_groups(self.text, self._dimensions(by), self.varies_within_history)
+
+    def statement(self, by: GroupBy | None = None, **given: Any) -> Statement:
+        """Return what a store is asked: the SQL with its values, and what its columns mean. Raises BadParameter."""
+        return Statement(
+            sql=self.render(by),
+            params=self.bind(**given),
+            name=self.name,
+            columns=self.header.columns,
+            groups=self.groups(by),
+        )
+
+    def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **given: object) -> str:
+        """The SQL with its parameters written into it, to be copied and run as it is; to ask, bind them instead.
+
+        One that must be given and is not stays ``$name``. Raises BadParameter.
+        """
+        self._require_known(given)
+        now = now or datetime.now(UTC)
+        written = {
+            parameter.name: literal(parameter.bind(given.get(parameter.name), now))
+            for parameter in self.header.parameters
+            if not parameter.required or given.get(parameter.name) is not None
+        }
+        return _TOKEN.sub(lambda token: written.get(token[1] or "", token[0]), self.render(by))
+
+    def bind(self, *, now: datetime | None = None, **given: object) -> dict[str, ParamValue]:
+        """A value for each parameter; None takes the default. Spans count back from ``now``.
+
+        Raises BadParameter for a value or a name that the query does not take.
+        """
+        self._require_known(given)
+        now = now or datetime.now(UTC)
+        return {parameter.name: parameter.bind(given.get(parameter.name), now) for parameter in self.header.parameters}
+
+    def _require_known(self, given: dict[str, object]) -> None:
+        known = [parameter.name for parameter in self.header.parameters]
+        for name, value in given.items():
+            if name not in known and value is not None:
+                raise BadParameter(f"{self.name} takes no {name}; it takes {', '.join(known)}; nothing was asked")
+
+    def varies_within_history(self, dimension: Dimension) -> bool:
+        """Whether it changes from one attempt of a history to the next, and does not part it."""
+        return any(dimension == DIMENSIONS.get(name) for name in self.header.within)
+
+    def _dimensions(self, by: GroupBy | None) -> tuple[Dimension, ...]:
+        return choose(self.header.default_by if by is None else by, self.header.by, self.name)
+
+
+def load(path: Path) -> Query:
+    """The query in the file ``path``. Raises QueryError, with the file and the line, for a wrong one."""
+    if not path.stem.isidentifier():
+        raise QueryError(f"{path.stem!r} is no name for a query; it cannot be used: {path}")
+    text = path.read_text(encoding="utf-8")
+    query = Query(name=path.stem, path=path, text=text, header=parse(text, path))
+    _check_parameters(query)
+    _check_regions(query)
+    return query
+
+
+def _check_parameters(query: Query) -> None:
+    stated = {parameter.name for parameter in query.header.parameters}
+    used = {found[1]: found.start() for found in _TOKEN.finditer(query.text) if found[1]}
+    for name in used.keys() - stated:
+        raise _fault(query, used[name], f"${name} is used, and the heading does not state it")
+    for name in sorted(stated - used.keys()):
+        found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
+        raise _fault(query, found.start() if found else 0, f"the heading states {name!r}, and ${name} is not used")
+
+
+def _check_regions(query: Query) -> None:
+    if templating.is_grouped(query.text) != bool(query.header.by):
+        raise _fault(query, 0, "'by:' in the heading and /* by */ in the SQL go together, and one is missing")
+    default = tuple(DIMENSIONS[name] for name in query.header.default_by)
+    for offset, cause in templating.validate(query.text, default, query.varies_within_history):
+        raise _fault(query, offset, cause)
+    _check_names(query)
+
+
+def _check_names(query: Query) -> None:
+    """A column of the answer that has the name of a group's would stand there twice."""
+    groups = {DIMENSIONS[name].column for name in query.header.by if name != ATTRIBUTES}
+    twice = groups.intersection(column.name for column in query.header.columns)
+    for name in sorted(twice - templating.omitted_columns(query.text)):
+        found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
+        cause = f"the column {name!r} has the name of a group's column, and is not left out /* unless by {name} */"
+        raise _fault(query, found.start() if found else 0, cause)
+
+
+def _fault(query: Query, offset: int, cause: str) -> QueryError:
+    line = query.text.count("\n", 0, offset) + 1
+    return QueryError(f"{cause}; the query cannot be used: {query.path}:{line}")

@@ -1,0 +1,206 @@
+"""What SQL cannot do for confidences: the smooth calibration error, and curves that recalibrate. Needs numpy.
+
+All take confidences from 0 to 1, and for each whether it was right: an outcome, never "it did not raise". Install with
+``pip install 'tooltrace[statistics]'``. Everything else is in the queries ``calibration``, ``reliability``,
+``confidence_bands``, ``thresholds`` and ``signals``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tooltrace.errors import BadParameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+    """One dimension, of doubles."""
+
+Given = Sequence[float] | Sequence[bool] | Any
+"""Numbers as a list, a column of a frame or an array."""
+
+_CELLS = 4096
+"""Of the grid on which residuals are smoothed; with a bandwidth of a few cells, ends count as they should."""
+_NEAREST = 1e-6
+"""Confidences of 0 and 1 count as so far from them: their logarithm is endless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """From a stated confidence to one that is worth more: logit = a ln(p) - b ln(1 - p) + c.
+
+    Where a = b it is Platt's, a straight line between logits. Confidences of 0 and 1 count as 1e-6 and 1 - 1e-6.
+    """
+
+    a: float
+    b: float
+    c: float
+
+    def __call__(self, confidences: Given) -> Numbers:
+        """The recalibrated confidences, in the same order."""
+        import numpy as np
+
+        up, down = _logs(_numbers(confidences, "confidences"))
+        return np.asarray(_logistic(self.a * up - self.b * down + self.c), dtype=float)
+
+
+Fit = Callable[[Given, Given], Curve]
+"""``platt``, ``beta`` or what else makes a curve of confidences and whether they were right."""
+
+
+def smooth_ece(confidences: Given, right: Given) -> float:
+    """How far confidence is from accuracy, 0 to 1, without bins: the same data gives no other figure for other edges.
+
+    The residuals are smoothed by a Gaussian that is reflected at 0 and 1; its bandwidth is where the error that is left
+    equals it. Raises BadParameter for no or unlike data. Source: Blasiok and Nakkiran, Smooth ECE, ICLR 2024.
+    """
+    residuals = _on_grid(*_pairs(confidences, right))
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        if _left(residuals, middle) > middle:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def platt(confidences: Given, right: Given) -> Curve:
+    """A line between the logits, for up to about 1000 outcomes. It exists for any data.
+
+    Outcomes are drawn in a little, as Platt did, so that a few that are all right do not make certainty. Raises
+    BadParameter for no or unlike data. Source: Platt 1999; Lin, Lin and Weng 2007.
+    """
+    p, y = _pairs(confidences, right)
+    import numpy as np
+
+    hits = float(y.sum())
+    targets = np.where(y > 0, (hits + 1) / (hits + 2), 1 / (len(y) - hits + 2))
+    up, down = _logs(p)
+    slope, constant = _regress(np.column_stack([up - down, np.ones(len(p))]), targets)
+    return Curve(slope, slope, constant)
+
+
+def beta(confidences: Given, right: Given) -> Curve:
+    """A curve that can bend at either end, by greatest likelihood; it never falls.
+
+    Raises BadParameter for no or unlike data, and where a confidence parts all right from all wrong ones, so that no
+    curve is the best: ``platt`` has one. Source: Kull, Silva Filho and Flach 2017.
+    """
+    p, y = _pairs(confidences, right)
+    import numpy as np
+
+    if not _overlap(p, y):
+        raise BadParameter("right: a confidence parts the right from the wrong; no beta curve is the best, try platt")
+    up, down = _logs(p)
+    columns = [up, -down]
+    a, b, c = _regress(np.column_stack([*columns, np.ones(len(p))]), y)
+    if a < 0 or b < 0:
+        keep = 1 if a < 0 else 0
+        slope, c = _regress(np.column_stack([columns[keep], np.ones(len(p))]), y)
+        a, b = (max(slope, 0.0), 0.0) if keep == 0 else (0.0, max(slope, 0.0))
+    return Curve(a, b, c)
+
+
+def out_of_fold(fit: Fit, confidences: Given, right: Given, *, folds: int = 10, seed: int = 0) -> Numbers:
+    """Each confidence recalibrated by a curve that has not seen its outcome: what ``fit`` is worth on new calls.
+
+    The calls are dealt to ``folds`` parts by ``seed``. Raises BadParameter for fewer calls than folds, and as ``fit`` does.
+    """
+    p, y = _pairs(confidences, right)
+    import numpy as np
+
+    if not 2 <= folds <= len(p):
+        raise BadParameter(f"folds takes 2 to the number of calls ({len(p)}), got {folds!r}")
+    part = np.random.default_rng(seed).permutation(len(p)) % folds
+    better = np.empty(len(p))
+    for fold in range(folds):
+        better[part == fold] = fit(p[part != fold], y[part != fold])(p[part == fold])
+    return better
+
+
+def _numbers(given: Given, name: str) -> Numbers:
+    try:
+        import numpy as np
+    except ImportError as error:
+        raise ImportError("numpy is not installed: pip install 'tooltrace[statistics]'") from error
+    values = np.asarray(given, dtype=float)
+    if values.ndim != 1 or not bool(np.all((values >= 0) & (values <= 1))):
+        raise BadParameter(f"{name} takes numbers from 0 to 1 in one row; leave out what is unknown")
+    return values
+
+
+def _pairs(confidences: Given, right: Given) -> tuple[Numbers, Numbers]:
+    p, y = _numbers(confidences, "confidences"), _numbers(right, "right")
+    if len(p) != len(y) or not len(p):
+        raise BadParameter(f"right takes one outcome for each confidence, at least one; got {len(y)} for {len(p)}")
+    return p, y
+
+
+def _logs(p: Numbers) -> tuple[Numbers, Numbers]:
+    import numpy as np
+
+    inner = np.clip(p, _NEAREST, 1 - _NEAREST)
+    return np.log(inner), np.log1p(-inner)
+
+
+def _logistic(x: Numbers) -> Numbers:
+    import numpy as np
+
+    return np.asarray(0.5 * (1 + np.tanh(x / 2)), dtype=float)
+
+
+def _on_grid(p: Numbers, y: Numbers) -> Numbers:
+    import numpy as np
+
+    place = np.clip(p * _CELLS - 0.5, 0, _CELLS - 1)
+    cell = np.minimum(place.astype(int), _CELLS - 2)
+    share = place - cell
+    below = np.bincount(cell, (y - p) * (1 - share), _CELLS)
+    above = np.bincount(cell + 1, (y - p) * share, _CELLS)
+    return np.asarray((below + above) / len(p), dtype=float)
+
+
+def _left(residuals: Numbers, bandwidth: float) -> float:
+    """What is left of the residuals when a reflected Gaussian has smoothed them: heat on a rod with closed ends."""
+    import numpy as np
+
+    waves = np.fft.rfft(np.concatenate([residuals, residuals[::-1]]))
+    waves *= np.exp(-0.5 * (np.pi * bandwidth * np.arange(len(waves))) ** 2)
+    return float(np.abs(np.fft.irfft(waves, 2 * _CELLS)[:_CELLS]).sum())
+
+
+def _overlap(p: Numbers, y: Numbers) -> bool:
+    hits, misses = p[y >= 0.5], p[y < 0.5]
+    return bool(len(hits) and len(misses) and hits.min() < misses.max() and misses.min() < hits.max())
+
+
+def _regress(rows: Numbers, targets: Numbers) -> list[float]:
+    """Logistic regression by Newton's method; a step that does not lower the loss is halved."""
+    import numpy as np
+
+    weights = np.zeros(rows.shape[1])
+    loss = _loss(rows, targets, weights)
+    for _ in range(200):
+        chance = _logistic(rows @ weights)
+        slope = rows.T @ (targets - chance)
+        curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows
+        step = np.linalg.pinv(curvature) @ slope
+        while (after := _loss(rows, targets, weights + step)) > loss and np.abs(step).max() > 1e-12:
+            step = step / 2
+        weights = weights + step
+        if np.abs(step).max() <= 1e-12 or loss - after <= 1e-15 * abs(loss):
+            break
+        loss = after
+    return [float(weight) for weight in weights]
+
+
+def _loss(rows: Numbers, targets: Numbers, weights: Numbers) -> float:
+    import numpy as np
+
+    score = rows @ weights
+    return float(np.sum(np.logaddexp(0, score) - targets * score))

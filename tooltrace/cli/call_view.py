@@ -1,0 +1,176 @@
+"""One call as a person reads it: each attempt with what went in, what came out, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from rich.text import Text
+
+from tooltrace.cli.json_values import plain
+from tooltrace.cli.sanitize import clean
+from tooltrace.cli.table import format_value
+from tooltrace.cli.tail import STYLES
+
+Attempt = dict[str, Any]
+
+_SHORT = 100
+_LINES = 20
+_DEEPEST = 40
+_INDENT = "    "
+
+_TEXTS = ("error_message", "suggestion", "user_message", "text", "explanation", "seen_text")
+_DATA = ("arguments", "result", "sources", "signals", "stats", "context", "attributes", "flags")
+
+
+def card(
+    attempts: list[Attempt], labels: list[dict[str, Any]], gates: list[dict[str, Any]], *, full: bool = False
+) -> Iterator[Text]:
+    """Lines about one call, from its ``attempts`` (rows of the query ``call``), its ``labels`` and its ``gates``."""
+    yield from _head(attempts)
+    spans = {attempt["span_id"] for attempt in attempts}
+    yield from (_label(label) for label in labels if label["span_id"] is None)
+    before: Attempt | None = None
+    for attempt in attempts:
+        if before is not None:
+            yield _gap(before, attempt)
+        yield from _attempt(attempt, full=full)
+        yield from (_gate(gate) for gate in gates if gate["span_id"] == attempt["span_id"])
+        yield from (_label(label) for label in labels if label["span_id"] in spans & {attempt["span_id"]})
+        before = attempt
+    yield Text()
+
+
+def _head(attempts: list[Attempt]) -> Iterator[Text]:
+    first = attempts[0]
+    version = f" {first['tool_version']}" if first["tool_version"] else ""
+    yield Text(clean(f"{first['tool']}{version}  call {first['call_id']}"), style="bold")
+    around = (
+        ("conversation", first["conversation"]),
+        ("agent", first["agent"]),
+        ("service", first["service"]),
+    )
+    known = [f"{name} {value}" for name, value in around if value]
+    known.append(f"{len(attempts)} attempt{'' if len(attempts) == 1 else 's'}")
+    known.append(f"{format_value(sum(attempt['duration_ms'] or 0 for attempt in attempts), 'ms')} ms in the tool")
+    yield Text(clean("  ".join(known)), style="dim")
+
+
+def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
+    yield Text()
+    yield _first_line(attempt)
+    for name in (
+        "code",
+        "error_type",
+        "retryable",
+        "next_action",
+        "confidence",
+        "cached",
+        "rule",
+        "rule_grade",
+        "seen_error",
+    ):
+        if attempt[name] is not None:
+            yield _line(name, format_value(attempt[name]))
+    for name in (*_TEXTS, *_DATA):
+        if attempt[name] is not None:
+            yield from _block(name + _cut(attempt, name), attempt[name], as_json=name in _DATA, full=full)
+    if attempt["redacted"]:
+        yield Text("  redacted: something secret was taken out", style="yellow")
+    process = ":".join(str(attempt[name]) for name in ("host", "pid") if attempt[name] is not None)
+    yield Text(clean(f"  span {attempt['span_id']}  trace {attempt['trace_id']}  {process}".rstrip()), style="dim")
+
+
+def _first_line(attempt: Attempt) -> Text:
+    said = attempt["status"] or "no status"
+    line = Text().append(f"attempt {attempt['attempt']}  ", "bold")
+    line.append(f"{clean(said)}, {clean(attempt['ending'])}", STYLES.get(attempt["status"], "magenta"))
+    line.append(f"  {attempt['started_at']:%Y-%m-%d %H:%M:%S.%f} UTC")
+    parts = (
+        ("duration_ms", "in the tool"),
+        ("first_item_ms", "to the first item"),
+        ("consumer_ms", "in the consumer"),
+    )
+    for name, where in parts:
+        if attempt[name] is not None:
+            line.append(f"  {format_value(attempt[name], 'ms')} ms {where}")
+    return line
+
+
+def _gap(before: Attempt, after: Attempt) -> Text:
+    gap = (after["started_at"] - _end(before)).total_seconds() * 1000
+    return Text(f"  … {format_value(gap, 'ms')} ms later" if gap >= 0 else "  … while that one still ran", style="dim")
+
+
+def _end(attempt: Attempt) -> datetime:
+    taken = min(max(0, (attempt["duration_ms"] or 0) + (attempt["consumer_ms"] or 0)), 1e12)
+    started: datetime = attempt["started_at"]
+    return started + timedelta(milliseconds=taken)
+
+
+def _gate(gate: dict[str, Any]) -> Text:
+    who = f" by {gate['answered_by']}" if gate["answered_by"] else ""
+    if gate["decision"] is None:
+        return Text(clean(f"  waits for a person ({gate['kind']})"), style="magenta")
+    words = f"{gate['decision']}{who} after {format_value(gate['waited_ms'], 'ms')} ms ({gate['kind']})"
+    note = f": {gate['note']}" if gate["note"] else ""
+    changed = f"; changed {laid_out(plain(gate['changed'], 'json'))}" if gate["changed"] else ""
+    return Text(clean(f"  {words}{note}{changed}"), style="magenta")
+
+
+def _label(label: dict[str, Any]) -> Text:
+    judged = {True: "right", False: "wrong", None: ""}[label["correct"]]
+    score = "" if label["score"] is None else f"score {label['score']:g}"
+    reason = f": {label['reason']}" if label["reason"] else ""
+    words = " ".join(word for word in ("judged", judged, score, f"by {label['labeler']}") if word)
+    return Text(clean(f"  {words}, {label['labeled_at']:%Y-%m-%d %H:%M:%S} UTC{reason}"), style="cyan")
+
+
+def _cut(attempt: Attempt, name: str) -> str:
+    sizes = plain(attempt["full_sizes"], "json") if attempt["truncated"] else None
+    size = sizes.get(name) if isinstance(sizes, dict) else None
+    return f" (truncated; {size:,} in full)" if isinstance(size, int) else ""
+
+
+def _line(name: str, text: str) -> Text:
+    return Text().append(f"  {clean(name).replace('_', ' ')}: ", "dim").append(text)
+
+
+def _block(name: str, value: str, *, as_json: bool, full: bool) -> Iterator[Text]:
+    lines = (_pretty(value) if as_json else clean(value, lines=True)).splitlines()
+    if len(lines) <= 1 and (len(value) <= _SHORT or not as_json):
+        yield _line(name, _fold_line(lines[0] if lines else "", full=full))
+        return
+    yield _line(name, "")
+    shown = lines if full else lines[:_LINES]
+    yield from (Text(_INDENT + _fold_line(line, full=full)) for line in shown)
+    if len(lines) > len(shown):
+        yield Text(f"{_INDENT}… {len(lines) - len(shown):,} more lines (--full)", style="dim")
+
+
+def _fold_line(line: str, *, full: bool) -> str:
+    longest = 1000
+    return line if full or len(line) <= longest else f"{line[:longest]}… {len(line) - longest:,} more (--full)"
+
+
+def _pretty(value: str) -> str:
+    return clean(laid_out(plain(value, "json")), lines=True)
+
+
+def laid_out(value: Any, indent: str = "") -> str:
+    """``value`` as JSON: on one line where that is short, else one line for each member."""
+    short = json.dumps(value, ensure_ascii=False)
+    if len(indent) + len(short) <= _SHORT or not isinstance(value, dict | list) or len(indent) >= _DEEPEST:
+        return short
+    inner = indent + "  "
+    if isinstance(value, list):
+        return _bracketed("[", [laid_out(item, inner) for item in value], "]", indent)
+    members = (f"{json.dumps(name, ensure_ascii=False)}: {laid_out(item, inner)}" for name, item in value.items())
+    return _bracketed("{", list(members), "}", indent)
+
+
+def _bracketed(opening: str, parts: list[str], closing: str, indent: str) -> str:
+    lines = (",\n" + indent + "  ").join(parts)
+    return f"{opening}\n{indent}  {lines}\n{indent}{closing}"

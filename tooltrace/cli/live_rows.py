@@ -1,0 +1,94 @@
+"""New attempts in a store, whichever process they come from, each once."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tooltrace.analysis import ask
+from tooltrace.errors import StoreMissing
+from tooltrace.store.base import Store, StoreBackend, open_store
+
+Seen = dict[str, Any]
+"""A row of the query ``attempts``, by column."""
+
+OVERLAP = timedelta(seconds=60)
+"""How much later than its end an attempt may be written and still be found."""
+_ALL = 2**63 - 1
+
+
+class RowFollower:
+    """Asks again and again; an attempt that was given once is not given again.
+
+    ``wanted``: for a column of the answer the values that will do, one or several. ``text`` is somewhere in the attempt.
+    """
+
+    def __init__(self, store: Store, *, text: str | None = None, **wanted: str | Sequence[str] | None) -> None:
+        self._store = open_store(store)
+        self._text = text
+        self._wanted = {name: _several(values) for name, values in wanted.items() if values}
+        self._seen: dict[str, datetime] = {}
+        self._last = datetime.now(UTC)
+        self._state: object = None
+
+    def last(self, number: int) -> list[Seen]:
+        """The last ``number`` attempts, the oldest first. Raises StoreMissing and StoreLocked."""
+        self._fresh(self._since(self._last - OVERLAP))
+        rows = self._newest(number) if number else []
+        self._fresh(rows)
+        return rows
+
+    def more(self) -> list[Seen]:
+        """What came since, the oldest first; nothing where there is no store yet. Raises StoreLocked."""
+        state, now = signature(self._store), datetime.now(UTC)
+        if state == self._state:
+            return []
+        try:
+            rows = self._fresh(self._since(self._last - OVERLAP))
+        except StoreMissing:
+            return []
+        self._state, self._last = state, now
+        self._forget(now - 2 * OVERLAP)
+        return rows
+
+    def _newest(self, number: int) -> list[Seen]:
+        """Of each combination of what is wanted so many; of those the newest."""
+        found = [row for one in self._combinations() for row in self._ask(**one, limit=number)]
+        newest = heapq.nlargest(number, found, key=lambda row: row["ended_at"])
+        return newest[::-1]
+
+    def _combinations(self) -> Iterator[dict[str, str]]:
+        names = list(self._wanted)
+        for values in itertools.product(*self._wanted.values()):
+            yield dict(zip(names, values, strict=True))
+
+    def _since(self, since: datetime) -> list[Seen]:
+        """The few that ended since then: one question, whatever is wanted."""
+        single = {name: values[0] for name, values in self._wanted.items() if len(values) == 1}
+        rows = self._ask(**single, since=since, limit=_ALL)
+        return [row for row in reversed(rows) if all(row[name] in values for name, values in self._wanted.items())]
+
+    def _ask(self, **params: Any) -> list[Seen]:
+        return ask(self._store, "attempts", text=self._text, **params).dicts()
+
+    def _fresh(self, rows: Iterable[Seen]) -> list[Seen]:
+        fresh = [row for row in rows if row["span_id"] not in self._seen]
+        self._seen |= {row["span_id"]: row["ended_at"].replace(tzinfo=UTC) for row in fresh}
+        return fresh
+
+    def _forget(self, before: datetime) -> None:
+        self._seen = {span: ended for span, ended in self._seen.items() if ended >= before}
+
+
+def signature(store: StoreBackend) -> object:
+    """What changes whenever the store does. A store that cannot tell may have changed."""
+    return store.version() or object()
+
+
+def _several(values: str | Sequence[str] | None) -> tuple[str, ...]:
+    if values is None:
+        return ()
+    return (values,) if isinstance(values, str) else tuple(dict.fromkeys(values))

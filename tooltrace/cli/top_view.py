@@ -1,0 +1,180 @@
+"""What ``tooltrace top`` shows: a row for each tool, made of the answers to three questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tooltrace.analysis import ask
+from tooltrace.cli.sanitize import clean
+from tooltrace.cli.table import format_value
+from tooltrace.errors import StoreLocked, StoreMissing
+from tooltrace.store.base import Store
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+Row = dict[str, Any]
+
+PARTS = 24
+"""So many bars at most."""
+_BARS = "▁▂▃▄▅▆▇█"
+_HEADS = ("tool", "calls", "failed", "rate of calls", "tries", "p95 ms", "over time", "last error")
+_AROUND = 6
+"""Lines that are no tool's."""
+_FIGURES = 6
+"""Columns that are shown however little room there is."""
+_NAME, _ERROR = 24, 20
+"""Characters of a name at most, and of an error at least."""
+
+_SORTS: dict[str, Callable[[Row], Any]] = {
+    "excess": lambda row: -max(row["excess_low"], 0),  # of equals the query's own order is kept
+    "hurt": lambda row: -(row["hurt_ms"] or 0),
+    "calls": lambda row: -row["calls"],
+    "failed": lambda row: -row["failed_calls"],
+    "rate": lambda row: -(row["rate"] or 0),
+    "retries": lambda row: -(row["amplification"] or 0),
+    "p95": lambda row: -(row["p95"] or 0),
+    "tool": lambda row: row["tool"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TopView:
+    """The tools at one moment."""
+
+    at: datetime
+    since: str
+    tools: list[Row]
+    """Rows of the query ``hurt``."""
+    parts: dict[str, list[Row]]
+    """Of each tool, rows of the query ``timeline``."""
+    errors: dict[str, Row]
+    """Of each tool, the row of the query ``errors`` that was seen last."""
+    note: str = ""
+
+    def table(self, width: int, height: int | None) -> Group:
+        """What is printed, in no more lines than ``height``; where lines are short, without bars and errors."""
+        from rich.console import Group
+        from rich.text import Text
+
+        room = len(self.tools) if height is None else max(height - _AROUND, 1)
+        lines: list[Text | Table] = [self._head()]
+        if self.tools:
+            lines.append(self._rows(self.tools[:room], width))
+        if len(self.tools) > room:
+            lines.append(Text(f"and {len(self.tools) - room} more", "dim"))
+        return Group(*lines)
+
+    def _head(self) -> Text:
+        from rich.text import Text
+
+        calls, failed = (sum(row[name] for row in self.tools) for name in ("calls", "failed_calls"))
+        said = self.note or f"{calls:,} calls, {failed:,} failed"
+        return Text(f"tooltrace top  {self.at.astimezone():%H:%M:%S}  since {self.since}  {clean(said)}", "bold")
+
+    def _rows(self, tools: list[Row], width: int) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        cells = [self._cells(row) for row in tools]
+        columns = _fitting(cells, width)
+        for at, head in enumerate(_HEADS[:columns]):
+            table.add_column(
+                Text(head, no_wrap=True),
+                justify="right" if 0 < at < _FIGURES else "left",
+                no_wrap=0 < at < len(_HEADS) - 1,  # names and errors give way where there is little room, figures never
+                overflow="ellipsis",
+                max_width=_NAME if at == 0 else None,
+            )
+        for row in cells:
+            table.add_row(*row[:columns])
+        return table
+
+    def _cells(self, row: Row) -> list[Text]:
+        from rich.text import Text
+
+        bad = "bold red" if row["rate"] and row["low"] > 0.1 else "yellow" if row["failed_calls"] else ""
+        return [
+            Text(clean(row["tool"]), "bold", no_wrap=True, overflow="ellipsis"),
+            Text(f"{row['calls']:,}"),
+            Text(f"{row['failed_calls']:,}", bad),
+            Text(f"{format_value(row['rate'], 'share')} [{100 * row['low']:.0f}, {100 * row['high']:.0f}]", bad),
+            Text(format_value(row["amplification"], "ratio")),
+            Text(format_value(row["p95"], "ms")),
+            self._bars(row["tool"]),
+            self._error(row["tool"]),
+        ]
+
+    def _bars(self, tool: str) -> Text:
+        from rich.text import Text
+
+        first = min(row["started"] for rows in self.parts.values() for row in rows)
+        most = max(row["attempts"] for row in self.parts[tool]) or 1
+        bars = Text()
+        for row in self.parts[tool]:
+            place = round((row["started"] - first).total_seconds() / row["seconds"])
+            bars.append(" " * (place - len(bars)))
+            height = -(-row["attempts"] * len(_BARS) // most) or 1
+            bars.append(_BARS[height - 1], _colour(row))
+        return bars
+
+    def _error(self, tool: str) -> Text:
+        from rich.text import Text
+
+        row = self.errors.get(tool)
+        if row is None:
+            return Text()
+        age = max((self.at - row["last_seen"].replace(tzinfo=UTC)).total_seconds(), 0)
+        said = "  ".join(clean(row[name]) for name in ("code", "message") if row[name])
+        return Text(f"{_age(age)}  {said}", no_wrap=True, overflow="ellipsis")
+
+
+def look(store: Store, since: str, sort: str) -> TopView:
+    """The tools of ``store`` now. Raises StoreMissing and StoreLocked."""
+    at = datetime.now(UTC)
+    tools = sorted(_rows(store, "hurt", since=since), key=_SORTS[sort])
+    parts, errors = _rows(store, "timeline", since=since, parts=PARTS), _rows(store, "errors", since=since)
+    known = {row["tool"]: [part for part in parts if part["tool"] == row["tool"]] for row in tools}
+    latest = {row["tool"]: row for row in sorted(errors, key=lambda row: row["last_seen"])}
+    return TopView(at, since, [row for row in tools if known[row["tool"]]], known, latest)
+
+
+def look_again(store: Store, since: str, sort: str) -> TopView:
+    """As ``look``; a store that is not there yet, or held by others, is said on the board."""
+    try:
+        return look(store, since, sort)
+    except (StoreMissing, StoreLocked) as error:
+        return TopView(datetime.now(UTC), since, [], {}, {}, str(error))
+
+
+def _rows(store: Store, name: str, **params: Any) -> list[Row]:
+    return ask(store, name, **params).dicts()
+
+
+def _fitting(cells: list[list[Text]], width: int) -> int:
+    """How many columns are shown whole in so many characters: the figures, the bars too, or the error as well."""
+    widths = [max(len(head), *(row[at].cell_len for row in cells)) + 2 for at, head in enumerate(_HEADS)]
+    bars = 1 + min(widths[0], _NAME + 2) + sum(widths[1 : _FIGURES + 1])
+    if bars > width:
+        return _FIGURES
+    return _FIGURES + (2 if bars + min(widths[-1], _ERROR) <= width else 1)
+
+
+def _colour(row: Row) -> str:
+    if not row["failures"]:
+        return "green"
+    return "red" if 2 * row["failures"] >= row["attempts"] else "yellow"
+
+
+def _age(seconds: float) -> str:
+    for size, name in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds / size:.0f}{name} ago"
+    return f"{seconds:.0f}s ago"

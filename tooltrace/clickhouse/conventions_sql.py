@@ -1,0 +1,123 @@
+"""The ways in which other instrumentations write a tool call into a span, as far as SQL can tell them.
+
+The attributes are those of :mod:`tooltrace.ingest.spans.conventions.attributes`, which :mod:`tooltrace.ingest.spans.conventions.detect` reads as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
+from tooltrace.ingest.spans.conventions.attributes import DEFERRED, MCP_METHOD, OTHER_KINDS, READS
+from tooltrace.otel import attributes as names
+
+SPAN: Final = "SpanAttributes"
+SPAN_NAME: Final = "toString(SpanName)"
+
+
+@dataclass(frozen=True, slots=True)
+class SpanConvention:
+    """One way to write a tool call into a span's attributes."""
+
+    name: str
+    knows: Callable[[Reader], str]
+    """The condition that a span is a tool call."""
+    tool: str = "NULL"
+    """The tool's name, of the span's, where no attribute says it."""
+
+    @property
+    def known(self) -> str:
+        """The name of its condition among those of :func:`conditions`."""
+        return f"is_{self.name}"
+
+    @property
+    def reads(self) -> Mapping[str, tuple[str, ...]]:
+        """Field to the attributes that say it, the first that is there counts."""
+        return READS[self.name]
+
+
+def _gen_ai(reader: Reader) -> str:
+    other = " OR ".join(reader.has(SPAN, key) for key in OTHER_KINDS)
+    alone = f"{reader.has(SPAN, names.TOOL_NAME)} AND NOT ({other})"
+    operation = equals(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)
+    return f"if({reader.has(SPAN, names.OPERATION_NAME)}, {operation}, {alone})"
+
+
+def _pydantic_ai(reader: Reader) -> str:
+    own = f"{reader.has(SPAN, 'tool_arguments')} OR {reader.has(SPAN, 'tool_response')}"
+    named = reader.has(SPAN, names.TOOL_NAME)
+    return f"if({own}, {named}, {reader.has(SPAN, DEFERRED)} OR (SpanName = 'running tool' AND {named}))"
+
+
+def _mcp(reader: Reader) -> str:
+    return f"{equals(reader, 'mcp.method.name', MCP_METHOD)} OR {equals(reader, 'rpc.method', MCP_METHOD)}"
+
+
+def _openinference(reader: Reader) -> str:
+    return f"ifNull(upper({reader.text(SPAN, 'openinference.span.kind')}) = 'TOOL', false)"
+
+
+def equals(reader: Reader, key: str, value: str) -> str:
+    """Whether the attribute ``key`` has the ``value``."""
+    return f"ifNull({reader.text(SPAN, key)} = {quote_literal(value)}, false)"
+
+
+CONVENTIONS: Final = (
+    SpanConvention(
+        "traceloop",
+        lambda reader: equals(reader, "traceloop.span.kind", "tool"),
+        f"replaceRegexpOne({SPAN_NAME}, '\\\\.tool$', '')",
+    ),
+    SpanConvention(
+        "gen_ai",
+        _gen_ai,
+        f"if(startsWith({SPAN_NAME}, 'execute_tool '), substring({SPAN_NAME}, 14), NULL)",
+    ),
+    SpanConvention("pydantic_ai", _pydantic_ai),
+    SpanConvention(
+        "mcp",
+        _mcp,
+        f"if(position({SPAN_NAME}, '{MCP_METHOD} ') > 0, substring({SPAN_NAME}, position({SPAN_NAME}, '{MCP_METHOD} ') + 11), NULL)",
+    ),
+    SpanConvention("openinference", _openinference, SPAN_NAME),
+    SpanConvention(
+        "langfuse",
+        lambda reader: equals(reader, "langfuse.observation.type", "tool"),
+        SPAN_NAME,
+    ),
+)
+"""The first that says a thing counts."""
+
+
+def conditions(reader: Reader) -> dict[str, str]:
+    """The condition of each dialect by its name in SQL."""
+    return {dialect.known: dialect.knows(reader) for dialect in CONVENTIONS}
+
+
+def is_tool(reader: Reader) -> str:
+    """Whether a span is a tool call in any dialect, and not only the announcement of one."""
+    known = " OR ".join(f"({condition})" for condition in conditions(reader).values())
+    return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({known}))"
+
+
+def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:
+    """The text of ``field``, by the first dialect that says it; NULL where none does. ``more``: said after them."""
+    return f"coalesce({', '.join([*(part for part in _parts(reader, field)), *more, 'NULL'])})"
+
+
+def _parts(reader: Reader, field: str) -> list[str]:
+    parts = []
+    for dialect in CONVENTIONS:
+        texts = [reader.text(SPAN, key) for key in dialect.reads.get(field, ())]
+        if field == "tool":
+            texts = [*map(nonblank, texts), dialect.tool]
+        if texts and texts != ["NULL"]:
+            parts.append(f"if({dialect.known}, coalesce({', '.join(texts)}), NULL)")
+    return parts
+
+
+def nonblank(text: str) -> str:
+    """A name or an id: without blanks around it, and NULL where nothing is left."""
+    return f"nullIf(trim(BOTH ' \\t\\r\\n' FROM {text}), '')"

@@ -1,0 +1,94 @@
+"""Tool spans of other instrumentations as rows of ``attempts``, as far as a view can say it.
+
+Each such span is a row: which of them show one and the same call is not told, nor what a result means.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrace.clickhouse import span_outcome_sql
+from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
+from tooltrace.clickhouse.conventions_sql import SPAN, SPAN_NAME, coalesce_attribute, conditions, equals, nonblank
+from tooltrace.ingest.spans.conventions.attributes import CONSUMED, JSON_TYPE
+from tooltrace.otel import attributes as names
+
+_WORDS: Final = ("conversation_id", "agent", "tool_version", "tool_description")
+_NOTHING: Final = "'[]', '{}', 'null', '\"\"', '0', 'false'"
+_SCOPE: Final = '{"otel.scope.name":'
+
+
+def aliases(reader: Reader) -> dict[str, str]:
+    """What the columns are made of, by its name in SQL."""
+    mime = equals(reader, "output.mime_type", JSON_TYPE)
+    params = f"JSONExtractRaw(ifNull({reader.text(SPAN, 'request')}, ''), 'params')"
+    return {
+        **conditions(reader),
+        "params": f"if(is_mcp, nullIf({params}, ''), NULL)",
+        "given_text": coalesce_attribute(reader, "arguments", "nullIf(JSONExtractRaw(params, 'arguments'), '')"),
+        "given": _opened(_structure("given_text")),
+        "own_given": _traceloop(),
+        "result_text": coalesce_attribute(reader, "result"),
+        "answer": _structure("result_text", f"NOT is_openinference OR {mime}"),
+        "own_answer": f"if(is_traceloop AND {_members('answer')} = ['kwargs', 'output'], JSONExtractRaw(answer, 'output'), answer)",
+        "in_words": "JSONType(ifNull(own_answer, 'null')) = 'String'",
+        **span_outcome_sql.aliases(reader),
+    }
+
+
+def _structure(text: str, scalars: str = "true") -> str:
+    """``text`` as JSON: what it is the text of, else itself. ``scalars``: whether "3" is 3, too."""
+    return f"if(isValidJSON({text}) AND ({scalars} OR match({text}, '^\\\\s*[\\\\[{{]')), {text}, toJSONString({text}))"
+
+
+def _members(json: str) -> str:
+    return f"arraySort(JSONExtractKeys(ifNull({json}, '')))"
+
+
+def _opened(json: str) -> str:
+    """Arguments by name: what decorators write down as ``{"args": […], "kwargs": {…}}`` is opened."""
+    by_name, positional = (f"JSONExtractRaw(json, '{key}')" for key in ("kwargs", "args"))
+    wrapped = f"{_members('json')} = ['args', 'kwargs'] AND JSONType(json, 'kwargs') = 'Object' AND NOT JSONHas(json, 'kwargs', 'args')"
+    both = f"concat(substring({by_name}, 1, length({by_name}) - 1), if({by_name} = '{{}}', '', ','), '\"args\":', {positional}, '}}')"
+    made = f"multiIf(NOT ({wrapped}), json, {positional} IN ({_NOTHING}), {by_name}, {both})"
+    return f"arrayMap(json -> {made}, [{json}])[1]"
+
+
+def _traceloop() -> str:
+    """The tool's own arguments, of the parameters of LangChain's callback, or of what MCP was sent."""
+    inputs = (
+        "if(JSONType(given, 'inputs') = 'Null', JSONExtractRaw(given, 'input_str'), JSONExtractRaw(given, 'inputs'))"
+    )
+    return (
+        f"multiIf(NOT is_traceloop OR given IS NULL, given, JSONHas(given, 'input_str') AND JSONHas(given, 'kwargs'), {inputs}, "
+        f"{_members('given')} = ['arguments', 'tool_name'], JSONExtractRaw(given, 'arguments'), given)"
+    )
+
+
+def columns(reader: Reader) -> dict[str, str]:
+    """The columns that a span of another's says; those that are not here are unknown."""
+    words = {name: nonblank(coalesce_attribute(reader, name)) for name in _WORDS}
+    asked = "if(is_traceloop, nullIf(JSONExtractString(given, 'kwargs', 'tool_call_id'), ''), NULL)"
+    extension = "if(is_mcp, 'extension', NULL)"
+    return {
+        **words,
+        "tool": f"assumeNotNull(coalesce(nullIf(JSONExtractString(params, 'name'), ''), {coalesce_attribute(reader, 'tool')}, nullIf({SPAN_NAME}, ''), 'unknown'))",
+        "tool_type": f"coalesce({nonblank(coalesce_attribute(reader, 'tool_type'))}, {extension})",
+        "call_id": f"assumeNotNull(coalesce({nonblank(coalesce_attribute(reader, 'call_id'))}, {asked}, SpanId))",
+        "attempt": "toInt64(1)",
+        "duration_ms": "if(Duration < 1e18, toNullable(Duration / 1e6), NULL)",
+        "arguments": "multiIf(own_given IS NULL OR own_given = 'null', NULL, JSONType(own_given) = 'Object', own_given, "
+        "concat('{\"input\":', own_given, '}'))",
+        "result": "if((in_words AND failed AND ended = 'returned') OR own_answer = 'null', NULL, own_answer)",
+        "text": "multiIf(ended <> 'returned', NULL, in_words, JSONExtractString(own_answer), failed, "
+        f"coalesce(message, nullIf(kind, {quote_literal(names.ERROR_TYPE_OTHER)}), known_code), NULL)",
+        "attributes": _attributes(reader),
+        **span_outcome_sql.columns(),
+    }
+
+
+def _attributes(reader: Reader) -> str:
+    rest = reader.as_json_object(SPAN, names.RESERVED | CONSUMED)
+    begin = f"concat({quote_literal(_SCOPE)}, toJSONString(ScopeName)"
+    more = f"if({rest} IS NULL, '}}', concat(',', substring(ifNull({rest}, ''), 2)))"
+    return f"if(ScopeName = '', {rest}, {begin}, {more}))"

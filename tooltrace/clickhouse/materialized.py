@@ -1,0 +1,130 @@
+"""Materialized tables and indexes over the exporter's tables, which make queries fast."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrace.clickhouse.attribute_sql import quote_identifier, reader_of
+from tooltrace.clickhouse.tables import Tables, attempts, views
+from tooltrace.otel import attributes as names
+from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
+
+INDEX_PREFIX: Final = "tooltrace_by_"
+_FEW: Final = "set(64)"
+"""Tools in eight thousand spans that stand side by side, as the table is sorted by the spans' names."""
+_MANY: Final = "bloom_filter(0.01)"
+
+
+def index_statements(tables: Tables) -> list[str]:
+    """What adds them, and makes them of what is there."""
+    tool = reader_of(tables.variant).required_text("SpanAttributes", names.TOOL_NAME)
+    kinds = {"tool": (f"({tool})", _FEW), "span": ("SpanId", _MANY), "trace": ("TraceId", _MANY)}
+    table = tables.of(tables.traces)
+    made = []
+    for name, (expression, type_) in kinds.items():
+        index = quote_identifier(INDEX_PREFIX + name)
+        made.append(f"ALTER TABLE {table} ADD INDEX IF NOT EXISTS {index} {expression} TYPE {type_} GRANULARITY 1")
+        made.append(f"ALTER TABLE {table} MATERIALIZE INDEX {index}")
+    return made
+
+
+TABLE_PREFIX: Final = "tooltrace_"
+ORDER: Final = {
+    ATTEMPTS.name: "tool, started_at, span_id",
+    OUTCOMES.name: "labeled_at, labeler, ifNull(span_id, ''), ifNull(call_id, '')",
+    MESSAGES.name: "at, ifNull(span_id, ''), sha256, ifNull(call_id, '')",
+    GATE_EVENTS.name: "asked_at, ifNull(span_id, ''), kind, ifNull(decision, ''), ifNull(answered_at, toDateTime64(0, 6, 'UTC'))",
+    LOSSES.name: "at, reason, ifNull(detail, ''), ifNull(pid, 0)",
+}
+"""What the rows of each table are sorted by; rows that agree in it are one."""
+_TABLES: Final = (ATTEMPTS, OUTCOMES, MESSAGES, GATE_EVENTS, LOSSES)
+_TYPES: Final = {
+    "VARCHAR": "String",
+    "JSON": "String",
+    "BIGINT": "Int64",
+    "DOUBLE": "Float64",
+    "BOOLEAN": "Bool",
+    "TIMESTAMP": "DateTime64(6, 'UTC')",
+}
+
+
+def table_statements(tables: Tables, database: str, days: int | None = None) -> list[str]:
+    """What makes and fills the tables in ``database``, in order. ``days``: how long rows are kept.
+
+    Tables of an older version get the columns that they lack, and are filled by the new SELECT.
+    """
+    made = []
+    for table in _TABLES:
+        name = f"{quote_identifier(database)}.{quote_identifier(TABLE_PREFIX + table.name)}"
+        made += [_table(table, name), f"ALTER TABLE {name}\n    {_grown(table, days)}"]
+        ways = attempts(tables) if table is ATTEMPTS else [views(tables)[table.name]]
+        fills = [
+            f"{quote_identifier(database)}.{quote_identifier(f'{TABLE_PREFIX}{table.name}{kind}_fill')}"
+            for kind in _kinds(table)
+        ]
+        made += [f"DROP VIEW IF EXISTS {fill}" for fill in fills]
+        for fill, select in zip(fills, ways, strict=False):
+            made += [
+                f"CREATE MATERIALIZED VIEW {fill} TO {name} AS\n{select}",
+                f"INSERT INTO {name} ({_names(table)})\n{select}",
+            ]
+    return made
+
+
+def _kinds(table: Table) -> tuple[str, ...]:
+    """What is filled apart: our spans, and those of others."""
+    return ("", "_foreign") if table is ATTEMPTS else ("",)
+
+
+def _names(table: Table) -> str:
+    return ", ".join(map(quote_identifier, table.names))
+
+
+def materialized_selects(database: str) -> dict[str, str]:
+    """The SELECT of each base table that is read from such a table instead."""
+    return {
+        table.name: f"SELECT {_names(table)} FROM {quote_identifier(database)}.{quote_identifier(TABLE_PREFIX + table.name)} FINAL"
+        for table in _TABLES
+    }
+
+
+SETTINGS: Final = "do_not_merge_across_partitions_select_final = 1"
+"""Rows that are one are of one day, and so in one partition."""
+
+
+def _columns(table: Table) -> list[str]:
+    key = {part.strip() for part in ORDER[table.name].split(",")}
+    return [
+        f"{quote_identifier(column.name)} {_type(column.type, column.name, key)} CODEC({_codec(column.type)})"
+        for column in table.columns
+    ]
+
+
+def _table(table: Table, name: str) -> str:
+    columns = ",\n    ".join(_columns(table))
+    indexes = "".join(
+        f",\n    INDEX by_{column} {column} TYPE bloom_filter(0.01) GRANULARITY 1"
+        for column in ("call_id", "span_id", "trace_id")
+        if table is ATTEMPTS
+    )
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name} (\n    {columns}{indexes}\n) ENGINE = ReplacingMergeTree\n"
+        f"PARTITION BY toDate({table.time})\nORDER BY ({ORDER[table.name]})"
+    )
+
+
+def _grown(table: Table, days: int | None) -> str:
+    """What an older table lacks, and how long it keeps rows; where ``days`` is not said, as long as before."""
+    changes = [f"ADD COLUMN IF NOT EXISTS {column}" for column in _columns(table)]
+    if days:
+        changes.append(f"MODIFY TTL toDateTime({table.time}) + INTERVAL {days} DAY")
+    return ",\n    ".join(changes)
+
+
+def _type(type_: str, name: str, key: set[str]) -> str:
+    plain = name in key or name == "trace_id"
+    return _TYPES[type_] if plain else f"Nullable({_TYPES[type_]})"
+
+
+def _codec(type_: str) -> str:
+    return "Delta, ZSTD(1)" if type_ == TIME else "ZSTD(1)"

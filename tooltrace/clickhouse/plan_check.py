@@ -1,0 +1,59 @@
+"""What the server itself understands of a question, before it answers: the last word on what would be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from tooltrace.clickhouse.sql.translate import TranslatedQuery
+from tooltrace.errors import QueryError
+
+_QUESTIONS: Final = ("SelectWithUnionQuery", "DescribeQuery")
+_MADE: Final = ("generate_series", "unnest", "SQLStandardValues")
+"""Table functions that read nothing."""
+_WITHIN: Final = re.compile(r"(?i)function (global)?(not)?(null)?in\b")
+
+
+def require_allowed_tables(told: Callable[[str], str], script: TranslatedQuery, only: Collection[str]) -> None:
+    """Raise QueryError where ``script`` reads anything but the tables ``only`` and its own steps. ``told`` gives what a
+    statement answers, as text.
+
+    The text is a translation, in which another reader may see what its author did not: so the reader is asked.
+    """
+    known = {*only, *script.steps}
+    for sql in (*(sql for _name, sql in script.kept), script.question):
+        for read in _read(told(f"EXPLAIN AST {sql}").splitlines(), known):
+            raise QueryError(f"only the tables of the store are asked here, not {read[:100]}; nothing was asked")
+
+
+def _read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
+    """What is read beyond ``known``. A name with a line's end in it makes lines of its own here, and so can only add to it."""
+    if not nodes or not nodes[0].startswith(_QUESTIONS):
+        yield "such a statement"
+    for number, node in enumerate(nodes):
+        kind, _, rest = node.strip().partition(" ")
+        name = rest.partition(" (")[0]
+        behind = number > 0 and nodes[number - 1].strip().startswith("TableExpression")
+        if kind == "TableIdentifier" and name not in known:
+            yield name
+        elif kind == "Function" and behind and name.lower() not in map(str.lower, _MADE):
+            yield f"{name}()"
+        elif kind == "Set":
+            yield "settings"
+        elif _WITHIN.match(node.strip()):
+            yield from _named(nodes[number:])
+
+
+def _named(nodes: list[str]) -> Iterator[str]:
+    """Tables that an IN names: a bare name behind it is one."""
+    depth = _depth(nodes[0])
+    for node in nodes[3:]:
+        if _depth(node) <= depth:
+            return
+        if _depth(node) == depth + 2 and node.strip().startswith("Identifier"):
+            yield node.strip().removeprefix("Identifier ")
+
+
+def _depth(node: str) -> int:
+    return len(node) - len(node.lstrip(" "))

@@ -1,0 +1,158 @@
+"""Query a store in ClickHouse; results are DuckDB relations, as from a local store."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.client import ClickHouseConnection, first_line
+from tooltrace.clickhouse.plan_check import require_allowed_tables
+from tooltrace.clickhouse.sql.translate import TranslatedQuery, create_temp_table, drop_temp_table, to_clickhouse
+from tooltrace.errors import QueryError
+from tooltrace.store.url import Address
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
+SECONDS: Final = "max_execution_time"
+BYTES: Final = "max_memory_usage"
+
+
+class QueryBudget:
+    """Of the time and the memory in ``settings``, as far as they say any, from now on."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._begun = time.monotonic()
+        self._seconds: float | None = settings.get(SECONDS)
+        self._bytes: int | None = settings.get(BYTES)
+
+    @property
+    def limits_memory(self) -> bool:
+        """Whether it matters what is held."""
+        return self._bytes is not None
+
+    def left(self, held: int = 0) -> dict[str, Any]:
+        """The settings of the next statement, while ``held`` bytes are kept. Raises QueryError where nothing is left."""
+        settings: dict[str, Any] = {}
+        if self._seconds is not None:
+            settings[SECONDS] = round(self._seconds - (time.monotonic() - self._begun), 3)
+            if settings[SECONDS] <= 0:
+                raise QueryError("the steps of the question took all of its time (TIMEOUT_EXCEEDED)")
+        if self._bytes is not None:
+            settings[BYTES] = self._bytes - held
+            if settings[BYTES] <= 0:
+                raise QueryError("the steps of the question hold all of its memory (MEMORY_LIMIT_EXCEEDED)")
+        return settings
+
+
+_PLAIN: Final = {
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "BIGINT"),
+}
+
+
+@contextmanager
+def connect(
+    address: Address, settings: Mapping[str, Any] | None = None, most_rows: int | None = None
+) -> Iterator[ClickHouseSession]:
+    """A connection that answers SQL, until the block ends. ``settings`` of ClickHouse hold for all that is asked by it;
+    of an answer ``most_rows`` are read."""
+    house = ClickHouseConnection(address)
+    with house.client(settings) as client:
+        yield ClickHouseSession(house, client, most_rows, settings)
+
+
+class ClickHouseSession:
+    """Answers SQL from the views of a store."""
+
+    def __init__(
+        self,
+        house: ClickHouseConnection,
+        client: Any,
+        most_rows: int | None = None,
+        limits: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._house = house
+        self._client = client
+        self._limits = limits or {}
+        self._bound = {} if most_rows is None else {"limit": most_rows}
+
+    def sql(self, statement: str, *, only: Collection[str] | None = None) -> DuckDBPyRelation:
+        """The answer to ``statement``, read whole. It is DuckDB's SQL, as the queries are; functions that only ClickHouse
+        has are handed on as they are. ``only``: the tables that it may read. Raises QueryError."""
+        script = to_clickhouse(statement, only=only)
+        if only is not None:
+            require_allowed_tables(self._explained, script, only)
+        return self.answer(script)
+
+    execute = sql
+
+    def answer(self, script: TranslatedQuery, types: Mapping[str, str] | None = None) -> DuckDBPyRelation:
+        """The answer to ``script``. ``types``: of columns, where they are known better."""
+        with self._kept(script) as left:
+            data = self._house.run(
+                lambda: self._client.raw_query(script.question, settings={**self._bound, **left}, fmt="Parquet")
+            )
+        return relation(data, types or {})
+
+    @contextmanager
+    def _kept(self, script: TranslatedQuery) -> Iterator[dict[str, Any]]:
+        """What ``script`` keeps is there until the block ends; what the settings leave to the question itself."""
+        self._command(f"USE {quote_identifier(self._house.database)}")
+        allowed = QueryBudget(self._limits)
+        names: list[str] = []
+        try:
+            for name, sql in script.kept:
+                self._command(create_temp_table(name, sql), allowed.left(self._held(allowed)))
+                names.append(name)
+            yield allowed.left(self._held(allowed))
+        finally:
+            for name in names:
+                self._command(drop_temp_table(name))
+
+    def _explained(self, statement: str) -> str:
+        told: bytes = self._house.run(lambda: self._client.raw_query(statement, fmt="TSVRaw"))
+        return told.decode(errors="replace")
+
+    def _held(self, allowed: QueryBudget) -> int:
+        """Bytes of what is kept."""
+        if not allowed.limits_memory:
+            return 0
+        return int(self._command("SELECT toInt64(ifNull(sum(total_bytes), 0)) FROM system.tables WHERE is_temporary"))
+
+    def _command(self, statement: str, settings: Mapping[str, Any] | None = None) -> Any:
+        return self._house.run(lambda: self._client.command(statement, settings=dict(settings or {})))
+
+
+def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
+    """The Parquet file ``data`` as a relation that stays. Raises QueryError for what DuckDB has no value for."""
+    import duckdb
+
+    try:
+        return _read(data, types)
+    except duckdb.Error as error:
+        raise QueryError(f"the answer holds what cannot be shown here: {first_line(error)}") from error
+
+
+def _read(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
+    from tooltrace.store.connection import connect as memory
+
+    con = memory()
+    with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
+        file = Path(folder) / "answer.parquet"
+        file.write_bytes(data)
+        found = con.read_parquet(str(file))
+        kinds = zip(found.columns, map(str, found.types), strict=True)
+        columns = ", ".join(_column(name, types.get(name) or _PLAIN.get(kind)) for name, kind in kinds)
+        con.execute(f"CREATE TABLE answer AS SELECT {columns} FROM read_parquet(?)", [str(file)])
+    return con.table("answer")
+
+
+def _column(name: str, wanted: str | None) -> str:
+    column = '"' + name.replace('"', '""') + '"'
+    return column if wanted is None else f"CAST({column} AS {wanted}) AS {column}"

@@ -1,0 +1,102 @@
+"""SQL that somebody typed, put to a store in ClickHouse within limits, which the server keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.query import connect
+from tooltrace.errors import QueryError, TooltraceError
+from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.sandbox import FileForm, SandboxFile, SandboxLimits
+from tooltrace.store.sandbox.limits import too_long, too_much
+from tooltrace.store.sandbox.rows import bounded
+from tooltrace.store.url import Address
+from tooltrace.store.views import NAMES
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
+
+class ClickHouseSandbox:
+    """Asks the store at ``address``, two questions at a time. Reads its tables, and nothing else that the server could."""
+
+    def __init__(self, address: Address, limits: SandboxLimits | None = None, *, at_once: int = 2) -> None:
+        self._address = address
+        self._limits = limits or SandboxLimits()
+        self._turns = asyncio.Semaphore(at_once)
+
+    def warm(self) -> None:
+        """Nothing needs to be ready."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def ask(self, sql: str) -> QueryResult:
+        """The rows that ``sql`` gives, as JSON has them. Raises QueryError, with words for whoever typed it."""
+        async with self._turns:
+            return await asyncio.to_thread(self._ask, sql)
+
+    async def write(self, sql: str, form: FileForm, limits: SandboxLimits | None = None) -> SandboxFile:
+        """The answer as a file. Raises QueryError."""
+        async with self._turns:
+            return await asyncio.to_thread(self._write, sql, form, limits or self._limits)
+
+    def _ask(self, sql: str) -> QueryResult:
+        begun = time.monotonic()
+        found = self._answered(sql, self._limits)
+        rows, cut = bounded(found.fetchall(), self._limits)
+        columns = list(zip(found.columns, map(str, found.types), strict=True))
+        answer = QueryResult.of_rows(columns, rows, Statement(sql=sql), cut)
+        answer.ms = round(1000 * (time.monotonic() - begun), 1)
+        return answer
+
+    def _write(self, sql: str, form: FileForm, limits: SandboxLimits) -> SandboxFile:
+        found = self._answered(sql, limits)
+        with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
+            file = Path(folder) / f"answer.{form}"
+            shown = found.limit(limits.rows)
+            if form == "csv":
+                shown.write_csv(str(file))
+            else:
+                shown.write_parquet(str(file), compression="zstd")
+            if file.stat().st_size > limits.file_bytes:
+                raise QueryError(f"the file would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less")
+            return SandboxFile(file.read_bytes(), full=len(found) > limits.rows)
+
+    def _answered(self, sql: str, limits: SandboxLimits) -> DuckDBPyRelation:
+        try:
+            with connect(self._address, within(limits), limits.rows + 1) as lease:
+                return lease.sql(sql, only=NAMES | self._theirs())
+        except QueryError as error:
+            raise QueryError(_words(str(error), limits)) from error
+        except TooltraceError as error:
+            raise QueryError(f"the store could not be read: {error}") from error
+
+    def _theirs(self) -> set[str]:
+        tables = ClickHouseConnection(self._address).tables
+        return {tables.traces, tables.logs}
+
+
+def within(limits: SandboxLimits) -> dict[str, Any]:
+    """ClickHouse's settings for ``limits``."""
+    return {
+        "max_execution_time": limits.seconds,
+        "max_memory_usage": limits.memory_bytes,
+        "max_threads": 2,
+        "max_result_bytes": limits.file_bytes,
+    }
+
+
+def _words(text: str, limits: SandboxLimits) -> str:
+    if "TIMEOUT_EXCEEDED" in text:
+        return too_long(limits)
+    if "MEMORY_LIMIT_EXCEEDED" in text:
+        return too_much(limits)
+    if "TOO_MANY_ROWS_OR_BYTES" in text:
+        return f"the answer would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less"
+    return text

@@ -1,0 +1,134 @@
+"""How a call of another's span ended, as far as SQL can tell: by the span's status, and by the name of what was raised.
+
+The results themselves are not read: a failure that only the data tells is a success here.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Final
+
+from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
+from tooltrace.clickhouse.conventions_sql import SPAN, coalesce_attribute, equals
+from tooltrace.core.codes import ADVICE, ToolErrorCode, next_step
+from tooltrace.ingest.spans.conventions.attributes import DEFERRED
+from tooltrace.normalize import normalize
+from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
+from tooltrace.normalize.terms import normalize_code
+from tooltrace.otel import attributes as names
+
+RULE: Final = "span_status"
+_CANCELLED: Final = ("CancelledError", "KeyboardInterrupt", "SystemExit")
+_PAUSED: Final = ("ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt")
+_HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAILURE|ERR)$"
+_CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*$"
+
+
+def _verdicts() -> dict[str, ErrorClassification]:
+    """Of each exception by the last part of its name, where all of that name mean the same."""
+    found: dict[str, dict[str, ErrorClassification]] = {}
+    for name, verdict in CODES.items():
+        found.setdefault(name.rpartition(".")[2], {})[verdict.code] = verdict
+    known = {name: next(iter(verdicts.values())) for name, verdicts in found.items() if len(verdicts) == 1}
+    for name, kind in vars(builtins).items():
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            bases = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
+            known[name] = next((CODES[base] for base in bases if base in CODES), UNDECIDED)
+    return known
+
+
+def aliases(reader: Reader) -> dict[str, str]:
+    """What the columns are made of, by its name in SQL."""
+    thrown = "Events.Attributes[arrayLastIndex(name -> name = 'exception', Events.Name)]"
+    level = equals(reader, "langfuse.observation.level", "ERROR")
+    told = f"coalesce({coalesce_attribute(reader, 'error_message')}, StatusMessage)"
+    stack = "Traceback (most recent call last)"
+    return {
+        "thrown": "has(Events.Name, 'exception')",
+        "thrown_type": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_TYPE)}, ''), NULL)",
+        "thrown_message": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_MESSAGE)}, ''), NULL)",
+        "escaped": f"if(thrown, lower({reader.nested_text(thrown, 'exception.escaped')}) = 'true', false)",
+        "told_message": f"if(is_langfuse AND {level}, {told}, NULL)",
+        "told_type": coalesce_attribute(reader, "error_type"),
+        "kind": "coalesce(thrown_type, told_type)",
+        "last_name": "arrayElement(splitByChar('.', ifNull(kind, '')), -1)",
+        "message": "coalesce(thrown_message, nullIf(trim(TRAILING ' \\n\\r\\t' FROM "
+        f"splitByString({quote_literal(stack)}, StatusMessage)[1]), ''), told_message)",
+        "failed": "multiIf(StatusCode = 'Error' OR told_message IS NOT NULL, true, StatusCode = 'Ok', false, "
+        "escaped OR ifNull(told_type NOT IN ('0', ''), false))",
+        "ended": _ended(reader),
+        "error_word": f"replaceRegexpOne(upper(replaceRegexpAll(last_name, {quote_literal(_HUMP)}, {quote_literal(_SPLIT)})), {quote_literal(_ENDING)}, '')",
+        "known_code": _code(),
+    }
+
+
+def _ended(reader: Reader) -> str:
+    raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}), false)"
+    return (
+        f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
+        f"last_name IN ({quote_literals(_CANCELLED)}), 'cancelled', last_name = 'GeneratorExit', 'abandoned', "
+        f"last_name IN ({quote_literals(_PAUSED)}), 'paused', {raised}, 'raised', 'returned')"
+    )
+
+
+def _code() -> str:
+    """By the name of what was raised; else by the word for the failure: a code, a status of HTTP, a number of JSON-RPC."""
+    codes = {str(code): str(code) for code in ToolErrorCode}
+    codes |= {name.removesuffix("_ERROR"): code for name, code in codes.items()}
+    numbers = {str(status): str(normalize_code(status)) for status in range(400, 600)}
+    numbers |= {str(number): _rpc(number) for number in (-32700, -32600, -32601, -32602, -32603)}
+    by_word = _transformed("error_word", codes | numbers, quote_literal(UNDECIDED.code))
+    raised = _transformed("last_name", {name: str(verdict.code) for name, verdict in _verdicts().items()}, by_word)
+    return f"if(ended = 'raised', {raised}, {by_word})"
+
+
+def _rpc(number: int) -> str:
+    error = normalize({"jsonrpc": "2.0", "error": {"code": number, "message": ""}}).error
+    return UNDECIDED.code if error is None else error.code
+
+
+def _transformed(text: str, known: dict[str, str], other: str) -> str:
+    """What ``known`` has for ``text``. Grouped by what it becomes: few values stand for many names."""
+    groups: dict[str, list[str]] = {}
+    for name, value in known.items():
+        groups.setdefault(quote_literal(value), []).append(name)
+    groups.pop(other, None)
+    return f"multiIf({', '.join(f'{text} IN ({quote_literals(group)}), {value}' for value, group in groups.items())}, {other})"
+
+
+def columns() -> dict[str, str]:
+    """The columns that say how it ended."""
+    report = "failed AND ended = 'returned'"
+    other = quote_literal(names.ERROR_TYPE_OTHER)
+    return {
+        "status": "multiIf(ended NOT IN ('returned', 'raised'), NULL, failed, 'error', 'success')",
+        "ending": "ended",
+        "code": "if(failed AND ended IN ('returned', 'raised'), known_code, NULL)",
+        "error_type": f"multiIf(NOT failed OR ended IN ('paused', 'abandoned'), NULL, ended = 'raised', "
+        f"replaceRegexpOne(ifNull(kind, {other}), '^builtins\\\\.', ''), nullIf(kind, {other}))",
+        "error_message": f"multiIf(NOT failed OR ended = 'paused', NULL, {report}, coalesce(message, nullIf(kind, {other}), known_code), message)",
+        "retryable": f"CAST(if(failed AND ended IN ('returned', 'raised'), {_retryable()}, NULL) AS Nullable(Bool))",
+        "next_action": f"if({report}, {_next_action()}, NULL)",
+        "rule": f"multiIf(ended = 'raised', 'exception', ended = 'returned', {quote_literal(RULE)}, NULL)",
+        "rule_grade": "multiIf(ended NOT IN ('returned', 'raised'), NULL, failed OR result_text IS NULL, 'certain', 'heuristic')",
+    }
+
+
+def _retryable() -> str:
+    """As the table of exceptions has it, else as the code advises."""
+    own = {name: one.retryable for name, one in _verdicts().items() if one.retryable is not None}
+    advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
+    return f"if(ended = 'raised', {_flag('last_name', own, advised)}, {advised})"
+
+
+def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:
+    named = ((flag, [name for name, said in known.items() if said is flag]) for flag in (True, False))
+    parts = [f"{text} IN ({quote_literals(names_)}), {str(flag).lower()}" for flag, names_ in named if names_]
+    return f"multiIf({', '.join(parts)}, {other})"
+
+
+def _next_action() -> str:
+    """As :func:`tooltrace.core.codes.next_step` has it of these codes."""
+    steps = {str(code): str(next_step(code, one.retryable)) for code, one in ADVICE.items()}
+    return _transformed("known_code", steps, quote_literal("human_review"))

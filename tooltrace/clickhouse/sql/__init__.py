@@ -1,0 +1,1 @@
+"""Translate the queries from DuckDB's SQL to ClickHouse's."""

@@ -1,0 +1,284 @@
+"""The words of DuckDB's SQL in ClickHouse's: sqlglot reads one and writes the other, with our table between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from sqlglot import exp
+from sqlglot.dialects.clickhouse import ClickHouse
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ErrorLevel
+
+from tooltrace.clickhouse.sql import json_paths as json
+from tooltrace.clickhouse.sql.functions import FORMS, FUNCTIONS, MANY, OPTIONAL, TIMES, TRIED, TYPES, WHOLE
+from tooltrace.errors import QueryError
+
+KNOWN: Final = {
+    *FUNCTIONS, *MANY, "json_each", "quantile_cont", "round", "arg_max_null", "concat_ws", "regexp_matches", "regexp_replace",
+    "strftime",
+}  # fmt: skip
+"""Functions of DuckDB whose words for ClickHouse are ours."""
+ALIKE: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
+"""Functions that are the same in both, and that sqlglot knows of neither."""
+LONGEST: Final = 262_144
+"""Characters of a question; a server takes no longer one (``max_query_size``)."""
+_WRITTEN_BY_US: Final = (
+    exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
+    exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue, exp.CountIf, exp.Week, exp.ArrayContains,
+)  # fmt: skip
+_COUNTS: Final = (exp.Count, exp.RowNumber, exp.DenseRank)
+
+
+def _without_ours(made: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: how for name, how in made.items() if name.lower() not in KNOWN}
+
+
+class DuckDBDialect(DuckDB):
+    """DuckDB, but what the table has is kept as it is written."""
+
+    class Parser(DuckDB.Parser):  # type: ignore[misc,valid-type]  # sqlglot's own way to make a dialect
+        FUNCTIONS: ClassVar = _without_ours(DuckDB.Parser.FUNCTIONS)
+        FUNCTION_PARSERS: ClassVar = _without_ours(DuckDB.Parser.FUNCTION_PARSERS)
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """As it is written: read, ``a.b`` and ``$.a.b`` would be one."""
+        return path
+
+
+class ClickHouseDialect(ClickHouse):
+    """ClickHouse, with the table."""
+
+    class Generator(ClickHouse.Generator):  # type: ignore[misc,valid-type]  # as above
+        TRANSFORMS: ClassVar = {
+            kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _WRITTEN_BY_US
+        }
+
+        def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
+            written = str(super().sql(expression, key, comment))
+            if len(written) > LONGEST:  # what names its argument twice doubles with each level
+                raise QueryError(
+                    f"in ClickHouse's SQL this would be longer than {LONGEST:,} characters; nothing was asked"
+                )
+            return written
+
+        def generateseries_sql(self, expression: exp.GenerateSeries) -> str:
+            bounds = (self.sql(expression, part) for part in ("start", "end", "step"))
+            return f"generate_series({', '.join(filter(None, bounds))})"
+
+        def anonymous_sql(self, expression: exp.Anonymous) -> str:
+            name = str(expression.this).lower()
+            given = [self.sql(argument) for argument in expression.expressions]
+            if name in FUNCTIONS:
+                return (
+                    FUNCTIONS[name] if len(given) not in OPTIONAL.get(name, {}) else OPTIONAL[name][len(given)]
+                ).format(*given)
+            if name in MANY:
+                texts = map(self._text, expression.expressions) if name == "concat" else given
+                return MANY[name].format(", ".join(texts))
+            special = getattr(self, f"_{name}", None) if name in KNOWN else None
+            return str(special(expression, *given)) if special else str(super().anonymous_sql(expression))
+
+        def _text(self, expression: exp.Expr) -> str:
+            """As DuckDB writes it: a missing one is nothing in ``concat``, a whole number as a double has ``.0``."""
+            written = str(self.sql(expression))
+            if expression.is_string:
+                return written
+            ws = isinstance(expression.parent, exp.Anonymous) and str(expression.parent.this).lower() == "concat_ws"
+            if any(str(found.this).lower() == "round" for found in expression.find_all(exp.Anonymous)):
+                written = f"replaceRegexpOne(toString({written}), '^(-?\\\\d+)$', '\\\\1.0')"
+            else:
+                written = f"toString({written})"
+            return written if ws else f"ifNull({written}, '')"
+
+        def count_sql(self, expression: exp.Count) -> str:
+            return self._signed(expression, self.function_fallback_sql(expression))
+
+        def countif_sql(self, expression: exp.CountIf) -> str:
+            """Of nothing but unknowns it is unknown."""
+            value = self.sql(expression, "this")
+            return f"if(count({value}) = 0, NULL, toInt64(countIf({value})))"
+
+        def week_sql(self, expression: exp.Week) -> str:
+            return f"toISOWeek({self.sql(expression, 'this')})"
+
+        def arraycontains_sql(self, expression: exp.ArrayContains) -> str:
+            sought = self.sql(expression, "expression")
+            return f"if(isNull({sought}), NULL, has({self.sql(expression, 'this')}, {sought}))"
+
+        def rownumber_sql(self, expression: exp.RowNumber) -> str:
+            return self._signed(expression, "ROW_NUMBER()")
+
+        def denserank_sql(self, expression: exp.DenseRank) -> str:
+            return self._signed(expression, "DENSE_RANK()")
+
+        def window_sql(self, expression: exp.Window) -> str:
+            written = super().window_sql(expression)
+            counted = expression.this.this if isinstance(expression.this, exp.Filter) else expression.this
+            return f"toInt64({written})" if isinstance(counted, _COUNTS) else written
+
+        def _signed(self, expression: exp.Expr, written: str) -> str:
+            """Counts are signed in DuckDB; unsigned ones have no type in common with what may be below 0."""
+            outside = expression.parent
+            return written if isinstance(outside, (exp.Filter, exp.Window)) else f"toInt64({written})"
+
+        def _quantile_cont(self, call: exp.Anonymous, value: str, part: str) -> str:
+            asked = call.expressions[1]
+            if isinstance(asked, exp.Array):
+                levels = map(self.sql, asked.expressions)
+                return f"[{', '.join(f'quantileExactInclusive({level})({value})' for level in levels)}]"
+            return f"quantileExactInclusive({part})({value})"
+
+        def _round(self, _call: exp.Anonymous, value: str, places: str = "0") -> str:
+            """Halves away from zero: ClickHouse's goes to the even one."""
+            if places == "0":
+                return f"arrayMap(x -> if(abs(x - trunc(x)) = 0.5, trunc(x) + sign(x), round(x)), [{value}])[1]"
+            scale = f"1e{places}"
+            return f"{self._round(_call, f'({value}) * {scale}')} / {scale}"
+
+        def _arg_max_null(self, _call: exp.Anonymous, value: str, at: str) -> str:
+            return f"tupleElement(argMax(tuple({value}), {at}), 1)"
+
+        def _concat_ws(self, call: exp.Anonymous, between: str, *_given: str) -> str:
+            parts = ", ".join(map(self._text, call.expressions[1:]))
+            return f"arrayStringConcat(arrayFilter(part -> part IS NOT NULL, [{parts}]), {between})"
+
+        def _regexp_matches(self, call: exp.Anonymous, text: str, pattern: str, *_options: str) -> str:
+            return f"match({text}, concat('{_flags(call.expressions[2:])}', {pattern}))"
+
+        def _regexp_replace(self, call: exp.Anonymous, text: str, pattern: str, to: str, *_options: str) -> str:
+            options = call.expressions[3:]
+            name = "replaceRegexpAll" if options and "g" in options[0].name else "replaceRegexpOne"
+            return f"{name}({text}, concat('{_flags(options)}', {pattern}), {to})"
+
+        def _strftime(self, call: exp.Anonymous, moment: str, _form: str) -> str:
+            asked = call.expressions[1]
+            if not asked.is_string:
+                raise QueryError(
+                    "a form of strftime that is computed cannot be said in ClickHouse's SQL; nothing was asked"
+                )
+            return f"formatDateTime({moment}, {exp.Literal.string(_time_form(asked.name)).sql(ClickHouseDialect)})"
+
+        def regexplike_sql(self, expression: exp.RegexpLike) -> str:
+            return f"match({self.sql(expression, 'this')}, concat('(?-s)', {self.sql(expression, 'expression')}))"
+
+        def lastvalue_sql(self, expression: exp.LastValue) -> str:
+            return self._valued(expression, "last_value")
+
+        def firstvalue_sql(self, expression: exp.FirstValue) -> str:
+            return self._valued(expression, "first_value")
+
+        def _valued(self, expression: exp.Expr, name: str) -> str:
+            """What is unknown is left out, unless it is said."""
+            known = isinstance(expression.parent, exp.IgnoreNulls | exp.RespectNulls)
+            return f"{name}({self.sql(expression, 'this')}){'' if known else ' RESPECT NULLS'}"
+
+        def timestamptrunc_sql(self, expression: exp.TimestampTrunc) -> str:
+            unit = str(expression.args["unit"].name).upper()
+            cut = f"dateTrunc('{unit}', {self.sql(expression, 'this')})"
+            return f"CAST({cut} AS {TYPES['TIMESTAMPNTZ']})" if unit in TIMES else cut
+
+        def strposition_sql(self, expression: exp.StrPosition) -> str:
+            return f"positionUTF8({self.sql(expression, 'this')}, {self.sql(expression, 'substr')})"
+
+        def in_sql(self, expression: exp.In) -> str:
+            """What is not in a list, or an answer, with an unknown one is unknown. What is computed is compared: a name
+            in a list of one would be a table."""
+            if not all(map(_is_constant, expression.expressions)):
+                same = [
+                    exp.EQ(this=exp.paren(expression.this.copy()), expression=exp.paren(item.copy()))
+                    for item in expression.expressions
+                ]
+                return str(self.sql(exp.paren(exp.or_(*same))))
+            some = [item for item in expression.expressions if not isinstance(item, exp.Null)]
+            if len(some) < len(expression.expressions):
+                return f"nullIf({self.sql(expression, 'this')} IN ({', '.join(map(self.sql, some)) or 'NULL'}), 0)"
+            plain = str(super().in_sql(expression))
+            if expression.args.get("query") is None or not isinstance(
+                expression.find_ancestor(exp.Not, exp.Select), exp.Not
+            ):
+                return plain
+            unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self.sql(expression, 'query')}"
+            return f"if(ifNull(({unknown}), 0) = 1, nullIf({plain}, 0), {plain})"
+
+        def jsonextractscalar_sql(self, expression: exp.JSONExtractScalar) -> str:
+            return json.text(self.sql(expression, "this"), json.places(expression.expression))
+
+        def jsonextract_sql(self, expression: exp.JSONExtract) -> str:
+            value = self.sql(expression, "this")
+            if json.is_every(expression.expression):
+                return f"JSONExtractArrayRaw(ifNull({value}, '[]'))"
+            return json.raw(value, json.places(expression.expression))
+
+        def filter_sql(self, expression: exp.Filter) -> str:
+            call = expression.this
+            if isinstance(call, exp.Anonymous) and str(call.this).lower() == "arg_max_null":
+                value, at = map(self.sql, call.expressions)
+                return f"tupleElement(argMax(tuple({value}), {at}) FILTER({self.sql(expression, 'expression').strip()}), 1)"
+            written = super().filter_sql(expression)
+            counted = isinstance(call, exp.Count) and not isinstance(expression.parent, exp.Window)
+            return f"toInt64({written})" if counted else written
+
+        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+            kind = TYPES.get(expression.to.sql("duckdb").upper()) or TYPES.get(expression.to.this.name)
+            value = self.sql(expression, "this")
+            if kind is None:
+                return str(super().cast_sql(expression, safe_prefix))
+            if kind in WHOLE:
+                return self._whole(expression.this, value, kind)
+            return f"CAST({value} AS {kind})"
+
+        def _whole(self, given: exp.Expr, value: str, kind: str) -> str:
+            """To the nearest, CAST alone cuts; and what is beyond the type is refused, and not another number."""
+            if isinstance(given, exp.Literal | exp.JSONExtractScalar) and not given.is_number:
+                value = f"toFloat64({value})"
+            if given.is_number and not given.is_int and "e" not in given.name.lower():
+                value = self._round(exp.Anonymous(this="round"), value)
+            return f"accurateCast(round({value}), '{kind}')"
+
+        def trycast_sql(self, expression: exp.TryCast) -> str:
+            kind = expression.to.this.name
+            if kind not in TRIED:
+                raise QueryError(
+                    f"TRY_CAST to {expression.to.sql('duckdb')} cannot be said in ClickHouse's SQL; nothing was asked"
+                )
+            return TRIED[kind].format(f"toString({self.sql(expression, 'this')})")
+
+        def attimezone_sql(self, expression: exp.AtTimeZone) -> str:
+            return (
+                "now64(6, 'UTC')"
+                if isinstance(expression.this, exp.CurrentTimestamp)
+                else super().attimezone_sql(expression)
+            )
+
+        def intdiv_sql(self, expression: exp.IntDiv) -> str:
+            return f"intDiv({self.sql(expression, 'this')}, {self.sql(expression, 'expression')})"
+
+
+def _is_constant(item: exp.Expr) -> bool:
+    return not any(isinstance(part, exp.Column | exp.Func | exp.Dot | exp.Query) for part in item.walk())
+
+
+def _flags(options: list[exp.Expr]) -> str:
+    """DuckDB's options of a regular expression, as the expression's own: ``.`` is no newline unless ``s`` says so."""
+    given = options[0].name if options else ""
+    if set(given) - set("cgims") or (options and not options[0].is_string):
+        raise QueryError(
+            f"the options {given!r} of a regular expression cannot be said in ClickHouse's SQL; nothing was asked"
+        )
+    return f"(?{'i' if 'i' in given else ''}{'m' if 'm' in given else ''}{'s' if 's' in given else '-s'})"
+
+
+def _time_form(form: str) -> str:
+    """What makes text of a time. Raises QueryError for a part that ClickHouse has not, or has as another."""
+    parts = re.findall(r"%-?.|[^%]+|%", form, re.DOTALL)
+    unsaid = [part for part in parts if part.startswith("%") and part not in FORMS]
+    if unsaid:
+        raise QueryError(f"{', '.join(unsaid)} of strftime cannot be said in ClickHouse's SQL; nothing was asked")
+    return "".join(FORMS.get(part, part) for part in parts)
+
+
+def to_sql(tree: exp.Expr) -> str:
+    """``tree`` as ClickHouse's SQL. Raises SqlglotError."""
+    return tree.sql(ClickHouseDialect, comments=False, unsupported_level=ErrorLevel.RAISE)

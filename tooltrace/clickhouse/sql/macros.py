@@ -1,0 +1,55 @@
+"""The shared macros of the queries for ClickHouse, which has none: each use becomes the expression it stands for."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+
+from tooltrace.clickhouse.sql.generator import DuckDBDialect
+from tooltrace.errors import QueryError
+from tooltrace.store.macros import MACROS, Macro
+
+_BY_NAME: Final = {macro.name: macro for macro in MACROS}
+
+
+MACRO_NAMES: Final = frozenset(_BY_NAME)
+
+
+def inline_macros(tree: exp.Expr) -> exp.Expr:
+    """Replace each use of a macro in ``tree`` by its body. Raises QueryError for a wrong number of arguments."""
+    while used := [call for call in tree.find_all(exp.Anonymous) if call.name.lower() in _BY_NAME]:
+        innermost = used[-1]  # in the order of find_all, what stands inside another comes after it
+        body = _expanded(_BY_NAME[innermost.name.lower()], innermost.expressions)
+        if innermost is tree:
+            return body
+        innermost.replace(body)
+    return tree
+
+
+def _expanded(macro: Macro, arguments: list[exp.Expr]) -> exp.Expr:
+    if len(arguments) != len(macro.parameters):
+        takes = ", ".join(macro.parameters)
+        raise QueryError(f"{macro.name}({takes}) takes {len(macro.parameters)} arguments, got {len(arguments)}")
+    body = exp.paren(_body(macro))
+    given = dict(zip(macro.parameters, arguments, strict=True))
+    for column in list(body.find_all(exp.Column)):
+        column.replace(_grouped(given[column.name]))
+    return body
+
+
+def _grouped(argument: exp.Expr) -> exp.Expr:
+    """Return a copy of ``argument`` that no operator around it can tear apart."""
+    alone = isinstance(argument, exp.Column | exp.Literal | exp.Paren | exp.Anonymous)
+    return argument.copy() if alone else exp.paren(argument)
+
+
+@cache
+def _body(macro: Macro) -> exp.Expr:
+    body = sqlglot.parse_one(macro.body, read=DuckDBDialect)
+    for call in body.find_all(exp.Anonymous):
+        if call.name.lower() == "row":
+            call.set("this", "tuple")
+    return body

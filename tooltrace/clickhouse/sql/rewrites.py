@@ -1,0 +1,287 @@
+"""Where ClickHouse needs another shape of a query, not only other words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+
+from tooltrace.store.columns import ATTEMPTS, RECORDS
+from tooltrace.store.views import TOOL_CALLS, VIEWS
+
+Columns = dict[str, tuple[str, ...]]
+"""Names of the columns of each table that can be named somewhere."""
+
+Node = exp.Expr
+"""A piece of SQL, read."""
+ENGINE: Final = "clickhouse"
+_SEEN: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text"}
+
+
+def alias_joined_columns(tree: Node) -> None:
+    """``t.name`` gives a column ``name``, and ``t.*`` each of its own: where two joined tables have one, ClickHouse calls
+    it ``t.name``. Of a star, only what is named somewhere."""
+    wanted = _wanted(tree)
+    for select, known in _selects(tree, dict(_tables())):
+        if not select.args.get("joins"):
+            continue
+        items: list[Node] = []
+        for item in select.expressions:
+            taken = {made.alias_or_name for made in items}
+            spelled = _spelled(item, select, known, wanted)
+            items += [made for made in spelled if made.alias_or_name not in taken]
+        select.set("expressions", items)
+
+
+def resolve_order_by_aliases(tree: Node) -> None:
+    """``SELECT -a AS a … ORDER BY a`` is by the answer's ``a``; with the settings that all else needs it were by the table's."""
+    for select in tree.find_all(exp.Select):
+        made = {item.alias: item.this for item in select.expressions if isinstance(item, exp.Alias)}
+        order = select.args.get("order")
+        for term in order.expressions if order else ():
+            if isinstance(term.this, exp.Column) and not term.this.table and term.this.name in made:
+                said = made[term.this.name]
+                if not (isinstance(said, exp.Column) and said.name == term.this.name):
+                    term.set("this", said.copy())
+
+
+def escape_like_backslashes(tree: Node) -> None:
+    """DuckDB's patterns escape nothing unless ESCAPE says by what; ClickHouse's by a backslash."""
+    for alike in tree.find_all(exp.Like, exp.ILike):
+        pattern = alike.expression
+        if pattern.is_string and not isinstance(alike.parent, exp.Escape):
+            pattern.replace(exp.Literal.string(pattern.name.replace("\\", "\\\\")))
+
+
+def _wanted(tree: Node) -> Callable[[str], bool]:
+    """Whether a column can matter: it does where it is named, and all do where the answer has a star."""
+    if any(item.is_star for item in _answers(tree)):
+        return lambda _name: True
+    named = frozenset(found.name for found in tree.find_all(exp.Identifier))
+    return named.__contains__
+
+
+def _spelled(item: Node, select: exp.Select, known: Columns, wanted: Callable[[str], bool]) -> list[Node]:
+    if not isinstance(item, exp.Column) or not item.table:
+        return [item]
+    if not isinstance(item.this, exp.Star):
+        return [exp.alias_(item.copy(), item.name, quoted=True)]
+    replaced = {made.alias: made.this for made in item.this.args.get("replace") or ()}
+    if not _sources(select, known).get(item.table):
+        return [item]  # a table that is not ours: its columns are not known here
+    names = filter(wanted, _starred(item.this, _sources(select, known)[item.table]))
+    made = ((name, replaced.get(name) or exp.column(name, item.table, quoted=True)) for name in names)
+    return [exp.alias_(value, name, quoted=True) for name, value in made]
+
+
+def drop_unused_messages_join(tree: Node) -> None:
+    """``tool_calls`` is ``attempts`` where nothing asks for what the model saw: ClickHouse would join it all the same."""
+    if any(item.is_star for item in _answers(tree)):
+        return
+    if any(name.name in _SEEN for name in tree.find_all(exp.Identifier)):
+        return
+    for table in tree.find_all(exp.Table):
+        if table.name == TOOL_CALLS.name:
+            named = table.alias_or_name
+            table.set("this", exp.to_identifier(ATTEMPTS.name))
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(named)))
+
+
+def _answers(query: Node) -> Iterator[Node]:
+    """What stands in the select lists that make the answer."""
+    if isinstance(query, exp.SetOperation):
+        yield from _answers(query.left)
+        yield from _answers(query.right)
+    elif isinstance(query, exp.Subquery):
+        yield from _answers(query.this)
+    else:
+        yield from query.expressions
+
+
+def _selects(tree: Node, known: Columns) -> Iterator[tuple[exp.Select, Columns]]:
+    """Every SELECT, with the tables that it can name."""
+    known = dict(known)
+    for cte in _ctes(tree):
+        if is_recursive(cte):
+            known[cte.alias] = _columns(_first(cte.this), known)
+        yield from _selects(cte.this, known)
+        known[cte.alias] = _columns(cte.this, known)
+    if isinstance(tree, exp.Select):
+        yield tree, known
+    for child in tree.iter_expressions():
+        if not isinstance(child, exp.With):
+            yield from _selects(child, known)
+
+
+def _ctes(tree: Node) -> list[exp.CTE]:
+    found = tree.args.get("with_") or tree.args.get("with")
+    return list(found.expressions) if found else []
+
+
+def is_recursive(cte: exp.CTE) -> bool:
+    """Whether the CTE is recursive."""
+    return any(table.name == cte.alias for table in cte.this.find_all(exp.Table))
+
+
+def _first(query: Node) -> Node:
+    while isinstance(query, exp.SetOperation):
+        query = query.this
+    return query
+
+
+def _columns(query: Node, known: Columns) -> tuple[str, ...]:
+    """Names of what ``query`` answers."""
+    query = _first(query.this if isinstance(query, exp.Subquery) else query)
+    inner = dict(known)
+    for cte in _ctes(query):
+        inner[cte.alias] = _columns(_first(cte.this) if is_recursive(cte) else cte.this, inner)
+    names: list[str] = []
+    sources = _sources(query, inner)
+    for item in query.expressions:
+        star = item.this if isinstance(item, exp.Column) else item
+        if isinstance(star, exp.Star):
+            of = [item.table] if isinstance(item, exp.Column) else list(sources)
+            if not all(sources.get(source) for source in of):
+                return ()  # not known
+            names += [name for source in of for name in _starred(star, sources[source])]
+        else:
+            names.append(item.alias_or_name)
+    return tuple(names)
+
+
+def _starred(star: exp.Star, names: tuple[str, ...]) -> list[str]:
+    left_out = {found.name for found in star.args.get("except_") or star.args.get("except") or ()}
+    return [name for name in names if name not in left_out]
+
+
+def _sources(select: Node, known: Columns) -> Columns:
+    """What stands behind FROM and the JOINs."""
+    first = select.args.get("from_") or select.args.get("from")
+    tables = [join.this for join in select.args.get("joins") or ()]
+    if first is not None:
+        tables.insert(0, first.this)
+    found: Columns = {}
+    for table in tables:
+        if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier):
+            found[table.alias_or_name] = known.get(table.name, ())
+        elif isinstance(table, exp.Subquery):
+            found[table.alias] = _columns(table, known)
+    return found
+
+
+@cache
+def _tables() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    base = {table.name: table.names for table in RECORDS.values()}
+    return tuple({**base, **{view.name: tuple(view.columns) for view in VIEWS}}.items())
+
+
+def known_tables() -> frozenset[str]:
+    """The tables of a store."""
+    return frozenset(dict(_tables()))
+
+
+def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
+    """What has to be kept before ``tree`` is asked, by its name, in order; it is taken out of ``tree``.
+
+    ClickHouse puts a CTE's text wherever it is named, and runs it as often: of a chain of them, thousands of times. Those that
+    are named twice are kept. What numbers its rows as they come is the same for all who read it, too.
+    """
+    ctes = {cte.alias: cte for cte in _ctes(tree)}
+    uses = dict.fromkeys(ctes, 0)
+    for table in tree.find_all(exp.Table):
+        holder = table.find_ancestor(exp.CTE)
+        if table.name in uses and (holder is None or holder.alias != table.name):
+            uses[table.name] += 1
+    for cte in ctes.values():
+        if is_recursive(cte):
+            cte.set("this", _alone(cte))
+    kept = {name for name, count in uses.items() if count > 1}
+    narrow = _narrowed(tree, ctes)
+    inline = {name: cte for name, cte in ctes.items() if name not in kept}
+    tree.set("with_", None)
+    done = [(name, narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in kept]
+    _with(tree, inline)
+    return done
+
+
+def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Node]:
+    """What leaves out of a kept table the columns that nothing names: ``SELECT *`` would keep each call's texts."""
+    wanted = _wanted(tree)
+    known = dict(_tables())
+    columns: Columns = {}
+    for name, cte in ctes.items():
+        columns[name] = known[name] = _columns(cte.this, known)
+
+    def narrow(name: str, body: Node) -> Node:
+        some = [column for column in columns[name] if wanted(column)]
+        if not some or len(some) == len(columns[name]):
+            return body
+        inner = exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("whole")))
+        return exp.select(*(exp.column(column, quoted=True) for column in some)).from_(inner)
+
+    return narrow
+
+
+def _alone(cte: exp.CTE) -> Node:
+    """A recursive CTE with a WITH of its own: what stands beside one is not as it is elsewhere."""
+    inner = exp.CTE(this=cte.this, alias=exp.TableAlias(this=exp.to_identifier(cte.alias)))
+    body = exp.select("*").from_(exp.Table(this=exp.to_identifier(cte.alias)))
+    body.set("with_", exp.With(expressions=[inner], recursive=True))
+    return body
+
+
+def _with(body: Node, inline: dict[str, exp.CTE]) -> Node:
+    """``body`` behind those of ``inline`` that it needs. Each is needed once."""
+    needed = [cte.copy() for cte in _needed(body, inline)]
+    if needed:
+        own = body.args.get("with_")
+        if own is not None:
+            body = exp.select("*").from_(exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("body"))))
+        body.set("with_", exp.With(expressions=needed))
+    return body
+
+
+def _needed(body: Node, inline: dict[str, exp.CTE]) -> list[exp.CTE]:
+    found: list[exp.CTE] = []
+    for table in body.find_all(exp.Table):
+        cte = inline.get(table.name)
+        if cte is not None and cte not in found and not any(cte is one for one in found):
+            found += [
+                one for one in _needed(cte.this, {k: v for k, v in inline.items() if v is not cte}) if one not in found
+            ]
+            found.append(cte)
+    return found
+
+
+def place_tables(tree: Node, database: str) -> None:
+    """Say of every table that is no CTE that it is in ``database``."""
+    own = {cte.alias for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if table.name not in own and isinstance(table.this, exp.Identifier):
+            table.set("db", exp.to_identifier(database, quoted=True))
+
+
+def unnest_to_array_join(tree: Node, write: Callable[[Node], str]) -> None:
+    """``FROM t, json_each(object) AS e``: each member, as ``e.key``, ``e.value`` and ``e.type``."""
+    for call in [found for found in tree.find_all(exp.Anonymous) if str(found.this).lower() == "json_each"]:
+        join, select = call.find_ancestor(exp.Join), call.find_ancestor(exp.Select)
+        assert join is not None
+        assert select is not None
+        alias = join.this.alias
+        pairs = sqlglot.parse_one(
+            f"JSONExtractKeysAndValuesRaw(ifNull({write(call.expressions[0])}, '{{}}'))", read=ENGINE
+        )
+        for column in list(select.find_all(exp.Column)):
+            if column.table == alias:
+                column.replace(_member(alias, column.name))
+        join.replace(exp.Join(this=exp.alias_(pairs, alias), kind="ARRAY"))
+
+
+def _member(alias: str, part: str) -> Node:
+    pair = exp.to_identifier(alias, quoted=True).sql(ENGINE)
+    raw = f"tupleElement({pair}, 2)"
+    texts = {"key": f"tupleElement({pair}, 1)", "value": raw, "type": f"if(JSONType({raw}) = 'String', 'VARCHAR', '')"}
+    return sqlglot.parse_one(texts[part], read=ENGINE)

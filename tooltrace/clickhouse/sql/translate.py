@@ -1,0 +1,119 @@
+"""The queries' SQL for ClickHouse. There is one text of each query, DuckDB's; this translates it.
+
+sqlglot reads and writes it; what it would get wrong stands in ``dialect_table``. Needs the extra ``clickhouse``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tooltrace.clickhouse.sql import rewrites as shape
+from tooltrace.clickhouse.sql import validate as refusals
+from tooltrace.clickhouse.sql.generator import ALIKE, KNOWN, DuckDBDialect, to_sql
+from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
+from tooltrace.clickhouse.sql.scope import rename_steps
+from tooltrace.errors import QueryError
+from tooltrace.store.macros import without_definitions
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedQuery:
+    """A question in ClickHouse's SQL: what is kept for it first, by name, and the question itself."""
+
+    kept: tuple[tuple[str, str], ...]
+    question: str
+    steps: frozenset[str] = frozenset()
+    """Names that it makes itself."""
+
+    def __str__(self) -> str:
+        statements = [*(create_temp_table(name, sql) for name, sql in self.kept), self.question]
+        return ";\n".join(statements)
+
+
+def create_temp_table(name: str, sql: str) -> str:
+    """The statement that keeps the answer to ``sql`` for this session."""
+    return f"CREATE TEMPORARY TABLE {quote_identifier(name)} ENGINE = Memory AS {sql}"
+
+
+def drop_temp_table(name: str) -> str:
+    """The statement that leaves it."""
+    return f"DROP TEMPORARY TABLE IF EXISTS {quote_identifier(name)}"
+
+
+def quote_identifier(name: str) -> str:
+    """``name`` as an identifier, whatever is in it."""
+    return exp.to_identifier(name, quoted=True).sql(shape.ENGINE)
+
+
+def to_clickhouse(
+    sql: str, values: Mapping[str, Any] | None = None, *, only: Collection[str] | None = None
+) -> TranslatedQuery:
+    """``sql`` of DuckDB for ClickHouse, with ``values`` written for its ``$name`` parameters. ``only``: the tables that
+    it may read, by no function but those that are translated. Raises QueryError."""
+    try:
+        return _script(sql, values or {}, only)
+    except RecursionError as error:
+        raise QueryError("the SQL is nested too deep; nothing was asked") from error
+
+
+def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -> TranslatedQuery:
+    tree = _parsed(without_definitions(sql)).copy()
+    for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
+        if node.name in values:
+            node.replace(_literal(values[node.name]))
+    refusals.require_select(tree)
+    refusals.require_translatable(tree)
+    if only is not None:
+        refusals.require_tables(tree, only)
+        refusals.require_functions(tree, KNOWN | ALIKE | MACRO_NAMES)
+    tree = inline_macros(tree)
+    rename_steps(tree, shape.known_tables())
+    try:
+        shape.resolve_order_by_aliases(tree)
+        shape.escape_like_backslashes(tree)
+        shape.drop_unused_messages_join(tree)
+        shape.alias_joined_columns(tree)
+        shape.unnest_to_array_join(tree, to_sql)
+        steps = frozenset(step.alias for step in tree.find_all(exp.CTE))
+        kept = tuple((name, to_sql(part)) for name, part in shape.extract_temp_tables(tree))
+        return TranslatedQuery(kept, to_sql(tree), steps)
+    except SqlglotError as error:
+        raise QueryError(f"this cannot be said in ClickHouse's SQL: {error}") from error
+
+
+def view_sql(sql: str, database: str) -> str:
+    """The SQL of a view over the tables in ``database``; a view can keep nothing."""
+    tree = _parsed(sql).copy()
+    shape.drop_unused_messages_join(tree)
+    shape.alias_joined_columns(tree)
+    shape.place_tables(tree, database)
+    return to_sql(tree)
+
+
+@lru_cache(maxsize=256)
+def _parsed(sql: str) -> shape.Node:
+    try:
+        return sqlglot.parse_one(sql, read=DuckDBDialect)
+    except SqlglotError as error:
+        raise QueryError(f"the SQL cannot be read: {error}") from error
+
+
+def _literal(value: Any) -> shape.Node:
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, datetime):
+        text = exp.Literal.string(value.isoformat(sep=" ", timespec="microseconds"))
+        return exp.Anonymous(this="toDateTime64", expressions=[text, exp.Literal.number(6), exp.Literal.string("UTC")])
+    if isinstance(value, float):
+        return exp.Anonymous(this="toFloat64", expressions=[exp.Literal.string(repr(value))])
+    return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(str(value))

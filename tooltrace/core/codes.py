@@ -1,0 +1,86 @@
+"""Error codes, and what each means for the next step unless the tool says otherwise.
+
+The set is open: any string is a code. The table covers the codes that the HelloAgents document and
+package define, which the other protocols' error types map onto.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+NextAction = Literal["continue", "retry", "ask_user", "human_review", "stop"]
+"""What the tool advises the agent to do next."""
+
+
+class ToolErrorCode(StrEnum):
+    """The well-known codes. A member equals its string, so a custom code is any other string."""
+
+    NOT_FOUND = "NOT_FOUND"
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    ACCESS_DENIED = "ACCESS_DENIED"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    IS_DIRECTORY = "IS_DIRECTORY"
+    BINARY_FILE = "BINARY_FILE"
+    INVALID_PARAM = "INVALID_PARAM"
+    INVALID_FORMAT = "INVALID_FORMAT"
+    EXECUTION_ERROR = "EXECUTION_ERROR"
+    TIMEOUT = "TIMEOUT"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+    CONFLICT = "CONFLICT"
+    CIRCUIT_OPEN = "CIRCUIT_OPEN"
+    NETWORK_ERROR = "NETWORK_ERROR"
+    API_ERROR = "API_ERROR"
+    RATE_LIMIT = "RATE_LIMIT"
+    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
+    PARTIAL_SUCCESS = "PARTIAL_SUCCESS"
+    DEPRECATED = "DEPRECATED"
+    UNKNOWN = "UNKNOWN"
+
+
+class Advice(NamedTuple):
+    """What a code suggests where the tool itself said nothing."""
+
+    retryable: bool | None
+    """Whether the same call may succeed later; None where nobody can know."""
+    next_action: NextAction
+
+
+NO_ADVICE = Advice(None, "human_review")
+"""The advice for a code that the table does not know."""
+
+ADVICE: dict[str, Advice] = {
+    ToolErrorCode.NOT_FOUND: Advice(False, "ask_user"),
+    ToolErrorCode.ALREADY_EXISTS: Advice(False, "continue"),
+    ToolErrorCode.ACCESS_DENIED: Advice(False, "human_review"),
+    ToolErrorCode.PERMISSION_DENIED: Advice(False, "human_review"),
+    ToolErrorCode.IS_DIRECTORY: Advice(False, "continue"),
+    ToolErrorCode.BINARY_FILE: Advice(False, "continue"),
+    ToolErrorCode.INVALID_PARAM: Advice(False, "continue"),
+    ToolErrorCode.INVALID_FORMAT: Advice(False, "continue"),
+    ToolErrorCode.EXECUTION_ERROR: Advice(None, "human_review"),
+    ToolErrorCode.TIMEOUT: Advice(True, "retry"),
+    ToolErrorCode.INTERNAL_ERROR: Advice(None, "human_review"),
+    ToolErrorCode.CONFLICT: Advice(True, "retry"),
+    ToolErrorCode.CIRCUIT_OPEN: Advice(True, "stop"),
+    ToolErrorCode.NETWORK_ERROR: Advice(True, "retry"),
+    ToolErrorCode.API_ERROR: Advice(None, "retry"),
+    ToolErrorCode.RATE_LIMIT: Advice(True, "retry"),
+    ToolErrorCode.SERVICE_UNAVAILABLE: Advice(True, "retry"),
+    ToolErrorCode.PARTIAL_SUCCESS: Advice(None, "continue"),
+    ToolErrorCode.DEPRECATED: Advice(False, "human_review"),
+    ToolErrorCode.UNKNOWN: Advice(None, "human_review"),
+}
+
+
+def next_step(code: str | None, retryable: bool | None) -> NextAction:
+    """What to do after an error with ``code``, where the tool itself said no more than whether it is ``retryable``."""
+    suggested = advice_for(code).next_action
+    if retryable:
+        return "stop" if suggested == "stop" else "retry"
+    return "human_review" if retryable is False and suggested == "retry" else suggested
+
+
+def advice_for(code: str | None) -> Advice:
+    """What ``code`` suggests: its row of the table, else :data:`NO_ADVICE`."""
+    return ADVICE.get(code, NO_ADVICE) if code else NO_ADVICE

@@ -1,0 +1,171 @@
+"""One batch on its way: what of it is still to be sent, and what was refused."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from tooltrace.core.records import Record
+from tooltrace.exporters.protocol import (
+    Destination,
+    ExportError,
+    MultiPartDestination,
+    PartlyRefused,
+    Refused,
+    Unavailable,
+)
+
+DOUBTS: Final = 8
+"""After so many failures that may be for what was sent, it is sent in halves."""
+DOUBTFUL_PIECES: Final = 16
+"""So many pieces of which none was taken: it is not for what was sent, and all of it waits."""
+WHOLE: Final = ""
+"""The only part of a destination that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRecords:
+    """Records that a destination will not take."""
+
+    part: str
+    reason: str
+    count: int
+    record: Record | None = None
+    """The one that is at fault, where that is known."""
+
+
+@dataclass(slots=True)
+class Slice:
+    records: Sequence[Record]
+    tries: int = 0
+
+
+class DeliveryBatch:
+    """Sends a batch, part by part. What was acknowledged is not sent again, however often ``advance`` is called.
+
+    A refused piece is halved until the record is found that is at fault. Where a failure does not say whether it is for
+    what was sent, that is found out too, but only believed if another piece of the batch was taken.
+    """
+
+    def __init__(
+        self,
+        destination: Destination,
+        records: Sequence[Record],
+        *,
+        taken: Iterable[str] = (),
+        on_taken: Callable[[str], None] = lambda _part: None,
+        on_refused: Callable[[RejectedRecords], None] = lambda _refusal: None,
+    ) -> None:
+        self._destination = destination
+        self._records = records
+        self._on_taken = on_taken
+        self._on_refused = on_refused
+        parts = destination.parts if isinstance(destination, MultiPartDestination) else (WHOLE,)
+        self._parts = deque(part for part in parts if part not in set(taken))
+        self._fresh = len(self._parts) == len(parts)
+        self._begin_part()
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was taken, so that the same records may as well go in another batch."""
+        return self._fresh and not self._accepted
+
+    def send(self) -> None:
+        """Send what is left. Raises Unavailable where something still is."""
+        while self._parts:
+            part = self._parts[0]
+            while self._pieces or self._is_second_chance():
+                self._send(part, self._pieces[0])
+            self._settle_suspects(part)
+            self._parts.popleft()
+            self._fresh = False
+            self._begin_part()
+            self._on_taken(part)
+
+    def _begin_part(self) -> None:
+        self._pieces = deque([Slice(self._records)] if self._records else [])
+        self._suspects: list[tuple[Record, Unavailable]] = []
+        self._accepted = False
+        self._tried_again = False
+
+    def _send(self, part: str, piece: Slice) -> None:
+        """Send the first of the pieces, which is not among them any more unless it has to wait."""
+        try:
+            if isinstance(self._destination, MultiPartDestination):
+                self._destination.send_part(part, piece.records)
+            else:
+                self._destination.send(piece.records)
+        except PartlyRefused as error:
+            self._on_refused(RejectedRecords(part, str(error), error.count))
+        except Refused as error:
+            self._pieces.popleft()
+            self._refused(part, piece, error)
+            return
+        except Exception as error:
+            unavailable = _as_unavailable(error)
+            piece.tries += 1
+            if not unavailable.doubtful or piece.tries < DOUBTS:
+                raise unavailable from error
+            self._pieces.popleft()
+            self._suspect(piece, unavailable)
+            return
+        self._accepted = True
+        self._pieces.popleft()
+
+    def _refused(self, part: str, piece: Slice, error: Refused) -> None:
+        if error.whole:
+            self._on_refused(RejectedRecords(part, str(error), error.count or len(piece.records)))
+        elif len(piece.records) == 1:
+            self._on_refused(RejectedRecords(part, str(error), 1, piece.records[0]))
+        else:
+            self._halve(piece, tries=0)
+
+    def _suspect(self, piece: Slice, error: Unavailable) -> None:
+        """Halve it, the larger pieces first: if any record is good, a large piece of them soon is taken."""
+        if len(piece.records) == 1:
+            self._suspects.append((piece.records[0], error))
+        else:
+            self._halve(piece, tries=DOUBTS - 1)
+            self._pieces.rotate(-2)
+        if not self._accepted and len(self._pieces) + len(self._suspects) >= DOUBTFUL_PIECES:
+            self._defer_all(error)
+
+    def _halve(self, piece: Slice, tries: int) -> None:
+        middle = len(piece.records) // 2
+        self._pieces.extendleft((Slice(piece.records[middle:], tries), Slice(piece.records[:middle], tries)))
+
+    def _defer_all(self, error: Unavailable) -> NoReturn:
+        """Wait with all that is left, in one piece."""
+        left = [record for record, _ in self._suspects]
+        left += [record for piece in self._pieces for record in piece.records]
+        self._suspects, self._pieces = [], deque([Slice(left)])
+        raise error
+
+    def _is_second_chance(self) -> bool:
+        """Once something was taken, each suspect goes once more: the other side may have been ill, and be well again."""
+        if not self._suspects or not self._accepted or self._tried_again:
+            return False
+        self._tried_again = True
+        self._pieces.extend(Slice([record], DOUBTS - 1) for record, _ in self._suspects)
+        self._suspects = []
+        return True
+
+    def _settle_suspects(self, part: str) -> None:
+        """Set the suspects aside; or wait with them, where nothing else was taken either."""
+        if not self._suspects:
+            return
+        if not self._accepted:
+            self._defer_all(self._suspects[-1][1])
+        suspects, self._suspects = self._suspects, []
+        for record, error in suspects:
+            self._on_refused(RejectedRecords(part, str(error), 1, record))
+
+
+def _as_unavailable(error: Exception) -> Unavailable:
+    """A destination of the user's may raise what it likes."""
+    if isinstance(error, Unavailable):
+        return error
+    doubtful = not isinstance(error, OSError) or isinstance(error, ExportError)
+    return Unavailable(f"{type(error).__name__}: {error}", doubtful=doubtful)

@@ -1,0 +1,162 @@
+"""Delivery that survives: the journals are the queue, and a cursor beside the store says how far a destination is.
+
+One deliverer at a time for each destination and store, whichever process it is in: it holds the destination's lock, and
+delivers what all processes have written. What it has sent is written down after each acknowledgement, so a kill at any
+point makes the next deliverer send one request again at most.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from threading import Event
+from typing import Any, Final
+
+from tooltrace.core.records import Record, Span, ToolCall
+from tooltrace.delivery.batch import DeliveryBatch, RejectedRecords
+from tooltrace.delivery.dead_letter import DeadLetterWriter
+from tooltrace.delivery.retry import RetryLoop, RetryPolicy
+from tooltrace.errors import StoreError
+from tooltrace.exporters.protocol import Destination, MultiPartDestination, Unavailable
+from tooltrace.faults import faults
+from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles, pending_bytes
+from tooltrace.store.journal_reader import JournalChunk, JournalReader
+
+MOST_EARLY: Final = 1000
+"""So many spans are remembered to have begun before; an import of old ones may bring more."""
+
+_log = logging.getLogger("tooltrace")
+
+
+class Delivery:
+    """Delivers the journals of one store to one destination. Whoever uses it holds the destination's lock.
+
+    A cursor that is not there is made, and stands where the journals end.
+    """
+
+    def __init__(
+        self,
+        files: DestinationFiles,
+        destination: Destination,
+        *,
+        stop: Event | None = None,
+        pace: RetryPolicy | None = None,
+    ) -> None:
+        self._files = files
+        self._destination = destination
+        self._stop = stop or Event()
+        self._patience = RetryLoop(self._stop, pace or RetryPolicy(), self._waits)
+        self._refusals = DeadLetterWriter(files)
+        self._backlog = JournalReader(files.paths)
+        self.cursor = _opened(files)
+        if isinstance(destination, MultiPartDestination):
+            destination.memory.update(self.cursor.memory)
+        if self.cursor.target != describe(destination):
+            self.cursor.target = describe(destination)
+            self._save()
+
+    @property
+    def is_unavailable(self) -> bool:
+        """Whether the destination took nothing when it was tried last."""
+        return self._patience.is_away
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of journal that are not delivered."""
+        return sum(pending_bytes(self._files.paths, self.cursor).values())
+
+    def step(self) -> int | None:
+        """Deliver the next batch, however often it has to be tried; how many records it was. None where nothing waits.
+
+        Raises Unavailable where the destination did not take it and ``stop`` is set.
+        """
+        portion = self._next()
+        if not portion.ends:
+            return None
+        work = DeliveryBatch(
+            self._destination,
+            portion.records,
+            taken=self.cursor.taken,
+            on_taken=lambda part: self._taken(part, portion),
+            on_refused=self._refused,
+        )
+        if not self._patience.run(work):
+            return 0
+        self._done(portion)
+        return len(portion.records)
+
+    def interrupt(self) -> None:
+        """From another thread: give up a request under way, where the destination can."""
+        self._destination.close()
+
+    def close(self) -> None:
+        """Leave the destination to others."""
+        self._refusals.close()
+        self._destination.close()
+
+    @property
+    def _offsets(self) -> dict[str, int]:
+        return self.cursor.journals or {}
+
+    def _next(self) -> JournalChunk:
+        if self.cursor.sending:  # of another process: some parts of just this were acknowledged
+            return self._backlog.again(self._offsets, self.cursor.sending)
+        return self._backlog.next(self._offsets)
+
+    def _taken(self, part: str, portion: JournalChunk) -> None:
+        self.cursor.sending = portion.ends
+        self.cursor.taken.append(part)
+        self._save()
+
+    def _done(self, portion: JournalChunk) -> None:
+        cursor, present = self.cursor, self._files.paths.journals()
+        reached = {**self._offsets, **portion.ends}
+        cursor.journals = {name: end for name, end in reached.items() if name in present}
+        cursor.sending, cursor.taken, cursor.error = {}, [], None
+        cursor.early += _early(portion.records, cursor)
+        cursor.sent += len(portion.records)
+        cursor.sent_at = datetime.now(UTC)
+        self._save()
+
+    def _waits(self, error: Unavailable) -> None:
+        name = self._files.name
+        message = f"tooltrace cannot deliver to {name} now ({error}); what is recorded waits on the disk"
+        faults.warn_once(f"export_{name}", message, counted=False)
+        if self.cursor.error != str(error)[:500]:
+            self.cursor.error = str(error)[:500]
+            self._save()
+
+    def _refused(self, refusal: RejectedRecords) -> None:
+        is_split = isinstance(self._destination, MultiPartDestination) and len(self._destination.parts) > 1
+        self._refusals.add(refusal if is_split else replace(refusal, part=""))
+        self.cursor.refused += refusal.count
+
+    def _save(self) -> None:
+        if isinstance(self._destination, MultiPartDestination):
+            self.cursor.memory = dict(self._destination.memory)
+        self._files.save(self.cursor)
+
+
+def _opened(files: DestinationFiles) -> DeliveryCursor:
+    """The cursor, or a new one; instead of one that cannot be read, one that begins with all that is there."""
+    try:
+        cursor = files.load()
+    except StoreError as error:
+        _log.warning("tooltrace: %s; all journals that are there are delivered, some of it again", error)
+        cursor = DeliveryCursor(begun_at=datetime.now(UTC), journals={})
+        files.save(cursor)
+    return cursor if cursor is not None and cursor.journals is not None else files.create()
+
+
+def _early(records: Iterable[Record], cursor: DeliveryCursor) -> list[str]:
+    """The spans of ``records`` that began before ``cursor`` did."""
+    spans = (record for record in records if isinstance(record, ToolCall | Span))
+    early = [span.span_id for span in spans if span.started_at < cursor.begun_at]
+    return early[: max(0, MOST_EARLY - len(cursor.early))]
+
+
+def describe(destination: Any) -> str:
+    """Where it sends to, in words."""
+    return str(getattr(destination, "description", None) or type(destination).__name__)

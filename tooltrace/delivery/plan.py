@@ -1,0 +1,119 @@
+"""What ``configure(export=…)`` asks for, as destinations that this process delivers to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tooltrace.delivery.threads import DeliveryThreads, DestinationSpec
+from tooltrace.errors import ConfigError
+from tooltrace.exporters import registry
+from tooltrace.exporters.protocol import Destination, ExportError, Target
+from tooltrace.store.delivery_cursors import DestinationFiles, divide
+from tooltrace.store.paths import StorePaths
+
+AUTO: Final = "auto"
+OTLP: Final = "otlp"
+_log = logging.getLogger("tooltrace")
+
+
+def plan_deliveries(
+    export: Any, store: Path, *, service: str | None, host: str | None, exported: Callable[[str], bool]
+) -> DeliveryThreads | None:
+    """The threads that deliver the journals of ``store``; None where nothing is to be exported.
+
+    ``exported``: whether the application has a provider of its own for ``traces``, ``logs`` or ``metrics``, which are
+    then not sent twice. Raises ConfigError for what cannot be.
+    """
+    paths = StorePaths.of(store)
+    wishes = _auto(exported) if export == AUTO else tuple(wish for one in _each(export) for wish in _wishes(one))
+    names = [wish.name for wish in wishes]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"export has two destinations of one name ({', '.join(names)}); nothing was changed")
+    off = _off(names)
+    return DeliveryThreads(paths, wishes, Target(service=service, host=host), off=off) if wishes else None
+
+
+def wishes_named(name: str, target: Target | None = None) -> tuple[DestinationSpec, ...]:
+    """Return the wishes that the destination ``name`` stands for: one for each signal of ``otlp`` that ``target`` and the
+    variables leave on. Raises ConfigError for a signal that does not exist."""
+    if name != OTLP:
+        return (DestinationSpec(name, partial(registry.create, name)),)
+    from tooltrace.exporters.otlp_config import chosen
+
+    return _for_signals(chosen(target or Target()))
+
+
+def cursors_of(name: str) -> tuple[str, ...]:
+    """Return the names of the cursors that the destination ``name`` may have; for ``otlp``, also that of before there was
+    one for each signal."""
+    from tooltrace.exporters.otlp_config import SIGNALS
+
+    return (OTLP, *map(_cursor_name, SIGNALS)) if name == OTLP else (name,)
+
+
+def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
+    """Return what the environment asks for. The program did not, so what is wrong with it is logged once, later."""
+    from tooltrace.exporters.otlp_config import with_endpoint
+
+    return _for_signals(with_endpoint(), exported)
+
+
+def _for_signals(
+    signals: tuple[str, ...], exported: Callable[[str], bool] = lambda _signal: False
+) -> tuple[DestinationSpec, ...]:
+    def take_over(paths: StorePaths) -> bool:
+        return divide(paths, OTLP, {signal: _cursor_name(signal) for signal in signals if not exported(signal)})
+
+    return tuple(
+        DestinationSpec(
+            _cursor_name(signal),
+            partial(_create_signal, signal),
+            asked_as=OTLP,
+            unless=partial(exported, signal),
+            take_over=take_over,
+        )
+        for signal in signals
+    )
+
+
+def _create_signal(signal: str, target: Target) -> Destination:
+    return registry.create(OTLP, replace(target, parts=(signal,)))
+
+
+def _cursor_name(signal: str) -> str:
+    return f"{OTLP}-{signal}"
+
+
+def _off(names: list[str]) -> tuple[str, ...]:
+    """Return the cursors of the signals that are off in this process, where another signal of OTLP is on."""
+    known = cursors_of(OTLP)[1:]
+    return tuple(name for name in known if name not in names) if set(known) & set(names) else ()
+
+
+def _each(export: Any) -> Iterable[Any]:
+    return export if isinstance(export, list | tuple | set | frozenset) else (export,)
+
+
+def _wishes(one: Any) -> tuple[DestinationSpec, ...]:
+    if isinstance(one, str):
+        try:
+            registry.load(one)
+        except ExportError as error:
+            raise ConfigError(f"{error}; nothing was changed") from error
+        wishes = wishes_named(one)
+        if not wishes:  # said by the environment, which is not to break a program that asks for an export
+            _log.warning("tooltrace: the environment leaves no signal of %s on; nothing is exported to it", one)
+        return wishes
+    if isinstance(one, type) or not isinstance(one, Destination):
+        raise ConfigError(
+            f"export takes 'auto', None, names of destinations or destinations (send, close), got {one!r}; "
+            "nothing was changed"
+        )
+    name = getattr(one, "name", None) or type(one).__name__
+    DestinationFiles.of("x", str(name))  # a name that can be a file's
+    return (DestinationSpec(str(name), lambda _target: one, inherited=False),)

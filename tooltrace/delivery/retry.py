@@ -1,0 +1,86 @@
+"""Trying again: with growing, random waits, as long as it takes, and as the other side asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import Final
+
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, sleep_using_event
+from tenacity.wait import wait_random_exponential
+
+from tooltrace.delivery.batch import DeliveryBatch
+from tooltrace.exporters.protocol import Unavailable
+
+LONGEST_RETRY_AFTER: Final = 3600.0
+"""More than that is not waited, whatever the other side asks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How long to wait, in seconds."""
+
+    first: float = 1.0
+    """After the first failure at most; after each next one at most twice as long. Each wait is a random part of it."""
+    longest: float = 60.0
+    gather: float = 300.0
+    """After which a batch of which nothing was taken is made anew, with what has come since."""
+    give_up: float | None = None
+    """After which a batch is given up for now; None: never."""
+
+
+class RetryLoop:
+    """Tries a batch until it is through. ``stop``: set to end; a try under way is finished.
+
+    ``on_failure`` is told each time why it has to wait.
+    """
+
+    def __init__(self, stop: Event, pace: RetryPolicy, on_failure: Callable[[Unavailable], None]) -> None:
+        self._stop = stop
+        self._pace = pace
+        self._on_failure = on_failure
+        self.is_away = False
+        """Whether the destination took nothing when it was tried last."""
+
+    def run(self, work: DeliveryBatch) -> bool:
+        """Whether ``work`` is through; False where it may as well go in a larger batch by now.
+
+        Raises Unavailable where the destination did not take it, and ``stop`` is set or it is time to give up.
+        """
+        try:
+            Retrying(
+                retry=retry_if_exception_type(Unavailable),
+                wait=self._wait,
+                stop=lambda state: self._stop.is_set() or self._is_enough(work, state),
+                sleep=sleep_using_event(self._stop),
+                reraise=True,
+            )(self._try, work)
+        except Unavailable:
+            if self._stop.is_set() or self._pace.give_up is not None:
+                raise
+            return False
+        return True
+
+    def _try(self, work: DeliveryBatch) -> None:
+        if self.is_away and self._stop.is_set():  # woken up to end, not to try again
+            raise Unavailable("the deliverer ends")
+        try:
+            work.send()
+        except Unavailable as error:
+            self.is_away = True
+            self._on_failure(error)
+            raise
+        self.is_away = False
+
+    def _wait(self, state: RetryCallState) -> float:
+        wait = wait_random_exponential(multiplier=self._pace.first, max=self._pace.longest)(state)
+        error = state.outcome and state.outcome.exception()
+        asked = error.retry_after if isinstance(error, Unavailable) else None
+        return wait if asked is None else max(wait, min(asked, LONGEST_RETRY_AFTER))
+
+    def _is_enough(self, work: DeliveryBatch, state: RetryCallState) -> bool:
+        seconds = state.seconds_since_start or 0.0
+        if self._pace.give_up is not None:
+            return seconds > self._pace.give_up
+        return work.is_untouched and seconds > self._pace.gather

@@ -1,0 +1,242 @@
+"""Delivery beside the program: one daemon thread for each destination, begun with the first record.
+
+Loads no destination, and nothing that one needs, before the thread runs. Nothing is used that a forked child inherits.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tooltrace.errors import StoreError, TooltraceError
+from tooltrace.exporters.protocol import Destination, MissingExtra, Target, Unavailable
+from tooltrace.faults import faults, report_fault, suppress_faults
+from tooltrace.store.delivery_cursors import DestinationFiles
+from tooltrace.store.file_lock import Lock
+from tooltrace.store.paths import StorePaths
+
+if TYPE_CHECKING:
+    from tooltrace.delivery.delivery import Delivery
+
+EXIT_SECONDS: Final = 2.0
+"""How long the end of the process may wait for what was just recorded to be delivered."""
+SETTLE_SECONDS: Final = 0.2
+LOOK_SECONDS: Final = 1.0
+"""Between looks at the journals, and at who delivers."""
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationSpec:
+    """A destination that the user wants."""
+
+    name: str
+    """Of its cursor."""
+    make: Callable[[Target], Destination]
+    inherited: bool = True
+    """Whether a forked child can make it too."""
+    unless: Callable[[], bool] = lambda: False
+    """Whether something else exports already: asked before each look."""
+    asked_as: str | None = None
+    """What the user calls it, where that is not ``name``: ``otlp`` for each of its signals."""
+    take_over: Callable[[StorePaths], bool] = lambda _paths: True
+    """Takes over the progress that was kept under an earlier name. False while another process still uses that."""
+
+
+class DeliveryThread:
+    """Delivers to one destination for as long as this process lives and no other does."""
+
+    def __init__(self, paths: StorePaths, wish: DestinationSpec, target: Target) -> None:
+        self._files = DestinationFiles.of(paths, wish.name)
+        self._wish = wish
+        self._target = target
+        self._reset()
+
+    def _reset(self) -> None:
+        self._stop = threading.Event()
+        self._deadline: float | None = None
+        self._delivery: Delivery | None = None
+        self._thread: threading.Thread | None = None
+        self._prepared = False
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: the parent's thread is not here."""
+        usable = self._wish.inherited
+        self._reset()
+        if not usable:
+            self._stop.set()
+
+    def prepare(self) -> None:
+        """Make the cursor: a new destination gets what is written after this."""
+        if self._prepared or self._stop.is_set():
+            return
+        try:
+            if not self._files.cursor.exists() and not self._wish.unless():
+                self._settle()
+        except StoreError as error:
+            self._stop.set()
+            self._give_up(str(error))
+        self._prepared = True
+
+    def start(self) -> None:
+        """Begin, if that was not done yet; a new destination gets what is written after this."""
+        self.prepare()
+        if self._thread is not None or self._stop.is_set():
+            return
+        thread = threading.Thread(target=self._run, name=f"tooltrace-export-{self._wish.name}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the interpreter is shutting down: the next process delivers
+            self._stop.set()
+        else:
+            self._thread = thread
+
+    def end(self, deadline: float) -> bool:
+        """Deliver what is there until the clock is at ``deadline`` (monotonic), and then no more. Does not wait.
+        False where it was to end already."""
+        if self._stop.is_set():
+            return False
+        self._deadline = deadline
+        self._stop.set()
+        return True
+
+    def join(self) -> None:
+        """Wait until it has ended, but no longer than the deadline, nor for a destination that is away, nor for another
+        process. What is left is for the next process."""
+        thread, deadline = self._thread, self._deadline
+        if thread is None or deadline is None or thread is threading.current_thread():
+            return
+        while thread.is_alive() and not self._is_away() and time.monotonic() < deadline:
+            thread.join(0.02)
+        if thread.is_alive() and self._delivery is not None:
+            with suppress_faults("export"):  # a request under way is given up
+                self._delivery.interrupt()
+
+    def _is_away(self) -> bool:
+        return self._delivery is not None and self._delivery.is_unavailable
+
+    def _settle(self) -> None:
+        """Make the cursor, if no other process does."""
+        lock = self._files.lock()
+        try:
+            if lock.exclusive(SETTLE_SECONDS) and self._takes_over() and not self._files.cursor.exists():
+                self._files.create()
+        finally:
+            lock.release()
+
+    # in the thread
+
+    def _run(self) -> None:
+        try:
+            self._unseen()
+            lock = self._files.lock()
+            try:
+                self._take_turn(lock)
+            finally:
+                lock.release()
+        except MissingExtra as error:
+            self._give_up(str(error), "missing")
+        except TooltraceError as error:
+            self._give_up(str(error))
+        except ImportError as error:
+            self._give_up(f"{error}: pip install 'tooltrace[otlp]'", "missing")
+        except Exception:
+            report_fault("export", lost=0)
+
+    def _takes_over(self) -> bool:
+        return self._wish.take_over(self._files.paths)
+
+    def _give_up(self, why: str, kind: str | None = None) -> None:
+        """Log it once for all signals. ``kind``: of the reason, where each thread may put it in other words."""
+        name = self._wish.asked_as or self._wish.name
+        message = f"tooltrace exports nothing to {name}: {why}; what is recorded waits on the disk"
+        faults.warn_once(f"export_{name}_{kind or why}", message, counted=False)
+
+    def _unseen(self) -> None:
+        """Requests of this thread are nobody's spans."""
+        from opentelemetry import context
+
+        key: Any = getattr(context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation")
+        context.attach(context.set_value(key, True))
+
+    def _take_turn(self, lock: Lock) -> None:
+        """Deliver as soon as no other process does."""
+        while not self._wish.unless():
+            if lock.try_exclusive() and self._takes_over():
+                self._deliver()
+                return
+            if self._stop.wait(LOOK_SECONDS):
+                return
+
+    def _deliver(self) -> None:
+        from tooltrace.delivery.delivery import Delivery
+
+        try:
+            destination = self._wish.make(self._target)
+        except (TooltraceError, ImportError) as error:
+            self._note(str(error))
+            raise
+        delivery = Delivery(self._files, destination, stop=self._stop)
+        self._delivery = delivery
+        try:
+            while self._goes_on() and (delivery.step() is not None or self._rest()):
+                pass
+        except Unavailable:  # and the process ends
+            return
+        finally:
+            delivery.close()
+
+    def _note(self, why: str) -> None:
+        """Let ``tooltrace export --status`` say it too."""
+        cursor = self._files.load()
+        if cursor is not None:
+            cursor.error = why[:500]
+            self._files.save(cursor)
+
+    def _goes_on(self) -> bool:
+        late = self._deadline is not None and time.monotonic() >= self._deadline
+        return not late and not self._wish.unless()
+
+    def _rest(self) -> bool:
+        """Wait for more; False where there is no more and the process ends."""
+        if self._stop.is_set():
+            return False
+        self._stop.wait(LOOK_SECONDS)
+        return True
+
+
+class DeliveryThreads:
+    """All destinations of this process."""
+
+    def __init__(
+        self, paths: StorePaths, wishes: tuple[DestinationSpec, ...], target: Target, *, off: tuple[str, ...] = ()
+    ) -> None:
+        """``off``: names of destinations that are switched off in this process."""
+        self._threads = [DeliveryThread(paths, wish, target) for wish in wishes]
+        self._off = [DestinationFiles.of(paths, name) for name in off]
+
+    def prepare(self) -> None:
+        """Make the cursors of destinations that have none."""
+        for thread in self._threads:
+            thread.prepare()
+
+    def start(self) -> None:
+        """Begin with what was not begun yet, and keep nothing more for what is off."""
+        for thread in self._threads:
+            thread.start()
+        for files in self._off:
+            with suppress_faults("export"):
+                files.forget_unless_in_use()
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: begin with nothing of the parent's."""
+        for thread in self._threads:
+            thread.reset_after_fork()
+
+    def close(self, timeout: float | None = EXIT_SECONDS) -> None:
+        """Deliver what is there within ``timeout`` seconds, all destinations at once."""
+        deadline = time.monotonic() + min(EXIT_SECONDS if timeout is None else timeout, EXIT_SECONDS)
+        for thread in [thread for thread in self._threads if thread.end(deadline)]:
+            thread.join()

@@ -1,0 +1,64 @@
+"""Retries with stamina. Inside one ``tt.context(call_id=…)`` each retry is the next attempt of the same call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import httpx
+import stamina
+
+import tooltrace as tt
+
+T = TypeVar("T")
+_RETRIED = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
+_LIMITS: dict[str, Any] = {"attempts": 3, "timeout": None, "wait_initial": 0.02, "wait_max": 0.1, "wait_jitter": 0}
+
+
+class _Again(Exception):
+    """A response that reports an error, and says that another attempt may succeed."""
+
+    def __init__(self, response: tt.ToolResponse) -> None:
+        super().__init__(response.text)
+        self.response = response
+
+
+def retry(attempt: Callable[[], T]) -> T:
+    """The result of ``attempt``, made again where that is worth it; the last one where nothing helped."""
+    try:
+        for turn in stamina.retry_context(on=_worth_it, **_LIMITS):
+            with turn:
+                return _checked(attempt())
+    except _Again as last:
+        return last.response  # type: ignore[return-value]  # T is ToolResponse where _Again was raised
+    raise AssertionError("unreachable")
+
+
+async def retry_async(attempt: Callable[[], Awaitable[T]]) -> T:
+    """:func:`persist` for a coroutine function."""
+    try:
+        async for turn in stamina.retry_context(on=_worth_it, **_LIMITS):
+            with turn:
+                return _checked(await attempt())
+    except _Again as last:
+        return last.response  # type: ignore[return-value]
+    raise AssertionError("unreachable")
+
+
+def _checked(result: T) -> T:
+    if isinstance(result, tt.ToolResponse) and result.error and result.error.retryable:
+        raise _Again(result)
+    return result
+
+
+def _worth_it(error: Exception) -> bool | float:
+    """Whether another attempt may succeed; a number where it is known how many seconds to wait before it."""
+    if isinstance(error, _Again):
+        return _seconds((error.response.stats or {}).get("retry_after_s"))
+    if isinstance(error, httpx.HTTPStatusError):
+        return error.response.status_code in _RETRIED and _seconds(error.response.headers.get("Retry-After"))
+    return isinstance(error, httpx.TimeoutException)
+
+
+def _seconds(retry_after: Any) -> bool | float:
+    return True if retry_after is None else float(retry_after)

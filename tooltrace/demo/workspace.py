@@ -1,0 +1,89 @@
+"""What the agents work on: the standard library's source tree, a database about it, and a workspace."""
+
+from __future__ import annotations
+
+import ast
+import sqlite3
+import sysconfig
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from tooltrace.demo.docs import DocIndex, Entry, entries_of
+from tooltrace.demo.python_outline import parse
+
+STDLIB = "stdlib"
+"""Name of the link, inside the workspace, to the standard library's source tree."""
+LOCKED_FILE = "private.txt"
+BAD_MODULE = "draft.py"
+LIBRARY_DB = "library.sqlite"
+NOTES_DB = "notes.sqlite"
+
+
+class OutsideWorkspace(PermissionError):
+    """A path that leads out of what the agent may read."""
+
+
+class Library:
+    """A workspace in ``desk``, an empty directory that the caller removes again."""
+
+    def __init__(self, desk: Path) -> None:
+        self.desk = desk.resolve()
+        self.source = Path(sysconfig.get_paths()["stdlib"]).resolve()
+        self.modules = tuple(sorted(path.name for path in self.source.glob("*.py")))
+        self.folders = tuple(sorted(path.parent.name for path in self.source.glob("*/__init__.py")))
+        self.binary = self._binary()
+        self._furnish()
+        self.pages: dict[str, str] = {}
+        """Docstrings of the modules, by name."""
+        self._entries: list[Entry] = []
+        self._sizes: list[tuple[str, int, int]] = []
+        for name in self.modules:
+            self._read(name)
+        self.docs = DocIndex(self._entries)
+        self._fill_databases()
+
+    def resolve(self, path: str) -> Path:
+        """The file that ``path``, relative to the workspace, names. Raises OutsideWorkspace."""
+        found = (self.desk / path).resolve()
+        if found.is_relative_to(self.desk) or found.is_relative_to(self.source):
+            return found
+        raise OutsideWorkspace(f"{path} is outside of the workspace")
+
+    @contextmanager
+    def notes_held(self) -> Iterator[None]:
+        """Another program writes to the notes, and holds them, inside the block."""
+        with closing(sqlite3.connect(self.desk / NOTES_DB, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            yield
+
+    def _binary(self) -> str:
+        """A file that is no text: an extension module, where the library has any as files."""
+        extensions = sorted(self.source.glob("lib-dynload/*.so"))
+        return f"{STDLIB}/lib-dynload/{extensions[0].name}" if extensions else LIBRARY_DB
+
+    def _furnish(self) -> None:
+        (self.desk / STDLIB).symlink_to(self.source)
+        (self.desk / BAD_MODULE).write_text("def half_a_function(:\n", encoding="utf-8")
+        locked = self.desk / LOCKED_FILE
+        locked.write_text("not for agents\n", encoding="utf-8")
+        locked.chmod(0)
+
+    def _read(self, name: str) -> None:
+        """Take what is of use from a module; its tree is let go, for many trees make the collector slow."""
+        tree = parse((self.source / name).read_bytes())
+        module = name.removesuffix(".py")
+        entries = list(entries_of(tree, module, f"{STDLIB}/{name}"))
+        self._entries += entries
+        self._sizes.append((name, len(tree.body), len(entries)))
+        self.pages[module] = ast.get_docstring(tree) or ""
+
+    def _fill_databases(self) -> None:
+        rows = [(entry.name, Path(entry.path).name, entry.line, entry.doc) for entry in self._entries]
+        with closing(sqlite3.connect(self.desk / LIBRARY_DB)) as db, db:
+            db.execute("CREATE TABLE modules (name TEXT, statements INTEGER, documented INTEGER)")
+            db.execute("CREATE TABLE functions (name TEXT, module TEXT, line INTEGER, doc TEXT)")
+            db.executemany("INSERT INTO modules VALUES (?, ?, ?)", self._sizes)
+            db.executemany("INSERT INTO functions VALUES (?, ?, ?, ?)", rows)
+        with closing(sqlite3.connect(self.desk / NOTES_DB)) as db, db:
+            db.execute("CREATE TABLE notes (text TEXT)")

@@ -1,0 +1,120 @@
+"""A record of what others say of an attempt: normalized, redacted and bounded like every other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from msgspec.structs import replace
+from opentelemetry.trace import SpanContext
+
+from tooltrace.core.records import ToolCall
+from tooltrace.normalize.exceptions.reader import ExceptionSummary
+from tooltrace.recording.attempt import UNSET, Attempt
+from tooltrace.recording.context import CallContext
+from tooltrace.recording.record_builder import build_record
+from tooltrace.recording.settings import Settings
+from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.redact.redaction import Redaction
+from tooltrace.redact.snapshot import fix_unicode, snapshot
+
+NO_RESULT = UNSET
+"""Nobody says what the result was."""
+
+MAX_NAME_LENGTH = 1024
+"""Characters that are kept of a name or an id."""
+MAX_DURATION_NS = 10**18
+"""Thirty years: what is said to have lasted longer is a mistake."""
+MAX_TIME_NS = 253_402_300_799 * 10**9
+"""The last second of the year 9999: no date can say more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalCall:
+    """One attempt, in the words of the record; unknown is None."""
+
+    tool: str
+    trace_id: int
+    span_id: int
+    parent_span_id: int | None = None
+    started_ns: int
+    """Nanoseconds since the epoch."""
+    duration_ns: int | None = None
+    call_id: str | None = None
+    attempt: int = 1
+    conversation_id: str | None = None
+    agent: str | None = None
+    tool_version: str | None = None
+    tool_type: str | None = None
+    tool_description: str | None = None
+    arguments: Any = None
+    result: Any = NO_RESULT
+    """Any value, a ``ToolResponse`` included; the rules read it."""
+    error: ExceptionSummary | None = None
+    """What left the tool."""
+    ending: str = "returned"
+    attributes: dict[str, Any] | None = None
+    service: str | None = None
+    host: str | None = None
+    pid: int | None = None
+
+
+def build_call(foreign: ExternalCall, settings: Settings) -> ToolCall:
+    """The record of ``foreign``. Where and by whom it was made is what ``foreign`` says, never this process."""
+
+    def safe(text: str | None) -> str | None:
+        return safe_name(text, settings.redaction)
+
+    around = CallContext(conversation_id=safe(foreign.conversation_id), agent=safe(foreign.agent))
+    attempt = Attempt(_spec(safe(foreign.tool) or "", safe(foreign.tool_version)), settings, around)
+    _place(attempt, foreign)
+    attempt.call_id, attempt.number = safe(foreign.call_id), foreign.attempt
+    attempt.ending, attempt.error = foreign.ending, foreign.error
+    if foreign.arguments is not None and attempt.captures_content:
+        named = foreign.arguments if isinstance(foreign.arguments, dict) else {"input": foreign.arguments}
+        attempt.arguments = snapshot(named)
+    if foreign.result is not NO_RESULT and (attempt.captures_content or foreign.error is None):
+        attempt.set_result(foreign.result)
+    if foreign.attributes:
+        attempt.custom_attributes = snapshot(foreign.attributes)
+    origin = {"service": safe(foreign.service), "host": safe(foreign.host), "pid": foreign.pid}
+    described = safe_name(foreign.tool_description, settings.redaction, settings.field_limit)
+    kind = {"tool_type": safe(foreign.tool_type), "tool_description": described}
+    return replace(build_record(attempt), **kind, **origin)
+
+
+def _place(attempt: Attempt, foreign: ExternalCall) -> None:
+    """Where the attempt stands in its trace, and when."""
+    attempt.trace_id, attempt.span_id = foreign.trace_id, foreign.span_id
+    parent = foreign.parent_span_id
+    attempt._parent = None if parent is None else SpanContext(foreign.trace_id, parent, is_remote=True)  # noqa: SLF001 - the name that ReadableSpan reads
+    attempt.started_ns = min(max(foreign.started_ns, 0), MAX_TIME_NS)
+    duration = foreign.duration_ns
+    attempt.duration_ns = duration if duration is not None and 0 <= duration < MAX_DURATION_NS else None
+
+
+def safe_name(text: str | None, redaction: Redaction, longest: int = MAX_NAME_LENGTH) -> str | None:
+    """A foreign name or id that may be kept, the first ``longest`` characters of it; None where it is empty."""
+    if not text:
+        return None
+    text = fix_unicode(text)
+    return (text if redaction.may_skip(text) else redaction.redact_text(text))[:longest]
+
+
+def stable_id(size: int, *parts: Any) -> int:
+    """A number of ``size`` bytes, never 0, that is the same for the same JSON values."""
+    digest = sha256(orjson.dumps(_distinct_id(parts))).digest()
+    return int.from_bytes(digest[:size], "big") or 1
+
+
+def _distinct_id(parts: tuple[Any, ...]) -> list[Any]:
+    """``parts`` as values that JSON can say, told apart by their kind: "1" is not 1."""
+    return [part if part is None else f"{type(part).__name__}:{fix_unicode(str(part))}" for part in parts]
+
+
+@lru_cache(maxsize=1024)
+def _spec(tool: str, version: str | None) -> ToolSpec:
+    return named_spec(tool, version=version)

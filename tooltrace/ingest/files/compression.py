@@ -1,0 +1,105 @@
+"""A file as what was packed into it: gzip, zstd, and the frames of the OpenTelemetry Collector's file exporter."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from typing import IO, Any, Final, cast
+
+from tooltrace.errors import TooltraceError
+
+HEAD_BYTES: Final = 1024 * 1024
+"""How much of a file is looked at to tell its format."""
+LONGEST_FRAME: Final = 64 * 1024 * 1024
+"""A longer frame is left out: it would have to be held in memory."""
+DAMAGE: Final = (OSError, EOFError, zlib.error)
+"""What reading a damaged file raises; zstd's error is turned into the first."""
+
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_SIZE: Final = 4
+
+
+class UnreadableFile(TooltraceError):
+    """A file that is not there, may not be read, or is of no known format."""
+
+
+def decompressed(stream: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
+    """What was packed into ``stream``; ``stream`` itself where nothing was. Raises UnreadableFile."""
+    start = stream.peek(_SIZE + len(_ZSTD))
+    if start.startswith(_GZIP):
+        return _buffered(gzip.GzipFile(fileobj=stream))
+    if start.startswith(_ZSTD):
+        return _buffered(_Careful(_zstd().ZstdFile(stream)))
+    if start[_SIZE:].startswith(_ZSTD):
+        return _buffered(_Frames(stream))
+    return stream
+
+
+def _buffered(raw: Any) -> io.BufferedReader[Any]:
+    return io.BufferedReader(raw, HEAD_BYTES)
+
+
+def _zstd() -> Any:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise UnreadableFile("zstd needs a package that is not installed: pip install 'tooltrace[zstd]'") from error
+    return zstd
+
+
+class _Careful(io.RawIOBase):
+    """A zstd file whose damage is an OSError."""
+
+    def __init__(self, packed: Any) -> None:
+        self._packed = packed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return cast("int", self._packed.readinto(buffer))
+        except _zstd().ZstdError as error:
+            raise OSError(f"damaged zstd: {error}") from error
+
+
+class _Frames(io.RawIOBase):
+    """Frames of four bytes of size, the largest first, and as many bytes of zstd: each becomes a line."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._zstd = _zstd()
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            self._left = memoryview(self._next())
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def _next(self) -> bytes:
+        """The next frame as a line; one that is cut off or damaged as a line that says so, which is no JSON."""
+        size = self._stream.read(_SIZE)
+        if not size:
+            return b""
+        length = int.from_bytes(size, "big")
+        if length > LONGEST_FRAME:
+            raise OSError(f"a frame of {length:,} bytes, which is damage")
+        packed = self._stream.read(length)
+        try:
+            unpacker = self._zstd.ZstdDecompressor()
+            data: bytes = unpacker.decompress(packed, max_length=LONGEST_FRAME)
+        except self._zstd.ZstdError:
+            return b"damaged frame\n"
+        return (data if unpacker.eof else b"frame cut off") + b"\n"

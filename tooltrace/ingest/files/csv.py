@@ -1,0 +1,94 @@
+"""tooltrace's own CSV: what ``tooltrace export csv`` writes, one file for each kind of record.
+
+Read line by line: a bad one is to be found by its number, and an apostrophe before a text is taken off.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from tooltrace.core.records import Record
+from tooltrace.exporters.csv import QUOTED_BY
+from tooltrace.ingest.files.reader import LONGEST_LINE, Format, TraceFile
+from tooltrace.ingest.files.rows import kind_of, record_of
+from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
+from tooltrace.recording.settings import Settings
+
+NAME: Final = "csv"
+_DELIMITERS: Final = ",;\t"
+
+
+def knows(head: bytes) -> bool:
+    """Whether the line of names is that of one of our tables."""
+    return _header(head.lstrip().partition(b"\n")[0])[0] is not None
+
+
+def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
+    """Every record of the file."""
+    kind, delimiter = _header(source.head.lstrip().partition(b"\n")[0])
+    texts = (line.decode("utf-8", "surrogateescape") for _, line in source.lines())
+    with _long_fields():
+        rows = csv.reader(texts, delimiter=delimiter, strict=True)
+        names: list[str] = []
+        for number, row in _rows(source, rows):
+            if not names:
+                names = [name.strip() for name in row]
+                continue
+            try:
+                if len(row) != len(names):
+                    source.skip(number, f"{len(row)} fields, where the header has {len(names)}")
+                    continue
+                cells = {name: _cell(text) for name, text in zip(names, row, strict=True)}
+                record = reredact(record_of(kind or "", cells), settings, LONGEST_OF_FILE)
+            except ValueError as error:
+                source.skip(number, str(error))
+            else:
+                yield record
+
+
+def _rows(source: TraceFile, rows: Any) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, and the number of the line at which each begins."""
+    while True:
+        number = rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            source.skip(number, str(error))
+            continue
+        if row is None:
+            return
+        if row:
+            yield number, row
+
+
+def _header(line: bytes) -> tuple[str | None, str]:
+    """The kind of record whose columns ``line`` names, and what parts them."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return None, ","
+    for delimiter in _DELIMITERS:
+        kind = kind_of({name.strip().strip('"') for name in text.split(delimiter)})
+        if kind is not None:
+            return kind, delimiter
+    return None, ","
+
+
+def _cell(text: str) -> str | None:
+    return text.removeprefix(QUOTED_BY) if text else None
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Python's own limit is half of what a field of ours may have; it holds for the whole process."""
+    before = csv.field_size_limit(LONGEST_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+FORMAT = Format(NAME, knows, read)

@@ -1,0 +1,250 @@
+"""The JSON Lines that HelloAgents' own ``TraceLogger`` writes.
+
+A line is ``{"ts", "session_id", "step", "event", "payload"}``. The event ``tool_call`` names the tool, the model's
+id of the call and its arguments; ``tool_result`` the result. Times are the writer's local ones without a zone, and are
+read as local here; those with a zone are taken as they are. A file that is imported elsewhere or by a process
+in another zone is off by the difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.records import ToolCall
+from tooltrace.core.response import ResponseMeta, Status, ToolResponse
+from tooltrace.ingest.files.call_builder import ExternalCall, build_call
+from tooltrace.ingest.files.reader import Format, TraceFile, parsed
+from tooltrace.normalize import normalize
+from tooltrace.recording.logger import LONGEST_MS
+from tooltrace.recording.settings import Settings
+
+NAME = "hello-agents"
+RULE = "hello_agents_trace"
+"""The event's own status said how it went."""
+_ARGUMENTS = ("args", "parameters", "arguments", "input")
+"""What the arguments are called: by the agents, in the package's guide, and elsewhere."""
+_STATUSES: dict[str | None, Status] = {"success": "success", "partial": "partial", "error": "error"}
+_BEGINNING = re.compile(
+    rb'\s*\{"ts": ?"[^"]{1,64}", ?"session_id": ?"[^"]{0,200}", ?"step": ?\w+, ?"event": ?"\w+", ?"payload": ?\{'
+)
+"""How the logger begins a line, where the first is too long to be looked at whole."""
+_ABOUT = frozenset({"tool_name", "tool_call_id", "duration_ms"})
+"""What a ``tool_result`` says of the call."""
+_VERDICTS = frozenset({"status", "error", "error_code", "error_message", "success", "ok", "is_error"})
+
+
+def knows(head: bytes) -> bool:
+    """Whether one of the first lines is an event of the logger's."""
+    return any(_is_event(parsed(line)) for line in head.splitlines()) or _BEGINNING.match(head) is not None
+
+
+def read(source: TraceFile, settings: Settings) -> Iterator[ToolCall]:
+    """Every call of the file, when its result is read; those without one at last."""
+    sessions = _Sessions()
+    for number, line in source.objects():
+        if not _is_event(line):
+            source.skip(number, "not an event of a HelloAgents trace")
+            continue
+        try:
+            foreign = sessions.take(line)
+        except _Unusable as error:
+            source.skip(number, str(error))
+            continue
+        if foreign is not None:
+            yield build_call(foreign, settings)
+    for foreign in sessions.left():
+        yield build_call(foreign, settings)
+
+
+FORMAT = Format(NAME, knows, read)
+
+
+class _Unusable(Exception):
+    """An event that says too little to be recorded."""
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """A ``tool_call``, until its result comes."""
+
+    session: str | None
+    step: str
+    tool: str
+    call_id: str | None
+    occurrence: int
+    at: datetime
+    arguments: Any
+    agent: str | None
+
+    def foreign(self, **more: Any) -> ExternalCall:
+        when = self.at.isoformat() if self.session is None else None
+        identity = (NAME, self.session, self.step, self.call_id or self.tool, self.occurrence, when)
+        return ExternalCall(
+            tool=self.tool,
+            trace=identity if self.session is None else (NAME, self.session),
+            span=identity,
+            started_at=self.at,
+            call_id=self.call_id,
+            attempt=self.occurrence if self.call_id is not None else 1,
+            conversation_id=self.session,
+            agent=self.agent,
+            arguments=self.arguments,
+            **more,
+        )
+
+
+_Place = tuple[str | None, ...]
+
+
+class _Waiting:
+    """The calls that wait for their results, by every place where a result may look for them."""
+
+    def __init__(self) -> None:
+        self._at: dict[_Place, dict[_Asked, None]] = {(): {}}
+
+    def add(self, asked: _Asked) -> None:
+        for place in _places(asked):
+            self._at.setdefault(place, {})[asked] = None
+
+    def take(self, session: str | None, step: str, call_id: str | None, tool: str | None) -> _Asked | None:
+        """The call that a result belongs to: by its id the last, else by step and tool the first."""
+        same = self._at.get(("id", session, call_id)) if call_id is not None else None
+        if same:
+            return self._remove(next(reversed(same)))
+        there = self._at.get(("step", session, step, tool, "any" if call_id is None else "nameless"))
+        return self._remove(next(iter(there))) if there else None
+
+    def all(self) -> Iterator[_Asked]:
+        yield from self._at[()]
+
+    def _remove(self, asked: _Asked) -> _Asked:
+        for place in _places(asked):
+            del self._at[place][asked]
+            if place and not self._at[place]:
+                del self._at[place]
+        return asked
+
+
+def _places(asked: _Asked) -> Iterator[_Place]:
+    yield ()
+    if asked.call_id is not None:
+        yield ("id", asked.session, asked.call_id)
+    for tool in (asked.tool, None):
+        yield ("step", asked.session, asked.step, tool, "any")
+        if asked.call_id is None:
+            yield ("step", asked.session, asked.step, tool, "nameless")
+
+
+class _Sessions:
+    """The sessions of one file."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str | None, str | None] = {}
+        self._seen: Counter[tuple[Any, ...]] = Counter()
+        self._waiting = _Waiting()
+
+    def take(self, line: dict[str, Any]) -> ExternalCall | None:
+        """One event; the attempt that it ends, if it ends one."""
+        event, payload = line["event"], line["payload"]
+        session = _text(line.get("session_id"))
+        if event == "session_start":
+            self._agents[session] = _text(payload.get("agent_name"))
+        elif event == "tool_call":
+            self._waiting.add(self._asked(line, payload, session))
+        elif event == "tool_result":
+            return self._answered(line, payload, session)
+        return None
+
+    def left(self) -> Iterator[ExternalCall]:
+        """The calls that got no result: the trace ends before."""
+        for asked in self._waiting.all():
+            yield asked.foreign(ending="abandoned")
+
+    def _answered(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> ExternalCall:
+        call_id, tool = _text(payload.get("tool_call_id")), _text(payload.get("tool_name"))
+        asked = self._waiting.take(session, str(line.get("step")), call_id, tool)
+        duration = _given_duration(payload)
+        if asked is None:  # asynchronous runs write the result alone
+            asked = self._asked(line, payload, session)
+        elif duration is None:
+            duration = _between(asked.at, _moment(line.get("ts")))
+        return asked.foreign(result=_result(payload), duration_ms=duration)
+
+    def _asked(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> _Asked:
+        tool, at, step = _text(payload.get("tool_name")), _moment(line.get("ts")), str(line.get("step"))
+        if tool is None:
+            raise _Unusable(f"a {line['event']} without the tool's name")
+        if at is None:
+            raise _Unusable(f"a {line['event']} without a time")
+        call_id = _text(payload.get("tool_call_id"))
+        place = (session, call_id) if call_id is not None else (session, step, tool)
+        self._seen[place] += 1
+        agent = self._agents.get(session)
+        return _Asked(session, step, tool, call_id, self._seen[place], at, _arguments(payload), agent)
+
+
+def _is_event(line: Any) -> bool:
+    return (
+        isinstance(line, dict)
+        and isinstance(line.get("event"), str)
+        and isinstance(line.get("payload"), dict)
+        and ("ts" in line or "session_id" in line)
+    )
+
+
+def _arguments(payload: dict[str, Any]) -> Any:
+    return next((payload[name] for name in _ARGUMENTS if payload.get(name) is not None), None)
+
+
+def _result(payload: dict[str, Any]) -> Any:
+    """The result for the rules to read; a status that the event itself has holds, whatever the words. Where it says
+    in another way how it went, the rules read all of it."""
+    status, result = _STATUSES.get(_text(payload.get("status"))), payload.get("result")
+    if isinstance(result, dict) and "status" in result:
+        return result
+    if status is not None:
+        return _stated(payload, status, result)
+    said = {name: value for name, value in payload.items() if name not in _ABOUT and value is not None}
+    return result if "result" in said and _VERDICTS.isdisjoint(said) else said or None
+
+
+def _stated(payload: dict[str, Any], status: Status, result: Any) -> ToolResponse:
+    text, data = (result, None) if isinstance(result, str) else ("", result)
+    meta = ResponseMeta(rule=RULE, rule_grade="certain")
+    if status != "error":
+        return ToolResponse(status=status, text=text, data=data, meta=meta)
+    words = normalize(text).error  # the text may name the code
+    message = _text(payload.get("error_message")) or (words and words.message) or text or "the trace names no error"
+    code = _text(payload.get("error_code")) or (words and words.code) or ToolErrorCode.UNKNOWN
+    return ToolResponse.error(code, message, text=text, data=data, meta=meta)
+
+
+def _given_duration(payload: dict[str, Any]) -> float | None:
+    value = payload.get("duration_ms")
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LONGEST_MS
+    return float(value) if usable and value is not None else None
+
+
+def _between(start: datetime, end: datetime | None) -> float | None:
+    """Milliseconds; None where the clock was set back meanwhile."""
+    if end is None or end < start:
+        return None
+    return (end - start) / timedelta(milliseconds=1)
+
+
+def _moment(value: Any) -> datetime | None:
+    """A time, UTC; without a zone it is local."""
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

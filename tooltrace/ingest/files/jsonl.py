@@ -1,0 +1,50 @@
+"""tooltrace's own JSON Lines: what ``tooltrace export jsonl`` writes, and a journal as it is.
+
+A line of a journal begins with a checksum, which must be right; one of an export has none, and may have been edited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from zlib import crc32
+
+from tooltrace.core.records import Record
+from tooltrace.ingest.files.reader import Format, TraceFile
+from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
+from tooltrace.recording.settings import Settings
+from tooltrace.store.journal_format import KINDS, START, LineError, decode
+
+NAME: Final = "jsonl"
+_LINE: Final = re.compile(
+    rb'\s*\{\s*(?:"crc"\s*:\s*"[0-9a-f]{8}"\s*,\s*)?"kind"\s*:\s*"(?:%b)"' % "|".join(KINDS).encode()
+)
+
+
+def knows(head: bytes) -> bool:
+    """Whether one of the first lines begins as ours do."""
+    return any(_LINE.match(line) for line in head.splitlines()[:100])
+
+
+def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
+    """Every record of the file."""
+    for number, line in source.lines():
+        text = line.strip()
+        if not text:
+            continue
+        try:
+            yield reredact(decode(text if text.startswith(START) else _sealed(text)), settings, LONGEST_OF_FILE)
+        except LineError as error:
+            source.skip(number, str(error))
+        except ValueError:
+            source.skip(number, "a field that must be JSON is none")
+
+
+def _sealed(line: bytes) -> bytes:
+    """``line`` with the checksum that a journal would have."""
+    body = line[1:].lstrip()
+    return b'%b%08x",%b' % (START, crc32(body), body)
+
+
+FORMAT = Format(NAME, knows, read)

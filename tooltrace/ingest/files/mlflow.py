@@ -1,0 +1,164 @@
+"""What MLflow exports: traces as JSON, one or a list, one a line, or in the column ``trace`` of its data frame.
+
+A trace is ``{"info", "data": {"spans"}}``; ids are base64, or hex in older ones, and every attribute is JSON text. Feedback on
+a span becomes an outcome; feedback on a whole trace judges no call, and expectations judge nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.ingest.files.reader import Format, TraceFile, parsed
+from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment
+from tooltrace.ingest.spans.native import MARK
+from tooltrace.otel import attributes as names
+from tooltrace.otel.span_data import EventData, LogData, SpanData, SpanStatus
+from tooltrace.recording.settings import Settings
+
+NAME: Final = "mlflow"
+_SIGN: Final = re.compile(rb'"mlflow\.(?:spanType|traceRequestId|trace_schema|traceName)|\\"mlflow\.spanType')
+_SESSION: Final = "mlflow.trace.session"
+_WORDS: Final = {"yes": 1.0, "no": 0.0}
+"""What MLflow's own judges say."""
+_TEXTS: Final = {field.about.attribute for field in fields_of(ToolCall) if field.about.attribute and field.is_text}
+"""The attributes of tooltrace's own spans that are text."""
+_STATUSES: Final[dict[str, SpanStatus]] = {"OK": "ok", "ERROR": "error"}
+
+
+def knows(head: bytes) -> bool:
+    """Whether there is a trace of MLflow in the front of the file."""
+    return head.lstrip()[:1] in (b"{", b"[") and _SIGN.search(head) is not None
+
+
+def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
+    """Every record of the file."""
+    assembled = SpanFileReader(source, settings)
+    for number, trace in _traces(source):
+        try:
+            yield from _records(source, assembled, number, trace)
+        except (ValueError, TypeError, AttributeError) as error:
+            source.skip(number, f"no trace of MLflow: {error}")
+    yield from assembled.rest()
+
+
+def _traces(source: TraceFile) -> Iterator[tuple[int, Any]]:
+    for number, value in source.documents():
+        many = value.get("traces", [value]) if isinstance(value, dict) else value
+        for trace in many if isinstance(many, list) else [many]:
+            inner = trace.get("trace") if isinstance(trace, dict) else None
+            yield number, parsed(inner.encode()) if isinstance(inner, str) else inner or trace
+
+
+def _records(source: TraceFile, assembled: SpanFileReader, number: int, trace: dict[str, Any]) -> Iterator[Record]:
+    info = trace.get("info") or {}
+    session = (info.get("trace_metadata") or info.get("request_metadata") or {}).get(_SESSION)
+    resource = _resource(info)
+    spans = (trace.get("data") or trace)["spans"] if "data" in trace or "spans" in trace else []
+    forms: list[SpanData] = []
+    for span in spans:
+        try:
+            forms.append(replace(_span(span, session), resource=resource))
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            source.skip(number, f"a span cannot be read: {error}")
+    yield from assembled.spans(forms)
+    yield from assembled.logs(number, _judgements(info))
+
+
+def _span(span: dict[str, Any], session: str | None) -> SpanData:
+    context, status = span.get("context") or {}, span.get("status") or {}
+    start = span.get("start_time_unix_nano") or span["start_time"]
+    end = span.get("end_time_unix_nano") or span.get("end_time")
+    code = str(status.get("code") or span.get("status_code") or "").removeprefix("STATUS_CODE_")
+    parent = span.get("parent_span_id") or span.get("parent_id")
+    return SpanData(
+        name=str(span["name"]),
+        trace_id=_id(span.get("trace_id") or context.get("trace_id"), 16),
+        span_id=_id(span.get("span_id") or context.get("span_id"), 8),
+        parent_span_id=_id(parent, 8) if parent else None,
+        start_ns=int(start),
+        end_ns=int(end or start),
+        status=_STATUSES.get(code, "unset"),
+        description=status.get("message") or span.get("status_message") or None,
+        attributes=_attributes(span, session),
+        events=tuple(map(_event, span.get("events") or ())),
+    )
+
+
+def _attributes(span: dict[str, Any], session: str | None) -> dict[str, Any]:
+    """MLflow's own, in the words of OpenInference, and whatever else was set; each was written as JSON."""
+    said = span.get("attributes") or {}
+    out = {key: _unwrapped(value) for key, value in said.items() if not key.startswith("mlflow.")}
+    if MARK in out:
+        return {key: _text(value) if key in _TEXTS else value for key, value in out.items()}
+    kind = _unwrapped(said.get("mlflow.spanType"))
+    if kind == "TOOL":
+        name, function = str(span["name"]), _unwrapped(said.get("mlflow.spanFunctionName"))
+        numbered = isinstance(function, str) and re.fullmatch(rf"{re.escape(function)}_\d+", name)
+        out.setdefault("tool.name", function if numbered else name)
+    known = {
+        "openinference.span.kind": kind if kind != "UNKNOWN" else None,
+        "input.value": said.get("mlflow.spanInputs"),
+        "output.value": said.get("mlflow.spanOutputs"),
+        "session.id": session,
+    }
+    out.update((key, value) for key, value in known.items() if value is not None and key not in out)
+    for way in ("input", "output"):
+        if f"{way}.value" in out:
+            out.setdefault(f"{way}.mime_type", "application/json")
+    return out
+
+
+def _text(value: Any) -> Any:
+    """MLflow takes a text that looks like JSON for it."""
+    return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+
+
+def _resource(info: dict[str, Any]) -> dict[str, Any]:
+    """MLflow keeps the resource of spans that came by OTLP as tags, which are text."""
+    tags = info.get("tags") or {}
+    found = {key: tags[key] for key in (names.SERVICE_NAME, names.HOST_NAME) if key in tags}
+    pid = str(tags.get(names.PROCESS_PID, ""))
+    return {**found, names.PROCESS_PID: int(pid)} if pid.isdecimal() and len(pid) < 19 else found
+
+
+def _unwrapped(value: Any) -> Any:
+    inner = parsed(value.encode()) if isinstance(value, str) else value
+    return value if inner is None else inner
+
+
+def _event(event: dict[str, Any]) -> EventData:
+    at = event.get("time_unix_nano") or event.get("timestamp") or 0
+    return EventData(name=str(event.get("name") or ""), time_ns=int(at), attributes=event.get("attributes") or {})
+
+
+def _judgements(info: dict[str, Any]) -> Iterator[LogData]:
+    for said in info.get("assessments") or ():
+        feedback, span_id = said.get("feedback"), said.get("span_id")
+        if feedback is None or span_id is None or said.get("valid") is False or feedback.get("error"):
+            continue
+        value = feedback.get("value")
+        score = _WORDS.get(value.lower()) if isinstance(value, str) else value
+        known = {"label" if score is None else "score": value if score is None else float(score)}
+        known["explanation"] = said.get("rationale")
+        at = moment(said.get("last_update_time") or said.get("create_time"))
+        yield evaluation(str(said.get("assessment_name") or "unnamed"), _id(span_id, 8), known, at)
+
+
+def _id(value: Any, size: int) -> str:
+    """Hex; MLflow writes it so (older versions with 0x before it), or as base64."""
+    text = str(value).removeprefix("0x")
+    raw = bytes.fromhex(text) if re.fullmatch(rf"[0-9a-fA-F]{{{2 * size}}}", text) else base64.b64decode(text)
+    if len(raw) != size:
+        raise ValueError(f"{value!r} is no id of {size} bytes")
+    return raw.hex()
+
+
+FORMAT = Format(NAME, knows, read)

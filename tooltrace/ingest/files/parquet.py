@@ -1,0 +1,104 @@
+"""Parquet: what ``tooltrace export parquet`` writes, and the data frames of Phoenix's client.
+
+Which it is, and which kind of record, is told by the names of the columns. ``number`` is that of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from tooltrace.core.records import Record
+from tooltrace.ingest.files import phoenix
+from tooltrace.ingest.files.reader import Format, TraceFile, UnreadableFile, parsed
+from tooltrace.ingest.files.rows import kind_of, record_of
+from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
+from tooltrace.recording.settings import Settings
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+NAME: Final = "parquet"
+_MAGIC: Final = b"PAR1"
+_ROWS: Final = 512
+"""Rows that are fetched at once."""
+
+
+def knows(head: bytes) -> bool:
+    """Whether it is a Parquet file."""
+    return head.startswith(_MAGIC)
+
+
+def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
+    """Every record of the file."""
+    with _opened(source) as con:
+        columns = [row[0] for row in con.execute("DESCRIBE file").fetchall()]
+        kind = kind_of(columns)
+        if kind is not None:
+            yield from _own(con, source, settings, kind, columns)
+        elif "context.span_id" in columns or "annotator_kind" in columns:
+            yield from phoenix.read_objects(source, settings, _phoenix(con, source, columns))
+        else:
+            raise UnreadableFile(f"{source.path}: a Parquet file with none of the tables that are known")
+
+
+def _own(
+    con: DuckDBPyConnection, source: TraceFile, settings: Settings, kind: str, columns: list[str]
+) -> Iterator[Record]:
+    from tooltrace.store.columns import RECORDS
+    from tooltrace.store.schema import quote_identifier
+
+    taken = [column for column in RECORDS[kind].columns if column.name in columns]
+    values = ", ".join(f"CAST({quote_identifier(column.name)} AS {column.type})" for column in taken)
+    for number, row in _fetched(con, source, values):
+        try:
+            cells = dict(zip((column.name for column in taken), row, strict=True))
+            record = reredact(record_of(kind, cells), settings, LONGEST_OF_FILE)
+        except ValueError as error:
+            source.skip(number, str(error))
+        else:
+            yield record
+
+
+def _phoenix(con: DuckDBPyConnection, source: TraceFile, columns: list[str]) -> Iterator[tuple[int, Any]]:
+    """The rows as JSON would have them; a data frame's index has a name of its own."""
+    from tooltrace.store.schema import quote_identifier
+
+    values = ", ".join(f"CAST(to_json({quote_identifier(column)}) AS VARCHAR)" for column in columns)
+    for number, row in _fetched(con, source, values):
+        yield (
+            number,
+            {name: None if text is None else parsed(text.encode()) for name, text in zip(columns, row, strict=True)},
+        )
+
+
+def _fetched(con: DuckDBPyConnection, source: TraceFile, values: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    total = (con.execute("SELECT count(*) FROM file").fetchone() or (0,))[0]
+    rows = con.execute(f"SELECT {values} FROM file")
+    number = 0
+    for batch in iter(partial(rows.fetchmany, _ROWS), []):
+        for row in batch:
+            number += 1
+            yield number, row
+        source.bytes_read(number / total)
+
+
+@contextmanager
+def _opened(source: TraceFile) -> Iterator[DuckDBPyConnection]:
+    import duckdb
+
+    from tooltrace.store.connection import connect
+    from tooltrace.store.schema import quote_literal
+
+    with connect() as con:
+        try:
+            file = f"read_parquet({quote_literal(str(source.path.absolute()))}, hive_partitioning = false)"
+            con.execute(f"CREATE TEMP VIEW file AS SELECT * FROM {file}")
+            yield con
+        except duckdb.Error as error:
+            raise UnreadableFile(f"{source.path}: {' '.join(str(error).split())[:300]}") from error
+
+
+FORMAT = Format(NAME, knows, read)

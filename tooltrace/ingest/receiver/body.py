@@ -1,0 +1,99 @@
+"""The body of a request: read and decompressed piece by piece, and refused as soon as it is too large."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+from starlette.requests import ClientDisconnect, Request
+
+from tooltrace.ingest.receiver.admission import RequestSlot
+from tooltrace.ingest.receiver.limits import ReceiverLimits
+from tooltrace.ingest.receiver.responses import OtlpError, malformed, too_large
+
+MOST_MEMBERS: Final = 1000
+"""How many gzip members one body may have; each costs more than its few bytes."""
+KNOWN_CODINGS: Final = "gzip, deflate, identity"
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+async def read_body(request: Request, limits: ReceiverLimits, place: RequestSlot) -> bytes:
+    """The decompressed body of ``request``. Raises Refusal."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and len(announced) < 20 and int(announced) > limits.body_bytes:
+        raise _too_long(limits)
+    inflater = _inflater(request.headers.get("content-encoding", "identity"), limits)
+    try:
+        async with place.arriving():
+            return await _read(request, inflater, limits, place)
+    except ClientDisconnect:
+        raise malformed("the client left before its body was here; nothing was kept") from None
+
+
+async def _read(request: Request, inflater: Inflater | None, limits: ReceiverLimits, place: RequestSlot) -> bytes:
+    body = bytearray()
+    raw = 0
+    async for chunk in request.stream():
+        raw += len(chunk)
+        piece = chunk if inflater is None else inflater.feed(chunk)
+        if max(raw, len(body) + len(piece)) > limits.body_bytes:
+            raise _too_long(limits)
+        place.take(len(piece))
+        body += piece
+    if inflater is not None:
+        inflater.finish()
+    return bytes(body)
+
+
+def _inflater(encoding: str, limits: ReceiverLimits) -> Inflater | None:
+    """What undoes ``encoding``; None where there is nothing to undo."""
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return None
+    if name in ("gzip", "x-gzip"):
+        return Inflater(_GZIP, limits)
+    if name in ("deflate", "zlib"):  # the collector's name, and that of HTTP, for the same
+        return Inflater(zlib.MAX_WBITS, limits)
+    raise OtlpError(415, f"Content-Encoding {encoding[:100]!r} is not known here; known are {KNOWN_CODINGS}")
+
+
+class Inflater:
+    """Decompresses a body piece by piece, and never to more than the limit."""
+
+    def __init__(self, window: int, limits: ReceiverLimits) -> None:
+        self._window = window
+        self._limits = limits
+        self._room = limits.body_bytes
+        self._members = 1
+        self._stream = zlib.decompressobj(window)
+
+    def feed(self, data: bytes) -> bytes:
+        """What ``data`` says, after what was fed before. Raises Refusal."""
+        out = []
+        while data:
+            if self._stream.eof:
+                self._next_member()
+            try:
+                out.append(self._stream.decompress(data, self._room + 1))
+            except zlib.error as error:
+                raise malformed(f"the body cannot be decompressed: {error}; nothing was kept") from error
+            self._room -= len(out[-1])
+            if self._room < 0:
+                raise _too_long(self._limits)
+            data = self._stream.unused_data
+        return b"".join(out)
+
+    def finish(self) -> None:
+        """The body has ended. Raises Refusal where its compression has not."""
+        if not self._stream.eof:
+            raise malformed("the compressed body is cut off; nothing was kept")
+
+    def _next_member(self) -> None:
+        self._members += 1
+        if self._members > MOST_MEMBERS:
+            raise malformed(f"the compressed body has more than {MOST_MEMBERS} parts; nothing was kept")
+        self._stream = zlib.decompressobj(self._window)
+
+
+def _too_long(limits: ReceiverLimits) -> OtlpError:
+    return too_large(f"the body is larger than {limits.body_bytes:,} bytes after decompression; nothing was kept")

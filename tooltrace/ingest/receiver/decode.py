@@ -1,0 +1,75 @@
+"""The forms and counts of a request's bytes, in either encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import orjson
+
+from tooltrace.ingest.receiver.limits import ReceiverLimits
+from tooltrace.ingest.receiver.responses import JSON, Encoding, IngestResult, too_large
+from tooltrace.otel.otlp import proto_layers
+from tooltrace.otel.otlp.from_proto import logs_from_proto, spans_from_proto
+from tooltrace.otel.otlp.json import MalformedOtlp, logs_from_json, spans_from_json
+from tooltrace.otel.span_data import LogData, SpanData
+
+_Item = TypeVar("_Item", SpanData, LogData, int)
+
+
+def spans(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[SpanData]:
+    """The spans of a request; ``receipt`` is told of each. Raises MalformedOtlp, and Refusal where there are too many."""
+    if encoding == JSON:
+        found = spans_from_json(_loaded(body, receipt.limits), refused=receipt.count_unreadable)
+    else:
+        found = spans_from_proto(body, refused=receipt.count_unreadable)
+    return _seen(found, receipt)
+
+
+def logs(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[LogData]:
+    """The log records of a request, as in :func:`spans`."""
+    if encoding == JSON:
+        found = logs_from_json(_loaded(body, receipt.limits), refused=receipt.count_unreadable)
+    else:
+        found = logs_from_proto(body, refused=receipt.count_unreadable)
+    return _seen(found, receipt)
+
+
+def points(body: bytes, encoding: Encoding, receipt: IngestResult) -> int:
+    """How many data points a request has; ``receipt`` is told of each metric. Raises MalformedOtlp and Refusal."""
+    counts = _points(_loaded(body, receipt.limits)) if encoding == JSON else proto_layers.points(body)
+    return sum(_seen(counts, receipt))
+
+
+def _seen(items: Iterator[_Item], receipt: IngestResult) -> Iterator[_Item]:
+    for item in items:
+        receipt.count()
+        yield item
+
+
+def _loaded(body: bytes, limits: ReceiverLimits) -> dict[str, Any]:
+    if body.count(b"{") + body.count(b"[") > limits.containers:
+        raise too_large(f"the JSON has more than {limits.containers:,} objects and arrays; nothing was kept")
+    try:
+        data = orjson.loads(body)
+    except ValueError as error:
+        raise MalformedOtlp(f"the body is no JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise MalformedOtlp("the body is no JSON object")
+    return data
+
+
+_DATA = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
+
+
+def _points(data: dict[str, Any]) -> Iterator[int]:
+    metrics = _within([data], "resourceMetrics", "scopeMetrics", "metrics")
+    return (sum(len(_within([metric.get(kind)], "dataPoints")) for kind in _DATA) for metric in metrics)
+
+
+def _within(holders: list[Any], *names: str) -> list[dict[str, Any]]:
+    """The objects that lie in ``holders`` under ``names``, one in the other; what is no object is passed over."""
+    for name in names:
+        lists = [holder.get(name) for holder in holders if isinstance(holder, dict)]
+        holders = [item for found in lists if isinstance(found, list) for item in found]
+    return [holder for holder in holders if isinstance(holder, dict)]

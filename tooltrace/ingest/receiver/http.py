@@ -1,0 +1,73 @@
+"""OTLP over HTTP: three places to post to."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tooltrace.ingest.receiver import responses
+from tooltrace.ingest.receiver.body import KNOWN_CODINGS, read_body
+from tooltrace.ingest.receiver.ingester import Receiver
+from tooltrace.ingest.receiver.responses import JSON, PROTOBUF, Encoding, OtlpError
+from tooltrace.ingest.receiver.signals import SIGNALS, Signal
+
+_OTHER_METHODS: Final = ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_ENCODINGS: Final[dict[str, Encoding]] = {PROTOBUF: PROTOBUF, JSON: JSON}
+
+
+def routes(receiver: Receiver) -> list[Route]:
+    """``/v1/traces``, ``/v1/logs`` and ``/v1/metrics``, and what is said of other places beside them."""
+    found = [Route(signal.path, _endpoint(receiver, signal), methods=["POST"]) for signal in SIGNALS]
+    others = [Route(signal.path, _not_so, methods=_OTHER_METHODS) for signal in SIGNALS]
+    return [*found, *others, Route("/v1/{rest:path}", _elsewhere, methods=["POST", *_OTHER_METHODS])]
+
+
+def _endpoint(receiver: Receiver, signal: Signal) -> Callable[[Request], Awaitable[Response]]:
+    async def export(request: Request) -> Response:
+        try:
+            encoding = _encoding(request)
+            with receiver.admission.slot() as place:
+                body = await read_body(request, receiver.limits, place)
+                receipt = await receiver.ingester.ingest(signal, encoding, body)
+        except OtlpError as refusal:
+            return _refused(request, refusal)
+        return Response(responses.accepted_response(signal, receipt, encoding), media_type=encoding)
+
+    return export
+
+
+def _encoding(request: Request) -> Encoding:
+    given = _media_type(request)
+    if given not in _ENCODINGS:
+        raise OtlpError(415, f"Content-Type {given[:100]!r} is not known here; known are {PROTOBUF} and {JSON}")
+    return _ENCODINGS[given]
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _refused(request: Request, refusal: OtlpError) -> Response:
+    """In the encoding of the request; JSON where that is none of ours."""
+    encoding = _ENCODINGS.get(_media_type(request), JSON)
+    headers = {}
+    if refusal.retry_after is not None:
+        headers["Retry-After"] = str(refusal.retry_after)
+    if refusal.status == 415:
+        headers |= {"Accept": f"{PROTOBUF}, {JSON}", "Accept-Encoding": KNOWN_CODINGS}
+    return Response(responses.error_response(refusal, encoding), refusal.status, headers, media_type=encoding)
+
+
+async def _not_so(request: Request) -> Response:
+    answer = _refused(request, OtlpError(405, f"{request.method} is nothing that can be done here; POST is"))
+    answer.headers["Allow"] = "POST"
+    return answer
+
+
+async def _elsewhere(request: Request) -> Response:
+    places = ", ".join(signal.path for signal in SIGNALS)
+    return _refused(request, OtlpError(404, f"nothing is received here; {places} receive OTLP"))

@@ -1,0 +1,190 @@
+"""From the bytes of a request to the journal: what ``ingest`` returned for is written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import islice
+from typing import Final
+
+from tooltrace.core.lru import LruMap
+from tooltrace.core.records import Loss, Record
+from tooltrace.faults import faults, report_fault
+from tooltrace.ingest.receiver import decode
+from tooltrace.ingest.receiver.admission import AdmissionControl
+from tooltrace.ingest.receiver.limits import ReceiverLimits
+from tooltrace.ingest.receiver.responses import Encoding, IngestResult, OtlpError, malformed
+from tooltrace.ingest.receiver.signals import LOGS, TRACES, Signal
+from tooltrace.ingest.reredact import reredact
+from tooltrace.ingest.spans import Assembler
+from tooltrace.otel import attributes as names
+from tooltrace.otel.log_codec import Event, event_name, from_log, rejection_reason
+from tooltrace.otel.otlp.json import MalformedOtlp
+from tooltrace.otel.span_data import LogData
+from tooltrace.recording.settings import Settings
+from tooltrace.store.journal import Journal
+from tooltrace.store.journal_format import encode
+from tooltrace.store.paths import StorePaths
+
+NOT_OURS: Final = "a log record that is no evaluation and no event of tooltrace is not kept"
+
+
+def to_record(form: LogData, settings: Settings, receipt: IngestResult) -> Event | None:
+    """The record of ``form``; None where there is none to keep, as ``receipt`` is told where that is a loss."""
+    record = from_log(form)
+    if record is not None:
+        return reredact(record, settings)
+    if event_name(form) == names.EXCEPTION_EVENT:  # its span says the same
+        return None
+    reason = rejection_reason(form)
+    if reason is None:
+        receipt.reject(NOT_OURS)
+    else:
+        receipt.count_lost(reason)
+    return None
+
+
+TOGETHER: Final = 512
+"""Spans that are made records at once."""
+REMEMBERED: Final = 50_000
+"""Lines that are known again: what comes twice is written once. A store that is delivered to a receiver of its own would
+else grow without end."""
+LARGE_BYTES: Final = 1024 * 1024
+"""A request that is larger waits for others that are, and keeps no small one waiting."""
+REJECTED: Final = "otlp_rejected"
+"""The reason of a loss: spans or events came that could not be read. Who sent them was told."""
+METRICS_NOT_KEPT: Final = "metrics are not kept: the store has the calls themselves"
+
+
+class Ingester:
+    """Takes one request after the other, in two threads: one for the small, and one for the large, of which so only one
+    at a time is held in parsed form."""
+
+    def __init__(self, settings: Settings, limits: ReceiverLimits) -> None:
+        assert settings.store is not None
+        self._settings = settings
+        self._limits = limits
+        self._journal = Journal(StorePaths.of(settings.store).journal, sync=settings.durability == "fsync")
+        self._assembler = Assembler(settings)
+        self._written: LruMap[bool] = LruMap(REMEMBERED)
+        self._small = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver")
+        self._large = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver-large")
+        self._ending = False
+
+    async def ingest(self, signal: Signal, encoding: Encoding, body: bytes) -> IngestResult:
+        """Put what ``body`` says into the journal, all of it or nothing. Raises Refusal."""
+        loop = asyncio.get_running_loop()
+        thread = self._small if len(body) <= LARGE_BYTES else self._large
+        return await loop.run_in_executor(thread, self._take, signal, encoding, body)
+
+    def end(self) -> None:
+        """Refuse what is not read yet."""
+        self._ending = True
+
+    def close(self) -> None:
+        """Give the journal up, after what is just being written."""
+        self._ending = True
+        self._small.shutdown()
+        self._large.shutdown()
+        with suppress(OtlpError):
+            self._write([])
+        self._journal.close()
+
+    # in the threads
+
+    def _take(self, signal: Signal, encoding: Encoding, body: bytes) -> IngestResult:
+        receipt = IngestResult(self._limits)
+        self._check_open()
+        try:
+            lines = self._unseen(encode(record) for record in self._records(signal, encoding, body, receipt))
+        except MalformedOtlp as error:
+            raise malformed(f"{error}; nothing was kept") from error
+        except OtlpError:
+            raise
+        except Exception as error:
+            report_fault("receive", lost=receipt.seen)
+            raise OtlpError(500, "the receiver failed at this request, and nothing was kept of it") from error
+        self._write(list(lines.values()), receipt.lost)
+        for digest in lines:
+            self._written.put(digest, value=True)
+        return receipt
+
+    def _unseen(self, lines: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Those that were not written before, each once, by their digests."""
+        found = {blake2b(line, digest_size=16).digest(): line for line in lines}
+        return {digest: line for digest, line in found.items() if not self._written.get(digest)}
+
+    def _records(self, signal: Signal, encoding: Encoding, body: bytes, receipt: IngestResult) -> Iterator[Record]:
+        if signal is TRACES:
+            return self._spans(encoding, body, receipt)
+        if signal is LOGS:
+            return self._events(encoding, body, receipt)
+        points = decode.points(body, encoding, receipt)
+        if points:
+            receipt.reject(METRICS_NOT_KEPT, points)
+        return iter(())
+
+    def _spans(self, encoding: Encoding, body: bytes, receipt: IngestResult) -> Iterator[Record]:
+        forms = decode.spans(body, encoding, receipt)
+        while together := list(islice(forms, TOGETHER)):
+            self._check_open()
+            yield from self._assembler.take(together)
+
+    def _events(self, encoding: Encoding, body: bytes, receipt: IngestResult) -> Iterator[Record]:
+        for form in decode.logs(body, encoding, receipt):
+            record = to_record(form, self._settings, receipt)
+            if record is not None:
+                yield record
+
+    def _write(self, lines: list[bytes], rejected: int = 0) -> None:
+        lost = faults.drain()
+        all_lost = {**lost, REJECTED: lost.get(REJECTED, 0) + rejected} if rejected else lost
+        lines.extend(encode(self._loss(reason, count)) for reason, count in all_lost.items())
+        if not lines:
+            return
+        try:
+            self._journal.write(b"".join(lines))
+        except OSError as error:
+            for reason, count in lost.items():
+                faults.count(reason, count)
+            message = f"the journal of {self._settings.store} cannot be written ({error.strerror or error})"
+            faults.warn_once("disk", f"{message}; senders are told to come again", counted=False)
+            raise OtlpError(503, f"{message}; nothing was kept", retry_after=self._limits.disk_retry_seconds) from error
+
+    def _loss(self, reason: str, count: int) -> Loss:
+        settings = self._settings
+        return Loss(
+            reason=reason,
+            count=count,
+            at=datetime.now(UTC),
+            service=settings.service_name,
+            host=settings.host,
+            pid=os.getpid(),
+        )
+
+    def _check_open(self) -> None:
+        if self._ending:
+            raise OtlpError(503, "the receiver is ending; nothing was kept", retry_after=self._limits.retry_seconds)
+
+
+class Receiver:
+    """Receives into the store of ``settings``, within ``limits``; for one event loop."""
+
+    def __init__(self, settings: Settings, limits: ReceiverLimits | None = None) -> None:
+        self.limits = limits or ReceiverLimits()
+        self.admission = AdmissionControl(self.limits)
+        self.ingester = Ingester(settings, self.limits)
+
+    def end(self) -> None:
+        """Take nothing more; what is not yet acknowledged will not be, but for what is just being written."""
+        self.admission.end()
+        self.ingester.end()
+
+    def close(self) -> None:
+        """Give the journal up, after what is just being written."""
+        self.ingester.close()

@@ -1,0 +1,151 @@
+"""Responses and errors of the receiver, in the encoding of the request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import orjson
+from google.protobuf import json_format
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import BadRequest, RetryInfo  # type: ignore[import-untyped] # it ships no types
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped] # it ships no types
+
+from tooltrace.errors import TooltraceError
+from tooltrace.ingest.receiver.limits import ReceiverLimits
+from tooltrace.ingest.receiver.signals import Signal
+
+INVALID_ARGUMENT: Final = 3
+DEADLINE_EXCEEDED: Final = 4
+NOT_FOUND: Final = 5
+PERMISSION_DENIED: Final = 7
+RESOURCE_EXHAUSTED: Final = 8
+UNIMPLEMENTED: Final = 12
+INTERNAL: Final = 13
+UNAVAILABLE: Final = 14
+UNAUTHENTICATED: Final = 16
+
+CODES: Final = {
+    400: INVALID_ARGUMENT,
+    401: UNAUTHENTICATED,
+    403: PERMISSION_DENIED,
+    404: NOT_FOUND,
+    405: UNIMPLEMENTED,
+    408: DEADLINE_EXCEEDED,
+    413: RESOURCE_EXHAUSTED,
+    415: INVALID_ARGUMENT,
+    429: UNAVAILABLE,  # gRPC's "too many": a client may only repeat UNAVAILABLE without being told more
+    500: INTERNAL,
+    503: UNAVAILABLE,
+}
+"""HTTP status to ``google.rpc.Code``."""
+
+
+class OtlpError(TooltraceError):
+    """A request of which nothing is kept."""
+
+    def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        """Of HTTP."""
+        self.code = CODES[status]
+        """Of gRPC."""
+        self.retry_after = retry_after
+        """Seconds after which the same request may succeed; None: it never will."""
+
+
+def malformed(message: str) -> OtlpError:
+    """The request is not what it says to be; to send it again is of no use."""
+    return OtlpError(400, message)
+
+
+def too_large(message: str) -> OtlpError:
+    """The request has more in it than is taken at once; the client may send it in parts."""
+    return OtlpError(413, message)
+
+
+SHOWN = 3
+"""How many reasons an answer gives."""
+LONGEST_REASON = 300
+
+
+@dataclass(slots=True)
+class IngestResult:
+    """How many spans, log records or metrics a request had, and how many of them, or of its data points, were not kept."""
+
+    limits: ReceiverLimits
+    seen: int = 0
+    rejected: int = 0
+    lost: int = 0
+    """Of the rejected: those that were to be kept, and could not be read."""
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def count(self) -> None:
+        """One more. Raises Refusal where there are too many."""
+        self.seen += 1
+        if self.seen > self.limits.items:
+            raise too_large(f"the request has more than {self.limits.items:,} items; nothing was kept")
+
+    def reject(self, reason: str, count: int = 1) -> None:
+        """``count`` that were seen are not kept, for ``reason``."""
+        self.rejected += count
+        reason = reason[:LONGEST_REASON]
+        if reason in self.reasons or len(self.reasons) < SHOWN:
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
+
+    def count_lost(self, reason: str) -> None:
+        """One that was seen was to be kept, and cannot be."""
+        self.lost += 1
+        self.reject(reason)
+
+    def count_unreadable(self, reason: str) -> None:
+        """One more, of which nothing else is known."""
+        self.count()
+        self.count_lost(reason)
+
+    @property
+    def message(self) -> str:
+        """Why something was not kept; "" where all was."""
+        told = [f"{count:,} × {reason}" for reason, count in self.reasons.items()]
+        left = self.rejected - sum(self.reasons.values())
+        return "; ".join([*told, f"{left:,} for other reasons"] if left else told)
+
+
+Encoding = Literal["application/x-protobuf", "application/json"]
+PROTOBUF: Final[Encoding] = "application/x-protobuf"
+JSON: Final[Encoding] = "application/json"
+
+
+def accepted_response(signal: Signal, receipt: IngestResult, encoding: Encoding) -> bytes:
+    """The request was taken; ``partial_success`` is there only where something of it was not kept."""
+    if encoding == JSON:
+        return orjson.dumps({"partialSuccess": _partial_json(signal, receipt)} if receipt.rejected else {})
+    answer = signal.answer()
+    if receipt.rejected:
+        partial = answer.partial_success  # type: ignore[attr-defined] # each of the three has it
+        setattr(partial, signal.rejected, receipt.rejected)
+        partial.error_message = receipt.message
+    return answer.SerializeToString()
+
+
+def _partial_json(signal: Signal, receipt: IngestResult) -> dict[str, str]:
+    return {signal.rejected_json: str(receipt.rejected), "errorMessage": receipt.message}
+
+
+def error_response(refusal: OtlpError, encoding: Encoding) -> bytes:
+    """A ``google.rpc.Status``."""
+    status = status_of(refusal)
+    if encoding == JSON:
+        return json_format.MessageToJson(status, indent=None).encode()
+    return bytes(status.SerializeToString())
+
+
+def status_of(refusal: OtlpError) -> Status:
+    """What is wrong, and when to come again where that may help."""
+    status = Status(code=refusal.code, message=str(refusal))
+    if refusal.retry_after is not None:
+        status.details.add().Pack(RetryInfo(retry_delay=Duration(seconds=refusal.retry_after)))
+    elif refusal.code == INVALID_ARGUMENT:
+        violation = BadRequest.FieldViolation(field="body", description=str(refusal))
+        status.details.add().Pack(BadRequest(field_violations=[violation]))
+    return status

@@ -1,0 +1,206 @@
+"""Make records of spans: spans that show one tool call become that call, all others stay spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from threading import RLock
+from typing import Any
+
+from tooltrace.core.lru import AttemptCounter
+from tooltrace.core.records import Span, ToolCall
+from tooltrace.core.response import is_response
+from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, build_call
+from tooltrace.ingest.spans.conventions.base import TEXTS, Key, SpanToolCall
+from tooltrace.ingest.spans.conventions.detect import CONSUMED, ENCLOSING, parse_tool_call
+from tooltrace.ingest.spans.conventions.mcp import NAME as MCP
+from tooltrace.ingest.spans.deduplication import CallGroup, SpanDeduplicator, SpanNode, group_of, marks_of
+from tooltrace.ingest.spans.native import decode_native, is_native
+from tooltrace.ingest.spans.outcome import RULE, CallOutcome, outcome_of
+from tooltrace.ingest.spans.span_records import (
+    SpanOrigin,
+    allowed_attributes,
+    events_of,
+    links_of,
+    origin_of,
+    parse_id,
+    to_span_record,
+)
+from tooltrace.otel import attributes as names
+from tooltrace.otel.content_policy import EVENTS
+from tooltrace.otel.span_data import SpanData
+from tooltrace.recording.settings import Settings
+
+SCOPE = "otel.scope.name"
+"""OpenTelemetry's name for the instrumentation, where there is no field for it."""
+
+
+def merge_group(members: Sequence[SpanToolCall], settings: Settings, here: SpanOrigin) -> ExternalCall:
+    """What ``members``, the outermost first, say of their call together. Ids, parent and times are the outermost's."""
+    form = members[0].form
+    told: dict[str, Any] = {name: _first(getattr(each, name) for each in members) for name in TEXTS}
+    told["tool"] = told["tool"] or form.name or "unknown"
+    end = _end([outcome_of(each, settings.rules) for each in members])
+    trace = parse_id(form.trace_id, 32)
+    parent = None if not form.parent_span_id else parse_id(form.parent_span_id, 16)
+    return ExternalCall(
+        **told,
+        trace_id=trace,
+        span_id=parse_id(form.span_id, 16),
+        parent_span_id=parent,
+        started_ns=form.start_ns,
+        duration_ns=form.end_ns - form.start_ns,
+        arguments=_first(each.arguments for each in members),
+        result=end.result,
+        error=end.error,
+        ending=end.ending,
+        attributes=_attributes(members, settings),
+        **origin_of(form, here)._asdict(),
+    )
+
+
+def _first(values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _end(ends: list[CallOutcome]) -> CallOutcome:
+    """How the call ended. A failure that any of the spans saw is the call's, in the words of the one that says most of
+    it, the innermost of equals; a result is the outermost's."""
+    stopped = [end for end in ends if end.ending not in ("returned", "raised")]
+    if stopped:
+        return stopped[0]
+    failed = sorted((end for end in ends if end.failed), key=lambda end: end.detail)
+    if failed:
+        return failed[-1]
+    return next((end for end in ends if not _is_bare(end)), ends[0])
+
+
+def _is_bare(end: CallOutcome) -> bool:
+    """Whether it says no more than that nothing failed."""
+    return bool(end.result is NO_RESULT or (is_response(end.result) and end.result.meta.rule == RULE))
+
+
+def _attributes(members: Sequence[SpanToolCall], settings: Settings) -> dict[str, Any]:
+    """What else the spans say; where two say different things, the outer's counts."""
+    out: dict[str, Any] = {}
+    for each in reversed(members):
+        form = each.form
+        if form.scope:
+            out[SCOPE] = form.scope
+        out |= {
+            key: value for key, value in allowed_attributes(form.attributes, settings).items() if key not in CONSUMED
+        }
+    events = [event for each in members for event in events_of(each.form, settings) if event["name"] != "exception"]
+    links = [link for each in members for link in links_of(each.form, settings)]
+    if events:
+        out[EVENTS] = events
+    if links:
+        out["otel.links"] = links
+    return {key: value for key, value in out.items() if key not in names.RESERVED}
+
+
+TOGETHER = 4096
+"""Spans that are looked at together: far fewer than are remembered."""
+NOWHERE = SpanOrigin()
+"""Nobody knows who made a span whose resource does not say."""
+
+
+class Assembler:
+    """Makes records of spans, in batches of any size; what belongs to a call that an earlier batch had is recognised.
+
+    ``here``: who made the spans whose resource does not say.
+    """
+
+    def __init__(self, settings: Settings, here: SpanOrigin = NOWHERE) -> None:
+        self.settings = settings
+        self.here = here
+        self._doubles = SpanDeduplicator()
+        self._attempts = AttemptCounter(20_000)
+        self._lock = RLock()
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: another thread of the parent may have held the locks."""
+        self._lock = RLock()
+        self._attempts.reset_after_fork()
+
+    def take(self, forms: Sequence[SpanData]) -> list[ToolCall | Span]:
+        """A record for each span of ``forms``, in their order; a span that comes twice has one. Never raises.
+
+        Of the spans that show one call one becomes the ``ToolCall``: tooltrace's own, else the outermost, with what the
+        others know better; else, where an earlier batch had one of them, none. The others are kept as ``Span``.
+        """
+        once = list({_key(form): form for form in forms}.values())
+        with self._lock:
+            rounds = range(0, len(once), TOGETHER)
+            return [record for start in rounds for record in self._take(once[start : start + TOGETHER])]
+
+    def know(self, forms: Iterable[SpanData]) -> None:
+        """Spans that need no record: those of this process's own recorder, and what merely stands between calls."""
+        with self._lock:
+            nodes = [self._node(form, parse_tool_call(form), ours=is_native(form)) for form in forms]
+            self._doubles.add(nodes)
+            for node in nodes:
+                group = group_of(node)
+                if group is not None and group.ours:
+                    group.recorded = node.key
+
+    def _take(self, forms: list[SpanData]) -> list[ToolCall | Span]:
+        own = {_key(form): call for form in forms if is_native(form) and (call := decode_native(form, self.settings))}
+        seen = {_key(form): found for form in forms if (found := parse_tool_call(form)) is not None}
+        self._doubles.add([self._node(form, seen.get(_key(form)), ours=_key(form) in own) for form in forms])
+        calls: dict[Key, ToolCall] = dict(own)
+        for group, members in self._groups(seen, own).items():
+            call = self._call(group, members)
+            if call is not None:
+                calls[group.recorded or members[0].key] = call
+        return [calls.get(_key(form)) or to_span_record(form, self.settings, self.here) for form in forms]
+
+    def _node(self, form: SpanData, seen: SpanToolCall | None, *, ours: bool) -> SpanNode:
+        """What is remembered of ``form``; a span that comes again is what it was."""
+        key = _key(form)
+        known = self._doubles.node(key)
+        if known is not None and (known.group is None) == (seen is None):
+            return known
+        parent = (form.trace_id, form.parent_span_id) if form.parent_span_id else None
+        node = SpanNode(key, parent, end_ns=form.end_ns)
+        if seen is None:
+            node.through = not any(name in form.attributes for name in ENCLOSING)
+        else:
+            node.group = CallGroup(seen.tool, seen.call_id, marks_of(seen.arguments), ours=ours)
+            node.remote = MCP in seen.conventions
+            node.layer = (form.scope, form.kind, *seen.conventions)
+        return node
+
+    def _groups(self, seen: dict[Key, SpanToolCall], own: Iterable[Key]) -> dict[CallGroup, list[SpanToolCall]]:
+        """The calls that are seen, each with the spans that show it, the outermost first."""
+        groups: dict[CallGroup, list[SpanToolCall]] = {}
+        for key, each in seen.items():
+            group = group_of(self._doubles.node(key))
+            if group is None:
+                continue
+            if key in own:
+                group.recorded = key
+            groups.setdefault(group, []).append(each)
+        for members in groups.values():
+            members.sort(key=lambda member: self._doubles.depth(member.key))
+        return dict(
+            sorted(groups.items(), key=lambda item: item[1][0].form.end_ns)
+        )  # a retry ends after what it retries
+
+    def _call(self, group: CallGroup, members: list[SpanToolCall]) -> ToolCall | None:
+        """The record of one call; None where it is made already, or is another's to make."""
+        if group.ours:
+            return None
+        if group.recorded is None:
+            group.recorded = members[0].key
+        if group.recorded not in {each.key for each in members}:
+            return None
+        foreign = merge_group(members, self.settings, self.here)
+        call_id = foreign.call_id or group.call_id
+        if call_id is not None and group.attempt is None:
+            group.attempt = self._attempts.next((foreign.trace_id, foreign.tool, call_id))
+        return build_call(replace(foreign, call_id=call_id, attempt=group.attempt or 1), self.settings)
+
+
+def _key(form: SpanData) -> Key:
+    return form.trace_id, form.span_id

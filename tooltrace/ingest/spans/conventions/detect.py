@@ -1,0 +1,79 @@
+"""The ways in which other instrumentations write a tool call into a span: one file each;
+the attributes they read are in :mod:`tooltrace.ingest.spans.conventions.attributes`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tooltrace.ingest.spans.conventions import langfuse, mcp, openinference, pydantic_ai, semconv_genai, traceloop
+from tooltrace.ingest.spans.conventions.attributes import CONSUMED, DEFERRED
+from tooltrace.ingest.spans.conventions.base import TEXTS, SpanConvention, SpanToolCall, named, structure, text
+from tooltrace.otel import attributes as names
+from tooltrace.otel.span_data import SpanData
+
+__all__ = ["CONSUMED", "CONVENTIONS", "ENCLOSING", "MARKS", "is_tool_span", "parse_tool_call"]
+
+CONVENTIONS: tuple[SpanConvention, ...] = (
+    traceloop.CONVENTION,
+    semconv_genai.CONVENTION,
+    pydantic_ai.CONVENTION,
+    mcp.CONVENTION,
+    openinference.CONVENTION,
+    langfuse.CONVENTION,
+)
+"""A span may be written in several; what the first says counts. Traceloop's stands before the conventions': it fills their
+attributes with what is not theirs, and knows how to open it."""
+
+ENCLOSING = (names.OPERATION_NAME, openinference.KIND, traceloop.KIND, langfuse.KIND)
+"""Attributes of spans that are somebody's work (a model's call, an agent) and not merely the way to a tool."""
+
+MARKS = frozenset(ENCLOSING) | {
+    *(
+        names.TOOL_NAME,
+        "mcp.method.name",
+        "rpc.method",
+        "tool_arguments",
+        "tool_response",
+        DEFERRED,
+    )
+}
+"""Every tool call has one of these attributes, whatever its dialect."""
+
+
+def is_tool_span(name: str, attributes: Mapping[str, Any]) -> bool:
+    """Whether a span with this name and these attributes is a tool call, in any dialect."""
+    if MARKS.isdisjoint(attributes):
+        return False
+    return not pydantic_ai.is_pending(attributes) and any(dialect.knows(name, attributes) for dialect in CONVENTIONS)
+
+
+def parse_tool_call(form: SpanData) -> SpanToolCall | None:
+    """What ``form`` says of a tool call; None where it is none."""
+    if pydantic_ai.is_pending(form.attributes):
+        return None
+    found = [dialect for dialect in CONVENTIONS if dialect.knows(form.name, form.attributes)]
+    if not found:
+        return None
+    fields: dict[str, Any] = {}
+    for dialect in found:
+        fields = {**_read(dialect, form), **fields}
+    fields["arguments"] = named(fields.get("arguments"))
+    return SpanToolCall(form=form, conventions=tuple(dialect.name for dialect in found), **fields)
+
+
+def _read(dialect: SpanConvention, form: SpanData) -> dict[str, Any]:
+    """The fields of a sighting that ``dialect`` finds in ``form``."""
+    fields: dict[str, Any] = {}
+    for field, keys in dialect.reads.items():
+        for key in keys:
+            value = form.attributes.get(key)
+            if value is None:
+                continue
+            fields[field] = value if key in dialect.texts else structure(value) if field == "result" else value
+            break
+    dialect.correct(fields, form)
+    for field in (*TEXTS, "error_type", "error_message"):
+        if field in fields:
+            fields[field] = text(fields[field]) if field != "error_message" else str(fields[field])
+    return {name: value for name, value in fields.items() if value is not None or (name == "result")}

@@ -1,0 +1,36 @@
+"""Langfuse: ``langfuse.observation.type`` is ``tool``. Seen from langfuse 5.0.
+
+A failure is the level ``ERROR`` with a message, without an exception's class. Langfuse masks nothing by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tooltrace.ingest.spans.conventions.attributes import READS
+from tooltrace.ingest.spans.conventions.base import SpanConvention
+from tooltrace.otel.span_data import SpanData
+
+KIND = "langfuse.observation.type"
+_LEVEL = "langfuse.observation.level"
+
+
+def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
+    return attributes.get(KIND) == "tool"
+
+
+def _correct(fields: dict[str, Any], form: SpanData) -> None:
+    fields.setdefault("tool", form.name)
+    if form.attributes.get(_LEVEL) != "ERROR":
+        fields.pop("error_message", None)
+    else:
+        fields.setdefault("error_message", form.description or "")
+
+
+CONVENTION = SpanConvention(
+    "langfuse",
+    _knows,
+    READS["langfuse"],
+    _correct,
+)

@@ -1,0 +1,60 @@
+"""``StoreSpanExporter``: every span of any library into the store, found by the name ``tooltrace``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from threading import RLock
+
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from tooltrace.faults import suppress_faults
+from tooltrace.ingest.spans.assembler import Assembler
+from tooltrace.ingest.spans.processor import local_origin
+from tooltrace.otel.sdk_spans import from_sdk
+from tooltrace.otel.tool_span import ToolSpan
+from tooltrace.recording import config
+from tooltrace.recording.settings import Settings
+
+
+class StoreSpanExporter(SpanExporter):
+    """Writes spans into the store of this process: tool calls as ``tool_calls``, others as ``spans``.
+
+    ``OTEL_TRACES_EXPORTER=tooltrace opentelemetry-instrument python app.py`` finds it; the store is ``$TOOLTRACE_STORE``,
+    or what the application configures. Spans of tooltrace's own recorder, which writes them itself, are left out.
+    """
+
+    def __init__(self) -> None:
+        self._settings: Settings | None = None
+        self._assembler: Assembler | None = None
+        self._lock = RLock()
+        self._pid = os.getpid()
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Hand ``spans`` to the recorder's thread."""
+        with suppress_faults("record", lost=len(spans)):
+            recorder = config.get_recorder()
+            assembler = self._for(recorder.settings)
+            assembler.know([from_sdk(span) for span in spans if isinstance(span, ToolSpan)])
+            for record in assembler.take([from_sdk(span) for span in spans if not isinstance(span, ToolSpan)]):
+                recorder.worker.put(record)
+            return SpanExportResult.SUCCESS
+        return SpanExportResult.FAILURE
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        """Write what was exported. False where the time did not do."""
+        return config.flush(timeout_millis / 1000)
+
+    def shutdown(self) -> None:
+        """Write what was exported."""
+        config.flush(2.0)
+
+    def _for(self, settings: Settings) -> Assembler:
+        """The assembler of the recorder in use, in this process."""
+        if self._pid != os.getpid():
+            self._lock, self._assembler, self._pid = RLock(), None, os.getpid()
+        with self._lock:
+            if self._assembler is None or self._settings is not settings:
+                self._assembler, self._settings = Assembler(settings, local_origin(settings)), settings
+            return self._assembler

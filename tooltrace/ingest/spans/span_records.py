@@ -1,0 +1,162 @@
+"""A span that is no tool call, as a record: redacted and bounded like every other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import orjson
+
+from tooltrace.core.records import Span
+from tooltrace.ingest.call_builder import MAX_DURATION_NS, MAX_NAME_LENGTH, MAX_TIME_NS, stable_id
+from tooltrace.otel import attributes as names
+from tooltrace.otel.span_data import SpanData
+from tooltrace.recording.settings import Settings
+from tooltrace.redact.sanitizer import Sanitizer
+from tooltrace.redact.snapshot import Json, snapshot
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_STACK = "exception.stacktrace"
+"""Not kept: a text can be redacted, the source lines in a stack cannot."""
+_INT64 = range(-(2**63), 2**63)
+_TELLING = frozenset(
+    (
+        *("error.type", "exception.type", "exception.escaped", "code.function", "code.function.name", "code.namespace"),
+        *("mcp.method.name", "mcp.session.id", "mcp.protocol.version", "mcp.tool.name", "mcp.request.id"),
+        *("rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "rpc.response.status_code"),
+        *("jsonrpc.protocol.version", "jsonrpc.request.id", "rpc.jsonrpc.version", "rpc.jsonrpc.request_id"),
+        *("http.request.method", "http.response.status_code", "http.route", "db.system", "db.system.name"),
+        *("db.operation", "db.operation.name", "otel.status_code", "otel.status_description", "otel.scope.name"),
+        *("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.system", "gen_ai.request.model"),
+        *("gen_ai.response.model", "gen_ai.response.id", "gen_ai.response.finish_reasons", "gen_ai.token.type"),
+        *("gen_ai.agent.name", "gen_ai.agent.id", "gen_ai.tool.name", "gen_ai.tool.type", "gen_ai.tool.call.id"),
+        *("gen_ai.conversation.id", "openinference.span.kind", "traceloop.span.kind", "traceloop.entity.name"),
+        *("langfuse.observation.type", "llm.model_name", "llm.provider", "llm.system", "tool.name", "session.id"),
+        *("logfire.span_type", "fastmcp.server.name", "fastmcp.component.type", "fastmcp.provider.type"),
+    )
+)
+"""The attributes that may stay where neither arguments nor results are to be recorded: texts that say what was done, not
+with what. By their whole names: under ``mcp.``, ``rpc.`` or ``db.operation.`` there are arguments and answers as well."""
+_PLACES = ("network.", "server.", "client.", "service.")
+"""Beginnings of others that may: all below them say where it was."""
+
+
+class SpanOrigin(NamedTuple):
+    """Who made a span."""
+
+    service: str | None = None
+    host: str | None = None
+    pid: int | None = None
+
+
+def origin_of(form: SpanData, here: SpanOrigin) -> SpanOrigin:
+    """What the span's resource says; what it does not say is as ``here``."""
+    service, host, pid = (form.resource.get(key) for key in (names.SERVICE_NAME, names.HOST_NAME, names.PROCESS_PID))
+    if not isinstance(service, str) or service.startswith("unknown_service"):  # the SDK's way to say that nobody said
+        service = here.service
+    known = isinstance(pid, int) and not isinstance(pid, bool) and pid in _INT64
+    return SpanOrigin(
+        service or None, host if isinstance(host, str) and host else here.host, pid if known else here.pid
+    )
+
+
+def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span:
+    """The record of ``form``."""
+    length = form.end_ns - form.start_ns
+    origin = origin_of(form, here)
+    parts = {
+        "attributes": _dumped(allowed_attributes(form.attributes, settings)),
+        "events": _dumped(events_of(form, settings)),
+        "links": _dumped(links_of(form, settings)),
+    }
+    texts = (form.name, message_of(form), form.scope, form.scope_version, origin.service, origin.host)
+    held = "\n".join((*filter(None, texts), *(part.decode() for part in parts.values() if part)))
+    clean = settings.redaction.may_skip(held)  # most spans hold no secret, and to look closer costs ten times the rest
+    sieve = Sanitizer((settings.redaction,), settings.field_limit, clean)
+    short = Sanitizer((settings.redaction,), MAX_NAME_LENGTH, clean)
+    return Span(
+        trace_id=f"{parse_id(form.trace_id, 32):032x}",
+        span_id=f"{parse_id(form.span_id, 16):016x}",
+        parent_span_id=None if not form.parent_span_id else f"{parse_id(form.parent_span_id, 16):016x}",
+        name=short.sanitize_text("name", form.name) or "",
+        span_kind=form.kind,
+        started_at=_EPOCH + timedelta(microseconds=min(max(form.start_ns, 0), MAX_TIME_NS) // 1000),
+        duration_ms=length / 1e6 if 0 <= length < MAX_DURATION_NS else None,
+        status=None if form.status == "unset" else form.status,
+        status_message=sieve.sanitize_text("status_message", message_of(form)),
+        attributes=_json(sieve, "attributes", parts["attributes"]),
+        events=_json(sieve, "events", parts["events"]),
+        links=_json(sieve, "links", parts["links"]),
+        scope=short.sanitize_text("scope", form.scope),
+        scope_version=short.sanitize_text("scope_version", form.scope_version),
+        service=short.sanitize_text("service", origin.service),
+        host=short.sanitize_text("host", origin.host),
+        pid=origin.pid,
+    )
+
+
+def parse_id(text: str, digits: int) -> int:
+    """An id of so many hex ``digits``; what is none becomes one, the same for the same text."""
+    try:
+        found = int(text, 16) if len(text) == digits and text.isalnum() else 0
+    except ValueError:
+        found = 0
+    return found or stable_id(digits // 2, text)
+
+
+def allowed_attributes(attributes: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """The attributes that may be recorded, before redaction."""
+    said = {key: value for key, value in attributes.items() if key != _STACK and value is not None}
+    if settings.capture == "full":
+        return said
+    return {key: value for key, value in said.items() if isinstance(value, bool | int | float) or _tells(key)}
+
+
+def _tells(key: str) -> bool:
+    return key in _TELLING or key.startswith(_PLACES)
+
+
+def events_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
+    """The span's events, as they are recorded."""
+    return [
+        {
+            "name": event.name,
+            "at": (_EPOCH + timedelta(microseconds=min(max(event.time_ns, 0), MAX_TIME_NS) // 1000)).isoformat(),
+            "attributes": allowed_attributes(event.attributes, settings),
+        }
+        for event in form.events
+    ]
+
+
+def links_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
+    """The span's links, as they are recorded."""
+    return [
+        {
+            "trace_id": link.trace_id,
+            "span_id": link.span_id,
+            "attributes": allowed_attributes(link.attributes, settings),
+        }
+        for link in form.links
+    ]
+
+
+def message_of(form: SpanData) -> str | None:
+    """What the status says. Some put the whole stack into it, behind the message: that is left out."""
+    words = form.description
+    if not words:
+        return None
+    return words.partition("Traceback (most recent call last)")[0].rstrip() or None
+
+
+def _dumped(value: Any) -> bytes | None:
+    """``value`` as JSON; None where there is nothing."""
+    if not value:
+        return None
+    snap = snapshot(value)
+    return snap if isinstance(snap, bytes) else orjson.dumps(snap)
+
+
+def _json(sieve: Sanitizer, field: str, part: bytes | None) -> Json | None:
+    """What may be kept of it."""
+    return None if part is None else sieve.sanitize_json(field, part)

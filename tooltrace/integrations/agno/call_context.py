@@ -1,0 +1,111 @@
+"""What Agno knows of a call, in the recorder's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from tooltrace.faults import report_fault
+from tooltrace.recording import context
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.context import CallContext, CallId
+from tooltrace.recording.recorder import Recorder
+from tooltrace.recording.tool_spec import ToolSpec, named_spec
+
+RUN_ID = "agno.run_id"
+"""Attribute: the run that the call belongs to."""
+TEAM = "agno.team"
+"""Attribute: the team that the calling agent is a member of."""
+
+
+class AgnoContext:
+    """Who called which tool. ``owner``: the agent, or the team. ``run``: its run, or that run's context."""
+
+    __slots__ = ("_around", "call_id", "run_id", "spec")
+
+    def __init__(self, spec: ToolSpec, call_id: Any, owner: Any = None, run: Any = None, team: Any = None) -> None:
+        self.spec = spec
+        self.call_id = _text(call_id)
+        self.run_id = _text(getattr(run, "run_id", None))
+        said = {RUN_ID: self.run_id, TEAM: _text(getattr(team, "name", None))}
+        outer = context.current.get()
+        self._around = CallContext(
+            call=outer.call if self.call_id is None else CallId(self.call_id),
+            conversation_id=_text(getattr(run, "session_id", None)) or outer.conversation_id,
+            agent=_text(getattr(owner, "name", None)) or outer.agent,
+            attributes={**_foreign(outer), **{key: text for key, text in said.items() if text}} or None,
+        )
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """Inside the block, calls belong to this conversation and this agent."""
+        token = context.current.set(self._around)
+        try:
+            yield
+        finally:
+            context.current.reset(token)
+
+    def begin(
+        self, recorder: Recorder, arguments: Any, *, number: int | None = None, span_id: int = 0
+    ) -> Attempt | None:
+        """An attempt that begins now; None where it cannot be recorded. ``number``, ``span_id``: as in
+        ``Recorder.begin``."""
+        try:
+            with self.around():
+                named = _named(arguments)
+                return recorder.begin(self.spec, named, call_id=self.call_id, number=number, span_id=span_id)
+        except Exception:
+            report_fault("begin")
+            return None
+
+
+def span_id(attempt: Attempt) -> str:
+    """The attempt's id, in hex."""
+    return attempt.hex_id
+
+
+def context_for_function(function: Any, call_id: Any) -> AgnoContext:
+    """What is known of a call of ``function``, an ``agno.tools.function.Function``."""
+    return _facts(_spec(function.name, function.description), call_id, function)
+
+
+def context_for_sibling(name: str, call_id: Any, function: Any) -> AgnoContext:
+    """What is known of a call of the tool ``name``, which the agent of ``function`` does not have."""
+    return _facts(_spec(name, None), call_id, function)
+
+
+def context_by_name(name: str, call_id: Any, owner: Any = None, run: Any = None) -> AgnoContext:
+    """What is known of a call of the tool ``name`` where its function is not at hand."""
+    return AgnoContext(_spec(name, None), call_id, owner, run)
+
+
+def _facts(spec: ToolSpec, call_id: Any, function: Any) -> AgnoContext:
+    agent, team = getattr(function, "_agent", None), getattr(function, "_team", None)
+    run = getattr(function, "_run_context", None)
+    return AgnoContext(spec, call_id, team, run) if agent is None else AgnoContext(spec, call_id, agent, run, team)
+
+
+def _foreign(outer: CallContext) -> dict[str, Any]:
+    """The attributes of the surroundings that are not another run's."""
+    return {key: value for key, value in (outer.attributes or {}).items() if key not in (RUN_ID, TEAM)}
+
+
+@lru_cache(maxsize=1024)
+def _spec(name: str, description: str | None) -> ToolSpec:
+    again = import_module("agno.exceptions").RetryAgentRun
+    words = " ".join(description.split()) if description else None
+    return named_spec(name, description=words or None, retryable=again)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _named(arguments: Any) -> dict[str, Any]:
+    """The model's arguments by name, whatever the model sent."""
+    if arguments is None:
+        return {}
+    return dict(arguments) if isinstance(arguments, dict) else {"value": arguments}

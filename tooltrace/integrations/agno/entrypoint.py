@@ -1,0 +1,116 @@
+"""A tool's own function, recorded: of the kind that it was, so that Agno treats it alike."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from types import AsyncGeneratorType, GeneratorType
+from typing import Any
+
+from tooltrace.integrations.agno.event_stream import EventStreamRecorder
+from tooltrace.integrations.agno.tool_execution import Execution
+from tooltrace.otel.sdk_internals import detach
+from tooltrace.recording import generators
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.generators import StreamRecorder
+from tooltrace.recording.recorder import activate
+
+
+def _is_stream(result: Any) -> bool:
+    kind = type(result)
+    return kind is GeneratorType or kind is AsyncGeneratorType
+
+
+def record_entrypoint(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
+    """``tool``, each of whose runs is an attempt of ``execution``."""
+    if inspect.iscoroutinefunction(tool):
+        return functools.update_wrapper(_coroutine(tool, execution), tool)
+    function = functools.update_wrapper(_function(tool, execution), tool)
+    if inspect.isgeneratorfunction(tool) or inspect.isasyncgenfunction(tool):
+        return _StreamFunction(function, tool)
+    return function
+
+
+def follow_hook_stream(result: Any, execution: Execution) -> Any:
+    """What hooks made of a call. A stream of their own, in place of the tool's, is followed like the tool's."""
+    if execution.runs or not _is_stream(result):
+        return result
+    attempt = execution.begin_instead()
+    return result if attempt is None else _follow(result, execution, attempt)
+
+
+class _StreamFunction:
+    """A generator function to whoever asks ``inspect``, which goes by the attributes of functions. A true one
+    would begin only when its first item is wanted, and so would the refusal of arguments that do not fit."""
+
+    def __init__(self, function: Callable[..., Any], tool: Any) -> None:
+        functools.update_wrapper(self, function)
+        while isinstance(tool, functools.partial):
+            tool = tool.func
+        self.__code__, self.__defaults__, self.__kwdefaults__ = tool.__code__, tool.__defaults__, tool.__kwdefaults__
+        self.__name__, self.__annotations__ = tool.__name__, tool.__annotations__
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+
+def _function(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        attempt = execution.begin()
+        if attempt is None:
+            with execution.watched():
+                return tool(*args, **kwargs)
+        token = activate(attempt)
+        try:
+            result = tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            execution.raised(attempt, error)
+            raise
+        detach(token)
+        if _is_stream(result):
+            return _follow(result, execution, attempt)
+        execution.recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _coroutine(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        attempt = execution.begin()
+        if attempt is None:
+            with execution.watched():
+                return await tool(*args, **kwargs)
+        token = activate(attempt)
+        try:
+            result = await tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            execution.raised(attempt, error)
+            raise
+        detach(token)
+        execution.recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _follow(result: Any, execution: Execution, attempt: Attempt) -> Any:
+    """A stream that was handed out, followed to its end."""
+    hidden = generators.UnstartedAwaitable(result, execution.recorder, attempt)
+
+    def begin() -> tuple[Any, StreamRecorder]:
+        inner, recorder, begun = hidden.open()
+        return inner, EventStreamRecorder(recorder, begun)
+
+    if inspect.isgenerator(result):
+        followed: Any = generators.generator_function(begin)()
+    else:
+        followed = generators.async_generator_function(begin)()
+    followed.__name__, followed.__qualname__ = result.__name__, result.__qualname__
+    weakref.finalize(followed, hidden.abandoned).atexit = False
+    return followed

@@ -1,0 +1,81 @@
+"""The stream of a tool that passes on the events of an agent's run."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from tooltrace.faults import pass_on_signal, suppress_faults
+from tooltrace.normalize.exceptions.custom_readers import safe_getattr
+from tooltrace.recording.generators import StreamRecorder
+from tooltrace.recording.recorder import Recorder
+from tooltrace.redact.inspection import bases, name_of
+
+_RUNS = "agno.run."
+_CONTENT = frozenset({"RunContentEvent", "WorkflowCompletedEvent"})
+_ITEMS = frozenset({"CustomEvent"})
+"""Events by which a tool itself says something."""
+
+
+class EventStreamRecorder(StreamRecorder):
+    """Keeps what the model will read of a stream: its items, and of a run's events their content."""
+
+    __slots__ = ()
+
+    def add_object(self, item: Any, room: int) -> int:
+        """The tool gave ``item``, which is no text."""
+        kind: Any = type(item)
+        if not _looks_like_event(kind):
+            return super().add_object(item, room)
+        self.last = None
+        content = safe_getattr(item, "content") if _has_content(kind) else None
+        if type(content) is not str:
+            return room if content is None else super().add_object(content, room)
+        if room > 0:
+            self.parts.append(content)
+        return room - len(content)
+
+    def raised(self, error: BaseException) -> None:
+        """``error`` left the tool, or the consumer dropped the stream."""
+        if not is_cancellation(error):
+            super().raised(error)
+            return
+        with suppress_faults("record"):
+            self._times()
+            if self.count:
+                self.save_items()
+            cancelled(self.recorder, self.attempt, error)
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether ``error`` says that somebody cancelled the run. Agno's is an ``Exception``, but no tool failed."""
+    return any(name_of(kind) == "RunCancelledException" for kind in bases(type(error)))
+
+
+def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
+    """The run of ``attempt`` was cancelled."""
+    from tooltrace.normalize.exceptions import reader
+
+    with suppress_faults("record", lost=1):
+        attempt.error = reader.summarize(error)
+        attempt.ending = "cancelled"
+        recorder.finish_unknown(attempt)
+
+
+def _looks_like_event(kind: Any) -> bool:
+    try:
+        return _is_event(kind)
+    except BaseException as error:  # the metaclass's own comparison
+        pass_on_signal(error)
+        return False
+
+
+@lru_cache(maxsize=256)
+def _is_event(kind: Any) -> bool:
+    bases = [base for base in kind.__mro__ if base.__module__.startswith(_RUNS) and base.__name__.endswith("Event")]
+    return bool(bases) and not any(base.__name__ in _ITEMS for base in bases)
+
+
+@lru_cache(maxsize=256)
+def _has_content(kind: Any) -> bool:
+    return any(base.__name__ in _CONTENT for base in kind.__mro__)

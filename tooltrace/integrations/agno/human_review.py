@@ -1,0 +1,158 @@
+"""A person in between: a call that pauses, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tooltrace.core.records import Gate
+from tooltrace.core.response import ToolResponse
+from tooltrace.faults import suppress_faults
+from tooltrace.integrations.agno.call_context import AgnoContext, span_id
+from tooltrace.integrations.agno.pending_reviews import (
+    PendingReview,
+    asked_at,
+    derived_span_id,
+    find_pending,
+    kind_of,
+    remember,
+)
+from tooltrace.integrations.agno.side_table import WeakSideTable
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.recorder import UNKNOWN, Recorder
+from tooltrace.redact.sanitizer import Sanitizer
+from tooltrace.redact.snapshot import snapshot
+
+
+class Answered:
+    """A paused call about which somebody has said something."""
+
+    def __init__(self, tool: Any, asked: PendingReview | None, inputs: Mapping[str, Any] | None = None) -> None:
+        self.note: str | None = tool.confirmation_note
+        self.asked = asked
+        self._inputs = inputs
+
+    @property
+    def number(self) -> int | None:
+        """Which attempt of its call goes on: the paused one, for it was not executed yet."""
+        return None if self.asked is None else self.asked.number
+
+    def approved(self, recorder: Recorder, attempt: Attempt | None, arguments: Mapping[str, Any] | None) -> None:
+        """The call goes on, as ``attempt`` where that is known."""
+        with suppress_faults("record", lost=1):
+            changed = _changes(self.asked, arguments) if self._inputs is None else self._inputs
+            self._keep(recorder, "approved", attempt, dict(changed))
+
+    def declined(self, recorder: Recorder, attempt: Attempt) -> None:
+        """The person said no, and ``attempt`` is the record of it."""
+        with suppress_faults("record", lost=1):
+            self._keep(recorder, "declined", attempt, {})
+
+    def _keep(self, recorder: Recorder, decision: str, attempt: Attempt | None, changed: dict[str, Any]) -> None:
+        asked = self.asked
+        if asked is None:
+            return
+        if attempt is not None and asked.span is not None:
+            attempt.add_link(asked.span)
+        settings = recorder.settings
+        sieve = Sanitizer((settings.redaction,), settings.field_limit)
+        if settings.capture != "full":
+            changed = dict.fromkeys(changed)
+        recorder.put(
+            Gate(
+                call_id=asked.call_id,
+                span_id=asked.span_id,
+                kind=asked.kind,
+                asked_at=asked.at,
+                decision=decision,
+                answered_at=datetime.now(UTC),
+                note=sieve.sanitize_text("note", self.note or None),
+                changed=sieve.sanitize_json("changed", snapshot(changed)) if changed else None,
+                resumed_span_id=None if attempt is None else span_id(attempt),
+            )
+        )
+
+
+_answers: WeakSideTable[Answered] = WeakSideTable()
+_inputs: WeakSideTable[Mapping[str, Any]] = WeakSideTable()
+
+
+def paused(facts: AgnoContext, tool: Any) -> None:
+    """Agno pauses the call that ``tool``, a ``ToolExecution``, describes."""
+    recorder = get_recorder()
+    attempt = facts.begin(recorder, tool.tool_args, span_id=derived_span_id(tool, facts.run_id) or 0)
+    if attempt is None:
+        return
+    with suppress_faults("record", lost=1):
+        own = span_id(attempt)
+        arguments = dict(tool.tool_args) if isinstance(tool.tool_args, dict) else None
+        asked = PendingReview(
+            own,
+            attempt.call_id or own,
+            kind_of(tool),
+            asked_at(tool),
+            attempt.number,
+            attempt.get_span_context(),
+            arguments,
+        )
+        remember(asked, tool, facts.run_id)
+        recorder.finish_without_run(attempt, "paused")
+        recorder.put(Gate(call_id=asked.call_id, span_id=own, kind=asked.kind, asked_at=asked.at))
+
+
+def answer_to(tool: Any, run_id: str | None, inputs: Mapping[str, Any] | None = None) -> Answered:
+    """What somebody says now about the paused ``tool``; ``inputs``: what they filled in."""
+    return Answered(tool, find_pending(tool, run_id), inputs)
+
+
+def will_run(call: Any, tool: Any, facts: AgnoContext) -> None:
+    """``call``, a ``FunctionCall``, was made to go on with the paused ``tool``."""
+    _answers.put(call, answer_to(tool, facts.run_id, _inputs.take(tool)))
+
+
+def answered_by(call: Any) -> Answered | None:
+    """The answer that ``call`` goes on with; None where nobody was asked about it."""
+    return _answers.take(call)
+
+
+def given(tool: Any) -> None:
+    """A person has filled in the fields of the paused ``tool``, whose arguments are the model's still."""
+    arguments = tool.tool_args or {}
+    fields = {field.name: field.value for field in tool.user_input_schema or ()}
+    _inputs.put(tool, {name: value for name, value in fields.items() if _differs(arguments, name, value)})
+
+
+def declined(facts: AgnoContext, tool: Any) -> Attempt | None:
+    """A person said no to the paused ``tool``."""
+    recorder, answer = get_recorder(), answer_to(tool, facts.run_id)
+    attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
+    if attempt is not None:
+        answer.declined(recorder, attempt)
+        recorder.finish_without_run(attempt, "declined")
+    return attempt
+
+
+def brought(facts: AgnoContext, tool: Any, answer: Answered, result: Any) -> Attempt | None:
+    """A person, or a program of theirs, brought the ``result`` of the paused ``tool``."""
+    recorder = get_recorder()
+    attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
+    if attempt is not None:
+        answer.approved(recorder, attempt, tool.tool_args)
+        if tool.tool_call_error:
+            result = ToolResponse.error("EXECUTION_ERROR", str(result))
+        recorder.returned(attempt, result, duration_ns=UNKNOWN)
+    return attempt
+
+
+def _changes(asked: PendingReview | None, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments that are not what the model gave, where that is known."""
+    if asked is None or asked.arguments is None:
+        return {}
+    before = asked.arguments
+    return {name: value for name, value in (arguments or {}).items() if _differs(before, name, value)}
+
+
+def _differs(before: Mapping[str, Any], name: str, value: Any) -> bool:
+    return name not in before or snapshot(before[name]) != snapshot(value)

@@ -1,0 +1,278 @@
+"""Where Agno is listened to. Each replacement does what the original does, and records."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, closing
+from importlib import import_module
+from typing import Any
+
+from tooltrace.faults import report_fault, suppress_faults
+from tooltrace.integrations.agno import human_review, model_messages, rejected_calls
+from tooltrace.integrations.agno.call_context import context_by_name, context_for_function, span_id
+from tooltrace.integrations.agno.proxies import FunctionCallProxy
+from tooltrace.integrations.agno.tool_execution import Execution
+from tooltrace.integrations.monkeypatch import Make, MonkeyPatcher
+from tooltrace.recording.config import get_recorder
+
+patches = MonkeyPatcher()
+
+
+def hook() -> None:
+    """Replace all of it. Raises ImportError, AttributeError or KeyError where something is not there."""
+    for owner, name, make in targets():
+        patches.put(owner, name, functools.partial(make, vars(owner)[name]))
+
+
+def targets() -> list[tuple[Any, str, Make]]:
+    """Everything that is replaced: a class or module, the name in it, and what makes the replacement of the original."""
+    tools, model = import_module("agno.agent._tools"), import_module("agno.models.base").Model
+    call = import_module("agno.tools.function").FunctionCall
+    return [
+        (call, "execute", _execute),
+        (call, "aexecute", _aexecute),
+        (model, "run_function_calls", _run_function_calls),
+        (model, "arun_function_calls", _arun_function_calls),
+        (model, "get_function_calls_to_run", _get_function_calls_to_run),
+        (model, "get_function_call_to_run_from_tool_execution", _go_on),
+        (model, "create_function_call_result", _result),
+        (model, "create_tool_call_limit_error_result", _over_the_limit),
+        (tools, "reject_tool_call", _reject),
+        (tools, "handle_external_execution_update", _external),
+        (tools, "handle_user_input_update", _inputs),
+        (tools, "handle_get_user_input_tool_update", _asked_by_tool),
+        (tools, "handle_ask_user_tool_update", _asked_by_tool),
+    ]
+
+
+def _execution(call: Any) -> tuple[Execution, FunctionCallProxy] | None:
+    """What records the execution of ``call``, and the view that Agno executes; None where it is not recorded."""
+    if not patches.on:
+        return None
+    try:
+        execution = Execution(call)
+        return execution, FunctionCallProxy(execution)
+    except Exception:
+        report_fault("begin")
+        return None
+
+
+def _bound(original: Any, instance: Any, real: Any = None) -> Callable[..., Any]:
+    """``original`` as a method: what another library put there may want to know of whom. ``real``: of whose class,
+    where ``instance`` stands in for it."""
+    method: Callable[..., Any] = original.__get__(instance, type(instance if real is None else real))
+    return method
+
+
+def _execute(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def execute(self: Any) -> Any:
+        begun = _execution(self)
+        if begun is None:
+            return _bound(original, self)()
+        execution, view = begun
+        with execution.facts.around():
+            try:
+                outcome = _bound(original, view, self)()
+            except BaseException as error:
+                execution.left(error)
+                raise
+            execution.ended(outcome)
+        return outcome
+
+    return execute
+
+
+def _aexecute(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def aexecute(self: Any) -> Any:
+        begun = _execution(self)
+        if begun is None:
+            return await _bound(original, self)()
+        execution, view = begun
+        with execution.facts.around():
+            try:
+                outcome = await _bound(original, view, self)()
+            except BaseException as error:
+                execution.left(error)
+                raise
+            execution.ended(outcome)
+        return outcome
+
+    return aexecute
+
+
+def _run_function_calls(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run_function_calls(self: Any, function_calls: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        with closing(_bound(original, self)(function_calls, *args, **kwargs)) as events:
+            for event in events:
+                _look(event, function_calls)
+                yield event
+
+    return run_function_calls
+
+
+def _arun_function_calls(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def arun_function_calls(self: Any, function_calls: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        async with aclosing(_bound(original, self)(function_calls, *args, **kwargs)) as events:
+            async for event in events:
+                _look(event, function_calls)
+                yield event
+
+    return arun_function_calls
+
+
+def _look(event: Any, calls: Any) -> None:
+    """Record the calls that ``event`` says are paused."""
+    if not patches.on or getattr(event, "event", None) != "ToolCallPaused":
+        return
+    with suppress_faults("record", lost=1):
+        for tool in event.tool_executions or ():
+            call = next(
+                call for call in calls if call.call_id == tool.tool_call_id and call.arguments is tool.tool_args
+            )
+            human_review.paused(context_for_function(call.function, call.call_id), tool)
+
+
+def _get_function_calls_to_run(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get_function_calls_to_run(self: Any, assistant_message: Any, messages: Any, functions: Any = None) -> Any:
+        before = len(messages)
+        calls = _bound(original, self)(assistant_message, messages, functions)
+        if patches.on and len(messages) > before:
+            with suppress_faults("record", lost=1):
+                rejected_calls.record_unusable_calls(
+                    assistant_message.tool_calls or (), messages[before:], functions or {}
+                )
+        return calls
+
+    return get_function_calls_to_run
+
+
+def _go_on(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get_function_call_to_run_from_tool_execution(self: Any, tool_execution: Any, functions: Any = None) -> Any:
+        call = _bound(original, self)(tool_execution, functions)
+        if patches.on:
+            with suppress_faults("record"):
+                human_review.will_run(call, tool_execution, context_for_function(call.function, call.call_id))
+        return call
+
+    return get_function_call_to_run_from_tool_execution
+
+
+def _over_the_limit(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def create_tool_call_limit_error_result(self: Any, function_call: Any) -> Any:
+        message = _bound(original, self)(function_call)
+        if patches.on:
+            with suppress_faults("record", lost=1):
+                rejected_calls.over_the_limit(function_call, message)
+        return message
+
+    return create_tool_call_limit_error_result
+
+
+def _result(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def create_function_call_result(self: Any, function_call: Any, *args: Any, **kwargs: Any) -> Any:
+        message = _bound(original, self)(function_call, *args, **kwargs)
+        if patches.on:
+            with suppress_faults("record"):
+                model_messages.record_result_message(function_call, message)
+        return message
+
+    return create_function_call_result
+
+
+def _reject(original: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def reject_tool_call(*args: Any, **kwargs: Any) -> Any:
+        if patches.on:
+            with suppress_faults("record", lost=1):
+                said = signature.bind(*args, **kwargs).arguments
+                tool, function = said["tool"], (said.get("functions") or {}).get(said["tool"].tool_name)
+                if function is not None:  # without it Agno will raise
+                    human_review.declined(context_for_function(function, tool.tool_call_id), tool)
+        return original(*args, **kwargs)
+
+    return reject_tool_call
+
+
+def _external(original: Callable[..., Any]) -> Callable[..., Any]:
+    return _brought(original, _external_result)
+
+
+def _asked_by_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+    return _brought(original, _filled_in)
+
+
+def _brought(original: Callable[..., Any], read: Callable[..., tuple[Any, Any] | None]) -> Callable[..., Any]:
+    """``original`` takes over the result that somebody brought; ``read`` gives it, and what they filled in."""
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def handle(*args: Any, **kwargs: Any) -> Any:
+        record = None
+        if patches.on:
+            with suppress_faults("record", lost=1):
+                record = _bringing(signature.bind(*args, **kwargs).arguments, read)
+        done = original(*args, **kwargs)
+        if record is not None:
+            with suppress_faults("record", lost=1):
+                record()
+        return done
+
+    return handle
+
+
+def _bringing(said: dict[str, Any], read: Callable[..., tuple[Any, Any] | None]) -> Callable[[], None] | None:
+    """What records the result that was brought, once Agno has taken it over; it is read now, as Agno may put
+    another in its place."""
+    tool, messages = said["tool"], said["run_messages"].messages
+    found = read(tool, messages)
+    if found is None:
+        return None
+    facts = context_by_name(str(tool.tool_name), tool.tool_call_id, said["agent"], said.get("run_response"))
+    answer = human_review.answer_to(tool, facts.run_id, found[1])
+
+    def record() -> None:
+        attempt = human_review.brought(facts, tool, answer, found[0])
+        if attempt is not None:
+            model_messages.record_message(get_recorder(), messages[-1], span_id(attempt))
+
+    return record
+
+
+def _external_result(tool: Any, messages: Any) -> tuple[Any, None] | None:
+    """The result that was set; None where there is none yet, or the run has it already."""
+    if tool.result is None or any(message.tool_call_id == tool.tool_call_id for message in messages):
+        return None
+    return tool.result, None
+
+
+def _filled_in(tool: Any, messages: Any) -> tuple[Any, dict[str, Any]] | None:
+    """What a person answered to the tool's questions."""
+    del messages
+    fields = {field.name: field.value for field in tool.user_input_schema or ()}
+    fields |= {question.question: question.selected_options for question in tool.user_feedback_schema or ()}
+    return (fields, fields) if fields else None
+
+
+def _inputs(original: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def handle_user_input_update(*args: Any, **kwargs: Any) -> Any:
+        if patches.on:
+            with suppress_faults("record"):
+                human_review.given(signature.bind(*args, **kwargs).arguments["tool"])
+        return original(*args, **kwargs)
+
+    return handle_user_input_update

@@ -1,0 +1,64 @@
+"""Calls that Agno answers itself: an unknown tool, arguments that are no JSON, too many calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.integrations.agno import model_messages
+from tooltrace.integrations.agno.call_context import (
+    AgnoContext,
+    context_by_name,
+    context_for_function,
+    context_for_sibling,
+    span_id,
+)
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.recorder import UNKNOWN
+
+
+def record_unusable_calls(
+    tool_calls: Sequence[Mapping[str, Any]], messages: Sequence[Any], functions: Mapping[str, Any]
+) -> None:
+    """Agno answered some of ``tool_calls`` by ``messages``, and will not execute them."""
+    asked = {call.get("id"): call.get("function") or {} for call in tool_calls}
+    for message in messages:
+        name = message.tool_name or "unknown"
+        arguments = _arguments(asked.get(message.tool_call_id, {}).get("arguments"))
+        if name in functions:
+            facts = context_for_function(functions[name], message.tool_call_id)
+            _record(facts, arguments, ToolResponse.error("INVALID_FORMAT", str(message.content)), message)
+        else:
+            facts = _of_the_same_agent(functions, name, message.tool_call_id)
+            _record(facts, arguments, ToolResponse.error("NOT_FOUND", str(message.content)), message)
+
+
+def over_the_limit(call: Any, answer: Any) -> None:
+    """Agno gave ``answer``, a message, to ``call``, a ``FunctionCall``, instead of executing it."""
+    response = ToolResponse.error("CALL_LIMIT", str(answer.content), retryable=False, next_action="stop")
+    _record(context_for_function(call.function, call.call_id), call.arguments, response, answer)
+
+
+def _record(facts: AgnoContext, arguments: Any, response: ToolResponse, message: Any) -> None:
+    recorder = get_recorder()
+    attempt = facts.begin(recorder, arguments)
+    if attempt is not None:
+        recorder.returned(attempt, response, duration_ns=UNKNOWN)
+        model_messages.record_message(recorder, message, span_id(attempt))
+
+
+def _of_the_same_agent(functions: Mapping[str, Any], name: str, call_id: Any) -> AgnoContext:
+    """Any tool of the agent knows the agent and its run."""
+    other = next(iter(functions.values()), None)
+    return context_by_name(name, call_id) if other is None else context_for_sibling(name, call_id, other)
+
+
+def _arguments(text: Any) -> Any:
+    if not isinstance(text, str) or not text:
+        return text or None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

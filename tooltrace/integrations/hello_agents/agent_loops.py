@@ -1,0 +1,181 @@
+"""The loops of the agents: what the model asked for, and what it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.faults import suppress_faults
+from tooltrace.integrations.hello_agents.call_arguments import CallArguments, function_in, json_object, tool_in
+from tooltrace.integrations.hello_agents.proxy import AgentProxy, takes_proxy
+from tooltrace.integrations.hello_agents.recording import ExpectedCall, Recording, Step, carried
+from tooltrace.integrations.hello_agents.stack_context import CallerInfo, caller, name_of, session_of
+from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.recorder import UNKNOWN
+
+Function = Callable[..., Any]
+
+Call = tuple[str | None, str]
+"""A call by the model's id; where it gave none, by the tool's name."""
+
+_heard: ContextVar[dict[Call, Recording] | None] = ContextVar("tooltrace_hello_agents_heard", default=None)
+"""The calls of the asynchronous loop at work that reached a tool, and what was recorded of each."""
+
+
+def hook(patches: MonkeyPatcher, agent: type, react: type) -> None:
+    """Replace the functions of the agents through which calls go."""
+    patches.wrap(agent, "_execute_tool_call", execute_tool_call)
+    patches.wrap(agent, "arun", arun)
+    patches.wrap(react, "_handle_builtin_tool", lambda original: handle_builtin_tool(original, agent))
+    for name in ("_execute_tools_async", "_execute_tools_async_stream"):
+        patches.wrap(react, name, execute_tools)
+
+
+def hear(who: CallerInfo, name: str, recording: Recording) -> None:
+    """The call that ``who`` made reached the tool ``name``."""
+    heard = _heard.get()
+    if heard is not None:
+        heard[_key(who.call_id, name)] = recording
+
+
+def execute_tool_call(original: Function) -> Function:
+    """``Agent._execute_tool_call``: what the model asked for goes in, what it is shown comes out."""
+
+    def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        step: Any = nullcontext()
+        with suppress_faults("begin"):
+            step = _asked(agent, CallArguments(args, kwargs))
+        with step as entered:
+            text = original(agent, *args, **kwargs)
+            if entered is not None:
+                with suppress_faults("read"):
+                    _shown(entered.recording, agent, text)
+        return text
+
+    return wrapper
+
+
+def handle_builtin_tool(original: Function, agent_class: type) -> Function:
+    """``ReActAgent._handle_builtin_tool``: Thought and Finish, which cannot fail."""
+
+    def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        step: Any = nullcontext()
+        with suppress_faults("begin"):
+            step = _builtin(agent, CallArguments(args, kwargs), agent_class)
+        with step as entered:
+            result = original(agent, *args, **kwargs)
+            if entered is not None:
+                with suppress_faults("read"):
+                    _said(entered.recording, result)
+        return result
+
+    return wrapper
+
+
+def execute_tools(original: Function) -> Function:
+    """The asynchronous loop of ReActAgent: calls that reached no tool are told from its answers."""
+
+    async def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        heard: dict[Call, Recording] = {}
+        token = _heard.set(heard)
+        try:
+            results = await original(agent, *args, **kwargs)
+        finally:
+            _heard.reset(token)
+        with suppress_faults("record"):
+            _tell(agent, CallArguments(args, kwargs).value(0, "tool_calls"), results, heard)
+        return results
+
+    return wrapper
+
+
+def arun(original: Function) -> Function:
+    """``arun`` of an agent or a tool, which goes on with ``run`` in a thread: what is current here is current there."""
+
+    async def wrapper(runs: Any, *args: Any, **kwargs: Any) -> Any:
+        held = runs
+        with suppress_faults("carry"):
+            if takes_proxy(original):
+                held = AgentProxy(runs, run=carried(runs.run))
+        return await original(held, *args, **kwargs)
+
+    return wrapper
+
+
+def _asked(agent: Any, passed: CallArguments) -> Step:
+    name, arguments = passed.value(0, "tool_name"), passed.value(1, "arguments")
+    tool = tool_in(agent.tool_registry, name)
+    who = _or_agent(caller("_execute_tool_call", name, _agent_class(agent)), agent)
+    recording = Recording(name, arguments, target=tool, caller=who)
+    return Step(recording, ExpectedCall(recording, tool, name), opens=True)
+
+
+def _builtin(agent: Any, passed: CallArguments, agent_class: type) -> Step:
+    name, arguments = passed.value(0, "tool_name"), passed.value(1, "arguments")
+    who = caller("_handle_builtin_tool", name, agent_class)
+    recording = Recording(name, arguments, caller=_or_agent(who, agent))
+    hear(who, name, recording)
+    return Step(recording, None, opens=True)
+
+
+def _said(recording: Recording, result: Any) -> None:
+    recording.result = ToolResponse.success(result["content"], result)
+    if _heard.get() is None:  # else the loop's answers tell it
+        recording.seen_text = result["content"]
+
+
+def _shown(recording: Recording, agent: Any, text: Any) -> None:
+    """What the model is shown; it is also the result where no tool gave one."""
+    recording.seen_text = text if isinstance(text, str) else None
+    if not recording.answered:
+        registry = agent.tool_registry
+        there = tool_in(registry, recording.tool) is not None or function_in(registry, recording.tool) is not None
+        recording.result = text if there or registry is None else ToolResponse.error("NOT_FOUND", str(text))
+
+
+def _tell(agent: Any, tool_calls: Any, results: Any, heard: dict[Call, Recording]) -> None:
+    """What the model is shown of each call; those that the loop answered itself are recorded here."""
+    asked = {call.id: getattr(call, "function", call) for call in tool_calls}
+    for name, call_id, answer in results:
+        text = answer["content"]
+        recording = heard.get(_key(call_id, name))
+        if recording is None:
+            _record_unheard(agent, name, call_id or None, asked[call_id].arguments, text)
+        elif call_id:
+            get_recorder().record_model_message(call_id, text, style="openai", span_id=recording.span_id)
+
+
+def _key(call_id: str | None, name: str) -> Call:
+    return (call_id, "") if call_id else (None, name)
+
+
+def _record_unheard(agent: Any, name: str, call_id: str | None, given: Any, text: str) -> None:
+    arguments = json_object(given) if isinstance(given, str) else given
+    recording = Recording(name, arguments, caller=CallerInfo(call_id, name_of(agent), session_of(agent)))
+    with Step(recording, None, opens=True):
+        recording.duration_ns = UNKNOWN
+        recording.seen_text = text
+        recording.result = _answered(agent, name, arguments, text)
+
+
+def _answered(agent: Any, name: str, arguments: Any, text: str) -> Any:
+    if not isinstance(arguments, dict):
+        return ToolResponse.error("INVALID_FORMAT", text)
+    if name in agent._builtin_tools:  # noqa: SLF001 - the package's own word for Thought and Finish
+        return ToolResponse.success(text)
+    there = tool_in(agent.tool_registry, name) is not None  # this loop does not look among the functions
+    return text if there else ToolResponse.error("NOT_FOUND", text)
+
+
+def _or_agent(who: CallerInfo, agent: Any) -> CallerInfo:
+    """``who``, or the agent itself where its caller is not known."""
+    return who._replace(agent=who.agent or name_of(agent), session=who.session or session_of(agent))
+
+
+def _agent_class(agent: Any) -> type:
+    """The package's class of all agents: the one that has the loop's helper."""
+    return next(kind for kind in reversed(type(agent).__mro__) if "_execute_tool_call" in vars(kind))

@@ -1,0 +1,28 @@
+"""What a method of the package gets as ``self`` where one thing that it calls is to be watched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class AgentProxy:
+    """``target`` in all but the attributes that are given; what is set on it is set on ``target``."""
+
+    def __init__(self, target: Any, **own: Any) -> None:
+        object.__setattr__(self, "_target", target)
+        object.__setattr__(self, "_own", own)
+
+    def __getattribute__(self, name: str) -> Any:
+        own = object.__getattribute__(self, "_own")
+        return own[name] if name in own else getattr(object.__getattribute__(self, "_target"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(object.__getattribute__(self, "_target"), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(object.__getattribute__(self, "_target"), name)
+
+
+def takes_proxy(method: Any) -> bool:
+    """Whether the function ``method`` works with any object as ``self``: ``super()`` inside it would not."""
+    return "__class__" not in method.__code__.co_freevars

@@ -1,0 +1,91 @@
+"""Functions of a library, replaced and put back."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from inspect import iscoroutinefunction
+from threading import RLock
+from types import FunctionType
+from typing import Any, NamedTuple
+
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Makes the function that stands in for the one it is given, which it calls."""
+
+_ABSENT: Any = object()
+
+
+class _Patch(NamedTuple):
+    owner: weakref.ref[Any]
+    name: str
+    original: Any
+    mine: Any
+
+    def put_back(self) -> bool:
+        """False where somebody else has wrapped it meanwhile, and it has to stay."""
+        owner = self.owner()
+        if owner is None:
+            return True
+        if vars(owner).get(self.name) is self.mine:
+            if self.original is _ABSENT:
+                delattr(owner, self.name)
+            else:
+                setattr(owner, self.name, self.original)
+        return vars(owner).get(self.name, _ABSENT) is self.original
+
+
+class MonkeyPatcher:
+    """What one integration replaces in a class or a module."""
+
+    def __init__(self) -> None:
+        self.on = False
+        """Whether the replacements record. One that had to stay passes calls on, and records again with the rest."""
+        self._made: list[_Patch] = []
+        self._lock = RLock()
+
+    def make(self, hook: Callable[[], None]) -> None:
+        """Let ``hook`` replace functions, and record from then on; a second time changes nothing. Where it raises,
+        the originals are back."""
+        with self._lock:
+            if self.on:
+                return
+            self.undo()  # somebody may have let go of what had to stay
+            try:
+                hook()
+            except BaseException:
+                self.undo()
+                raise
+            self.on = True
+
+    def undo(self) -> None:
+        """Put the originals back, the last first."""
+        with self._lock:
+            self.on = False
+            self._made = [patch for patch in reversed(self._made) if not patch.put_back()][::-1]
+
+    def wrap(self, owner: type, name: str, make: Make) -> None:
+        """Replace the function that ``owner`` itself defines under ``name`` while this is on; where it defines none,
+        do nothing."""
+        original = vars(owner).get(name)
+        if isinstance(original, FunctionType):
+            self.put(owner, name, lambda: functools.wraps(original)(self._switched(original, make)))
+
+    def put(self, owner: Any, name: str, value: Callable[[], Any]) -> None:
+        """Set the attribute to what ``value`` makes, and remember what was there; once."""
+        if any(patch.owner() is owner and patch.name == name for patch in self._made):
+            return
+        original, mine = vars(owner).get(name, _ABSENT), value()
+        setattr(owner, name, mine)
+        self._made.append(_Patch(weakref.ref(owner), name, original, mine))
+
+    def _switched(self, original: Callable[..., Any], make: Make) -> Callable[..., Any]:
+        made = make(original)
+
+        def switched(*args: Any, **kwargs: Any) -> Any:
+            return (made if self.on else original)(*args, **kwargs)
+
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            return await (made if self.on else original)(*args, **kwargs)
+
+        return coroutine if iscoroutinefunction(original) else switched

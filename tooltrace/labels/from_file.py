@@ -1,0 +1,319 @@
+"""Labels from a CSV, JSON Lines or Parquet file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from tooltrace.core.records import Outcome
+from tooltrace.errors import LabelError
+from tooltrace.labels.label import make_outcome
+from tooltrace.labels.writer import LabelWriter
+from tooltrace.recording.settings import Settings
+from tooltrace.store.base import Store, open_store
+
+IDS = ("call_id", "span_id")
+VERDICTS = ("correct", "score")
+COLUMNS = (*IDS, *VERDICTS, "labeler", "reason", "labeled_at")
+"""What a row may say."""
+
+_RIGHT = frozenset({"true", "t", "yes", "y", "right", "correct", "1", "1.0"})
+_WRONG = frozenset({"false", "f", "no", "n", "wrong", "incorrect", "0", "0.0"})
+
+
+def outcome_of(row: Mapping[str, Any], settings: Settings, labeler: str) -> Outcome:
+    """What ``row`` says; ``labeler`` where it does not say who. Empty text is unknown. Raises LabelError."""
+    known = {name: _stripped(row.get(name)) for name in COLUMNS}
+    return make_outcome(
+        settings,
+        call_id=_identity("call_id", known["call_id"]),
+        span_id=_identity("span_id", known["span_id"]),
+        correct=_truth(known["correct"]),
+        score=_number(known["score"]),
+        labeler=known["labeler"] or labeler,
+        reason=known["reason"],
+        labeled_at=_moment(known["labeled_at"]),
+    )
+
+
+def missing(names: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str | None:
+    """What a table with the columns ``names`` lacks to hold labels; None where it lacks nothing."""
+    for needed in (IDS, VERDICTS):
+        if not any(name in names for name in needed):
+            return f"it has neither a column {needed[0]} nor {needed[1]}"
+    return None
+
+
+def _stripped(value: Any) -> Any:
+    return (value.strip() or None) if isinstance(value, str) else value
+
+
+def _identity(name: str, value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise LabelError(f"{name} takes text, got {value!r}")
+
+
+def _truth(value: Any) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if word in _RIGHT or word in _WRONG:
+        return word in _RIGHT
+    raise LabelError(f"correct takes true or false, yes or no, right or wrong, 1 or 0, got {str(value)[:80]!r}")
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        raise LabelError(f"score takes a number from 0 to 1, got {value[:80]!r}") from None
+
+
+def _moment(value: Any) -> datetime | None:
+    """A time without a zone is taken as UTC."""
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError):
+        raise LabelError(f"labeled_at takes a date or time in ISO form, got {str(value)[:80]!r}") from None
+
+
+Advance = Callable[[int], None]
+"""Told how many bytes were read."""
+
+_BOM = b"\xef\xbb\xbf"
+_HEAD = 1024 * 1024
+_DELIMITERS = ",;\t|"
+_PARQUET = b"PAR1"
+_STEP = 64 * 1024
+"""Bytes after which it is worth saying how far one is."""
+
+
+class Line(NamedTuple):
+    """One row, or why it is none."""
+
+    number: int
+    """From 1; of a Parquet file the row."""
+    row: dict[str, Any]
+    fault: str | None = None
+
+
+def read_lines(path: Path, unused: Callable[[list[str]], None], advance: Advance) -> Iterator[Line]:
+    """The rows of ``path``, whose format is told by its content. ``unused``: told of columns that a label has not, as
+    they are met. Raises LabelError where the file cannot be read, or holds no labels.
+    """
+    try:
+        with io.BufferedReader(path.open("rb", buffering=0), _HEAD) as stream:
+            head = stream.peek(_HEAD)[:_HEAD].removeprefix(_BOM).lstrip()
+            if head.startswith(_PARQUET):
+                yield from _parquet(path, unused, advance)
+            elif head.startswith(b"["):
+                raise LabelError(f"{path}: a JSON array; JSON Lines have one object a line (jq -c '.[]' makes them)")
+            elif head.startswith(b"{"):
+                yield from _json_lines(_counted(stream, advance), unused)
+            elif head:
+                yield from _csv(path, _counted(stream, advance), unused)
+    except OSError as error:
+        raise LabelError(f"{path}: {error.strerror or error}") from error
+
+
+def _counted(stream: Iterable[bytes], advance: Advance) -> Iterator[bytes]:
+    read = 0
+    for number, line in enumerate(stream):
+        read += len(line)
+        if read >= _STEP:
+            advance(read)
+            read = 0
+        yield line.removeprefix(_BOM) if number == 0 else line
+    advance(read)
+
+
+def _json_lines(lines: Iterator[bytes], unused: Callable[[list[str]], None]) -> Iterator[Line]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            yield Line(number, {}, "not a JSON object")
+            continue
+        row = {_name(key): value for key, value in row.items()}
+        if strange := _strange(row):
+            unused(strange)
+        yield Line(number, row)
+
+
+def _csv(path: Path, lines: Iterator[bytes], unused: Callable[[list[str]], None]) -> Iterator[Line]:
+    texts = (line.decode("utf-8", "surrogateescape") for line in lines)
+    blank, head = next(((number, text) for number, text in enumerate(texts) if text.strip()), (0, ""))
+    delimiter = max(_DELIMITERS, key=lambda sign: len(_known(next(csv.reader([head], delimiter=sign), []))))
+    names = [_name(name) for name in next(csv.reader([head], delimiter=delimiter), [])]
+    _check(path, names)
+    unused(_strange(names))
+    reader = csv.reader(texts, delimiter=delimiter)
+    while True:
+        number = blank + reader.line_num + 2  # after the header, the next
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Line(number, {}, str(error))
+            continue
+        if any(field.strip() for field in fields):
+            yield _fitted(number, names, fields)
+
+
+def _fitted(number: int, names: list[str], fields: list[str]) -> Line:
+    if len(fields) > len(names):
+        return Line(number, {}, f"{len(fields)} fields, where the header has {len(names)}")
+    if any("\udc80" <= sign <= "\udcff" for field in fields for sign in field):
+        return Line(number, {}, "not UTF-8")
+    return Line(number, dict(zip(names, fields, strict=False)))
+
+
+def _parquet(path: Path, unused: Callable[[list[str]], None], advance: Advance) -> Iterator[Line]:
+    import duckdb
+
+    from tooltrace.store.connection import connect
+    from tooltrace.store.schema import quote_literal
+
+    file = f"read_parquet({quote_literal(str(path))})"
+    with connect() as con:
+        try:
+            description = con.execute(f"SELECT * FROM {file} LIMIT 0").description
+            by_name = {_name(column[0]): column[0].replace('"', '""') for column in description}
+            _check(path, list(by_name))
+            unused(_strange(by_name))
+            taken = [name for name in by_name if name in COLUMNS]
+            columns = ", ".join(f'CAST("{by_name[name]}" AS VARCHAR)' for name in taken)
+            rows = con.execute(f"SELECT count(*) FROM {file}").fetchall()[0][0]
+            con.execute(f"SELECT {columns} FROM {file}")
+            size = path.stat().st_size
+            for number in range(1, rows + 1):
+                row = con.fetchone() or ()
+                if number % 1000 == 0 or number == rows:
+                    advance(size * (number % 1000 or 1000) // rows)
+                yield Line(number, dict(zip(taken, row, strict=True)))
+        except duckdb.Error as error:
+            raise LabelError(f"{path}: {' '.join(str(error).split())[:300]}") from error
+
+
+def _name(name: str) -> str:
+    return name.strip().lower()
+
+
+def _known(names: Iterable[str]) -> list[str]:
+    return [name for name in names if _name(name) in COLUMNS]
+
+
+def _strange(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name and name not in COLUMNS]
+
+
+def _check(path: Path, names: list[str]) -> None:
+    lacking = missing(names)
+    twice = sorted({name for name in _known(names) if names.count(name) > 1})
+    if lacking or twice:
+        cause = lacking or f"it has the column {', '.join(twice)} twice"
+        raise LabelError(f"{path}: {cause}; a label has {', '.join(COLUMNS)}")
+
+
+SHOWN = 10
+"""How many of the rows that were skipped are kept as examples."""
+
+
+class SkippedLine(NamedTuple):
+    """A row that is no label, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class LabelFileReport:
+    """What came of one file."""
+
+    labels: int = 0
+    skipped: int = 0
+    examples: list[SkippedLine] = field(default_factory=list)
+    """The first rows that were skipped."""
+    unused: list[str] = field(default_factory=list)
+    """Columns that a label has not."""
+    calls: Counter[str] = field(default_factory=Counter)
+    """Labels of calls, by the call's id."""
+    attempts: Counter[str] = field(default_factory=Counter)
+    """Labels of attempts, by the span's id."""
+
+    def skip(self, line: int, reason: str) -> None:
+        """Count the row, and keep it while there are few."""
+        self.skipped += 1
+        if self.skipped <= SHOWN:
+            self.examples.append(SkippedLine(line, reason))
+
+    def strange(self, names: list[str]) -> None:
+        """These columns are not used."""
+        if len(self.unused) < SHOWN:
+            self.unused += [name for name in names if name not in self.unused]
+
+    def took(self, outcome: Outcome) -> None:
+        """Count the label."""
+        self.labels += 1
+        if outcome.span_id is not None:
+            self.attempts[outcome.span_id] += 1
+        elif outcome.call_id is not None:
+            self.calls[outcome.call_id] += 1
+
+
+def label_file(path: Path, settings: Settings, labeler: str, advance: Advance = lambda _: None) -> LabelFileReport:
+    """Keep the labels of the file at ``path`` in the store of ``settings``; ``labeler`` where a row does not say who.
+
+    A row that is no label is skipped and counted. ``advance`` is told of the bytes read. Raises LabelError where the
+    file cannot be read, StoreError where the journal cannot be written.
+    """
+    done = LabelFileReport()
+    with LabelWriter(settings) as keeper:
+        for line in read_lines(path, done.strange, advance):
+            outcome = _outcome(line, settings, labeler, done)
+            if outcome is not None:
+                keeper.keep(outcome)
+                done.took(outcome)
+    return done
+
+
+def unmatched(labelled: LabelFileReport, store: Store) -> int:
+    """How many of the labels are of a call or an attempt that ``store`` has not. Raises StoreError."""
+    with open_store(store).connect() as con:
+        found = 0
+        for column, counted in (("call_id", labelled.calls), ("span_id", labelled.attempts)):
+            sql = f"SELECT DISTINCT {column} FROM tool_calls WHERE {column} IN (SELECT unnest($ids))"
+            there = con.execute(sql, {"ids": list(counted)}).fetchall()
+            found += sum(counted[name] for (name,) in there)
+    return labelled.labels - found
+
+
+def _outcome(line: Line, settings: Settings, labeler: str, done: LabelFileReport) -> Outcome | None:
+    """The row's label; None where it is none, which is counted."""
+    if line.fault is not None:
+        done.skip(line.number, line.fault)
+        return None
+    try:
+        return outcome_of(line.row, settings, labeler)
+    except LabelError as error:
+        done.skip(line.number, str(error))
+        return None

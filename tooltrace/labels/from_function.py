@@ -1,0 +1,109 @@
+"""Labels by a function that is shown each attempt."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tooltrace.core.records import Outcome
+from tooltrace.errors import LabelError
+from tooltrace.labels.api import Judge
+from tooltrace.labels.from_sql import BY_LABELER
+from tooltrace.labels.label import make_outcome
+from tooltrace.labels.writer import LabelWriter
+from tooltrace.recording.settings import Settings
+from tooltrace.store.reader import open_reader
+
+PAGE = 1000
+"""Attempts that are read at once: no lease is held while the function thinks."""
+
+_UNJUDGED = f"""
+WITH {BY_LABELER}
+SELECT span_id, started_at
+FROM tool_calls
+WHERE status IS NOT NULL AND ending IN ('returned', 'raised')
+  AND ($again OR span_id NOT IN (SELECT span_id FROM mine))
+ORDER BY started_at, span_id
+"""
+_ROWS = """
+SELECT *
+FROM tool_calls
+WHERE started_at BETWEEN $first AND $last AND span_id IN (SELECT unnest($ids))
+ORDER BY started_at, span_id
+"""
+"""The times tell DuckDB where to look."""
+_SAYS = ("correct", "score", "reason")
+
+
+def label_by(judge: Judge, settings: Settings, labeler: str, *, again: bool) -> int:
+    """See :func:`tooltrace.outcome_from`."""
+    assert settings.store is not None
+    with LabelWriter(settings) as keeper:
+        for row in _attempts(settings.store, labeler, again=again):
+            said = judge(dict(row))
+            try:
+                outcome = _outcome(said, row, settings, labeler)
+            except LabelError as error:
+                kept = f"{keeper.kept} before it were recorded" if keeper.kept else "nothing was recorded"
+                raise LabelError(f"{error} (attempt {row['span_id']} of {row['call_id']}); {kept}") from None
+            if outcome is not None:
+                keeper.keep(outcome, trace_id=row["trace_id"], span_id=row["span_id"])
+    return keeper.kept
+
+
+def _attempts(store: Path, labeler: str, *, again: bool) -> Iterator[dict[str, Any]]:
+    with open_reader(store) as con:
+        wanted = con.execute(_UNJUDGED, {"labeler": labeler, "again": again}).fetchall()
+    for first in range(0, len(wanted), PAGE):
+        yield from _page(store, wanted[first : first + PAGE])
+
+
+def _page(store: Path, wanted: list[tuple[str, datetime]]) -> list[dict[str, Any]]:
+    bounds = {"first": wanted[0][1], "last": wanted[-1][1]}
+    with open_reader(store) as con:
+        answer = con.execute(_ROWS, {**bounds, "ids": [span_id for span_id, _ in wanted]})
+        names = [column[0] for column in answer.description]
+        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def _outcome(said: Any, row: dict[str, Any], settings: Settings, labeler: str) -> Outcome | None:
+    correct, score, reason = _read(said)
+    if correct is None and score is None:
+        return None
+    return make_outcome(
+        settings,
+        call_id=row["call_id"],
+        span_id=row["span_id"],
+        correct=correct,
+        score=score,
+        labeler=labeler,
+        reason=reason,
+    )
+
+
+def _read(said: Any) -> tuple[Any, Any, Any]:
+    """Correct, score and reason."""
+    said = _plain(said)
+    if said is None or isinstance(said, bool):
+        return said, None, None
+    if isinstance(said, int | float):
+        return None, said, None
+    if isinstance(said, Mapping):
+        unknown = [str(name) for name in said if name not in _SAYS]
+        if unknown:
+            raise LabelError(f"a judgement has {', '.join(_SAYS)}, got {', '.join(unknown)}")
+        return _plain(said.get("correct")), _plain(said.get("score")), said.get("reason")
+    if hasattr(said, "correct") or hasattr(said, "score"):
+        correct, score, reason = (getattr(said, name, None) for name in _SAYS)
+        return _plain(correct), _plain(score), reason
+    if inspect.iscoroutine(said):
+        said.close()
+    raise LabelError(f"the function gives True, False, a score, a dict or None, got {said!r:.80}")
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's as Python's own."""
+    return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value

@@ -1,0 +1,124 @@
+"""Labels from a SELECT over the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from tooltrace.core.records import Outcome
+from tooltrace.errors import LabelError
+from tooltrace.labels.from_file import COLUMNS, missing, outcome_of
+from tooltrace.labels.writer import LabelWriter
+from tooltrace.recording.settings import Settings
+from tooltrace.store.reader import materialize, open_reader
+from tooltrace.store.views import JUDGED
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+BY_LABELER: Final = f"""
+outcomes AS (SELECT * FROM memory.main.outcomes WHERE labeler = $labeler),
+mine AS (SELECT span_id FROM ({JUDGED.sql}) AS judged_by_labeler)
+"""
+"""CTEs: ``outcomes`` of $labeler alone, and ``mine``, the attempts that these come to: by the view ``judged`` itself."""
+
+
+TAKEN = tuple(name for name in COLUMNS if name not in ("labeler", "labeled_at"))
+_ASKED, _GIVEN = "memory.labels.asked", "memory.labels.given"
+
+_NEW = f"""
+WITH {BY_LABELER},
+meant AS (
+    SELECT t.call_id, t.span_id
+    FROM (
+        WITH outcomes AS (
+            SELECT call_id, NULL AS span_id, true AS correct, NULL AS score, '' AS labeler, $now AS labeled_at
+            FROM {_GIVEN}
+            WHERE span_id IS NULL
+        )
+        SELECT span_id FROM ({JUDGED.sql}) AS of_call
+    ) AS would_judge
+    JOIN tool_calls AS t ON t.span_id = would_judge.span_id
+)
+SELECT g.call_id, g.span_id, g.correct, g.score, g.reason, t.trace_id, t.span_id AS judged
+FROM {_GIVEN} AS g
+LEFT JOIN meant AS m ON m.call_id = g.call_id AND g.span_id IS NULL
+LEFT JOIN tool_calls AS t ON t.span_id = coalesce(g.span_id, m.span_id)
+WHERE $again
+   OR NOT (
+        coalesce(g.span_id, m.span_id, '') IN (SELECT span_id FROM mine)
+        OR (g.span_id IS NULL AND g.call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL AND call_id IS NOT NULL))
+   )
+ORDER BY g.place
+"""
+
+Row = tuple[Any, ...]
+
+
+def label_selected(sql: str, settings: Settings, labeler: str, *, again: bool) -> int:
+    """See :func:`tooltrace.outcome_from`."""
+    assert settings.store is not None
+    with open_reader(settings.store) as con:
+        _ask(con, sql)
+        now = datetime.now(UTC).replace(tzinfo=None)
+        answer = materialize(con, _NEW, {"labeler": labeler, "again": again, "now": now})
+    made = _judgements(answer.fetchall(), settings, labeler)
+    with LabelWriter(settings) as keeper:
+        for outcome, trace_id, span_id in made:
+            keeper.keep(outcome, trace_id=trace_id, span_id=span_id)
+    return keeper.kept
+
+
+def _ask(con: DuckDBPyConnection, sql: str) -> None:
+    """Put the rows of ``sql`` beside the tables, with the columns that a label has."""
+    try:
+        statements = con.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise LabelError("outcome_from takes one SELECT; nothing was recorded")
+        con.execute("CREATE SCHEMA memory.labels")
+        con.execute(f"CREATE VIEW {_ASKED} AS {sql}")
+        names = [column[0].lower() for column in con.execute(f"SELECT * FROM {_ASKED} LIMIT 0").description]
+        _check(names)
+        columns = ", ".join(_column(name, name in names) for name in TAKEN)
+        con.execute(f"CREATE TABLE {_GIVEN} AS SELECT {columns}, row_number() OVER () AS place FROM {_ASKED}")
+    except duckdb.Error as error:
+        raise LabelError(f"the SELECT cannot be answered: {error}; nothing was recorded") from error
+
+
+def _check(names: list[str]) -> None:
+    lacking = missing(names)
+    unknown = [name for name in names if name not in TAKEN]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if unknown:
+        lacking = f"it has columns that a label has not: {', '.join(unknown)}; a label has {', '.join(TAKEN)}"
+    if twice:
+        lacking = f"it has {', '.join(twice)} twice"
+    if lacking:
+        raise LabelError(f"the SELECT makes no labels: {lacking}; nothing was recorded")
+
+
+def _column(name: str, given: bool) -> str:
+    return f"CAST({name if given else 'NULL'} AS VARCHAR) AS {name}"
+
+
+def _judgements(rows: Iterable[Row], settings: Settings, labeler: str) -> list[tuple[Outcome, str | None, str | None]]:
+    """Each row's; rows that say neither correct nor score judge nothing. Raises LabelError."""
+    made: dict[tuple[str | None, str | None], tuple[Outcome, str | None, str | None]] = {}
+    for row in rows:
+        said = dict(zip(TAKEN, row, strict=False))
+        if said["correct"] is None and said["score"] is None:
+            continue
+        try:
+            outcome = outcome_of(said, settings, labeler)
+        except LabelError as error:
+            raise LabelError(f"{error}; nothing was recorded") from None
+        earlier = made.setdefault((outcome.call_id, outcome.span_id), (outcome, row[-2], row[-1]))[0]
+        if (earlier.correct, earlier.score) != (outcome.correct, outcome.score):
+            named = outcome.span_id or outcome.call_id
+            raise LabelError(
+                f"the SELECT says two things of {named}; a span_id names one attempt; nothing was recorded"
+            )
+    return list(made.values())

@@ -1,0 +1,90 @@
+"""Make one label, checked and redacted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tooltrace.core.records import Outcome
+from tooltrace.errors import LabelError
+from tooltrace.recording.attempt import validate_confidence
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.settings import Settings
+from tooltrace.redact.sanitizer import Sanitizer
+
+
+def make_outcome(
+    settings: Settings,
+    *,
+    call_id: str | None = None,
+    span_id: str | None = None,
+    correct: bool | None = None,
+    score: float | None = None,
+    labeler: str,
+    reason: str | None = None,
+    labeled_at: datetime | None = None,
+) -> Outcome:
+    """An outcome that may be kept; ``labeled_at`` defaults to now. Raises LabelError with the cause alone."""
+    texts = {"call_id": call_id, "span_id": span_id, "labeler": labeler, "reason": reason}
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise LabelError(f"{name} takes text, got {text!r}")
+    if not labeler:
+        raise LabelError("a label needs the name of who says so")
+    if not call_id and not span_id:
+        raise LabelError("a label needs a call_id or a span_id")
+    _check(call_id or span_id, correct, score)
+    return Outcome(
+        call_id=_valid(call_id),
+        span_id=_valid(span_id),
+        correct=correct,
+        score=None if score is None else float(score),
+        labeler=_valid(labeler) or labeler,
+        reason=Sanitizer((settings.redaction,), settings.field_limit).sanitize_text("reason", reason or None),
+        labeled_at=datetime.now(UTC) if labeled_at is None else labeled_at,
+    )
+
+
+def _valid(text: str | None) -> str | None:
+    """An id as a journal has it: valid Unicode, so that it is found again."""
+    return text.encode("utf-8", "replace").decode() if text else None
+
+
+def _check(judged: str | None, correct: Any, score: Any) -> None:
+    if correct is None and score is None:
+        raise LabelError(f"the label of {judged} says neither correct nor score")
+    if correct is not None and not isinstance(correct, bool):
+        raise LabelError(f"correct takes True or False, got {correct!r}; a score goes in score=")
+    if score is not None and validate_confidence(score) is None:
+        raise LabelError(f"the score of {judged} must lie in [0, 1], got {score!r}")
+
+
+def label(
+    *,
+    call_id: str | None = None,
+    span_id: str | None = None,
+    correct: bool | None = None,
+    score: float | None = None,
+    source: str = "human",
+    reason: str | None = None,
+) -> None:
+    """Judge a call, by its ``call_id``, or one attempt of it, by its ``span_id``.
+
+    ``correct``, or ``score`` in [0, 1], or both. ``source``: who says so; of several labels by one source
+    the latest counts. May come before the call. Goes out as the event ``gen_ai.evaluation.result`` too, where the
+    application has a LoggerProvider. Raises LabelError.
+    """
+    recorder = get_recorder()
+    try:
+        outcome = make_outcome(
+            recorder.settings,
+            call_id=call_id,
+            span_id=span_id,
+            correct=correct,
+            score=score,
+            labeler=source,
+            reason=reason,
+        )
+    except LabelError as error:
+        raise LabelError(f"{error}; nothing was recorded") from None
+    recorder.put(outcome)

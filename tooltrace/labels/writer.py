@@ -1,0 +1,65 @@
+"""Many outcomes into the journal of a store."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from tooltrace.core.records import Outcome
+from tooltrace.errors import StoreError
+from tooltrace.faults import suppress_faults
+from tooltrace.recording.settings import Settings
+from tooltrace.recording.sinks import evaluation
+from tooltrace.recording.writer import Writer
+from tooltrace.store.base import StoreBackend
+
+BATCH = 512
+"""Outcomes that are written at once."""
+
+
+def keep_one(outcome: Outcome, store: StoreBackend) -> str | None:
+    """Write ``outcome`` to ``store``; return where it was sent, None where it is in the store. Raises StoreError."""
+    sent = store.write([outcome])
+    if sent is None and evaluation.is_wanted():  # what was sent is such an event already
+        with suppress_faults("log"):
+            evaluation.emit(outcome)
+    return sent
+
+
+class LabelWriter:
+    """Takes outcomes one by one; all are in the journal when the block ends. Raises StoreError where they are not."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._writer = Writer(settings)
+        self._events = evaluation.is_wanted()
+        self.kept = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._write()
+        finally:
+            self._writer.close()
+
+    def keep(self, outcome: Outcome, *, trace_id: str | None = None, span_id: str | None = None) -> None:
+        """Take ``outcome``; ``trace_id`` and ``span_id``: of the attempt that it judges, where they are known."""
+        self._writer.add(outcome)
+        self.kept += 1
+        if self._events:
+            with suppress_faults("log"):
+                evaluation.emit(outcome, trace_id=trace_id, span_id=span_id)
+        if self.kept % BATCH == 0:
+            self._write()
+
+    def _write(self) -> None:
+        self._writer.write()
+        if self._writer.waiting:
+            raise StoreError(
+                f"the journal of {self._settings.store} could not be written; label again: of several labels "
+                "by one labeler the latest counts"
+            )

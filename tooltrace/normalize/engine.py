@@ -1,0 +1,152 @@
+"""Apply rules to a result: the first rule that recognises it makes the response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tooltrace import faults
+from tooltrace.core.response import ToolResponse, is_response
+from tooltrace.faults import pass_on_signal
+from tooltrace.normalize.result_view import snapshot_result, view_of
+from tooltrace.normalize.rule import ResultView, Rule
+from tooltrace.normalize.terms import snake_case
+
+
+class RuleIndex:
+    """Rules by what they read, in their order."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._by_kind: dict[str, list[int]] = {}
+        self._by_member: dict[str, list[int]] = {}
+        self._of_texts: list[int] = []
+        self._of_arrays: list[int] = []
+        self._of_all: list[int] = []
+        for number, rule in enumerate(self.rules):
+            self._add(number, rule)
+        self.of_words = tuple(rule for rule in self.rules if rule.words)
+        """The rules that go by words."""
+
+    def _add(self, number: int, rule: Rule) -> None:
+        if rule.reads is None:
+            self._of_all.append(number)
+            return
+        for kind in rule.reads.kinds:
+            self._by_kind.setdefault(kind, []).append(number)
+        for member in rule.reads.members:
+            self._by_member.setdefault(member, []).append(number)
+        self._of_texts += [number] * rule.reads.texts
+        self._of_arrays += [number] * rule.reads.arrays
+
+    def candidates(self, look: ResultView) -> Iterable[Rule]:
+        """The rules that may know ``look``, in their order."""
+        found = list(self._of_all)
+        for kind in look.kinds:
+            found += self._by_kind.get(kind, ())
+        kind_of = type(look.data)
+        if kind_of is dict:
+            for member in look.data:
+                found += self._by_member.get(snake_case(member), ())
+        elif kind_of is list:
+            found += self._of_arrays
+        elif kind_of is str:
+            found += self._of_texts
+        return [self.rules[number] for number in sorted(set(found))] if found else ()
+
+
+_cached: dict[int, RuleIndex] = {}
+_MAX_CACHED = 64
+
+
+def index_of(rules: Sequence[Rule]) -> RuleIndex:
+    """The index of ``rules``; kept, since a process has few sets of them."""
+    index = _cached.get(id(rules))
+    if index is None or index.rules is not rules:
+        index = RuleIndex(rules)
+        if index.rules is rules:  # a tuple: it will not change, and is held here, so its id stays its own
+            if len(_cached) >= _MAX_CACHED:
+                _cached.clear()
+            _cached[id(rules)] = index
+    return index
+
+
+_MAX_DEPTH = 2
+"""How many envelopes are opened, one inside the other."""
+
+
+def apply_rules(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
+    """A live result by the first of ``rules`` that knows it; None where none does."""
+    look = view_of(*snapshot_result(value))
+    for rule in index_of(rules).candidates(look):
+        found = _apply(rule, value if rule.live else look)
+        if found is not None:
+            return _look_inside(_with_rule_name(found, rule), rule, rules, 1)
+    return None
+
+
+def apply_rules_to_view(look: ResultView, rules: Sequence[Rule], depth: int = 0) -> ToolResponse | None:
+    """As :func:`read`, of what is left of a result: live rules have had their turn. Inside an envelope, ``depth`` of
+    them down, they get the data, or the text."""
+    for rule in index_of(rules).candidates(look):
+        if rule.live and not depth:
+            continue
+        found = _apply(rule, (look.data if look.text is None else look.text) if rule.live else look)
+        if found is not None:
+            return _look_inside(_with_rule_name(found, rule), rule, rules, depth + 1)
+    return None
+
+
+def _apply(rule: Rule, value: Any) -> ToolResponse | None:
+    try:
+        found = rule.read(value)
+    except BaseException as error:
+        pass_on_signal(error)
+        if faults.raise_faults and not rule.live:  # a fault of ours is raised under test
+            raise
+        faults.faults.warn_once(
+            f"rule_{rule.name}",
+            f"the rule {rule.name!r} failed; the next ones read the result",
+            counted=False,
+            trace=True,
+        )
+        return None
+    return found if found is not None and is_response(found) else None
+
+
+def _with_rule_name(found: ToolResponse, rule: Rule) -> ToolResponse:
+    meta = found.meta.model_copy(update={"rule": rule.name, "rule_grade": rule.grade})
+    return found.model_copy(update={"meta": meta})
+
+
+def _look_inside(found: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
+    """A success in an envelope is as good as what the envelope holds."""
+    if rule.opens is None or found.status != "success" or depth > _MAX_DEPTH:
+        return found
+    rules = rules if rule.opens == "all" else index_of(rules).of_words
+    for said in (found.data, found.text or None):
+        inner = (
+            None
+            if said is None
+            else apply_rules_to_view(view_of(said) if type(said) is str else ResultView(said), rules, depth)
+        )
+        if inner is not None and inner.status != "success":
+            return _merged(found, inner, rule)
+    return found
+
+
+def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolResponse:
+    """The outer answer with the failure that it held; the rule's name says where it was found."""
+    name = f"{rule.name}/{inner.meta.rule}"
+    return outer.model_copy(
+        update={
+            "status": inner.status,
+            "code": inner.code,
+            "error_info": inner.error_info,
+            "reason": outer.reason or inner.reason,
+            "next_action": outer.next_action or inner.next_action,
+            "confidence": inner.confidence if outer.confidence is None else outer.confidence,
+            "stats": {**(inner.stats or {}), **(outer.stats or {})} or None,
+            "meta": outer.meta.model_copy(update={"rule": name, "rule_grade": inner.meta.rule_grade}),
+        }
+    )

@@ -1,0 +1,314 @@
+"""Readers for exceptions whose class alone does not decide: by status, errno, cause or message."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from tooltrace.core.codes import ADVICE
+from tooltrace.core.codes import ToolErrorCode as C
+from tooltrace.faults import pass_on_signal
+from tooltrace.normalize.exceptions.codes import ErrorClassification
+from tooltrace.normalize.exceptions.databases import MONGO, MYSQL, SQLITE, of_sqlstate, of_words
+from tooltrace.normalize.exceptions.services import AWS, GRPC, GRPC_FINAL, JSON_RPC
+from tooltrace.normalize.terms import lookup_code
+from tooltrace.normalize.transports.completed_process import exit_code
+from tooltrace.normalize.transports.http_status import lower_headers, of_status
+
+_STATUS_NAMES = ("status_code", "status", "http_status", "code")
+
+
+def safe_getattr(owner: Any, *names: str) -> Any:
+    """The attribute at the end of this path; None where there is none, or where it raises."""
+    for name in names:
+        try:
+            owner = getattr(owner, name, None)
+        except BaseException as error:  # a property of the tool's own
+            pass_on_signal(error)
+            return None
+        if owner is None:
+            return None
+    return owner
+
+
+def safe_int(value: Any) -> int | None:
+    """``value`` where it is a whole number, or an enum that is one."""
+    kind = type(value)
+    return int.__index__(value) if issubclass(kind, int) and kind is not bool else None
+
+
+def classify_status(exc: Any, _: str = "") -> ErrorClassification | None:
+    """By the HTTP status that the exception, or its response, carries."""
+    status = next((found for name in _STATUS_NAMES if (found := failed_status(safe_getattr(exc, name)))), None)
+    response = safe_getattr(exc, "response")
+    if status is None and response is not None:
+        status = failed_status(safe_getattr(response, "status_code")) or failed_status(safe_getattr(response, "status"))
+    return None if status is None else of_status(status, _headers(exc, response))
+
+
+def failed_status(value: Any) -> int | None:
+    """``value`` where it is an HTTP status that says failure."""
+    status = safe_int(value)
+    return status if status is not None and 400 <= status < 600 else None
+
+
+def _headers(exc: Any, response: Any) -> dict[str, str]:
+    for owner in (response, exc):
+        headers = safe_getattr(owner, "headers") if owner is not None else None
+        if headers is not None:
+            try:
+                return lower_headers(headers)
+            except BaseException as error:  # no headers after all, or such as cannot be read
+                pass_on_signal(error)
+    return {}
+
+
+def classify_own_attributes(exc: Any) -> ErrorClassification | None:
+    """What a class that no table names says of itself, by the names in common use: an HTTP status, an SQLSTATE, one
+    of our codes, whether to try again and when."""
+    found = classify_status(exc) or of_sqlstate(safe_getattr(exc, "sqlstate") or safe_getattr(exc, "pgcode"))
+    if found is None:
+        code = safe_getattr(exc, "code")
+        found = ErrorClassification(str(code)) if isinstance(code, str) and code in ADVICE else None
+    again, wait = safe_getattr(exc, "retryable"), _seconds(safe_getattr(exc, "retry_after"))
+    if type(again) is not bool and wait is None:
+        return found
+    code, known, when = found or ErrorClassification(C.EXECUTION_ERROR)
+    return ErrorClassification(code, again if type(again) is bool else known, when if wait is None else wait)
+
+
+def _seconds(value: Any) -> float | None:
+    kind = type(value)
+    if issubclass(kind, timedelta):
+        value = timedelta.total_seconds(value)
+    elif issubclass(kind, int) and kind is not bool:
+        value = int.__index__(value)
+    elif issubclass(kind, float):
+        value = float.__float__(value)
+    else:
+        return None
+    return float(value) if 0 <= value < 1e8 else None
+
+
+Reader = Callable[[Any, str], ErrorClassification | BaseException | None]
+"""Of an exception and its message. The answer may be another exception, which tells instead; None where nothing tells."""
+
+_ERRNOS: dict[int, ErrorClassification] = {
+    number: verdict
+    for names, verdict in (
+        ("ENOSPC EDQUOT EIO", ErrorClassification(C.EXECUTION_ERROR, retryable=False)),
+        ("EROFS", ErrorClassification(C.PERMISSION_DENIED)),
+        ("EMFILE ENFILE EAGAIN ENOBUFS", ErrorClassification(C.SERVICE_UNAVAILABLE)),
+        ("ENOMEM", ErrorClassification(C.INTERNAL_ERROR)),
+        ("EBUSY ETXTBSY EDEADLK ENOLCK EADDRINUSE", ErrorClassification(C.CONFLICT)),
+        ("ENOTEMPTY", ErrorClassification(C.CONFLICT, retryable=False)),
+        ("EINVAL ENAMETOOLONG ELOOP EFBIG EXDEV ESPIPE EBADF ENOTSUP E2BIG", ErrorClassification(C.INVALID_PARAM)),
+        ("ENXIO ENODEV ESTALE", ErrorClassification(C.NOT_FOUND)),
+        ("ENOEXEC EILSEQ", ErrorClassification(C.INVALID_FORMAT)),
+        ("EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN ENETRESET EADDRNOTAVAIL ENOTCONN EPROTO", ErrorClassification(C.NETWORK_ERROR)),
+        ("ETIME", ErrorClassification(C.TIMEOUT)),
+    )
+    for name in names.split()
+    if (number := getattr(errno, name, None)) is not None
+}  # fmt: skip
+
+_TOO_MANY = r"too many (\d{3}) error responses"
+
+
+def _classify_api(exc: Any, _: str) -> ErrorClassification | None:
+    """Of the model providers' clients: by status, else by the error's own name, which a stream has alone."""
+    named = next((code for name in ("code", "error_code", "type") if (code := _named(safe_getattr(exc, name)))), None)
+    found = classify_status(exc)
+    if found is None:
+        return ErrorClassification(named or C.API_ERROR)
+    spent = safe_getattr(exc, "code") == "insufficient_quota"
+    return found._replace(retryable=False, retry_after_s=None) if spent else found
+
+
+def _named(word: Any) -> str | None:
+    return lookup_code(word) if isinstance(word, str) else None
+
+
+def _redirected(exc: Any, message: str) -> ErrorClassification:
+    """Of ``raise_for_status``: by status; a redirect that nobody followed is none of the errors."""
+    return classify_status(exc, message) or ErrorClassification(C.API_ERROR, retryable=False)
+
+
+def _classify_content(exc: Any, message: str) -> ErrorClassification:
+    return classify_status(exc, message) or ErrorClassification(C.INVALID_FORMAT)
+
+
+def _classify_reason(exc: Any, _: str) -> ErrorClassification | BaseException | None:
+    reason = safe_getattr(exc, "reason")
+    if type(reason) is str and reason.startswith(("unknown url type", "no host given")):
+        return ErrorClassification(C.INVALID_PARAM)
+    return _exception(reason)
+
+
+def _classify_first_argument(exc: Any, _: str) -> BaseException | None:
+    return _exception(_first(exc))
+
+
+def _classify_too_many(_: Any, message: str) -> ErrorClassification | None:
+    found = re.search(_TOO_MANY, message)
+    return of_status(int(found[1])) if found else ErrorClassification(C.API_ERROR)
+
+
+def _classify_aws(exc: Any, _: str) -> ErrorClassification:
+    response = safe_getattr(exc, "response")
+    response = response if isinstance(response, dict) else {}
+    error, about = response.get("Error"), response.get("ResponseMetadata")
+    code = error.get("Code") if isinstance(error, dict) else None
+    about = about if isinstance(about, dict) else {}
+    status = failed_status(about.get("HTTPStatusCode"))
+    headers = about.get("HTTPHeaders")
+    found = of_status(status, lower_headers(headers) if isinstance(headers, dict) else None) if status else None
+    named = next((name for words, name in AWS if isinstance(code, str) and re.search(words, code)), None)
+    if named is not None:
+        final = False if named == C.CONFLICT and "Conflict" not in str(code) else None
+        return ErrorClassification(named, final, found.retry_after_s if found else None)
+    return found or ErrorClassification(C.API_ERROR)
+
+
+def _classify_grpc(exc: Any, _: str) -> ErrorClassification:
+    """A finished call keeps its code; asking for it by ``code()`` may wait for a call that is not finished."""
+    code = safe_getattr(exc, "_state", "code") or safe_getattr(exc, "_code")
+    if code is None:
+        ask = safe_getattr(exc, "code")
+        try:
+            code = ask() if callable(ask) else ask
+        except BaseException as error:  # a stand-in's own
+            pass_on_signal(error)
+            code = None
+    name = safe_getattr(code, "name")
+    found = GRPC.get(name) if isinstance(name, str) else None
+    return ErrorClassification(found or C.API_ERROR, False if name in GRPC_FINAL else None)
+
+
+def _classify_errno(exc: Any, _: str) -> ErrorClassification | None:
+    number = safe_int(safe_getattr(exc, "errno"))
+    return None if number is None else _ERRNOS.get(number)
+
+
+def _classify_exit(exc: Any, _: str) -> ErrorClassification | None:
+    status = safe_int(safe_getattr(exc, "returncode"))
+    return None if status is None else ErrorClassification(exit_code(status))
+
+
+def _classify_sqlite(exc: Any, message: str) -> ErrorClassification | None:
+    name = safe_getattr(exc, "sqlite_errorname")
+    words = name.split("_") if isinstance(name, str) else []
+    return (SQLITE.get(words[1]) if len(words) > 1 else None) or of_words(message)
+
+
+def _classify_postgres(exc: Any, message: str) -> ErrorClassification | None:
+    return of_sqlstate(safe_getattr(exc, "sqlstate") or safe_getattr(exc, "pgcode")) or of_words(message)
+
+
+def _classify_mysql(exc: Any, message: str) -> ErrorClassification | None:
+    number = safe_int(safe_getattr(exc, "errno")) or safe_int(_first(exc))
+    known = MYSQL.get(number) if number is not None else None
+    return known or of_sqlstate(safe_getattr(exc, "sqlstate")) or of_words(message)
+
+
+def _classify_odbc(exc: Any, message: str) -> ErrorClassification | None:
+    return of_sqlstate(_first(exc)) or of_words(message)
+
+
+def _classify_mongo(exc: Any, _: str) -> ErrorClassification:
+    number = safe_int(safe_getattr(exc, "code"))
+    details = safe_getattr(exc, "details")
+    errors = details.get("writeErrors") if isinstance(details, dict) else None
+    if isinstance(errors, list) and errors and isinstance(errors[0], dict):
+        number = safe_int(errors[0].get("code"))
+    return (MONGO.get(number) if number is not None else None) or ErrorClassification(C.EXECUTION_ERROR)
+
+
+def _classify_message(_: Any, message: str) -> ErrorClassification | None:
+    return of_words(message)
+
+
+def _classify_duckdb_http(exc: Any, message: str) -> ErrorClassification:
+    return classify_status(exc, message) or ErrorClassification(C.NETWORK_ERROR)
+
+
+def _classify_origin(exc: Any, _: str) -> BaseException | None:
+    return _exception(safe_getattr(exc, "orig"))
+
+
+def _classify_last_attempt(exc: Any, _: str) -> BaseException | None:
+    return _exception(safe_getattr(exc, "last_attempt", "_exception"))
+
+
+def _classify_json_rpc(exc: Any, message: str) -> ErrorClassification:
+    number = safe_int(safe_getattr(exc, "error", "code"))
+    if number is not None and failed_status(number):
+        return of_status(number)
+    if number == -32000 and "clos" not in message.lower():
+        return ErrorClassification(C.API_ERROR)
+    return ErrorClassification(JSON_RPC.get(number, C.API_ERROR) if number is not None else C.API_ERROR)
+
+
+def _classify_browser(_: Any, message: str) -> ErrorClassification | None:
+    return ErrorClassification(C.NETWORK_ERROR) if "net::ERR_" in message[:2000] else None
+
+
+def _first(exc: Any) -> Any:
+    args = safe_getattr(exc, "args")
+    return args[0] if type(args) is tuple and args else None
+
+
+def _exception(value: Any) -> BaseException | None:
+    return value if issubclass(type(value), BaseException) else None
+
+
+def _each(reader: Reader, names: str, *, within: str) -> dict[str, Reader]:
+    return {f"{module}.{name}": reader for module in within.split() for name in names.split()}
+
+
+_PEP_249 = "Error DatabaseError OperationalError ProgrammingError IntegrityError DataError InternalError InterfaceError NotSupportedError"
+
+READERS: dict[str, Reader] = {
+    **_each(_classify_errno, "OSError", within="builtins"),
+    **_each(_classify_exit, "CalledProcessError", within="subprocess"),
+    **_each(classify_status, "HTTPError", within="urllib.error"),
+    **_each(_classify_reason, "URLError", within="urllib.error"),
+    **_each(_redirected, "HTTPStatusError", within="httpx httpx2"),
+    **_each(_redirected, "HTTPError", within="requests.exceptions niquests.exceptions"),
+    **_each(classify_status, "RequestException", within="requests.exceptions niquests.exceptions"),
+    **_each(_classify_first_argument, "ConnectionError RetryError", within="requests.exceptions niquests.exceptions"),
+    **_each(_classify_reason, "MaxRetryError", within="urllib3.exceptions"),
+    **_each(_classify_too_many, "ResponseError", within="urllib3.exceptions"),
+    **_each(classify_status, "ClientResponseError", within="aiohttp.client_exceptions"),
+    **_each(_classify_content, "ContentTypeError", within="aiohttp.client_exceptions"),
+    **_each(_classify_api, "APIError", within="openai anthropic google.genai.errors"),
+    **_each(classify_status, "GoogleAPICallError", within="google.api_core.exceptions"),
+    **_each(_classify_aws, "ClientError", within="botocore.exceptions"),
+    **_each(_classify_grpc, "RpcError", within="grpc"),
+    **_each(_classify_sqlite, _PEP_249, within="sqlite3"),
+    **_each(_classify_postgres, _PEP_249, within="psycopg psycopg2"),
+    **_each(_classify_postgres, "PostgresError", within="asyncpg.exceptions._base"),
+    **_each(
+        _classify_mysql,
+        _PEP_249,
+        within="pymysql.err MySQLdb._exceptions MySQLdb mysql.connector.errors asyncmy.errors",
+    ),
+    **_each(_classify_odbc, _PEP_249, within="pyodbc"),
+    **_each(_classify_origin, "StatementError", within="sqlalchemy.exc"),
+    **_each(_classify_origin, f"DBAPIError {_PEP_249}", within="sqlalchemy.exc"),
+    **_each(_classify_mongo, "OperationFailure", within="pymongo.errors"),
+    **_each(_classify_duckdb_http, "HTTPException", within="_duckdb duckdb.duckdb duckdb"),
+    **_each(
+        _classify_message,
+        "IOException CatalogException BinderException ConnectionException Error",
+        within="_duckdb duckdb.duckdb duckdb",
+    ),
+    **_each(_classify_last_attempt, "RetryError", within="tenacity"),
+    **_each(_classify_json_rpc, "McpError MCPError", within="mcp.shared.exceptions"),
+    **_each(_classify_browser, "Error", within="playwright._impl._errors playwright._impl._api_types"),
+    **_each(_classify_browser, "WebDriverException", within="selenium.common.exceptions"),
+}
+"""``module.Class`` to what reads its exceptions; where it finds nothing, the tables' verdict on the class stands."""

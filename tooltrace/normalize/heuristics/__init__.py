@@ -1,0 +1,1 @@
+"""Rules that recognise failures by words and shapes, where no protocol is declared."""

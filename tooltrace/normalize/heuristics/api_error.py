@@ -1,0 +1,93 @@
+"""The error bodies of web services: {"error": {message, type or code}}, AWS, JSON:API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.exceptions.services import aws_code
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.response_builders import MemberReader, build_error, merge_context, read_error
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import http_status, lookup_code
+
+_BESIDE = frozenset({"error", "type", "request_id", "status", "status_code", "trace_id"})
+_AWS_FAULT = lazy(r"(?:Exception|Error|Fault|Failure)$")
+_SALESFORCE = frozenset({"message", "errorCode", "fields", "extendedErrorDetails"})
+_JSON_API = frozenset({"id", "links", "status", "code", "title", "detail", "source", "meta"})
+
+
+@builtin("api_error", "certain", Matches(members=("error", "errors", "type"), arrays=True))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """The body of a failed request, and nothing else: as OpenAI, Anthropic, Google, Stripe, AWS and JSON:API say it."""
+    if isinstance(seen.data, list):
+        return _listed(seen.data)
+    if not isinstance(seen.data, dict):
+        return None
+    return _one_error(seen.data) or _aws(seen.data) or _json_api(seen.data)
+
+
+def _one_error(data: dict[str, Any]) -> ToolResponse | None:
+    error = data.get("error")
+    if not isinstance(error, dict) or not MemberReader(data).names() <= _BESIDE:
+        return None
+    if not isinstance(error.get("message"), str) or not {"type", "code", "status"} & set(error):
+        return None
+    if data.get("type", "error") != "error":
+        return None
+    said = read_error(error)
+    status = error.get("status")  # Google's own word is nearer than the status of HTTP that it was sent with
+    if isinstance(status, str) and lookup_code(status):
+        about = {**said.get("context", {}).get("error", {}), "code": said["code"]}
+        said |= {"code": status, "context": {"error": about}}
+    taken = MemberReader(data)
+    taken.pop("error"), taken.pop("type")
+    return build_error(**merge_context(said, taken.remaining()))
+
+
+def _listed(errors: list[Any]) -> ToolResponse | None:
+    """``[{"message": …, "errorCode": "NOT_FOUND"}]``, as Salesforce refuses."""
+    if not errors or not all(isinstance(error, dict) and _is_listed(error) for error in errors):
+        return None
+    first = errors[0]
+    code = lookup_code(first["errorCode"]) or first["errorCode"]
+    return build_error(first["message"], code, type=first["errorCode"], context={"errors": errors})
+
+
+def _is_listed(error: dict[str, Any]) -> bool:
+    texts = isinstance(error.get("message"), str) and isinstance(error.get("errorCode"), str)
+    return texts and set(error) <= _SALESFORCE
+
+
+def _aws(data: dict[str, Any]) -> ToolResponse | None:
+    """``{"__type": "com.amazonaws…#ResourceNotFoundException", "message": …}``, and what its clients make of it:
+    ``{"Error": {"Code": "NoSuchKey", "Message": …}, "ResponseMetadata": …}``."""
+    taken = MemberReader({name: value for name, value in data.items() if name != "__type"})
+    kind, error = data.get("__type"), data.get("Error")
+    if isinstance(kind, str) and _AWS_FAULT.search(kind) and "message" in taken:
+        code = aws_code(kind.rpartition("#")[2])
+        return build_error(taken.pop("message", only=str), code, type=kind, context=taken.remaining())
+    if not isinstance(error, dict) or not taken.names() <= {"error", "response_metadata", "request_id", "host_id"}:
+        return None
+    if isinstance(error.get("Code"), str) and isinstance(error.get("Message"), str):
+        said = {**read_error(error), "code": aws_code(error["Code"]), "type": error["Code"]}
+        taken.pop("error")
+        return build_error(**merge_context(said, taken.remaining()))
+    return None
+
+
+def _json_api(data: dict[str, Any]) -> ToolResponse | None:
+    errors = data.get("errors")
+    if not isinstance(errors, list) or not errors or not set(data) <= {"errors", "meta", "jsonapi", "links"}:
+        return None
+    if not all(isinstance(error, dict) and _is_json_api(error) for error in errors):
+        return None
+    first = errors[0]
+    status = first.get("status")
+    said = {"message": first.get("detail") or first.get("title"), "code": status if http_status(status) else None}
+    own = first.get("code") if isinstance(first.get("code"), str) else None
+    return build_error(**said, type=own, context=data)
+
+
+def _is_json_api(error: dict[str, Any]) -> bool:
+    return set(error) <= _JSON_API and bool({"title", "detail"} & set(error)) and bool({"status", "code"} & set(error))

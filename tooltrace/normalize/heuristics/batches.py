@@ -1,0 +1,163 @@
+"""Batches of which a part failed: AWS's unprocessed items and failed counts, Elasticsearch's bulk, rows with a flag each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.exceptions.services import aws_code
+from tooltrace.normalize.response_builders import MemberReader, build_error, build_response, read_error
+from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
+from tooltrace.normalize.terms import lookup_code, snake_case
+
+_LEFT = ("UnprocessedItems", "UnprocessedKeys")
+_COUNTS = {"FailedPutCount": "RequestResponses", "FailedRecordCount": "Records", "FailedEntryCount": "Entries"}
+_SENT = frozenset({"Successful", "Failed", "ResponseMetadata"})
+_FLAGS = ("ok", "success")
+_OF_A_PART = frozenset(
+    {
+        "id",
+        "index",
+        "key",
+        "error",
+        "error_code",
+        "error_message",
+        "message",
+        "code",
+        "data",
+        "result",
+        "value",
+        "status",
+    }
+)
+"""What a row says of its own success; one with other members may be a thing that was looked at."""
+_LISTS = ("results", "items", "responses")
+
+
+@builtin(
+    "batch",
+    "certain",
+    Matches(
+        members=(
+            *("unprocessed_items", "unprocessed_keys", "failed_put_count", "failed_record_count"),
+            *("failed_entry_count", "failed", "errors", "shards"),
+        )
+    ),
+)
+def BATCH(seen: ResultView) -> ToolResponse | None:
+    """The answer to a request for many things that says of each, or in sum, which were not done. Partial where some
+    were; an error where none was."""
+    data = seen.data
+    if not isinstance(data, dict):
+        return None
+    return _left(data) or _counted(data) or _sent(data) or _bulk(data) or _searched(data)
+
+
+def _left(data: dict[str, Any]) -> ToolResponse | None:
+    """DynamoDB: what it did not come to, to be sent again."""
+    left = next((data[name] for name in _LEFT if isinstance(data.get(name), dict) and data[name]), None)
+    if left is None or not all(isinstance(items, list | dict) for items in left.values()):
+        return None
+    return build_response("partial", "", data, reason=f"{_size(left)} items were not processed", next_action="retry")
+
+
+def _size(left: dict[str, Any]) -> int:
+    keys = (items.get("Keys", items) if isinstance(items, dict) else items for items in left.values())
+    return sum(map(len, keys))
+
+
+def _counted(data: dict[str, Any]) -> ToolResponse | None:
+    """Firehose, Kinesis, EventBridge: how many failed, and each in its place."""
+    for count, parts in _COUNTS.items():
+        failed, rows = data.get(count), data.get(parts)
+        if type(failed) is int and failed > 0 and isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+            return _told([row for row in rows if row.get("ErrorCode")], len(rows), data)
+    return None
+
+
+def _sent(data: dict[str, Any]) -> ToolResponse | None:
+    """SQS, SNS: two lists."""
+    failed, done = data.get("Failed"), data.get("Successful") or []
+    if not isinstance(failed, list) or not failed or not isinstance(done, list) or not set(data) <= _SENT:
+        return None
+    if not all(isinstance(row, dict) and {"Id", "Code"} <= set(row) for row in failed):
+        return None
+    return _told(failed, len(failed) + len(done), data)
+
+
+def _bulk(data: dict[str, Any]) -> ToolResponse | None:
+    """Elasticsearch, OpenSearch: each item by its action."""
+    items = data.get("items")
+    if data.get("errors") is not True or not isinstance(items, list) or not items:
+        return None
+    if not all(
+        isinstance(item, dict) and len(item) == 1 and isinstance(next(iter(item.values())), dict) for item in items
+    ):
+        return None
+    rows = [next(iter(item.values())) for item in items]
+    failed = [row for row in rows if row.get("error")]
+    return _told([_as_error(row) for row in failed], len(rows), data) if failed else None
+
+
+def _searched(data: dict[str, Any]) -> ToolResponse | None:
+    """Elasticsearch, OpenSearch: a search that did not reach every shard, or not in time."""
+    shards = data.get("_shards")
+    if not isinstance(shards, dict) or not isinstance(data.get("hits"), dict):
+        return None
+    failed, of = shards.get("failed"), shards.get("total")
+    if type(failed) is int and failed > 0:
+        return build_response("partial", "", data, reason=f"{failed} of {of} shards failed")
+    return build_response("partial", "", data, reason="timed out") if data.get("timed_out") is True else None
+
+
+def _as_error(row: dict[str, Any]) -> dict[str, Any]:
+    error = row["error"] if isinstance(row["error"], dict) else {"reason": row["error"]}
+    return {"type": error.get("type"), "message": error.get("reason") or error.get("type"), "code": row.get("status")}
+
+
+def _told(failed: list[dict[str, Any]], of: int, data: dict[str, Any]) -> ToolResponse | None:
+    """Partial, or an error with what the first of the ``failed`` says."""
+    if not failed:
+        return None
+    if len(failed) < of:
+        return build_response("partial", "", data, reason=f"{len(failed)} of {of} failed")
+    said = read_error(failed[0])
+    code = said.get("code")
+    if isinstance(code, str) and lookup_code(code) is None:
+        return build_error(said.get("message"), aws_code(code), type=code, data=data)
+    return build_error(said.get("message"), code, type=said.get("type"), data=data)
+
+
+@builtin("batch_rows", "heuristic", Matches(members=_LISTS))
+def ROWS(seen: ResultView) -> ToolResponse | None:
+    """Rows that each say by a flag whether they were done, and why not; some were. It may be a list of things that
+    were looked at, so a row may have nothing else but its id."""
+    if not isinstance(seen.data, dict):
+        return None
+    rows = MemberReader(seen.data).pop(*_LISTS, only=list)
+    if not rows or len(rows) < 2 or not all(map(_is_part, rows)):
+        return None
+    done = [_flag(row) for row in rows]
+    failed = [row for row, well in zip(rows, done, strict=True) if not well]
+    if (
+        not any(done)
+        or not failed
+        or not all(MemberReader(row).pop_nonempty("error", "error_message", "message") for row in failed)
+    ):
+        return None
+    return build_response("partial", "", seen.data, reason=f"{len(failed)} of {len(rows)} failed")
+
+
+def _is_part(row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and {snake_case(name) for name in row} <= {*_OF_A_PART, *_FLAGS}
+        and _flag(row) is not None
+    )
+
+
+def _flag(row: dict[str, Any]) -> bool | None:
+    return next((row[name] for name in _FLAGS if isinstance(row.get(name), bool)), None)
+
+
+RULES: tuple[Rule, ...] = (BATCH, ROWS)

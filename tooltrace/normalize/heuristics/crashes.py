@@ -1,0 +1,173 @@
+"""What the runtimes of other languages, package managers and shells print when a program dies."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
+from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.response_builders import build_error
+from tooltrace.normalize.transports.completed_process import exit_code
+
+_LONGEST, _MOST_LINES = 60_000, 500
+_LINE = 500
+"""Characters of a line that are looked at."""
+_MOST_BEFORE = 8
+"""Lines with which Node shows the place of an error."""
+
+
+class _Crash(NamedTuple):
+    head: re.Pattern[str]
+    """The first line."""
+    rest: re.Pattern[str]
+    """Each other line."""
+    sure: str = ""
+    """What one of the other lines begins with."""
+
+
+_JS = lazy(r"(?:Uncaught )?(?P<type>[A-Z]\w{0,60}Error)(?: \[\w+\])?: (?P<message>.+)")
+_JS_REST = lazy(r"    at .*|Node\.js v[\d.]+|\s*|[{}].*|  .*|.* \{")
+_JS_PLACE = lazy(r"(?:\S.*:\d+|Uncaught:?|)")
+_CRASHES = tuple(
+    _Crash(lazy(head), lazy(rest), *sure)
+    for head, rest, *sure in (
+        (r"(?:panic|fatal error): (?P<message>.+)", r".*", "goroutine "),  # Go
+        (r"thread '[^']*'(?: \(\d+\))? panicked at '(?P<message>.*)', .*", r"note: .*|stack backtrace:|\s.*|"),  # Rust
+        (r"thread '[^']*'(?: \(\d+\))? panicked at (?P<place>\S+:\d+:\d+):", r".*"),
+        (r"Exception in thread \"[^\"]*\" (?P<type>[\w.$]+)(?:: (?P<message>.*))?", r"\s+.*|Caused by: .*|"),  # Java
+        (
+            r"(?P<type>(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))(?:: (?P<message>.*))?",
+            r"\s+.*|Caused by: .*|",
+            "\tat ",
+        ),
+        (r"Unhandled [Ee]xception[.:] (?P<type>[\w.]+)(?:: (?P<message>.*))?", r"\s+.*|"),  # .NET
+        (
+            r"(?:PHP )?Fatal error: +Uncaught (?P<type>[\w\\]+): (?P<message>.+) in \S+:\d+",
+            r"Stack trace:|#\d+ .*|\s+.*|",
+        ),
+        (r"[^:]+\.rb:\d+:in [^:]+: (?P<message>.+) \((?P<type>[A-Z][\w:]*)\)", r"\s+.*|"),  # Ruby
+        (
+            r"terminate called after throwing an instance of '(?P<type>[^']+)'",
+            r"\s+what\(\):\s+(?P<message>.*)|Aborted.*|",
+        ),
+        (r"\*\* \((?P<type>[A-Z][\w.]*)\) (?P<message>.+)", r"\s+.*|"),  # Elixir
+        (r"(?P<message>(?:Segmentation fault|Bus error|Aborted|Illegal instruction) \(core dumped\))", r""),
+    )
+)
+_ENDED = lazy(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", re.IGNORECASE)
+"""What may follow: how the program that started it ended."""
+
+_NPM = lazy(r"npm (?:ERR!|error)[ \t]*(.*)")
+_GIT_LINE = lazy(r"(?:remote|fatal|error|hint|warning):|$")
+_NPM_LINE = lazy(r"npm (?:ERR!|error|WARN|warn|notice)(?:[ \t].*)?|")
+_NPM_CODE = lazy(r"code\s+(\S+)")
+_NPM_FIELD = lazy(r"(?:code|syscall|path|errno|cwd|command|sh|lifecycle|A complete log)\b")
+
+EXIT = lazy(
+    r"\[?(?:Process |Command |Program )?(?:Exit(?:ed)?(?: with)? (?:code|status)|(?:Return|Exit) ?code)[:=]?\s*(?P<exit>0|[1-9]\d{0,2})\]?\.?",
+    re.IGNORECASE,
+)
+"""A last line with the exit status of a command."""
+
+_FINDING = lazy(r"\S{1,200}:\d+(?::\d+)?:? ")
+_GAVE_UP = lazy(
+    r"(?:g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped|(?:fatal|\S{0,40}error)\b[^\n:]{0,40}: )", re.IGNORECASE
+)
+
+
+def read_crash(words: str, text: str) -> ToolResponse | None:
+    """What a program left that died, where the text is that and no more."""
+    if len(words) > _LONGEST or not _may_be(words) or "```" in words:
+        return None
+    lines = words.splitlines()
+    if len(lines) > _MOST_LINES:
+        return None
+    return _npm(lines, text) or _git(lines, text) or _crashed(lines, text) or _node(lines, text) or _exited(lines, text)
+
+
+def _may_be(words: str) -> bool:
+    """Whether the first or the last line is one of those: most texts are not looked at any further."""
+    if words.startswith(("npm ", "remote: ")) or "\n    at " in words:
+        return True
+    first = words[: _LINE + 1].partition("\n")[0][:_LINE]
+    last = words[-_LINE:].rpartition("\n")[2]
+    return EXIT.fullmatch(last.strip()) is not None or any(crash.head.fullmatch(first) for crash in _CRASHES)
+
+
+def _crashed(lines: list[str], text: str) -> ToolResponse | None:
+    head = lines[0][:_LINE]
+    for crash in _CRASHES:
+        found = crash.head.fullmatch(head)
+        if found is not None:
+            return _died(found, lines[1:], crash, text)
+    return None
+
+
+def _died(head: re.Match[str], others: list[str], crash: _Crash, text: str) -> ToolResponse | None:
+    rest = [(line, crash.rest.fullmatch(line[:_LINE])) for line in others]
+    if not all(found or _ENDED.fullmatch(line) for line, found in rest):
+        return None
+    if crash.sure and not any(line.startswith(crash.sure) for line in others):
+        return None
+    said = head.groupdict()
+    told = [found["message"] for _, found in rest if found and found.groupdict().get("message")]
+    message = said.get("message") or (told[0] if told else None)
+    if message is None and said.get("place"):  # Rust says it in the next line
+        message = others[0].strip() if others else None
+    return _failure(message, said.get("type"), text)
+
+
+def _node(lines: list[str], text: str) -> ToolResponse | None:
+    """The place of it, the error, and its frames."""
+    number = next((n for n, line in enumerate(lines[: _MOST_BEFORE + 1]) if _JS.fullmatch(line[:_LINE])), None)
+    if number is None or (number and not _JS_PLACE.fullmatch(lines[0][:_LINE])):
+        return None
+    frames = lines[number + 1 :]
+    if (
+        not frames
+        or not frames[0].startswith("    at ")
+        or not all(_JS_REST.fullmatch(line[:_LINE]) for line in frames)
+    ):
+        return None
+    found = _JS.fullmatch(lines[number][:_LINE])
+    return _failure(found["message"], found["type"], text) if found else None
+
+
+def _failure(message: str | None, kind: str | None, text: str) -> ToolResponse:
+    name = re.split(r"[.\\:$]", kind)[-1] if kind else None
+    return build_error(message or name or text.strip(), type=name, text=text)
+
+
+def _npm(lines: list[str], text: str) -> ToolResponse | None:
+    said = [found[1] for line in lines if (found := _NPM.fullmatch(line))]
+    code = next((found[1] for line in said if (found := _NPM_CODE.fullmatch(line.strip()))), None)
+    if not said or not (code or "ERR!" in lines[0]) or not all(map(_NPM_LINE.fullmatch, lines)):
+        return None
+    message = next((line for line in said if line and not _NPM_FIELD.match(line)), said[0])
+    return build_error(message, type=code, text=text)
+
+
+def _git(lines: list[str], text: str) -> ToolResponse | None:
+    """Lines of git's, the other side's among them; the last that is fatal says what went wrong."""
+    fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+    if not fatal or not lines[0].startswith("remote: ") or not all(map(_GIT_LINE.match, lines)):
+        return None
+    return build_error(fatal[-1].partition(": ")[2], text=text)
+
+
+def _exited(lines: list[str], text: str) -> ToolResponse | None:
+    """What a command printed, and its exit status in a last line of its own. 1 may be how a linter says that it found
+    something, so then the line before it must say that something failed."""
+    found = EXIT.fullmatch(lines[-1].strip()[:_LINE])
+    printed = [line[:_LINE] for line in lines[:-1] if line.strip()]
+    if found is None or found["exit"] == "0" or not printed or any(map(OF_A_LOG.match, printed)):
+        return None
+    before = printed[-1].strip()
+    if not _GAVE_UP.match(before) and (
+        found["exit"] == "1" or any(map(_FINDING.match, printed)) or is_no_error_phrase(before)
+    ):
+        return None
+    return build_error(before, exit_code(int(found["exit"])), type=f"exit_{found['exit']}", text=text)

@@ -1,0 +1,64 @@
+"""A failure that stands where the data should: {"data": "timeout"}, {"result": "Error: …"}, the bare text "timed out"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics import api_error, error_members, error_status, error_text, flags
+from tooltrace.normalize.heuristics.error_members import is_empty
+from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase
+from tooltrace.normalize.protocols import hello_agents, problem_json
+from tooltrace.normalize.response_builders import MemberReader, build_error
+from tooltrace.normalize.result_view import view_of as look_at
+from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
+from tooltrace.normalize.terms import snake_case
+
+_HOLDERS = frozenset({"data", "result", "results", "output", "response", "message"})
+_BESIDE = frozenset(
+    {
+        "status", "code", "error", "errors", "success", "ok", "meta", "metadata", "query", "source", "sources", "tool",
+        "tool_name", "confidence", "cached", "request_id", "tool_call_id", "duration_ms", "execution_time", "time_ms",
+    }
+)  # fmt: skip
+_RULES: tuple[Rule, ...] = (
+    problem_json.RULE, api_error.RULE, flags.RULE, error_members.RULE, error_status.RULE, hello_agents.TEXT,
+    error_text.RULE,
+)  # fmt: skip
+
+
+@builtin("hidden", "heuristic", Matches(members=tuple(_HOLDERS), texts=True), words=True)
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """A text that is nothing but one of the phrases for a failure; or an object whose one member with something in it
+    is such a text, the message of an error, or an error of any shape that the other rules know."""
+    if isinstance(seen.data, dict):
+        return _in_object(seen.data)
+    return _phrase(seen.text) if seen.text is not None else None
+
+
+def _phrase(text: str) -> ToolResponse | None:
+    return build_error(text.strip(), text=text) if is_failure_phrase(text) else None
+
+
+def _in_object(data: dict[str, Any]) -> ToolResponse | None:
+    full = [name for name, value in data.items() if not is_empty(value)]
+    holders = [name for name in full if snake_case(name) in _HOLDERS]
+    if len(holders) != 1 or any(snake_case(name) not in _BESIDE for name in full if name not in holders):
+        return None
+    found = _failed(data[holders[0]])
+    if found is None or found.status == "success":
+        return None
+    taken = MemberReader(data)
+    taken.pop(snake_case(holders[0]))
+    return found.model_copy(update={"context": {**(taken.remaining() or {}), **(found.context or {})} or None})
+
+
+def _failed(value: Any) -> ToolResponse | None:
+    """The failure that a text or an object is."""
+    if not isinstance(value, str | dict):
+        return None
+    look = look_at(value) if isinstance(value, str) else ResultView(value)
+    if isinstance(value, str) and is_failure_phrase(value):
+        return _phrase(value)
+    readings = (rule.read(look) for rule in _RULES)
+    return next((found for found in readings if found is not None), None)

@@ -1,0 +1,200 @@
+"""Results that are an error by their shape: ``{"error": …}`` and relatives, with no other data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.response_builders import (
+    MemberReader,
+    build_error,
+    build_partial,
+    merge_context,
+    read_error,
+    with_message,
+)
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import http_status, lookup_code, snake_case
+
+MESSAGES = (
+    "message",
+    "msg",
+    "error_message",
+    "errmsg",
+    "detail",
+    "error_description",
+    "description",
+    "reason",
+    "details",
+)
+"""Where the words of an error stand, the likeliest first."""
+
+DATA = frozenset({"data", "result", "results", "output", "outputs", "content", "response", "value", "items"})
+"""Where an answer stands, which an error leaves empty."""
+
+_ABOUT = frozenset(
+    {
+        *MESSAGES, "error", "errors", "err", "error_code", "error_type", "error_uri", "error_id", "error_msg", "errcode",
+        "code", "status", "status_code", "http_status", "status_text", "type", "kind", "category", "cause", "causes",
+        "root_cause", "exception", "exception_message", "inner_exception", "exception_type", "exception_class", "hint", "hints", "suggestion", "suggestions",
+        "help", "help_url", "docs", "doc_url", "documentation", "documentation_url", "more_info", "info", "retryable",
+        "is_retryable", "retry", "retry_after", "retry_after_ms", "retry_after_s", "request_id", "trace_id",
+        "correlation_id", "timestamp", "traceback", "stack", "stack_trace", "stacktrace", "param", "params", "parameter",
+        "parameters", "field", "fields", "argument", "arguments", "args", "kwargs", "tool", "tool_name", "tool_call_id",
+        "call_id", "function", "function_name", "method", "instance", "success", "ok", "is_error", "failed",
+        "expected", "received", "available", "available_tools", "valid_options", "allowed", "allowed_values",
+        "did_you_mean", "user_message", "debug", "metadata", "meta", "version", "api_version",
+        "response_metadata", "next_action", "attempts", "retries", "max_retries", "limit", "retry_count",
+    }
+)  # fmt: skip
+"""What is said of an error, by its names in snake_case."""
+
+_ASKED = frozenset(
+    {
+        "query", "q", "input", "url", "uri", "path", "file", "filename", "file_path", "filepath", "symbol", "ticker",
+        "city", "location", "expression", "command", "cmd", "sql", "question", "prompt", "keyword", "search_query",
+    }
+)  # fmt: skip
+"""What was asked, said again."""
+
+_OF_A_ROW = lazy(
+    r"(?:.*_)?(?:id|uuid|key|name|at|date|time|on|by|count|total|state|level|duration|progress|score|rate|value|std|mean"
+    r"|title|created|updated|started|finished|completed|ended|host|service|owner|author|user|rows|tags)"
+)
+"""Members of a thing that is described, and whose error is one of the things said of it."""
+
+
+def is_empty(value: Any) -> bool:
+    """Whether ``value`` says nothing: null, "", [], {}, or a list or object of such."""
+    if isinstance(value, dict):
+        return all(map(is_empty, value.values()))
+    if isinstance(value, list):
+        return all(map(is_empty, value))
+    return value is None or value == ""
+
+
+def unknown_members(data: dict[str, Any], besides: Iterable[str] = ()) -> list[str]:
+    """The names, in snake_case, of the members that say something else than what went wrong."""
+    known = _ABOUT | _ASKED | DATA | set(besides)
+    return [word for name, value in data.items() if (word := snake_case(name)) not in known and not is_empty(value)]
+
+
+def has_data(data: dict[str, Any]) -> list[str]:
+    """The members, by their own names, that hold an answer."""
+    return [
+        name for name, value in data.items() if snake_case(name) in DATA and value is not False and not is_empty(value)
+    ]
+
+
+def describes_an_entity(name: str) -> bool:
+    """Whether the member ``name``, in snake_case, describes a thing."""
+    return _OF_A_ROW.fullmatch(name) is not None
+
+
+_NAMES = ("error", "errors", "err", "error_message", "error_msg", "errmsg", "exception", "exception_message", "fault")
+_SAYS = ("message", "msg", "detail", "description", "reason", "error_message", "title", "text", "faultstring", "error")
+_OF_A_FINDING = frozenset({"line", "lineno", "column", "col", "severity", "rule", "rule_id", "file", "filename", "row"})
+"""What a linter or a compiler says of each of its findings, which are its answer."""
+_WELL = frozenset({"ok", "success", "succeeded", "completed", "done", "running", "pending", "active", "partial"})
+
+
+@builtin("error_member", "heuristic", Matches(members=_NAMES))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """An object whose main content is its error: that says something, and nothing that is a result stands beside it.
+    With data beside it, and no more, it is a partial answer."""
+    data = seen.data
+    if not isinstance(data, dict) or not data:
+        return None
+    taken = MemberReader(data)
+    name = next((name for name in _NAMES if _speaks(taken.get(name), data)), None)
+    if name is None or not _is_main(name, data):
+        return None
+    error = taken.pop(name)
+    held = has_data(data)
+    if not held:
+        return _failed(error, taken)
+    if name != "error" or len(held) > 1 or unknown_members(data) or error is True:
+        return None
+    result = taken.pop(snake_case(held[0]))
+    if not isinstance(result, str | list | dict):  # a figure, and how far it may be off
+        return None
+    return build_partial(error, result if isinstance(result, str) else "", result, context=taken.remaining())
+
+
+def _failed(error: Any, taken: MemberReader) -> ToolResponse:
+    """The error, with what is said of it beside it."""
+    said = read_error(None if isinstance(error, bool | int) else error)
+    if said.get("type"):
+        said = with_message(said, taken.pop_nonempty(*MESSAGES, only=str) if said["message"] == said["type"] else None)
+    if said.get("message") in (None, ""):
+        said["message"] = taken.pop_nonempty(*MESSAGES, only=str)
+    if said.get("code") is None:
+        said["code"] = taken.pop_nonempty("error_code", "errcode", "code", only=(str, int))
+    status = taken.get("status_code", "http_status", "status") if not isinstance(error, int) else error
+    if said["code"] is None and http_status(status):
+        said["code"] = status
+    if said.get("type") is None:
+        said["type"] = taken.pop_nonempty("error_type", "exception_type", "type", only=str)
+    for name, names in {"suggestion": ("suggestion", "hint"), "retryable": ("retryable", "is_retryable")}.items():
+        said[name] = taken.pop(*names) if said.get(name) is None else said[name]
+    return build_error(**merge_context(said, taken.remaining()))
+
+
+def _is_main(name: str, data: dict[str, Any]) -> bool:
+    """Whether the rest is company for an error. An error that stands first may have a stranger with it, which
+    is how tools repeat what they were asked; one further behind is likelier to be a column."""
+    status = next((value for key, value in data.items() if snake_case(key) in ("status", "state", "type")), None)
+    if isinstance(status, str) and status.casefold() in _WELL:
+        return False
+    others = unknown_members(data, (name,))
+    if not others or name != "error":
+        return not others
+    if len(others) > 1 or _is_bare_word(data):
+        return False
+    first = snake_case(next(iter(data))) == name
+    values = [value for key, value in data.items() if snake_case(key) in others]
+    scalars = not any(isinstance(value, list | dict) for value in values)
+    return first and scalars and not any(map(describes_an_entity, others))
+
+
+def _is_bare_word(data: dict[str, Any]) -> bool:
+    """Whether the error is one word, which the service may mean otherwise: low, typo, rounding."""
+    error = MemberReader(data).get("error")
+    return isinstance(error, str) and len(error.split()) == 1 and not read_error(error).get("type")
+
+
+def _speaks(error: Any, data: dict[str, Any]) -> bool:
+    """Whether ``error`` says that something went wrong; a number is a figure, unless it is a status with its words."""
+    if isinstance(error, str):
+        return not is_no_error_phrase(error) and data.get("fault") is not error
+    if error is True or (isinstance(error, int) and http_status(error)):
+        return any(isinstance(value, str) and snake_case(key) in MESSAGES for key, value in data.items())
+    if isinstance(error, list):
+        return bool(error) and all(_is_message(item) for item in error)
+    return isinstance(error, dict) and (_is_message(error) or _are_fields(error))
+
+
+def _is_message(item: Any) -> bool:
+    """A text, or an object with the words, the code or the type of an error; not a finding in somebody's text."""
+    if isinstance(item, str):
+        return not is_no_error_phrase(item)
+    if not isinstance(item, dict):
+        return False
+    inner = MemberReader(item)
+    if _OF_A_FINDING & inner.names():
+        return False
+    words = inner.pop_nonempty(*_SAYS, only=str)
+    code, kind = inner.pop_nonempty("code", "error_code"), inner.pop_nonempty("type", "error_type", only=str)
+    if words is not None:
+        return not is_no_error_phrase(words)
+    return isinstance(code, str) or bool(http_status(code)) or (kind is not None and lookup_code(kind) is not None)
+
+
+def _are_fields(error: dict[str, Any]) -> bool:
+    """What is wrong with each field of a form: a list of texts for each."""
+    return bool(error) and all(
+        isinstance(value, list) and value and all(isinstance(item, str) for item in value) for value in error.values()
+    )

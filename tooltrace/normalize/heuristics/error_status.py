@@ -1,0 +1,190 @@
+"""An answer that is an error, by a status: {"status": "error", …}, {"code": 404, "message": …}, JSend, a response of
+HTTP as data; and {"detail": …}, which is how Django and FastAPI refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics.error_members import MESSAGES, has_data, unknown_members
+from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_no_error_phrase, is_success_phrase
+from tooltrace.normalize.response_builders import MemberReader, build_error, merge_context, read_error
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import guess_code_from_message, http_status
+
+_FAILED = frozenset({"error", "fail", "failed", "failure", "exception"})
+_STATES = ("status", "result", "type", "outcome")
+_NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
+_FLAGS = ("failed", "is_error", "has_error")
+_DONE = ("success", "ok", "succeeded", "is_success")
+_NO = frozenset({"false", "no"})
+_WHY = frozenset(
+    {ToolErrorCode.TIMEOUT, ToolErrorCode.RATE_LIMIT, ToolErrorCode.ACCESS_DENIED, ToolErrorCode.PERMISSION_DENIED}
+)
+"""What a status that is the whole answer may say went wrong; of other words it may be the state of a thing."""
+_OWN_NUMBERS = ("errcode", "err_code", "errno", "code")
+_TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_OWN_NUMBERS, "detail", "message")
+_BODY = ("body", "text", "content", "response")
+_OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
+_GOOD_CODES = (0, 1, 200, 10000, 20000)
+_SHORT = 200
+
+
+@builtin("error_status", "heuristic", Matches(members=_TELLING))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """A status that says failed, with nothing but its message beside it: a job whose status was asked has its id."""
+    data = seen.data
+    if not isinstance(data, dict) or not data:
+        return None
+    return (
+        _by_flag(data)
+        or _by_no(data)
+        or _by_word(data)
+        or _by_reason(data)
+        or _by_number(data)
+        or _by_own_number(data)
+        or _by_detail(data)
+    )
+
+
+def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
+    """{"failed": true, "msg": …}."""
+    taken = MemberReader(data)
+    if taken.pop(*_FLAGS, only=bool) is not True or unknown_members(data, ("has_error", "changed")):
+        return None
+    message = taken.pop_nonempty(*MESSAGES, only=str)
+    return None if message is None else _failed(read_error(message), taken)
+
+
+def _by_word(data: dict[str, Any]) -> ToolResponse | None:
+    taken = MemberReader(data)
+    name = next((name for name in _STATES if _is_failed(taken.get(name))), None)
+    if name is None or unknown_members(data):
+        return None
+    word = taken.pop(name)
+    message = taken.pop_nonempty("error", *MESSAGES)
+    held = has_data({own: value for own, value in data.items() if value != word})
+    if message is None and (name != "status" or (held and (held != ["data"] or word.casefold() != "fail"))):
+        return None
+    return _failed(read_error(message), taken, word)
+
+
+def _by_no(data: dict[str, Any]) -> ToolResponse | None:
+    """{"success": "false", "message": …}: a flag that is a text."""
+    taken = MemberReader(data)
+    word = taken.get(*_DONE)
+    if (
+        not isinstance(word, str)
+        or word.strip().casefold() not in _NO
+        or unknown_members(data, _DONE)
+        or has_data(data)
+    ):
+        return None
+    message = taken.pop_nonempty("error", *MESSAGES)
+    return None if message is None else _failed(read_error(message), taken)
+
+
+def _by_reason(data: dict[str, Any]) -> ToolResponse | None:
+    """{"status": "timeout"}, and no more."""
+    taken = MemberReader(data)
+    word = taken.pop("status", only=str)
+    if word is None or len(data) != 1 or not is_failure_phrase(word) or guess_code_from_message(word) not in _WHY:
+        return None
+    return _failed({"message": word}, taken)
+
+
+def _is_failed(word: Any) -> bool:
+    return isinstance(word, str) and word.casefold() in _FAILED
+
+
+def _failed(said: dict[str, Any], taken: MemberReader, word: str | None = None) -> ToolResponse:
+    """The failure, with what is said of it beside it; JSend's ``fail`` says in its data what was wrong."""
+    code, kind = said.get("code"), said.get("type")
+    if code is None:
+        code = taken.pop_nonempty("error_code", "code", "status_code", only=(str, int))
+    if kind is None:
+        kind = taken.pop_nonempty("error_type", "type", only=str)
+    data = taken.pop("data")
+    if said.get("message") in (None, ""):
+        said["message"] = "; ".join(_texts(data)) or word
+    return build_error(**merge_context({**said, "code": code, "type": kind}, taken.remaining()), data=data)
+
+
+def _texts(data: Any) -> list[str]:
+    values = data.values() if isinstance(data, dict) else [data]
+    return [value for value in values if isinstance(value, str)]
+
+
+def _by_number(data: dict[str, Any]) -> ToolResponse | None:
+    """A status of HTTP, with words or a body."""
+    taken = MemberReader(data)
+    name = next((name for name in _NUMBERS if http_status(taken.get(name))), None)
+    if name is None or unknown_members(data, _OF_HTTP):
+        return None
+    status = taken.pop(name)
+    message = taken.pop_nonempty(*MESSAGES, "error", "title", only=str)
+    body = taken.pop_nonempty(*_BODY) if name != "code" else None
+    if message is None and body is None:
+        return None
+    said = read_error(message) if message else _of_body(body)
+    if has_data({own: value for own, value in data.items() if value is not body}) and name in ("code", "error_code"):
+        return None
+    kind = said.get("type") if message is None else None
+    return build_error(said.get("message"), status, type=kind, data=body, context=_rest(taken, status))
+
+
+def _rest(taken: MemberReader, status: Any) -> dict[str, Any]:
+    kept = taken.remaining() or {}
+    if "status" not in kept:
+        kept["status"] = status
+    return kept
+
+
+def _of_body(body: Any) -> dict[str, Any]:
+    """The words of a body: of JSON its message, of a short text the text."""
+    if isinstance(body, str) and body.lstrip()[:1] == "{":
+        try:
+            body = orjson.loads(body)
+        except ValueError:
+            return {"message": body[:_SHORT]}
+    if isinstance(body, dict):
+        said = read_error(body.get("error") or body)
+        return said if isinstance(said.get("message"), str) else {"message": None}
+    return {"message": body[:_SHORT] if isinstance(body, str) else None}
+
+
+def _by_own_number(data: dict[str, Any]) -> ToolResponse | None:
+    """{"errcode": 40013, "errmsg": …}, {"code": 10021, "msg": …, "data": null}: 0 says that all is well."""
+    taken = MemberReader(data)
+    code = taken.pop(*_OWN_NUMBERS, only=int)
+    message = taken.pop_nonempty("errmsg", "err_msg", "msg", "message", only=str)
+    if not code or code in _GOOD_CODES or message is None or is_no_error_phrase(message) or 200 <= code < 400:
+        return None
+    named = "errcode" in taken or "err_code" in taken or "errno" in taken
+    if unknown_members(data, ("errcode", "err_code", "errno", "err_msg")) or has_data(data):
+        return None
+    if not named and not ("data" in taken or "result" in taken):
+        return None
+    return build_error(message, code, context=taken.remaining())
+
+
+def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
+    """{"detail": "Not found."} alone, {"message": "Forbidden"} with a link to the manual, FastAPI's list of what was
+    invalid."""
+    if len(data) == 1 and isinstance(data.get("detail"), list) and data["detail"]:
+        items = data["detail"]
+        if all(isinstance(item, dict) and {"loc", "msg", "type"} <= set(item) for item in items):
+            message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in items)
+            return build_error(message, ToolErrorCode.INVALID_PARAM, type="validation_error", context=data)
+    taken = MemberReader(data)
+    text = taken.pop("detail", "message", only=str)
+    if text is None or len(text) > _SHORT or is_success_phrase(text):
+        return None
+    alone = len(data) == 1
+    linked = taken.names() <= {"message", "documentation_url", "status", "request_id"} and "documentation_url" in taken
+    coded = guess_code_from_message(text) != ToolErrorCode.EXECUTION_ERROR
+    known = is_failure_phrase(text) or (coded and ("detail" in taken or linked))
+    return build_error(**merge_context(read_error(text), taken.remaining())) if known and (alone or linked) else None

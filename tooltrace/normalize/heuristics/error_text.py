@@ -1,0 +1,162 @@
+"""A text that, as a whole, is the message of an error: a prefix that says so, a traceback, a shell's complaint."""
+
+from __future__ import annotations
+
+import re
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.exceptions.services import JSON_RPC
+from tooltrace.normalize.heuristics.crashes import EXIT, read_crash
+from tooltrace.normalize.heuristics.error_patterns import (
+    BEFORE_A_TRACE,
+    OF_A_LIST,
+    OF_A_LOG,
+    OF_A_MANUAL,
+    OF_A_PAGE,
+    OF_AN_INTRODUCTION,
+    ONE_LINERS,
+    PREFIXES,
+    SENTENCES,
+)
+from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.response_builders import build_error
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.transports.completed_process import exit_code
+
+_LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
+_ONE_LINE = 400
+_LONGEST_TRACE = 60_000
+_MOST_AFTER_TRACE = 12
+"""Lines that the message of an exception may have."""
+
+_LONGEST_LEAD = 240
+"""Characters that may stand before a traceback."""
+
+_GROUP = "+ Exception Group Traceback"
+_OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
+_TRACEBACK = "Traceback (most recent call last):"
+_COUNT = lazy(r"\d+ \w+")
+"""How many failed."""
+_LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
+
+
+@builtin("error_text", "heuristic", Matches(texts=True), words=True)
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """Only where the text is the message and no more: what begins so and goes on is a log, a document, a finding."""
+    return read_text(seen.text) if seen.text is not None and not isinstance(seen.data, dict | list) else None
+
+
+def read_text(text: str) -> ToolResponse | None:
+    """What the rule reads in a text."""
+    words = text.strip()
+    if not words:
+        return None
+    if words.startswith(_GROUP):
+        return _group(words, text)
+    if _TRACEBACK in words[:_LONGEST_LEAD]:
+        return _traceback(words, text)
+    crash = read_crash(words, text)
+    if crash is not None:
+        return crash
+    if len(words) > _LONGEST or not _is_one_message(words):
+        return None
+    return _prefixed(words, text) or _one_line(words, text)
+
+
+def _is_one_message(words: str) -> bool:
+    """Few lines and sentences, and no line that is an item of a list or an entry of a log."""
+    lines = words.splitlines()
+    if len(lines) > _MOST_LINES or any(map(OF_A_LIST.match, lines[1:])):
+        return False
+    return (
+        len(SENTENCES.findall(words)) <= _MOST_SENTENCES
+        and not OF_A_PAGE.search(words)
+        and not is_success_phrase(words)
+    )
+
+
+def _prefixed(words: str, text: str) -> ToolResponse | None:
+    for pattern in PREFIXES:
+        found = pattern.fullmatch(words)
+        if found:
+            said = found.groupdict()
+            if is_no_error_phrase(said.get("tail") or said["message"]) or _COUNT.fullmatch(said.get("tail") or ""):
+                return None
+            inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" is as good as "HTTP 404 …"
+            if inner is not None and inner.error_info is not None:
+                return inner
+            return build_error(said["message"], said.get("code") or said.get("code2"), type=said.get("type"), text=text)
+    return None
+
+
+def _one_line(words: str, text: str) -> ToolResponse | None:
+    lines = words.splitlines()
+    if not lines or len(words) > _ONE_LINE or len(lines) > 3 or len(SENTENCES.findall(words)) > 1:
+        return None
+    for pattern in ONE_LINERS:
+        found = pattern.fullmatch(lines[0])
+        if found:
+            return _told(found, words, text)
+    return None
+
+
+def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
+    said = found.groupdict()
+    message = said.get("message") or words
+    if OF_A_MANUAL.match(message) or (is_no_error_phrase(message) and not said.get("quote")):
+        return None
+    if said.get("status") and "\n" in words:  # the head of a response, which goes on
+        return None
+    if said.get("status"):
+        return build_error(words, int(said["status"]), text=text)
+    if said.get("rpc"):
+        return build_error(message, JSON_RPC.get(int(said["rpc"])), type=said["rpc"], text=text)
+    if said.get("exit"):
+        return build_error(words, exit_code(int(said["exit"])), type=f"exit_{said['exit']}", text=text)
+    kind = said.get("type")
+    return build_error(message, type=kind.rpartition(".")[2] if kind else None, text=text)
+
+
+def _traceback(words: str, text: str) -> ToolResponse | None:
+    """The exception of the last traceback, where the text is that and no more: not a page with one in a fence, nor a log
+    with one in it."""
+    lead, _, _ = words.partition(_TRACEBACK)
+    lead = lead.strip()
+    if len(words) > _LONGEST_TRACE or "```" in words or not _may_lead(lead):
+        return None
+    lines = words.rpartition(_TRACEBACK)[2].strip("\n").splitlines()
+    frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
+    end = lines[_first_flush(lines, frames[0]) :] if frames else []
+    if len(end) > 1 and (exited := EXIT.fullmatch(end[-1].strip())):
+        if exited["exit"] == "0":  # it was caught, and told of
+            return None
+        end.pop()
+    if not end or len(end) > _MOST_AFTER_TRACE or any(map(OF_A_LOG.match, end[1:])):
+        return None
+    found = _LAST_LINE.fullmatch("\n".join(end).strip())
+    if found is None or not found["type"]:
+        return None
+    return build_error(found["message"] or found["type"], type=found["type"].rpartition(".")[2], text=text)
+
+
+def _may_lead(lead: str) -> bool:
+    """Whether a failed program may have left ``lead`` before its traceback: an announcement, or its last output."""
+    if not lead or BEFORE_A_TRACE.fullmatch(lead):
+        return True
+    lines = lead.splitlines()
+    quoted = any(OF_A_LOG.match(line) or OF_A_LIST.match(line) for line in lines)
+    return (
+        len(lines) <= _MOST_LINES and not quoted and not OF_AN_INTRODUCTION.search(lead) and not OF_A_PAGE.search(lead)
+    )
+
+
+def _group(words: str, text: str) -> ToolResponse | None:
+    """Several exceptions in one, as Python prints them: the first line of what it is."""
+    found = _OF_A_GROUP.search(words)
+    return build_error(found["message"], type=found["type"], text=text) if found else None
+
+
+def _first_flush(lines: list[str], start: int) -> int:
+    """The first line after the frames that is not indented."""
+    return next((number for number in range(start, len(lines)) if lines[number][:1].strip()), len(lines))

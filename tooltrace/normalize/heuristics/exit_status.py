@@ -1,0 +1,38 @@
+"""A finished command as data: {"stdout": …, "stderr": …, "exit_code": 2}."""
+
+from __future__ import annotations
+
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.response_builders import MemberReader, build_error, put_unique
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.transports.completed_process import exit_code
+
+_STATUS = ("exit_code", "returncode", "return_code", "exit_status", "exitcode")
+_OUTPUT = frozenset({"stdout", "stderr", "output"})
+_LATE = ("timed_out", "timedout", "is_timeout")
+_MOST = 2000
+
+
+@builtin("exit_status", "heuristic", Matches(members=(*_STATUS, *_LATE)))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """An exit status that is not 0, with what the command printed; a command may mean something else by 1."""
+    if not isinstance(seen.data, dict):
+        return None
+    taken = MemberReader(seen.data)
+    status = taken.pop(*_STATUS, only=int)
+    late = taken.get(*_LATE) is True
+    if not (status or late) or not _OUTPUT & taken.names():
+        return None
+    err, out = taken.pop("stderr", only=str) or "", taken.pop("stdout", "output", only=str) or ""
+    if status == 1 and not late and not err.strip():  # how grep and diff say no
+        return None
+    context = taken.remaining() or {}
+    if status is not None:
+        put_unique(context, "exit_code", status)
+    if err:
+        put_unique(context, "stderr", err)
+    message = (err.strip() or out.strip())[-_MOST:] or f"exit status {status}"
+    if late:
+        return build_error("the command timed out", ToolErrorCode.TIMEOUT, text=out or None, context=context)
+    return build_error(message, exit_code(status), type=f"exit_{status}", text=out or None, context=context)

@@ -1,0 +1,66 @@
+"""Answers that say themselves that something is missing: {"truncated": true}, "partial_success", "[output truncated]"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics.error_members import describes_an_entity
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.response_builders import MemberReader, build_response
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import snake_case
+
+_CUT = ("truncated", "is_truncated", "was_truncated", "output_truncated", "results_truncated", "incomplete_results")
+_PARTLY = frozenset(
+    {"partial success", "partial failure", "partially succeeded", "partially failed", "partial content"}
+)
+_GOES_ON = lazy(r"(?:.*_)?(?:next|cursor|continuation|marker)(?:_.*)?|has_more")
+_THING = lazy(r"(?:.*_)?(?:id|uuid|at)")
+_LINE = 300
+_HINT = lazy(r"(?i)truncated|clipped|cut off|omitted|incomplete|partial")
+_MISSING = lazy(
+    r"(?i)[\[(<{]\s*(?:\.\.\.|…)?\s*(?:(?:the )?(?:output|results?|content|response|text|file|log|list|message)"
+    r"(?: was| is| has been| have been| were)? |\d[\d,.]* (?:\w+ ){1,3})?(?:truncated|clipped|cut off|omitted)"
+    r"(?:(?: to| at| after| by| because| due|[,;:.—-])[^\n]{0,120})?(?:\.\.\.|…)?\s*[\])>}]"
+    r"|(?:\.\.\.|…)\s*[\[(]?(?:output )?truncated\b[^\n]{0,120}"
+    r"|(?:output|results?|response|content) (?:was |is |has been |have been |were )?truncated (?:to|at|after)\b[^\n]{0,120}"
+    r"|[^\n]{0,200}\b(?:results?|output|answer|data|list) (?:may|might|could) be (?:incomplete|partial|truncated)\b[^\n]{0,40}"
+)
+"""A line that says so of the text in which it stands."""
+
+
+@builtin("incomplete", "heuristic", Matches(members=(*_CUT, "status"), texts=True))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """By a flag beside a list or a text, where no cursor says that the rest can be had; by a status; by the first or the
+    last line of a text. All of it stays the data."""
+    if isinstance(seen.data, dict):
+        reason = _by_flag(seen.data) or _by_status(seen.data)
+        return build_response("partial", "", seen.data, reason=reason) if reason else None
+    return _by_line(seen.text) if seen.text is not None and isinstance(seen.data, str) else None
+
+
+def _by_flag(data: dict[str, Any]) -> str | None:
+    taken = MemberReader(data)
+    name = next((name for name in _CUT if taken.get(name) is True), None)
+    names = taken.names()
+    if name is None or any(map(_GOES_ON.fullmatch, names)) or any(map(_THING.fullmatch, names)):
+        return None
+    held = any(isinstance(value, list | str | dict) and value for value in data.values())
+    return name.replace("_", " ") if held else None
+
+
+def _by_status(data: dict[str, Any]) -> str | None:
+    taken = MemberReader(data)
+    word = taken.pop("status", only=str)
+    plain = snake_case(word or "").replace("_", " ")
+    things = [snake_case(name) for name in data if snake_case(name) not in ("status", "total", "count")]
+    return plain if plain in _PARTLY and not any(map(describes_an_entity, things)) else None
+
+
+def _by_line(text: str) -> ToolResponse | None:
+    words = text.strip()
+    first, last = words[:_LINE].partition("\n")[0], words[-_LINE:].rpartition("\n")[2]
+    lines = (line.strip() for line in (last, first) if _HINT.search(line))
+    line = next((line for line in lines if _MISSING.fullmatch(line)), None)
+    return build_response("partial", text, text, reason=line) if line is not None else None

@@ -1,0 +1,1 @@
+"""Rules for results in a documented protocol: one file for each."""

@@ -1,0 +1,44 @@
+"""GraphQL responses: errors, with or without data (section 7.1 of its specification)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.response_builders import MemberReader, build_error, build_partial
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+
+_MEMBERS = frozenset({"data", "errors", "extensions"})
+_ERROR = frozenset({"message", "locations", "path", "extensions"})
+
+
+@builtin("graphql", "certain", Matches(members=("errors",)))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """Errors of messages, beside data that is null or absent (an error) or there in part (partial)."""
+    data = seen.data
+    if not isinstance(data, dict) or not set(data) <= _MEMBERS or not _are_errors(data):
+        return None
+    first = data["errors"][0]
+    extensions = first.get("extensions")
+    own = MemberReader(extensions if isinstance(extensions, dict) else {})
+    said = {"message": first["message"], "code": own.pop("code", only=str), "type": own.pop("classification")}
+    context = {"errors": data["errors"], **{name: data[name] for name in ("extensions",) if data.get(name)}}
+    if _is_empty(data.get("data")):
+        return build_error(**said, data=data.get("data"), context=context)
+    return build_partial(said, "", data["data"], context=context)
+
+
+def _are_errors(data: dict[str, Any]) -> bool:
+    """A linter's findings have messages too, but neither data beside them nor a path into it."""
+    errors = data.get("errors")
+    if not isinstance(errors, list) or not errors:
+        return False
+    if not all(isinstance(error, dict) and isinstance(error.get("message"), str) for error in errors):
+        return False
+    names = set().union(*errors)
+    return "data" in data or (names <= _ERROR and bool({"locations", "extensions"} & names))
+
+
+def _is_empty(data: Any) -> bool:
+    """Null, or an object of nulls: nothing was resolved."""
+    return data is None or (isinstance(data, dict) and all(value is None for value in data.values()))

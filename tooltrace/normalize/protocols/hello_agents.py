@@ -1,0 +1,109 @@
+"""HelloAgents' ``ToolResponse``: the object, its serialised form, and the strings of the versions before it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tooltrace.core.response import Status, ToolResponse
+from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.response_builders import (
+    MemberReader,
+    build_error,
+    build_partial,
+    build_response,
+    merge_context,
+    read_error,
+)
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+
+_STATUSES: dict[Any, Status] = {"success": "success", "partial": "partial", "error": "error"}
+_MEMBERS = frozenset({"status", "text", "data", "error", "error_info", "stats", "context"})
+_LONGEST, _MOST_LINES = 2000, 6
+"""A failure that was put in words is short; what is longer talks of failures."""
+
+_MARK = r"(?:❌\s*)"
+_WRONG = lazy(rf"{_MARK}?错误\s*(?:\[(?P<code>[^\]\n]{{1,60}})\]\s*)?[:：]\s*(?P<message>.+)", re.DOTALL)
+_CROSS = lazy(rf"{_MARK}(?P<message>\S.*)", re.DOTALL)
+_WARNING = lazy(r"⚠\ufe0f?+\s*(?P<said>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
+_LACKS = lazy(
+    r"(?i)未|没有|没能|无法|不能|不可用|不存在|失败|跳过|忽略|超时|缺少|缺失|不足|不完整|截断|仅|只|部分|降级|出错|错误|异常|警告"
+    r"|\b(?:no|not|only|some|part(?:ial|ly)?|skipped|ignored|missing|failed|could|cannot|unable|timed|truncated|incomplete"
+    r"|fallback|warning|error|without|limited|unavailable)\b|n't\b"
+)
+"""What a warning says of an answer that is not whole."""
+_LIST = lazy(r"^\s*(?:[❌✗✅✓✔☑⚠]|[-*•]\s|\d{1,3}[.)、]\s|#|\|)", re.MULTILINE)
+
+
+@builtin("hello_agents", "certain", Matches(members=("text",)), opens="words")
+def OBJECT(seen: ResultView) -> ToolResponse | None:
+    """A class called ToolResponse with a status and a text, of whichever module; or an object that has these
+    members and no others. Its registry puts what a function returned into a success."""
+    data = seen.data
+    if not isinstance(data, dict) or not isinstance(data.get("status"), str) or "text" not in data:
+        return None
+    named = any(kind.rpartition(".")[2] == "ToolResponse" for kind in seen.kinds)
+    status = _STATUSES.get(data["status"].lower() if named else data["status"])
+    if status is None or not (named or (set(data) <= _MEMBERS and isinstance(data["text"], str))):
+        return None
+    return _response(status, MemberReader(data))
+
+
+def _response(status: Status, taken: MemberReader) -> ToolResponse:
+    taken.pop("status")
+    text, data, error = taken.pop("text", only=str), taken.pop("data"), taken.pop("error", "error_info")
+    fields = {"stats": taken.pop("stats"), "context": taken.pop("context", only=dict)}
+    left = taken.remaining()
+    fields["context"] = {**(fields["context"] or {}), **(left or {})} or None
+    data = None if data == {} else data  # its empty value
+    if status == "error":
+        return build_error(
+            **merge_context(read_error(error or text), fields.pop("context")), text=text, data=data, **fields
+        )
+    if error:
+        return build_partial(error, text, data, **fields)
+    reason = text.partition("\n")[0] if text and status == "partial" else None
+    return build_response(status, text, data, reason=reason, **fields)
+
+
+@builtin("hello_agents_text", "heuristic", Matches(texts=True), words=True)
+def TEXT(seen: ResultView) -> ToolResponse | None:
+    """``❌ 错误 [CODE]: …``, ``错误：…``, ``❌ …`` are errors, ``⚠️ …`` is partial; a list of such lines is neither."""
+    return read_text(seen.text) if seen.text is not None else None
+
+
+def read_text(text: str) -> ToolResponse | None:
+    """What the rule reads in a text."""
+    words = text.strip()
+    if words[:1] not in ("❌", "错", "⚠"):
+        return None
+    warning = _WARNING.fullmatch(words)
+    if warning:
+        return _partial(text, warning)
+    found = _WRONG.fullmatch(words) or _CROSS.fullmatch(words)
+    if found is None or not _is_message(words):
+        return None
+    code = found.groupdict().get("code")
+    message = found["message"].strip()
+    if is_no_error_phrase(message):
+        return None
+    again = _WRONG.fullmatch(message)  # an error put into an error
+    return build_error(message, code or (again and again["code"]), text=text)
+
+
+def _partial(text: str, warning: re.Match[str]) -> ToolResponse | None:
+    """``部分成功`` is what the package says before the text of a partial response, however long."""
+    if not warning["said"] and not (_is_message(text.strip()) and _LACKS.search(warning["text"])):
+        return None
+    reason = warning["text"].strip().partition("\n")[0]
+    return build_response("partial", text, reason=reason)
+
+
+def _is_message(words: str) -> bool:
+    """Whether the text as a whole is one message: short, and no list of ticks and crosses."""
+    lines = words.splitlines()
+    return len(words) <= _LONGEST and len(lines) <= _MOST_LINES and not any(map(_LIST.match, lines[1:]))
+
+
+RULES = (OBJECT, TEXT)

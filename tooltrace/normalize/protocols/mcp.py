@@ -1,0 +1,267 @@
+"""Results of the Model Context Protocol and of JSON-RPC, and the content blocks that MCP shares with the model APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from tooltrace.core.codes import ToolErrorCode as C
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.member_reader import MemberReader
+from tooltrace.normalize.response_builders import build_error, build_response, has_members, has_only
+from tooltrace.normalize.result_view import view_of as seen_of
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import guess_code_from_message, lookup_code, snake_case
+from tooltrace.normalize.transports.http_status import of_status
+
+KINDS = ("mcp.types.CallToolResult", "mcp_types._types.CallToolResult", "mcp.types.InputRequiredResult",
+         "mcp_types._types.InputRequiredResult", "fastmcp.client.client.CallToolResult",
+         "fastmcp.tools.tool.ToolResult", "fastmcp.tools.base.ToolResult")  # fmt: skip
+"""mcp 1 and 2, fastmcp 2 to 4. Others are known by their members."""
+
+_ROOTS = ("mcp.types.JSONRPCMessage", "mcp.types.ServerResult")
+_ERRORS = ("mcp.types.ErrorData", "mcp_types.jsonrpc.ErrorData")
+_MEMBERS = ("content", "_meta", "meta", "resultType", "result_type")
+_TEXTS = ("text", "input_text", "output_text")
+_RPC_CODES = {
+    -32700: C.INVALID_FORMAT,
+    -32600: C.INVALID_PARAM,
+    -32601: C.NOT_FOUND,
+    -32602: C.INVALID_PARAM,
+    -32603: C.INTERNAL_ERROR,
+    -32000: C.NETWORK_ERROR,  # MCP's SDKs: the connection was closed
+    -32001: C.TIMEOUT,  # MCP's SDKs: no answer in time
+    -32002: C.NOT_FOUND,  # MCP: no such resource
+}
+
+
+class MessageContent(NamedTuple):
+    """What the content of a message says."""
+
+    text: str
+    """Its texts, one below the other; other blocks by their type in angle brackets."""
+    data: Any = None
+    """What its JSON blocks hold; or the content, where it is neither a text nor a list."""
+    rest: list[Any] | None = None
+    """The blocks that the text does not say in full."""
+
+
+@builtin(
+    "mcp",
+    "certain",
+    Matches(kinds=(*KINDS, *_ROOTS), members=("jsonrpc", "content", "structured_content", "result_type")),
+    opens="all",
+)
+def MCP(seen: ResultView) -> ToolResponse | None:
+    """``CallToolResult``, alone or as the result in a JSON-RPC message."""
+    data, also = _unrooted(seen), {}
+    if has_members(data, "jsonrpc", "result") and data.get("error") is None:
+        data, also = data["result"], {name: value for name, value in data.items() if name not in ("jsonrpc", "result")}
+    if not isinstance(data, dict) or not (seen.is_a(*KINDS) or _is_result(data)):
+        return None
+    return _call_tool_result(members_of(data), also)
+
+
+def _unrooted(seen: ResultView) -> Any:
+    """What the union types of mcp 1 hold."""
+    return seen.data["root"] if seen.is_a(*_ROOTS) and has_members(seen.data, "root") else seen.data
+
+
+def _is_result(data: dict[str, Any]) -> bool:
+    taken = members_of(data)
+    if taken.pop("result_type") == "input_required":
+        return True
+    if "type" in data or "role" in data or ("content" not in data and "structured_content" not in taken):
+        return False
+    if isinstance(taken.pop("is_error"), bool):
+        return True
+    spelled = MemberReader(data)  # a mark counts though it be null
+    has_mark = any(name in spelled for name in ("is_error", "structured_content")) or "_meta" in data
+    return is_blocks(data.get("content")) and (has_mark or has_only(data, _MEMBERS))
+
+
+def is_blocks(value: Any) -> bool:
+    """Whether ``value`` is a list of blocks that name their types."""
+    return isinstance(value, list) and bool(value) and all(_is_typed(item) for item in value)
+
+
+def _is_typed(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("type"), str)
+
+
+def _call_tool_result(taken: MemberReader, also: dict[str, Any]) -> ToolResponse:
+    said = taken.pop("content")
+    structured = taken.pop("structured_content")
+    failed, odd = flag(taken, "is_error")
+    awaits = taken.pop("result_type", only=str)
+    rest = taken.remaining() or {}
+    if "meta" in rest and "_meta" not in rest:
+        rest["_meta"] = rest.pop("meta")
+    if isinstance(structured, dict) and rest.get("data") in (structured, structured.get("result", structured)):
+        rest.pop("data", None)  # fastmcp's client repeats it
+    context = kept(rest, also, is_error=odd)
+    if awaits == "input_required":
+        return build_response("partial", content(said).text, structured, reason="input required", next_action="ask_user",
+                      context=kept(context, content=said))  # fmt: skip
+    context = kept(context, result_type=awaits if awaits != "complete" else None)
+    return reply(said, structured, failed=failed, kind="tool_error", also=context)
+
+
+@builtin("json_rpc", "certain", Matches(kinds=(*_ERRORS, *_ROOTS), members=("jsonrpc",)), opens="all")
+def JSON_RPC(seen: ResultView) -> ToolResponse | None:
+    """A JSON-RPC 2.0 answer, or the error object of one as MCP's classes have it."""
+    if seen.is_a(*_ERRORS) and isinstance(seen.data, dict):
+        return _rpc_error(seen.data, None)
+    data = _unrooted(seen)
+    if not has_members(data, "jsonrpc") or "method" in data or not ("error" in data or "result" in data):
+        return None
+    also = bare({name: value for name, value in data.items() if name not in ("jsonrpc", "error", "result")})
+    if data.get("error") is not None:
+        return _rpc_error(data["error"], kept(also, result=data.get("result")))
+    result = data.get("result")
+    return build_response("success", result if isinstance(result, str) else "", None if isinstance(result, str) else result,
+                  context=also)  # fmt: skip
+
+
+def _rpc_error(error: Any, also: Mapping[str, Any] | None) -> ToolResponse:
+    if not isinstance(error, dict):
+        return fault(error if isinstance(error, str) else "", None if isinstance(error, str) else error, context=also)
+    taken = members_of(error)
+    number = taken.pop("code", only=int)
+    message = taken.pop("message", only=str) or ""
+    data = taken.pop("data")
+    return build_error(message, _rpc_code(number, message), type=None if number is None else str(number), data=data,
+                   context=kept(also, error=taken.remaining()))  # fmt: skip
+
+
+def _rpc_code(number: int | None, message: str) -> str:
+    worded = guess_code_from_message(message)
+    if number == -32602 and message.lower().startswith("unknown tool"):  # how MCP's specification says it
+        return C.NOT_FOUND
+    if number in (-32000, -32001, -32002) and worded != C.EXECUTION_ERROR:  # any server's own, before they were MCP's
+        return worded
+    if number is not None and 400 <= number < 600:
+        return of_status(number).code
+    known = None if number is None else _RPC_CODES.get(number)
+    return known or (C.API_ERROR if worded == C.EXECUTION_ERROR else worded)
+
+
+RULES = (MCP, JSON_RPC)
+
+
+def content(value: Any) -> MessageContent:
+    """Read a text, a list of blocks, or whatever stands in their place."""
+    if value is None or isinstance(value, str):
+        return MessageContent(value or "")
+    if not isinstance(value, list):
+        return MessageContent("", value)
+    found = [item["json"] for item in value if _is_json(item)]
+    blocks = [item for item in value if item is not None and not _is_json(item)]
+    rest = [bare(item) for item in blocks if not _is_plain(item)]
+    text = "\n".join(filter(None, map(_text, blocks)))
+    return MessageContent(text, found[0] if len(found) == 1 else found or None, rest or None)
+
+
+def reply(
+    said: Any,
+    data: Any = None,
+    *,
+    failed: bool = False,
+    kind: str | None = None,
+    also: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> ToolResponse:
+    """A message whose content is ``said``. ``kind``: the error's type, where the message names none; ``also``: what
+    goes to ``context``."""
+    text, own, rest = content(said)
+    context = kept(also, content=rest, **({} if data is None else {"content_data": own}))
+    data = own if data is None else data
+    return fault(text, data, kind=kind, context=context, **fields) if failed else build_response(
+        "success", text, data, context=context, **fields
+    )  # fmt: skip
+
+
+def fault(text: str, data: Any = None, *, kind: str | None = None, **fields: Any) -> ToolResponse:
+    """A failure in the words of ``text``, or in the members that an error usually has, of ``data`` or of a text in
+    JSON. Both are kept."""
+    told = _told(data) or _told(seen_of(text).data)
+    message = told.pop("message", None) or text
+    type_ = told.pop("type", None)
+    code = told.pop("code", None) or (type_ and lookup_code(type_)) or guess_code_from_message(message)
+    return build_error(message, code, type=type_ or kind, text=text, data=data, **told, **fields)
+
+
+def _told(data: Any) -> dict[str, Any]:
+    """What an object says of an error, by its usual names; nothing where it has neither code nor message."""
+    if not isinstance(data, dict):
+        return {}
+    taken = MemberReader(data["error"] if isinstance(data.get("error"), dict) else data)
+    code = taken.pop("code", "error_code", "status_code", only=(str, int))
+    if isinstance(code, int):
+        code = of_status(code).code if 400 <= code < 600 else None
+    told = {
+        "message": taken.pop("message", "error", "msg", "detail", "error_message", only=str),
+        "code": code,
+        "type": taken.pop("type", "error_type", only=str),
+        "retryable": taken.pop("retryable", "is_retryable", only=bool),
+        "suggestion": taken.pop("suggestion", "hint", only=str),
+        "user_message": taken.pop("user_message", only=str),
+    }
+    return {name: value for name, value in told.items() if value is not None} if code or told["message"] else {}
+
+
+def kept(*contexts: Mapping[str, Any] | None, **more: Any) -> dict[str, Any]:
+    """What of these is not None, in one; a name that is in use gets an underscore."""
+    out: dict[str, Any] = {}
+    for name, value in chain.from_iterable((each or {}).items() for each in (*contexts, more)):
+        free = name
+        while free in out:
+            free += "_"
+        if value is not None:
+            out[free] = value
+    return out
+
+
+def members_of(data: Mapping[str, Any]) -> MemberReader:
+    """The members of ``data``: none that is null, and a name as the protocol spells it before other spellings."""
+    said = [(name, value) for name, value in data.items() if value is not None]
+    return MemberReader(dict(sorted(said, key=lambda item: item[0] != snake_case(item[0]))))
+
+
+def flag(taken: MemberReader, name: str) -> tuple[bool, Any]:
+    """Whether a member is true, also as "true" or 1; and the member, where it is no boolean."""
+    said = taken.pop(name)
+    is_true = said is True or said == 1 or (isinstance(said, str) and said.lower() == "true")
+    return is_true, None if isinstance(said, bool) else said
+
+
+def bare(item: Any) -> Any:
+    """An object without its nulls; anything else as it is."""
+    return {name: value for name, value in item.items() if value is not None} if isinstance(item, dict) else item
+
+
+def _is_json(item: Any) -> bool:
+    return has_members(item, "json") and has_only(item, ("json",))
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether its text is all that a block says."""
+    said = bare(item)
+    return isinstance(item, str) or (has_members(said, "text") and has_only(said, ("type", "text")) and is_text(said))
+
+
+def is_text(item: Any) -> bool:
+    """Whether it is a block of text."""
+    return has_members(item, "text") and isinstance(item["text"], str) and item.get("type", "text") in _TEXTS
+
+
+def _text(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    if not isinstance(item, dict):
+        return ""
+    for holder in (item, item.get("resource")):
+        if isinstance(holder, dict) and isinstance(holder.get("text"), str):
+            return str(holder["text"])
+    return f"<{item['type']}>" if isinstance(item.get("type"), str) else ""

@@ -1,0 +1,30 @@
+"""RFC 9457 (and 7807), ``application/problem+json``: type, title, status, detail, instance, and extensions."""
+
+from __future__ import annotations
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.response_builders import MemberReader, build_error
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import http_status
+
+
+@builtin("problem_json", "certain", Matches(members=("title",)))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """A title, a status of HTTP from 400 on, and a ``type`` that is a URI; what stands besides is an extension."""
+    data = seen.data
+    if not isinstance(data, dict) or type(data.get("status")) is not int or not http_status(data["status"]):
+        return None
+    kind, title = data.get("type"), data.get("title")
+    if not isinstance(title, str) or not isinstance(kind, str) or not _is_uri(kind):
+        return None
+    taken = MemberReader(data)
+    taken.pop("type")
+    detail, status = taken.pop("detail", only=str), taken.pop("status")
+    title = taken.pop("title")
+    context = {**(taken.remaining() or {}), "status": status, **({"title": title} if detail else {})}
+    return build_error(detail or title, status, type=kind, context=context)
+
+
+def _is_uri(text: str) -> bool:
+    """A URI, or a reference relative to one: ``about:blank``, ``/problems/out-of-credit``."""
+    return (":" in text or text.startswith("/")) and not any(map(str.isspace, text))

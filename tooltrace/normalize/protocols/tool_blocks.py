@@ -1,0 +1,261 @@
+"""Tool results as the model APIs carry them: Anthropic, OpenAI, Gemini, Bedrock; and bare content blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.codes import ToolErrorCode as C
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.member_reader import MemberReader
+from tooltrace.normalize.protocols.mcp import bare, content, fault, flag, is_blocks, is_text, kept, members_of, reply
+from tooltrace.normalize.response_builders import build_error, build_response, has_members, has_only
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import guess_code_from_message, lookup_code
+from tooltrace.normalize.transports.completed_process import exit_code
+
+_HOSTED = {
+    "execution_time_exceeded": C.TIMEOUT,
+    "max_uses_exceeded": C.RATE_LIMIT,
+    "url_not_allowed": C.PERMISSION_DENIED,
+    "url_not_in_prior_context": C.PERMISSION_DENIED,
+    "url_not_accessible": C.API_ERROR,
+    "unsupported_content_type": C.INVALID_FORMAT,
+    **dict.fromkeys(("file_not_found", "string_not_found", "model_not_found"), C.NOT_FOUND),
+    **dict.fromkeys(
+        ("invalid_tool_input", "query_too_long", "url_too_long", "prompt_too_long", "request_too_large"),
+        C.INVALID_PARAM,
+    ),
+}
+"""The ``error_code`` of Anthropic's own tools, where the table of codes has no such name."""
+_RESULTS = ("tool_result", "mcp_tool_result", "user.tool_result")
+_CALL_OUTPUTS = (
+    "function_call_output",
+    "custom_tool_call_output",
+    "computer_call_output",
+    "shell_call_output",
+    "local_shell_call_output",
+    "apply_patch_call_output",
+    "mcp_call",
+)
+_GEMINI = ("id", "name", "response", "parts", "scheduling", "willContinue", "will_continue")
+_BEDROCK = ("toolUseId", "content", "status")
+_MEDIA = ("image", "audio", "resource", "resource_link", "document", "image_url", "input_image", "input_file")
+
+
+@builtin("anthropic_tool_result", "certain", Matches(members=("type", "role"), arrays=True), opens="all")
+def ANTHROPIC(seen: ResultView) -> ToolResponse | None:
+    """A ``tool_result`` block; MCP's content of that name too."""
+    block = _one(seen.data)
+    if _typed(block, "tool_return") and has_members(block, "tool_call_id", "content", "is_error"):  # as Letta has it
+        return _result_block(block)
+    if not _typed(block, *_RESULTS) or not ("content" in block or "tool_use_id" in members_of(block)):
+        return None
+    return _result_block(block)
+
+
+@builtin(
+    "bedrock_tool_result", "certain", Matches(members=("tool_result", "tool_use_id", "role"), arrays=True), opens="all"
+)
+def BEDROCK(seen: ResultView) -> ToolResponse | None:
+    """A ``toolResult`` of Bedrock's Converse API, in its block or bare."""
+    block = _one(seen.data)
+    if has_members(block, "toolResult") and isinstance(block["toolResult"], dict):
+        outer = {name: value for name, value in bare(block).items() if name != "toolResult"}
+        return _result_block(block["toolResult"], **outer)
+    if has_members(block, "toolUseId", "content") and has_only(block, _BEDROCK) and isinstance(block["content"], list):
+        return _result_block(block)
+    return None
+
+
+def _result_block(block: dict[str, Any], **outer: Any) -> ToolResponse:
+    taken = members_of(block)
+    taken.pop("type", only=str)
+    meta = _ids(taken, "tool_use_id" if "tool_use_id" in taken else "tool_call_id")
+    said, structured = taken.pop("content"), taken.pop("structured_content")
+    failed, odd = flag(taken, "is_error")
+    status = taken.pop("status", only=str)
+    context = kept(
+        taken.remaining(), outer, is_error=odd, status=status if status not in ("success", "error") else None
+    )
+    return reply(said, structured, failed=failed or status == "error", kind="tool_error", also=context, meta=meta)
+
+
+@builtin("anthropic_server_tool", "certain", Matches(members=("type", "role"), arrays=True))
+def ANTHROPIC_SERVER(seen: ResultView) -> ToolResponse | None:
+    """What Anthropic's own tools (code execution, editor, search, fetch) answer: the block, or its content."""
+    block = _one(seen.data)
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        return None
+    if not block["type"].endswith("_tool_result") or not has_members(block, "content"):
+        return _hosted(block, {}, {})
+    taken = members_of(block)
+    taken.pop("type")
+    meta, said = _ids(taken, "tool_use_id"), taken.pop("content")
+    context = taken.remaining() or {}
+    found = _hosted(said, context, meta) if isinstance(said, dict) else None
+    text = said if isinstance(said, str) else ""
+    return found or build_response("success", text, None if isinstance(said, str) else said, context=context, meta=meta)
+
+
+def _hosted(said: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse | None:
+    kind = said.get("type")
+    if not isinstance(kind, str):
+        return None
+    if kind.endswith("_tool_result_error") and isinstance(said.get("error_code"), str):
+        return _hosted_error(members_of(said), context, meta)
+    if kind.endswith("code_execution_result") and "return_code" in said:
+        return _execution(said, context, meta)
+    return None
+
+
+def _hosted_error(taken: MemberReader, context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
+    taken.pop("type")
+    word = taken.pop("error_code")
+    message = taken.pop("error_message", only=str) or word
+    code = _HOSTED.get(word) or lookup_code(word) or guess_code_from_message(message)
+    spent = {"retryable": False, "next_action": "continue"} if word == "max_uses_exceeded" else {}
+    return build_error(message, code, type=word, context=kept(context, taken.remaining()), meta=meta, **spent)
+
+
+def _execution(said: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
+    """Code that ran: its exit code tells, and 0 is success."""
+    data = {name: value for name, value in said.items() if name != "type"}
+    text, errors = _printed([data])
+    if not isinstance(data["return_code"], int) or data["return_code"] == 0:
+        return build_response("success", text, data, context=context, meta=meta)
+    return _exited(data["return_code"], errors, text, data=data, context=context, meta=meta)
+
+
+def _printed(runs: list[Any]) -> tuple[str, str]:
+    """What programs printed, and of that the errors."""
+    said = [(name, run.get(name)) for run in runs if isinstance(run, dict) for name in ("stdout", "stderr")]
+    texts = [(name, text) for name, text in said if isinstance(text, str) and text.strip()]
+    return "\n".join(text for _, text in texts), "\n".join(text for name, text in texts if name == "stderr")
+
+
+def _exited(status: int, errors: str, text: str, **fields: Any) -> ToolResponse:
+    """A failure of a program. The last line of its errors says what went wrong; the paths above it say nothing."""
+    last = errors.strip().rpartition("\n")[2]
+    message = last if errors.startswith("Traceback (most recent call last)") else errors or text
+    code = guess_code_from_message(last)
+    return build_error(message, exit_code(status) if code == C.EXECUTION_ERROR else code, text=text, **fields)
+
+
+@builtin("openai_tool_output", "certain", Matches(members=("type", "role"), arrays=True), opens="all")
+def OPENAI(seen: ResultView) -> ToolResponse | None:
+    """A message of role ``tool``, or an output item of the Responses API."""
+    item = _one(seen.data)
+    if _typed(item, *_CALL_OUTPUTS) and "output" in item:
+        return _call_output(members_of(item), item["type"])
+    if not has_members(item, "role", "content") or item["role"] not in ("tool", "function"):
+        return None
+    taken = members_of(item)
+    if not any(name in taken for name in ("tool_call_id", "tool_name", "name")):
+        return None
+    taken.pop("role")
+    meta, said = _ids(taken, "tool_call_id", "tool_name", "name"), taken.pop("content")
+    failed, odd = flag(taken, "is_error")
+    status = taken.pop("status", only=str)
+    context = kept(taken.remaining(), is_error=odd, status=status if status not in ("success", "error") else None)
+    return reply(said, failed=failed or status == "error", also=context, meta=meta)
+
+
+def _call_output(taken: MemberReader, kind: str) -> ToolResponse:
+    taken.pop("type")
+    said, status = taken.pop("output"), taken.pop("status", only=str)
+    error = taken.pop("error") if kind == "mcp_call" else None
+    meta = _ids(taken, "call_id", "tool_name", "name")
+    context = kept(taken.remaining(), status=status if status not in ("completed", "failed", "incomplete") else None)
+    if kind == "shell_call_output" and isinstance(said, list):
+        return _shell(said, context, meta)
+    if error is not None:
+        said_error = content(error.get("content")).text if isinstance(error, dict) else error
+        return fault(
+            said_error if isinstance(said_error, str) else "", error, context=kept(context, output=said), meta=meta
+        )
+    if status == "incomplete":
+        text, data, rest = content(said)
+        return build_response(
+            "partial", text, data, reason="incomplete", context=kept(context, content=rest), meta=meta
+        )
+    return reply(said, failed=status == "failed", also=context, meta=meta)
+
+
+def _shell(runs: list[Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
+    """Commands, each with its outcome: an exit code or a timeout."""
+    text, errors = _printed(runs)
+    outcomes = [run["outcome"] for run in runs if has_members(run, "outcome") and isinstance(run["outcome"], dict)]
+    if any(outcome.get("type") == "timeout" for outcome in outcomes):
+        return build_error("the command timed out", C.TIMEOUT, text=text, data=runs, context=context, meta=meta)
+    exits = [status for outcome in outcomes if isinstance(status := outcome.get("exit_code"), int) and status != 0]
+    if exits:
+        return _exited(exits[-1], errors, text, data=runs, context=context, meta=meta)
+    return build_response("success", text, runs, context=context, meta=meta)
+
+
+@builtin(
+    "gemini_function_response",
+    "certain",
+    Matches(members=("function_response", "response", "role"), arrays=True),
+    opens="all",
+)
+def GEMINI(seen: ResultView) -> ToolResponse | None:
+    """A ``functionResponse``, in its part or bare. Google: ``error`` in it is a failure, ``output`` its output; where
+    it has neither, all of it is the output."""
+    part = bare(_one(seen.data))
+    for name in ("functionResponse", "function_response"):
+        if has_members(part, name) and isinstance(part[name], dict):
+            return _function_response(part[name], {key: value for key, value in part.items() if key != name})
+    if (
+        not has_members(part, "name", "response")
+        or not has_only(part, _GEMINI)
+        or not isinstance(part["response"], dict)
+    ):
+        return None
+    return _function_response(part, {})
+
+
+def _function_response(block: dict[str, Any], outer: dict[str, Any]) -> ToolResponse:
+    taken = members_of(block)
+    meta = _ids(taken, "id", "name")
+    response = taken.pop("response")
+    context = kept(taken.remaining(), outer)
+    if not isinstance(response, dict) or not {"output", "error"} & set(response):
+        return reply("", response, also=context, meta=meta)
+    output, error = response.get("output"), response.get("error")
+    rest = {name: value for name, value in response.items() if name not in ("output", "error")}
+    if not error or isinstance(error, int | float):
+        return reply(output, also=kept(context, rest, error=error), meta=meta)
+    context = kept(context, rest, output=output)
+    return fault(
+        error if isinstance(error, str) else "", None if isinstance(error, str) else error, context=context, meta=meta
+    )
+
+
+@builtin("content_blocks", "certain", Matches(members=("type",), arrays=True), opens="all")
+def CONTENT_BLOCKS(seen: ResultView) -> ToolResponse | None:
+    """The content of a message without the message: blocks, with a text among them."""
+    data = [seen.data] if isinstance(seen.data, dict) else seen.data
+    known = is_blocks(data) and all(is_text(item) or item["type"] in _MEDIA for item in data)
+    return reply(data) if known and any(map(is_text, data)) else None
+
+
+RULES = (ANTHROPIC, ANTHROPIC_SERVER, OPENAI, GEMINI, BEDROCK, CONTENT_BLOCKS)
+
+
+def _typed(item: Any, *types: str) -> bool:
+    return isinstance(item, dict) and item.get("type") in types
+
+
+def _one(data: Any) -> Any:
+    """The only member of a list, or of a message that has nothing but its role and that; else ``data``."""
+    inner = data
+    if isinstance(data, dict) and len(data) == 2 and isinstance(data.get("role"), str):
+        inner = data.get("content", data.get("parts"))
+        inner = inner if isinstance(inner, list) and data["role"] != "tool" else data
+    return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else data
+
+
+def _ids(taken: MemberReader, call: str, *tool: str) -> dict[str, Any]:
+    ids = {"call_id": taken.pop(call, only=str), "tool_name": taken.pop(*tool, only=str) if tool else None}
+    return bare(ids)  # type: ignore[no-any-return]

@@ -1,0 +1,138 @@
+"""Our own ``ToolResponse`` as a dict or JSON, which another process or a framework handed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from tooltrace.core.response import ResponseMeta, ToolResponse
+from tooltrace.normalize.response_builders import error_of, put_unique, read_error
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+
+_STATUSES = ("success", "partial", "error")
+_OURS = frozenset({*ToolResponse.model_fields, "error"})
+_DISTINCT = frozenset({"meta", "sources", "signals", "next_action", "reason", "confidence", "explanation", "system"})
+"""Members that the other protocols with a ``status`` and a ``text`` do not have."""
+_META = frozenset(ResponseMeta.model_fields)
+
+
+@builtin("tool_response", "certain", Matches(members=("status",)))
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """What ``model_dump`` or ``model_dump_json`` makes; a field that is not as it should be goes to ``context``."""
+    data = seen.data
+    if not isinstance(data, dict) or not _is_ours(data):
+        return None
+    if _converts(data):
+        return _repaired(data)
+    try:
+        return ToolResponse.model_validate(data)
+    except ValidationError:
+        return _repaired(data)
+
+
+def _converts(data: dict[str, Any]) -> bool:
+    """Whether pydantic would make something else of a value: of "0.9", or true, a confidence."""
+    error, meta = data.get("error") or data.get("error_info"), data.get("meta")
+    return (
+        not _is_number(data.get("confidence"))
+        or (isinstance(error, dict) and not isinstance(error.get("retryable"), bool | None))
+        or (isinstance(meta, dict) and bool(_odd(meta)))
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _odd(meta: dict[str, Any]) -> set[str]:
+    """The figures and flags of ``meta`` that are none."""
+    odd = {name for name in ("attempt", "duration_ms") if not _is_number(meta.get(name))}
+    return odd | {name for name in ("cached",) if not isinstance(meta.get(name), bool | None)}
+
+
+def _is_ours(data: dict[str, Any]) -> bool:
+    """A status, no members but ours, and one that is ours alone; or strangers beside a ``meta`` that is ours."""
+    if data.get("status") not in _STATUSES:
+        return False
+    if set(data) <= _OURS:
+        return not _DISTINCT.isdisjoint(data) or {"text", "code"} <= set(data)
+    meta = data.get("meta")
+    return "text" in data and isinstance(meta, dict) and {"rule", "flags"} <= set(meta)
+
+
+def _repaired(data: dict[str, Any]) -> ToolResponse:
+    """Without what cannot be read, which is kept in ``context`` and flagged."""
+    fields = {name: value for name, value in data.items() if name in _OURS}
+    moved = {name: value for name, value in data.items() if name not in _OURS}
+    for name in ("context", "meta"):
+        if not isinstance(fields.get(name), dict | None):
+            moved[name] = fields.pop(name)
+    _move_meta(fields, moved)
+    _move_error(fields, moved)
+    if not _is_number(fields.get("confidence")):
+        moved["confidence"] = fields.pop("confidence")
+    try:
+        ToolResponse.model_validate(fields)
+    except ValidationError as error:
+        moved.update({name: fields.pop(name) for name in _at_fault(error)})
+    return _flagged(ToolResponse.model_validate(fields), moved)
+
+
+def _at_fault(error: ValidationError) -> set[str]:
+    """The fields that made the model refuse."""
+    return {str(fault["loc"][0]) for fault in error.errors(include_input=False, include_url=False)}
+
+
+def _move_meta(fields: dict[str, Any], moved: dict[str, Any]) -> None:
+    """Keep of ``meta`` what fits."""
+    meta = fields.pop("meta", None)
+    if meta is None:
+        return
+    faulty = _odd(meta) | (set(meta) - _META)
+    sound = {name: value for name, value in meta.items() if name not in faulty}
+    try:
+        fields["meta"] = ResponseMeta.model_validate(sound)
+    except ValidationError as error:
+        faulty |= _at_fault(error)
+        fields["meta"] = ResponseMeta.model_validate({name: meta[name] for name in set(meta) - faulty})
+    if faulty:
+        moved["meta"] = {name: value for name, value in meta.items() if name in faulty}
+
+
+def _move_error(fields: dict[str, Any], moved: dict[str, Any]) -> None:
+    """Make the error agree with the status and the code, as the model demands."""
+    said = [value for name in ("error", "error_info") if (value := fields.pop(name, None)) is not None]
+    code = fields.get("code")
+    if not isinstance(code, str | None):
+        moved["code"], code = fields.pop("code"), None
+    if fields["status"] == "success":
+        moved.update({"error": said[0]} if said else {})
+    elif said or fields["status"] == "error":
+        read = read_error(said[0]) if said else {"message": fields.get("text")}
+        context = read.pop("context", None)
+        own = read.pop("code", None)
+        error = error_of(read.pop("message"), code or own, read.pop("type", None), **read)
+        fields["error"], fields["code"] = error, error.code
+        moved.update({"error": said[0]} if context or own not in (None, error.code) else {})
+    if len(said) > 1:
+        moved["error_info"] = said[1]
+
+
+def _flagged(response: ToolResponse, moved: dict[str, Any]) -> ToolResponse:
+    flags = (*response.meta.flags, *(_flag(name) for name in sorted(moved)))
+    context = dict(response.context or {})
+    for name, value in moved.items():
+        put_unique(context, name, value)
+    return response.model_copy(
+        update={
+            "context": context or None,
+            "meta": response.meta.model_copy(update={"flags": tuple(dict.fromkeys(flags))}),
+        }
+    )
+
+
+def _flag(name: str) -> str:
+    if name not in _OURS:
+        return "unknown_field"
+    return "confidence_out_of_range" if name == "confidence" else f"invalid_{name}"

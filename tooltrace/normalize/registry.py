@@ -1,0 +1,70 @@
+"""The rules, in the order in which they are asked; the first that knows a result reads it.
+
+By class first, then by the members that only one protocol has, then by those that many have, then by words.
+"""
+
+from __future__ import annotations
+
+from tooltrace.normalize.heuristics import (
+    api_error,
+    batches,
+    embedded_error,
+    error_members,
+    error_status,
+    error_text,
+    exit_status,
+    flags,
+    partial_results,
+    python_literal,
+)
+from tooltrace.normalize.protocols import (
+    agno,
+    eino,
+    envelope,
+    graphql,
+    hello_agents,
+    langchain,
+    magic,
+    mcp,
+    notebook,
+    problem_json,
+    tool_blocks,
+    tool_response,
+    value_error_pair,
+)
+from tooltrace.normalize.rule import Rule
+from tooltrace.normalize.transports import completed_process, http_response
+
+RULES: tuple[Rule, ...] = (
+    value_error_pair.RULE,
+    *value_error_pair.RULES,
+    http_response.RULE,
+    completed_process.RULE,
+    tool_response.RULE,
+    *agno.RULES,
+    langchain.RULE,
+    *mcp.RULES,
+    *tool_blocks.RULES,
+    hello_agents.OBJECT,
+    eino.RULE,
+    envelope.RULE,
+    magic.RULE,
+    notebook.RULE,
+    problem_json.RULE,
+    graphql.RULE,
+    api_error.RULE,
+    batches.BATCH,
+    flags.RULE,
+    exit_status.RULE,
+    error_status.RULE,
+    error_members.RULE,
+    hello_agents.TEXT,
+    embedded_error.RULE,
+    error_text.RULE,
+    python_literal.RULE,
+    batches.ROWS,
+    partial_results.RULE,
+)
+
+CERTAIN_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.grade == "certain")
+"""Those that go by a protocol's own fields, and never by words or shapes."""

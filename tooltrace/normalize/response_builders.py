@@ -1,0 +1,381 @@
+"""Build responses from a protocol's members, tolerant of odd values, without losing any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
+
+from tooltrace.core.codes import ToolErrorCode, advice_for, next_step
+from tooltrace.core.response import ResponseMeta, Source, SourceType, Status, ToolError, ToolResponse
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.member_reader import MemberReader
+from tooltrace.normalize.terms import (
+    guess_code_from_message,
+    http_status,
+    lookup_code,
+    next_action_named,
+    normalize_code,
+    snake_case,
+)
+from tooltrace.normalize.transports.http_status import of_status
+from tooltrace.redact.snapshot import to_json_bytes
+
+__all__ = [
+    "MemberReader",
+    "build_error",
+    "build_partial",
+    "build_response",
+    "error_of",
+    "has_members",
+    "has_only",
+    "merge_context",
+    "merge_error",
+    "meta_of",
+    "put_unique",
+    "read_error",
+    "sources_of",
+    "text_of",
+    "with_message",
+]
+
+_SOURCE_TYPES = frozenset(get_args(SourceType))
+_SOURCE_KEYS = {
+    "type": ("type", "kind"),
+    "id": ("id", "doc_id", "document_id", "file_id"),
+    "label": ("label", "title", "name"),
+    "url": ("url", "uri", "link", "href", "path"),
+    "section": ("section", "page", "anchor", "heading"),
+}
+
+
+def sources_of(value: Any) -> tuple[tuple[Source, ...], Any]:
+    """The sources that a list, an object or a text names; and what could not be read as one."""
+    if value in (None, "", [], {}):
+        return (), None
+    found: list[Source] = []
+    other = []
+    for item in value if isinstance(value, list) else [value]:
+        source, whole = _source(item)
+        if source is not None:
+            found.append(source)
+        if not whole:
+            other.append(item)
+    return tuple(found), other or None
+
+
+def _source(item: Any) -> tuple[Source | None, bool]:
+    """The source that ``item`` names, and whether that says all of it."""
+    if isinstance(item, str) and item:
+        return _source_called(item), True
+    if not isinstance(item, dict):
+        return None, item is None
+    taken = MemberReader(item)
+    named = {key: taken.pop(*names, only=(str, int)) for key, names in _SOURCE_KEYS.items()}
+    said = named.pop("type")
+    kind = snake_case(str(said or "document"))
+    known = {key: str(value) for key, value in named.items() if value is not None}
+    if not known and kind not in _SOURCE_TYPES:
+        return None, False
+    source = Source(type=kind if kind in _SOURCE_TYPES else "other", **known)  # type: ignore[arg-type]
+    return source, not taken.remaining() and said in (None, source.type)
+
+
+def _source_called(name: str) -> Source:
+    if "://" in name:
+        return Source(type="api", url=name)
+    kind = snake_case(name)
+    return Source(type=kind if kind in _SOURCE_TYPES else "document", label=name)  # type: ignore[arg-type]
+
+
+_META_KEYS: dict[str, tuple[str, ...]] = {
+    "tool_name": ("tool_name",),
+    "tool_version": ("tool_version", "version"),
+    "trace_id": ("trace_id",),
+    "span_id": ("span_id",),
+    "call_id": ("call_id", "tool_call_id"),
+    "duration_ms": ("duration_ms", "elapsed_ms", "latency_ms", "time_ms", "duration"),
+}
+
+
+def meta_of(value: Any) -> tuple[dict[str, Any], Any]:
+    """What of a protocol's ``meta`` the fields of ``ResponseMeta`` say, and the rest. A duration without its unit
+    is in milliseconds, as the protocols with such a member count."""
+    if not isinstance(value, dict):
+        return {}, value
+    taken = MemberReader(value)
+    out = {
+        field: taken.pop(*names, only=(int, float) if field == "duration_ms" else str)
+        for field, names in _META_KEYS.items()
+    }
+    out["cached"] = taken.pop("cached", "from_cache", "cache_hit", only=bool)
+    return {field: said for field, said in out.items() if said is not None}, taken.remaining()
+
+
+_MESSAGES = (
+    *("message", "msg", "detail", "description", "reason", "error_message", "error_description", "title", "text"),
+    *("faultstring", "error", "info"),
+)
+_WORD = lazy(r"[A-Za-z]\w*(?:[.-]\w+)*", re.ASCII)
+
+
+def build_response(
+    status: Status,
+    text: Any = None,
+    data: Any = None,
+    *,
+    error: ToolError | None = None,
+    confidence: Any = None,
+    next_action: Any = None,
+    sources: Any = None,
+    stats: Any = None,
+    signals: Any = None,
+    context: Mapping[str, Any] | None = None,
+    meta: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> ToolResponse:
+    """A response of what a protocol said. What does not fit its field is kept in ``context``, under its name."""
+    kept: dict[str, Any] = dict(context or {})
+    flags: list[str] = []
+    known = dict(meta or {})
+    action = next_action_named(next_action)
+    if next_action is not None and next_action != action:
+        put_unique(kept, "next_action", next_action)
+    sure = _confidence(confidence)
+    if confidence is not None and sure is None:
+        put_unique(kept, "confidence", confidence)
+        flags.append("confidence_out_of_range")
+    found, other = sources_of(sources)
+    if other is not None:
+        put_unique(kept, "source", other)
+    figures, fired = _named(stats, "stats", kept), _signals(signals, kept)
+    if status == "error" and error is not None and action is None:
+        action = next_step(error.code, error.retryable)
+    return ToolResponse(
+        status=status,
+        text=text_of(text),
+        data=data,
+        error=None if status == "success" else error,
+        confidence=sure,
+        next_action=action,
+        sources=found,
+        stats=figures,
+        signals=fired,
+        context=kept or None,
+        meta=ResponseMeta(**{**known, "flags": (*known.pop("flags", ()), *flags)}),
+        **fields,
+    )
+
+
+def build_error(
+    message: Any,
+    code: Any = None,
+    *,
+    type: Any = None,  # noqa: A002 - the protocols' word
+    retryable: Any = None,
+    suggestion: Any = None,
+    user_message: Any = None,
+    text: Any = None,
+    data: Any = None,
+    **fields: Any,
+) -> ToolResponse:
+    """An error. Where no ``code`` is given, ``type`` names one, or the words of the message suggest it."""
+    said = {"message": message, "code": code, "type": type, "retryable": retryable}
+    error, fields = _reported({**said, "suggestion": suggestion, "user_message": user_message}, fields)
+    return build_response("error", error.message if text in (None, "") else text, data, error=error, **fields)
+
+
+def build_partial(error: Any, text: Any, data: Any, **fields: Any) -> ToolResponse:
+    """A success that names an error too. The tool gave an answer and said what is wrong with it; both are believed,
+    so the answer is usable but not whole: partial."""
+    read = merge_context(read_error(error), fields.pop("context", None))
+    fields["context"] = read.pop("context")
+    said, fields = _reported({**_NOTHING_SAID, **read}, fields)
+    meta = {**(fields.pop("meta", None) or {}), "flags": ("error_in_success",)}
+    return build_response("partial", text, data, error=said, reason=said.message, meta=meta, **fields)
+
+
+_NOTHING_SAID = dict.fromkeys(("message", "code", "type", "retryable", "suggestion", "user_message"))
+
+
+def _reported(said: dict[str, Any], fields: dict[str, Any]) -> tuple[ToolError, dict[str, Any]]:
+    """The error that a protocol ``said``, and the other fields of the response, with what that error cannot say."""
+    error = error_of(**{"type_" if name == "type" else name: value for name, value in said.items()})
+    return error, {**fields, "context": merge_error(fields.get("context"), _unsaid(error, said))}
+
+
+def _unsaid(error: ToolError, said: dict[str, Any]) -> dict[str, Any]:
+    """What of a protocol's error the fields of ``error`` do not say in so many words."""
+    kept = {
+        name: value
+        for name, value in said.items()
+        if value not in (None, "") and not isinstance(value, bool if name == "retryable" else str | int)
+    }
+    if said["code"] not in (None, "") and str(said["code"]) not in (error.code, error.type):
+        kept["code"] = said["code"]
+    return kept
+
+
+def with_message(read: dict[str, Any], words: Any) -> dict[str, Any]:
+    """What :func:`read_error` gave, in the ``words`` that stand beside it, where its message is but a type's name."""
+    return {**read, "message": words} if words and read.get("message") == read.get("type") else read
+
+
+def merge_context(read: dict[str, Any], context: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What :func:`read_error` gave, with a protocol's other members in its context."""
+    own = dict(read.get("context") or {})
+    kept = merge_error(context, own.pop("error", None))
+    for name, value in own.items():
+        put_unique(kept, name, value)
+    return {**read, "context": kept}
+
+
+def merge_error(context: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:
+    """``context``, and in it what a protocol's error says ``more`` than the fields of ``ToolError`` do."""
+    kept = dict(context or {})
+    if not more:
+        return kept
+    before = kept.pop("error", None)
+    about = dict(before) if isinstance(before, dict) else {}
+    for name, value in more.items():
+        put_unique(about, name, value)
+    kept["error"] = about
+    if before is not None and not isinstance(before, dict):
+        put_unique(kept, "error", before)
+    return kept
+
+
+def put_unique(kept: dict[str, Any], name: str, value: Any) -> None:
+    """Put ``value`` into ``kept`` under its name, and beside what has that name already."""
+    while name in kept:
+        name += "_"
+    kept[name] = value
+
+
+def error_of(
+    message: Any,
+    code: Any = None,
+    type_: Any = None,
+    retryable: Any = None,
+    suggestion: Any = None,
+    user_message: Any = None,
+) -> ToolError:
+    """What went wrong; see :func:`failure`."""
+    words = text_of(message)
+    meant = None if _is_number(code) else normalize_code(code)  # a number is a code to its own service only
+    named = str(meant or _code_of_type(type_, words))
+    own = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
+    return ToolError(
+        code=named,
+        message=words or text_of(type_) or own or named,
+        type=text_of(type_) or own or None,
+        retryable=retryable if isinstance(retryable, bool) else _may_pass(code, named),
+        suggestion=text_of(suggestion) or None,
+        user_message=text_of(user_message) or None,
+    )
+
+
+def _is_number(code: Any) -> bool:
+    return (isinstance(code, int) or (isinstance(code, str) and code.isdigit())) and not http_status(code)
+
+
+def _code_of_type(type_: Any, words: str) -> ToolErrorCode:
+    """The code that an error's type names; where it says no more than that the tool failed, its words may."""
+    kind = type_ if isinstance(type_, str) else ""
+    named = lookup_code(kind)
+    if named not in (None, ToolErrorCode.EXECUTION_ERROR):
+        return named
+    said = guess_code_from_message(words)
+    return (
+        guess_code_from_message(snake_case(kind).replace("_", " ")) if said == ToolErrorCode.EXECUTION_ERROR else said
+    )
+
+
+def _may_pass(code: Any, named: str) -> bool | None:
+    """Whether the same call may succeed later, by the status of HTTP or by the table of codes."""
+    status = http_status(code)
+    said = of_status(status).retryable if status else None
+    return advice_for(named).retryable if said is None else said
+
+
+def read_error(error: Any) -> dict[str, Any]:
+    """The arguments of :func:`failure`, of an ``error`` member: a text, or an object by its usual names. What it
+    says besides is in ``context``."""
+    if isinstance(error, list):
+        first: dict[str, Any] = {"message": error or None}
+        if error and isinstance(error[0], str | dict):
+            first = read_error(error[0])
+        return {**first, "context": {**(first.get("context") or {}), "errors": error}} if len(error) > 1 else first
+    if not isinstance(error, dict):
+        return {"message": error, "type": error} if _is_type(error) else {"message": error}
+    taken = MemberReader(error)
+    out = {
+        "message": taken.pop_nonempty(*_MESSAGES, only=str) or taken.pop(*_MESSAGES),
+        "code": taken.pop("code", "error_code", "status_code", "name", only=(str, int)),
+        "type": taken.pop("type", "error_type", "kind", "category"),
+        "retryable": taken.pop("retryable", "is_retryable", "retriable", "transient"),
+        "suggestion": taken.pop("suggestion", "hint", "how_to_fix", "help"),
+        "user_message": taken.pop("user_message"),
+    }
+    rest = taken.remaining()
+    return {**out, "context": {"error": rest}} if rest else out
+
+
+def text_of(value: Any) -> str:
+    """``value`` in words: a text as it is, nothing as "", the texts of content blocks joined, else JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and value and all(_is_block(item) for item in value):
+        return "\n".join(filter(None, map(_block_text, value)))
+    return to_json_bytes(value).decode()
+
+
+def _is_block(item: Any) -> bool:
+    return isinstance(item, str) or (isinstance(item, dict) and isinstance(item.get("type"), str))
+
+
+def _block_text(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    text = item.get("text")
+    return text if isinstance(text, str) else f"<{item['type']}>"
+
+
+def has_members(data: Any, *names: str) -> bool:
+    """Whether ``data`` is an object that has all these members."""
+    return isinstance(data, dict) and all(name in data for name in names)
+
+
+def has_only(data: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Whether ``data`` has no members but these."""
+    return not set(data) - set(names)
+
+
+def _confidence(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0.0 <= value <= 1.0 else None
+
+
+def _is_type(error: Any) -> bool:
+    """Whether a text is one word that names a kind of error, as Slack's ``invalid_auth``."""
+    if not isinstance(error, str) or not _WORD.fullmatch(error):
+        return False
+    return "_" in error or error.endswith(("Error", "Exception")) or lookup_code(error) is not None
+
+
+def _named(value: Any, name: str, kept: dict[str, Any]) -> dict[str, Any] | None:
+    if value is None or isinstance(value, dict):
+        return value or None
+    put_unique(kept, name, value)
+    return None
+
+
+def _signals(value: Any, kept: dict[str, Any]) -> dict[str, Any] | None:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return dict.fromkeys(value, True) or None
+    if isinstance(value, dict) and all(isinstance(item, float | int | str) for item in value.values()):
+        return value or None
+    if value not in (None, "", [], {}):
+        put_unique(kept, "signals", value)
+    return None

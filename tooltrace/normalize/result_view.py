@@ -1,0 +1,113 @@
+"""A result as it is now, in a form that rules can read later and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from tooltrace.faults import pass_on_signal
+from tooltrace.normalize.exceptions import reader
+from tooltrace.normalize.rule import ResultView
+from tooltrace.normalize.transports import completed_process, http_response
+from tooltrace.redact.inspection import bases, full_name, module_of
+from tooltrace.redact.snapshot import SNAPSHOT_SIZE, Snapshot, snapshot
+
+PAIR = "tooltrace.pair"
+"""The kind of a value with its error: the second of two is an exception, or the first is None and the second says what
+went wrong."""
+_SAYING = frozenset({"message", "error", "code"})
+"""Members of an object that says what went wrong."""
+EXCEPTION = "tooltrace.exception"
+"""The kind of an exception that was returned."""
+
+_Form = Callable[[Any], dict[str, Any]]
+_FORMS: dict[str, _Form] = {
+    **dict.fromkeys(http_response.KINDS, http_response.form),
+    **dict.fromkeys(completed_process.KINDS, completed_process.form),
+}
+"""How to read the classes that declare no fields."""
+
+ResultSnapshot = tuple[Snapshot, tuple[str, ...]]
+"""A snapshot of a result, and its kinds."""
+
+
+def snapshot_result(value: Any, limit: int = SNAPSHOT_SIZE) -> ResultSnapshot:
+    """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises. ``limit``: of a field."""
+    kind = type(value)
+    kinds, form = _kinds_and_form(kind)
+    if issubclass(kind, str):
+        return snapshot(str.__str__(value)), kinds
+    if kind is tuple and len(value) == 2:
+        pair = _pair(*value)
+        if pair is not None:
+            return snapshot(pair, limit), (PAIR,)
+    if issubclass(kind, BaseException):
+        return snapshot(reader.summarize(value)._asdict()), (EXCEPTION, *kinds)
+    if form is not None:
+        return snapshot(_filled(form, value), limit), kinds
+    return snapshot(value, limit), kinds
+
+
+def view_of(snap: Snapshot, kinds: tuple[str, ...] = ()) -> ResultView:
+    """What the rules read, of a ``snapshot_result``."""
+    if type(snap) is bytes:
+        return ResultView(orjson.loads(snap), kinds)
+    if type(snap) is str:
+        return ResultView(_parsed(snap), kinds, snap)
+    return ResultView(snap, kinds)
+
+
+_classes: dict[int, tuple[type, tuple[str, ...], _Form | None]] = {}
+"""What is known of each class, by its identity: to look up a class itself would run the ``__hash__`` of its metaclass.
+The class is held, so that no other gets its identity."""
+_MOST = 4096
+
+
+def _kinds_and_form(kind: type) -> tuple[tuple[str, ...], _Form | None]:
+    """The kinds of a class, and its form where it has one."""
+    known = _classes.get(id(kind))
+    if known is None:
+        kinds = tuple(full_name(base) for base in bases(kind) if module_of(base) != "builtins")
+        known = kind, kinds, next((_FORMS[name] for name in kinds if name in _FORMS), None)
+        if len(_classes) >= _MOST:
+            _classes.clear()
+        _classes[id(kind)] = known
+    return known[1:]
+
+
+def _filled(form: _Form, value: Any) -> dict[str, Any] | None:
+    try:
+        return form(value)
+    except BaseException as error:  # foreign attributes may do anything
+        pass_on_signal(error)
+        return None
+
+
+def _pair(value: Any, error: Any) -> dict[str, Any] | None:
+    """A value with its error; None where the second of two is no error."""
+    kind = type(error)
+    if issubclass(kind, BaseException):
+        return {"value": value, "exception": reader.summarize(error)._asdict()}
+    words = error.strip() if kind is str else kind is dict and _says(error)
+    return {"value": None, "error": error} if value is None and words else None
+
+
+def _says(error: dict[Any, Any]) -> bool:
+    """Whether a dict has a member that says what went wrong."""
+    try:
+        return any(name in error for name in _SAYING)
+    except BaseException as raised:  # a key's own comparison
+        pass_on_signal(raised)
+        return False
+
+
+def _parsed(text: str) -> Any:
+    """The data of a text that is a JSON object or array; else the text."""
+    if text[:1] in ("{", "[") or text[:64].lstrip()[:1] in ("{", "["):
+        try:
+            return orjson.loads(text)
+        except ValueError:
+            return text
+    return text

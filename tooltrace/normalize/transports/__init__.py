@@ -1,0 +1,1 @@
+"""Rules for HTTP responses and finished processes."""

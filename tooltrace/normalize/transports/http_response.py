@@ -1,0 +1,229 @@
+"""An HTTP response that a tool returned: of httpx, requests, aiohttp, urllib3 and ``http.client``.
+
+Nothing is read from the network: a body counts where the tool had read it.
+"""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.faults import pass_on_signal
+from tooltrace.normalize.exceptions.codes import wait_words
+from tooltrace.normalize.exceptions.custom_readers import safe_getattr, safe_int
+from tooltrace.normalize.response_builders import build_error, build_response, read_error, text_of
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.transports.http_status import lower_headers, of_status
+
+KINDS: tuple[str, ...] = (
+    "httpx.Response",
+    "httpx2.Response",
+    "requests.models.Response",
+    "niquests.models.Response",
+    "aiohttp.client_reqrep.ClientResponse",
+    "http.client.HTTPResponse",
+    "urllib3.response.BaseHTTPResponse",
+    "urllib3.response.HTTPResponse",
+)
+
+_MOST = 1 << 20
+"""Bytes of a body that are looked at."""
+_LONGEST_MESSAGE = 500
+_KEPT = (
+    r"content-type|location|retry-after(?:-ms)?|(?:x-)?rate-?limit[a-z-]*|(?:x-|x-amzn-|cf-)?(?:request-?id|ray)"
+    r"|etag|last-modified|www-authenticate|allow|deprecation|sunset|warning"
+)
+"""Headers that tell something about the answer; the others are about its transport, or hold secrets."""
+_TEXT = r"text/|.*(?:json|xml|yaml|csv|javascript|graphql|html|x-www-form-urlencoded)"
+_CHARSET = r"(?i)charset=[\"']?((?:utf|iso|latin|windows|cp|us-ascii|ascii|gb|big5|shift|sjis|euc|koi8)[\w.:-]{0,20})"
+"""Those that decode in linear time."""
+
+
+def form(value: Any) -> dict[str, Any]:
+    """What a response holds in memory. Its stream is never touched."""
+    status = safe_int(safe_getattr(value, "status_code"))
+    headers = _headers(value)
+    body = _read(value)
+    return {
+        "status_code": safe_int(safe_getattr(value, "status")) if status is None else status,
+        "reason": _words(safe_getattr(value, "reason_phrase")) or _words(safe_getattr(value, "reason")),
+        "method": _words(safe_getattr(value, "request", "method")) or _words(safe_getattr(value, "method")),
+        "url": _url(value),
+        "headers": headers,
+        "body": None if body is None else _decoded(body[:_MOST], headers.get("content-type", "")),
+        "body_bytes": None if body is None else len(body),
+    }
+
+
+@builtin("http_response", "certain", Matches(kinds=KINDS), opens="all")
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """By the status. 304 is a success, as the answer is what the caller has already. Another redirect that nobody
+    followed is partial: the server did as it should, and the content is elsewhere."""
+    said = seen.data
+    if not seen.is_a(*KINDS) or not isinstance(said, dict) or type(said.get("status_code")) is not int:
+        return None
+    status, body = said["status_code"], said.get("body") or ""
+    data = _data(said)
+    context = _context(said)
+    if 200 <= status < 300 or status in (101, 304):
+        return build_response("success", body, data, context=context)
+    if 300 <= status < 400:
+        to = said["headers"].get("location")
+        reason = f"{_phrase(said)}: the redirect{f' to {_bare(to)}' if to else ''} was not followed"
+        return build_response("partial", body, data, reason=reason, context=context)
+    return _failure(said, data, context)
+
+
+def _failure(said: dict[str, Any], data: Any, context: dict[str, Any]) -> ToolResponse:
+    verdict = of_status(said["status_code"], said["headers"])
+    error = _said_of_error(data)
+    plain = said.get("body") if data is None and _is_plain(said) else None
+    message = text_of(error.get("message")) or _front(plain) or _phrase(said)
+    own = next(
+        (word for name in ("type", "code") if isinstance(word := error.get(name), str) and word != "about:blank"), None
+    )
+    again = False if error.get("code") == "insufficient_quota" else verdict.retryable
+    wait = None if again is False else verdict.retry_after_s
+    if data is None and said.get("body"):
+        context["body"] = said["body"]
+    return build_error(
+        message[: _LONGEST_MESSAGE * 4],
+        verdict.code,
+        type=own or str(said["status_code"]),
+        retryable=again,
+        suggestion=wait_words(wait),
+        data=data,
+        stats=None if wait is None else {"retry_after_s": wait},
+        context=context,
+    )
+
+
+def _said_of_error(body: Any) -> dict[str, Any]:
+    """What a JSON body says of the error: RFC 9457's members, or those in common use."""
+    if isinstance(body, list):
+        body = body[0] if body else None
+    if not isinstance(body, dict):
+        return {"message": body} if isinstance(body, str) else {}
+    detail = body.get("detail")
+    if isinstance(detail, list) and detail and all(isinstance(each, dict) and "msg" in each for each in detail):
+        return {"message": "; ".join(map(_at, detail))}
+    inner = next((found for name in ("error", "errors", "fault", "Error") if (found := body.get(name))), None)
+    if isinstance(inner, dict | list):
+        return read_error(inner)
+    described = body.get("error_description") or body.get("message") or detail
+    if isinstance(inner, str):  # OAuth 2.0: a code, and words beside it
+        return {"message": described or inner, "code": inner if described else None}
+    return read_error(body)
+
+
+def _at(fault: dict[str, Any]) -> str:
+    """Where a parameter is wrong, and how: the form of FastAPI."""
+    place = fault.get("loc")
+    where = ".".join(map(str, place)) if isinstance(place, list) else ""
+    return f"{where}: {fault['msg']}" if where else str(fault["msg"])
+
+
+def _context(said: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: said.get(name) for name in ("status_code", "reason", "method", "url") if said.get(name)}
+    headers = {name: value for name, value in said["headers"].items() if re.fullmatch(_KEPT, name)}
+    if "location" in headers:
+        headers["location"] = _bare(headers["location"])
+    size, body = said.get("body_bytes"), said.get("body")
+    if size is None:
+        kept["body_read"] = False
+    elif size > _MOST or (size and body is None):
+        kept["body_bytes"] = size
+    return {**kept, "headers": headers} if headers else kept
+
+
+def _data(said: dict[str, Any]) -> Any:
+    """The body's JSON; of an error also where nobody says that it is JSON."""
+    body, kind = said.get("body"), said["headers"].get("content-type", "")
+    if not body or (said.get("body_bytes") or 0) > _MOST:
+        return None
+    if "json" not in kind.lower() and not (said["status_code"] >= 400 and body.lstrip()[:1] in ("{", "[")):
+        return None
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return None
+
+
+def _is_plain(said: dict[str, Any]) -> bool:
+    kind = said["headers"].get("content-type", "").lower()
+    return "html" not in kind and (said.get("body") or "").lstrip()[:1] != "<"
+
+
+def _front(text: str | None) -> str:
+    text = (text or "").strip()
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+
+
+def _phrase(said: dict[str, Any]) -> str:
+    status, reason = said["status_code"], said.get("reason")
+    if not reason and status in HTTPStatus._value2member_map_:
+        reason = HTTPStatus(status).phrase
+    return f"HTTP {status} {reason}" if reason else f"HTTP {status}"
+
+
+def _headers(value: Any) -> dict[str, str]:
+    headers = safe_getattr(value, "headers")
+    try:
+        return {} if headers is None else lower_headers(headers)
+    except BaseException as error:  # no headers after all, or such as cannot be read
+        pass_on_signal(error)
+        return {}
+
+
+def _read(value: Any) -> bytes | None:
+    """The body that was read already; None where it was not. The attributes are the clients' own caches: their
+    ``content``, ``text`` and ``data`` would read the stream."""
+    own = safe_getattr(value, "__dict__")
+    held = own if type(own) is dict else {}
+    for name in ("_content", "_body"):
+        body = held.get(name)
+        if type(body) is bytes:
+            return body
+    return None
+
+
+def _decoded(body: bytes, kind: str) -> str | None:
+    """The text of a body; None of one that is no text."""
+    if kind and not re.match(_TEXT, kind.lower()):
+        return None
+    if not kind and b"\0" in body:
+        return None
+    charset = re.search(_CHARSET, kind)
+    try:
+        return body.decode(charset[1] if charset else "utf-8", "replace" if kind else "strict")
+    except LookupError:  # a charset that nobody knows
+        return body.decode("utf-8", "replace")
+    except UnicodeDecodeError:
+        return None
+
+
+def _url(value: Any) -> str | None:
+    for path in (("url",), ("_url",), ("_request_url",), ("request", "url")):
+        url = safe_getattr(value, *path)
+        if url is not None:
+            try:
+                return _bare(str(url))[:2000] or None
+            except BaseException as error:  # a foreign object's own words
+                pass_on_signal(error)
+                return None
+    return None
+
+
+def _bare(url: str) -> str:
+    """Without what may be secret in it: user and password, the values of the query, the fragment. The tool's
+    arguments hold the values already."""
+    address, mark, query = re.sub(r"(?<=://)[^/?#@]*@", "", url.partition("#")[0]).partition("?")
+    return address + mark + re.sub(r"=[^&;]*", "=…", query)
+
+
+def _words(value: Any) -> str | None:
+    return value if type(value) is str and value else None

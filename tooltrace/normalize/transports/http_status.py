@@ -1,0 +1,135 @@
+"""HTTP's status codes to codes, and when to come again (RFC 9110, RFC 6585, the RateLimit header fields)."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tooltrace.core.codes import ToolErrorCode as C
+from tooltrace.core.codes import advice_for
+from tooltrace.normalize.exceptions.codes import ErrorClassification
+
+STATUSES: dict[int, ErrorClassification] = {
+    # 401: the server does not know who asks, so nothing is reachable: ACCESS_DENIED. 403: it knows, and this one
+    # thing is not theirs: PERMISSION_DENIED, as EACCES is of a file.
+    401: ErrorClassification(C.ACCESS_DENIED),
+    407: ErrorClassification(C.ACCESS_DENIED),
+    511: ErrorClassification(C.ACCESS_DENIED),
+    402: ErrorClassification(C.PERMISSION_DENIED),
+    403: ErrorClassification(C.PERMISSION_DENIED),
+    451: ErrorClassification(C.PERMISSION_DENIED),
+    404: ErrorClassification(C.NOT_FOUND),
+    410: ErrorClassification(C.NOT_FOUND),
+    **dict.fromkeys((400, 405, 406, 411, 413, 414, 415, 416, 422, 428, 431), ErrorClassification(C.INVALID_PARAM)),
+    **dict.fromkeys((408, 504, 522, 524, 598, 599), ErrorClassification(C.TIMEOUT)),
+    409: ErrorClassification(C.CONFLICT),
+    423: ErrorClassification(C.CONFLICT),
+    412: ErrorClassification(C.CONFLICT, retryable=False),  # the precondition stands in the call itself
+    429: ErrorClassification(C.RATE_LIMIT),
+    420: ErrorClassification(C.RATE_LIMIT),
+    **dict.fromkeys((425, 502, 503, 520, 521, 523, 525, 527, 529, 530), ErrorClassification(C.SERVICE_UNAVAILABLE)),
+    **dict.fromkeys((501, 505, 506, 508, 510, 526), ErrorClassification(C.API_ERROR, retryable=False)),
+}
+"""By status. Others below 500 are the caller's fault; others from 500 are the server's, which may pass."""
+
+_LONGEST = 366 * 86400
+_EPOCH = 10**9
+"""A reset beyond this is no number of seconds to wait, but a time of day."""
+_RESETS = ("ratelimit-reset", "x-ratelimit-reset-after", "x-ratelimit-reset", "x-rate-limit-reset", "ratelimit")
+_REMAINING = ("x-ratelimit-remaining", "ratelimit-remaining", "x-rate-limit-remaining")
+_IN_LIST = r"(?:^|[;,\s])(?:reset|t)=(\d+)"
+_NUMBER = r"\d{1,16}(?:\.\d{1,9})?"
+
+
+def of_status(status: int, headers: Mapping[str, str] | None = None) -> ErrorClassification:
+    """The verdict on a ``status`` that is no success. ``headers``: by their names in lower case."""
+    known = STATUSES.get(status) or ErrorClassification(C.API_ERROR, 500 <= status < 600)
+    if not headers:
+        return known
+    spent = any(headers.get(name) == "0" for name in _REMAINING)
+    if status == 403 and (spent or "retry-after" in headers):  # how GitHub says 429
+        known = STATUSES[429]
+    if (advice_for(known.code).retryable if known.retryable is None else known.retryable) is False:
+        return known
+    return known._replace(retry_after_s=retry_after(headers, resets=known.code == C.RATE_LIMIT))
+
+
+def retry_after(headers: Mapping[str, str], *, resets: bool = True) -> float | None:
+    """Seconds until the server wants to be asked again; None where it does not say.
+
+    ``headers``: by their names in lower case. ``resets``: the headers that tell when a limit starts anew count too.
+    """
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        wait = _number(headers.get(name))
+        if wait is not None:
+            return _sane(wait / 1000)
+    said = headers.get("retry-after")
+    if said is not None:
+        number = _number(said)
+        wait = _until(said, headers.get("date")) if number is None else number
+        if wait is not None:
+            return _sane(wait)
+    return next((wait for name in _RESETS if (wait := _reset(headers.get(name))) is not None), None) if resets else None
+
+
+def lower_headers(headers: Any) -> dict[str, str]:
+    """What a client's header object holds, by lower-case name; the texts alone, of the first two hundred."""
+    pairs = headers.items() if hasattr(type(headers), "items") else headers
+    out: dict[str, str] = {}
+    for number, (name, value) in enumerate(pairs):
+        if number >= 200:
+            break
+        if isinstance(name, str) and isinstance(value, str):
+            out.setdefault(name.lower(), value[:2000])
+    return out
+
+
+def _number(said: str | None) -> float | None:
+    return float(said) if said is not None and re.fullmatch(_NUMBER, said.strip(), re.ASCII) else None
+
+
+def _until(said: str, now: str | None) -> float | None:
+    """Seconds from the server's own ``now``, where it says it, to an HTTP date."""
+    then = _date(said)
+    if then is None:
+        return None
+    start = _date(now) if now else None
+    return max(0.0, then - (time.time() if start is None else start))
+
+
+def _date(said: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # heavy, and seldom needed
+
+    try:
+        when = parsedate_to_datetime(said)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def _reset(said: str | None) -> float | None:
+    """Seconds until a limit starts anew: given so, as seconds or milliseconds since 1970, as a date, or in a list."""
+    if not said:
+        return None
+    listed = re.search(_IN_LIST, said, re.ASCII)
+    number = float(listed[1]) if listed else _number(said)
+    if number is None:
+        return _sane(_iso(said))
+    if number > _EPOCH * 100:
+        number /= 1000
+    return _sane(max(0.0, number - time.time()) if number > _EPOCH else number)
+
+
+def _iso(said: str) -> float | None:
+    try:
+        when = datetime.fromisoformat(said)
+    except ValueError:
+        return None
+    return max(0.0, (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - time.time())
+
+
+def _sane(seconds: float | None) -> float | None:
+    return seconds if seconds is not None and 0.0 <= seconds <= _LONGEST else None

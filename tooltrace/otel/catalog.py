@@ -1,0 +1,130 @@
+"""The catalogue of attributes: the signal, level, type, meaning and source of each name that is sent.
+
+The attributes of record fields come from :mod:`tooltrace.core.records`; the conventions' own levels and sources stand here.
+``docs/telemetry.md`` is made of this table, and what is really sent is held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, Literal, NamedTuple
+
+from tooltrace.core.fields import TYPES, AttributeKind, Field, fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, ToolCall
+from tooltrace.otel import attributes as names
+
+Level = Literal["required", "conditionally required", "recommended", "opt-in", "custom"]
+"""As the conventions say it; ``custom`` is what they do not define."""
+Signal = Literal["span", "metric", "exception", "evaluation", "gate", "message", "loss", "resource"]
+
+EXECUTE_TOOL: Final = (
+    "https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/execute-tool.md"
+)
+EVENTS: Final = "https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-events.md"
+RESOURCE: Final = "https://opentelemetry.io/docs/specs/semconv/resource/"
+OURS: Final = "tooltrace"
+SOURCES: Final = {"execute_tool": EXECUTE_TOOL, "evaluation": EVENTS, "resource": RESOURCE}
+"""Short name of a source to its place."""
+
+
+class Attribute(NamedTuple):
+    """One attribute on one signal."""
+
+    name: str
+    signal: Signal
+    level: Level
+    kind: AttributeKind
+    meaning: str
+    source: str = OURS
+
+
+def _conventions() -> tuple[Attribute, ...]:
+    tool, judged, origin = "execute_tool", "evaluation", "resource"
+    about = {field.name: field.about.meaning for field in fields_of(ToolCall)}
+    return (
+        Attribute(names.OPERATION_NAME, "span", "required", "text", "Always `execute_tool`.", tool),
+        Attribute(names.TOOL_NAME, "span", "required", "text", about["tool"], tool),
+        Attribute(names.ERROR_TYPE, "span", "conditionally required", "text", _ERROR_TYPE, tool),
+        Attribute(names.AGENT_NAME, "span", "conditionally required", "text", _AGENT, tool),
+        Attribute(names.CONVERSATION_ID, "span", "conditionally required", "text", _CONVERSATION, tool),
+        Attribute(names.TOOL_CALL_ID, "span", "recommended", "text", "The model's id, where there is one.", tool),
+        Attribute(names.TOOL_DESCRIPTION, "span", "recommended", "text", about["tool_description"], tool),
+        Attribute(names.TOOL_TYPE, "span", "recommended", "text", about["tool_type"], tool),
+        Attribute(names.TOOL_CALL_ARGUMENTS, "span", "opt-in", "JSON text", about["arguments"], tool),
+        Attribute(names.TOOL_CALL_RESULT, "span", "opt-in", "JSON text", about["result"], tool),
+        Attribute(
+            names.RESULT_IS_TEXT, "span", "custom", "boolean", "The result is the text of an answer without data."
+        ),
+        Attribute(names.OPERATION_NAME, "metric", "custom", "text", "Always `execute_tool`."),
+        Attribute(names.TOOL_NAME, "metric", "required", "text", about["tool"], tool),
+        Attribute(names.ERROR_TYPE, "metric", "conditionally required", "text", "The same as on the span.", tool),
+        Attribute(names.TOOL_TYPE, "metric", "recommended", "text", "The same as on the span.", tool),
+        Attribute(names.AGENT_NAME, "metric", "recommended", "text", "The same as on the span.", tool),
+        Attribute(names.EXCEPTION_TYPE, "exception", "conditionally required", "text", _CLASS, tool),
+        Attribute(names.EXCEPTION_MESSAGE, "exception", "recommended", "text", "What it says, redacted.", tool),
+        *(
+            Attribute(name, "exception", "custom", "text", "The same as on the span.")
+            for name in (
+                *(names.OPERATION_NAME, names.TOOL_NAME, names.TOOL_TYPE, names.TOOL_CALL_ID),
+                *(names.AGENT_NAME, names.CONVERSATION_ID, names.ERROR_TYPE),
+            )
+        ),
+        Attribute(names.FIELDS["attempt"], "exception", "custom", "integer", "The same as on the span."),
+        Attribute(names.EVALUATION_NAME, "evaluation", "required", "text", "Always `correctness`.", judged),
+        Attribute(names.EVALUATION_SCORE_VALUE, "evaluation", "conditionally required", "number", _SCORE, judged),
+        Attribute(names.EVALUATION_SCORE_LABEL, "evaluation", "conditionally required", "text", _LABEL, judged),
+        Attribute(names.EVALUATION_EXPLANATION, "evaluation", "recommended", "text", "Why, redacted.", judged),
+        Attribute(names.SERVICE_NAME, "resource", "required", "text", "`service_name`, see `configure`.", origin),
+        Attribute(names.HOST_NAME, "resource", "recommended", "text", "Where it was recorded.", origin),
+        Attribute(names.PROCESS_PID, "resource", "recommended", "integer", "The process that recorded it.", origin),
+    )
+
+
+_ERROR_TYPE: Final = "Where the attempt failed: the error's class, else its code, else `_OTHER`."
+_AGENT: Final = "From `tt.context`, the framework, or W3C baggage; at the start of the span, for samplers."
+_CONVERSATION: Final = "From `tt.context`, the framework, or W3C baggage; never made up."
+_CLASS: Final = "The exception's class, with its module unless it is a builtin."
+_SCORE: Final = "How right, 0 to 1; where none was said, 1 for right and 0 for wrong."
+_LABEL: Final = "`correct` or `incorrect`; where it was not said, `correct` from 0.5 on."
+
+_LABELS: Final[dict[str, tuple[AttributeKind, str]]] = {
+    names.SAID: ("texts", "`correct`, `score`: which of the two was said."),
+}
+_AT: Final[tuple[AttributeKind, str]] = ("text", "When it was, ISO 8601, where the timestamp cannot say it.")
+_LATE: Final[tuple[Signal, ...]] = ("evaluation", "message", "loss")
+_RECORDS: Final[dict[Signal, type[Record]]] = {
+    "span": ToolCall,
+    "evaluation": Outcome,
+    "gate": Gate,
+    "message": Message,
+    "loss": Loss,
+}
+"""Each signal that carries the fields of a record."""
+
+
+def _meaning(field: Field) -> str:
+    meaning = field.about.meaning
+    return f"{meaning.removesuffix('.')}, ISO 8601." if field.type is datetime else meaning
+
+
+def _custom() -> Iterator[Attribute]:
+    defined = {(attribute.signal, attribute.name) for attribute in _conventions()}
+    for signal, record in _RECORDS.items():
+        for field in fields_of(record):
+            name = field.about.attribute
+            if name is not None and (signal, name) not in defined:
+                yield Attribute(name, signal, "custom", TYPES[field.type].attribute, _meaning(field))
+    for name, (kind, meaning) in _LABELS.items():
+        yield Attribute(name, "evaluation", "custom", kind, meaning)
+    for late in _LATE:
+        yield Attribute(names.AT, late, "custom", *_AT)
+
+
+ATTRIBUTES: Final = (*_conventions(), *_custom())
+"""What tooltrace itself sends; what a tool sets on its span comes beside it, under the names that it gave."""
+
+
+def of(signal: Signal) -> dict[str, Attribute]:
+    """The attributes of ``signal``, by name."""
+    return {attribute.name: attribute for attribute in ATTRIBUTES if attribute.signal == signal}

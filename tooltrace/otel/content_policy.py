@@ -1,0 +1,138 @@
+"""What a tool was given and gave: which attributes carry it, and whether it may leave the process.
+
+``configure(capture=…)`` says what is recorded at all. The variable of the GenAI conventions,
+``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT``, says what of that may go out as telemetry; it takes away and
+never adds, and the local store is not telemetry. Content leaves where both allow it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Any, Final
+
+import orjson
+
+from tooltrace.core.fields import content_of
+from tooltrace.core.records import ToolCall
+from tooltrace.faults import faults
+from tooltrace.otel import attributes as names
+from tooltrace.otel.span_data import EventData, LogData, SpanData
+
+VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+
+
+class Content(Enum):
+    """Where content may go, in the words of the variable."""
+
+    NO_CONTENT = "NO_CONTENT"
+    SPAN_ONLY = "SPAN_ONLY"
+    EVENT_ONLY = "EVENT_ONLY"
+    SPAN_AND_EVENT = "SPAN_AND_EVENT"
+
+    @property
+    def on_spans(self) -> bool:
+        """Whether spans may carry content."""
+        return self in (Content.SPAN_ONLY, Content.SPAN_AND_EVENT)
+
+    @property
+    def on_events(self) -> bool:
+        """Whether log events may carry content."""
+        return self in (Content.EVENT_ONLY, Content.SPAN_AND_EVENT)
+
+
+_OLD_WORDS: Final = {"TRUE": Content.SPAN_AND_EVENT, "FALSE": Content.NO_CONTENT}
+"""What the variable took before it had modes."""
+
+
+def current_policy() -> Content:
+    """What the variable says now. Unset, everything that was recorded; what cannot be understood, nothing."""
+    word = os.environ.get(VARIABLE, "").strip().upper()
+    if not word:
+        return Content.SPAN_AND_EVENT
+    if word in _OLD_WORDS:
+        return _OLD_WORDS[word]
+    try:
+        return Content[word]
+    except KeyError:
+        known = ", ".join(("true", "false", *Content.__members__))
+        message = f"tooltrace sends no content: {VARIABLE} takes {known}, got {word[:40]!r}"
+        faults.warn_once("content", message, counted=False)
+        return Content.NO_CONTENT
+
+
+OWN: Final = frozenset(names.FIELDS[field] for field in content_of(ToolCall)) | {names.RESULT_IS_TEXT}
+"""Our attributes that carry content: the fields that ``capture="metadata"`` leaves out."""
+
+_FOREIGN: Final = (
+    r"gen_ai\.(input\.messages|output\.messages|system_instructions|tool\.definitions|tool\.call\.(arguments|result)"
+    r"|memory\.(records|query\.text)|retrieval\.(documents|query\.text)|prompt|completion)(\.|$)"
+    r"|(input|output)\.(value|mime_type)$|llm\.(input_messages|output_messages|prompts|invocation_parameters)(\.|$)"
+    r"|llm\.(function_call|prompt_template)(\.|$)|tool\.parameters$|mcp\.(request\.argument|response\.value|resource\.uri)$"
+    r"|reranker\.(query|input_documents|output_documents)(\.|$)|embedding\.(text|embeddings)(\.|$)"
+    r"|gen_ai\.event\.content$|retrieval\.documents(\.|$)|traceloop\.entity\.(input|output)$|langfuse\.(observation|trace)\.(input|output)$"
+    r"|(tool_arguments|tool_response|all_messages_events|pydantic_ai\.all_messages|logfire\.msg)$"
+)
+"""Attributes of other instrumentations that carry it: a pattern, compiled when it is needed."""
+
+
+_BARE: Final = frozenset({"content", "body", "message", "messages", "tool_calls", "arguments", "prompt", "completion"})
+"""Attributes of events ``gen_ai.…`` that carry content."""
+
+EVENTS: Final = "otel.events"
+"""Attribute of a call that another library's span showed: the events of that span."""
+
+
+def strip_content(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """A span's attributes, but for content. What a tool says of a failure is none; why an answer is partial is."""
+    kept = {key: value for key, value in attributes.items() if key not in OWN and not re.match(_FOREIGN, key)}
+    if isinstance(events := kept.get(EVENTS), list | tuple):
+        kept[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]
+    if kept.get(names.FIELDS["status"]) == "partial":
+        kept.pop(names.FIELDS["error_message"], None)
+    return kept
+
+
+def _event(event: Mapping[str, Any]) -> dict[str, Any]:
+    """A span's event, as it is kept among the attributes of a call."""
+    said = event.get("attributes")
+    return {**event, "attributes": _of_event(str(event.get("name")), said) if isinstance(said, Mapping) else {}}
+
+
+def _of_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """An event's attributes, but for content: that of the conventions' older events has no prefix."""
+    kept = strip_content(attributes)
+    return {key: value for key, value in kept.items() if key not in _BARE} if name.startswith("gen_ai.") else kept
+
+
+def without_content(form: SpanData) -> SpanData:
+    """The span as it goes out where spans may carry no content."""
+    events = tuple(
+        EventData(name=event.name, time_ns=event.time_ns, attributes=_of_event(event.name, event.attributes))
+        for event in form.events
+    )
+    return replace(form, attributes=strip_content(form.attributes), events=events)
+
+
+def without_log_content(form: LogData) -> LogData:
+    """The log event as it goes out where events may carry no content. Of arguments that a person changed, the names
+    are kept."""
+    kept = strip_content(form.attributes)
+    kept.pop(names.MESSAGE_FIELDS["text"], None)
+    changed = kept.get(names.GATE_FIELDS["changed"])
+    if isinstance(changed, str):
+        kept[names.GATE_FIELDS["changed"]] = orjson.dumps(dict.fromkeys(orjson.loads(changed))).decode()
+    return replace(form, body=None, attributes=kept)
+
+
+def apply_policy(form: SpanData) -> SpanData:
+    """``form`` as the variable lets it leave the process."""
+    return form if current_policy().on_spans else without_content(form)
+
+
+def outgoing_log(form: LogData) -> LogData:
+    """``form`` as the variable lets it leave the process."""
+    return form if current_policy().on_events else without_log_content(form)

@@ -1,0 +1,146 @@
+"""The conventions' event ``gen_ai.evaluation.result``, made of an ``Outcome`` and read as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any, Final
+
+from tooltrace.core.records import Outcome
+from tooltrace.otel import attributes as names
+from tooltrace.otel.span_codec import SCOPE
+from tooltrace.otel.span_data import LogData
+from tooltrace.otel.timestamps import from_log_time, to_unix_ns, valid_parent
+from tooltrace.version import __version__
+
+RIGHT: Final = frozenset({"correct", "right", "accurate", "pass", "passed"})
+WRONG: Final = frozenset({"incorrect", "wrong", "inaccurate", "fail", "failed", "not_correct"})
+"""Labels that say by themselves whether a result was right; in lower case, with ``_`` for spaces and hyphens. What is
+``true``, ``positive`` or ``high`` may be a harm as well."""
+
+INVERSE: Final = re.compile(
+    r"toxic|hallucinat|harm|bias|hate|violen|unsafe|risk|jailbreak|injection|fabricat", re.IGNORECASE
+)
+"""Metrics of which more may be worse: their scores say nothing about right and wrong."""
+
+
+def to_log(outcome: Outcome, *, trace_id: str | None = None, span_id: str | None = None) -> LogData:
+    """The event of ``outcome``. Score and label are both given, as in the view ``judged``: right is 1 and wrong is 0
+    where no score was said, and right from 0.5 on; :data:`names.SAID` tells which of them was said."""
+    time_ns, late = to_unix_ns(outcome.labeled_at)
+    trace_id, span_id = valid_parent(trace_id, span_id or outcome.span_id)
+    return LogData(
+        event_name=names.EVALUATION_EVENT,
+        time_ns=time_ns,
+        attributes=_attributes(outcome, late),
+        trace_id=trace_id,
+        span_id=span_id,
+        scope=SCOPE,
+        scope_version=__version__,
+    )
+
+
+def _attributes(outcome: Outcome, late: str | None) -> dict[str, Any]:
+    correct, score = outcome.correct, outcome.score
+    said = [name for name, value in (("correct", correct), ("score", score)) if value is not None]
+    if correct is None and score is not None:
+        correct = score >= 0.5
+    if score is None and correct is not None:
+        score = float(correct)
+    known: dict[str, Any] = {
+        names.EVALUATION_NAME: names.CORRECTNESS,
+        names.EVALUATION_SCORE_VALUE: score,
+        names.EVALUATION_SCORE_LABEL: None if correct is None else "correct" if correct else "incorrect",
+        names.EVALUATION_EXPLANATION: outcome.reason,
+        names.TOOL_CALL_ID: outcome.call_id,
+        names.JUDGED_SPAN_ID: outcome.span_id,
+        names.LABELER: outcome.labeler,
+        names.SAID: said,
+        names.AT: late,
+    }
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def from_log(form: LogData) -> Outcome:
+    """What the event says: exactly what it was made of, where it is ours. Raises ValueError."""
+    return _ours(form) if names.LABELER in form.attributes else _foreign(form)
+
+
+def _ours(form: LogData) -> Outcome:
+    said = form.attributes.get(names.SAID)
+    given = said if isinstance(said, Sequence) else ()
+    label = _text(form, names.EVALUATION_SCORE_LABEL)
+    score = _number(form, names.EVALUATION_SCORE_VALUE)
+    return Outcome(
+        call_id=_text(form, names.TOOL_CALL_ID),
+        span_id=_text(form, names.JUDGED_SPAN_ID),
+        correct=None if label is None or "correct" not in given else label == "correct",
+        score=score if "score" in given else None,
+        labeler=_text(form, names.LABELER) or "unknown",
+        reason=_text(form, names.EVALUATION_EXPLANATION),
+        labeled_at=from_log_time(form),
+    )
+
+
+def _foreign(form: LogData) -> Outcome:
+    """Another's evaluation. What it measures is its labeler, so that several of one span count beside each other."""
+    call_id, name = _text(form, names.TOOL_CALL_ID), _text(form, names.EVALUATION_NAME)
+    if call_id is None and form.span_id is None:
+        raise ValueError("it names neither a span nor a call, so nobody knows what is judged")
+    score, correct = _number(form, names.EVALUATION_SCORE_VALUE), _verdict(_text(form, names.EVALUATION_SCORE_LABEL))
+    usable = _usable(score, correct, name or "")
+    if correct is None and usable is None:
+        raise ValueError(_unusable(form, score, name))
+    return Outcome(
+        call_id=call_id,
+        span_id=form.span_id,
+        correct=correct,
+        score=usable,
+        labeler=name or form.scope or "unknown",
+        reason=_reason(form, None if score == usable else score),
+        labeled_at=from_log_time(form),
+    )
+
+
+def _usable(score: float | None, correct: bool | None, name: str) -> float | None:
+    """``score`` where it says how right the result was: in our range, the right way up, and not against the label."""
+    if score is None or not 0.0 <= score <= 1.0 or INVERSE.search(name):
+        return None
+    return score if correct is None or correct == (score >= 0.5) else None
+
+
+def _verdict(label: str | None) -> bool | None:
+    word = "" if label is None else label.strip().lower().replace(" ", "_").replace("-", "_")
+    return True if word in RIGHT else False if word in WRONG else None
+
+
+def _unusable(form: LogData, score: float | None, name: str | None) -> str:
+    label = _text(form, names.EVALUATION_SCORE_LABEL)
+    if score is None and label is None:
+        return "it has neither a score nor a label"
+    if score is not None and 0.0 <= score <= 1.0:
+        return f"more {name} may be worse, and the label {label!r} says neither right nor wrong"
+    return f"the score {score} does not lie in [0, 1], and the label {label!r} says neither right nor wrong"
+
+
+def _reason(form: LogData, score: float | None) -> str | None:
+    """The explanation, and a score that is none of ours, which would else be lost."""
+    said = _text(form, names.EVALUATION_EXPLANATION)
+    return said if score is None else f"{said} (score {score:g})" if said else f"score {score:g}"
+
+
+def _text(form: LogData, key: str) -> str | None:
+    value = form.attributes.get(key)
+    if value is None or isinstance(value, str):
+        return value or None
+    raise ValueError(f"{key} is no text")
+
+
+def _number(form: LogData, key: str) -> float | None:
+    value = form.attributes.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"{key} is no number")
+    return float(value)

@@ -1,0 +1,231 @@
+"""Records that are no spans as OpenTelemetry log events, and back: ``from_log(to_log(record)) == record``.
+
+An ``Outcome`` is the conventions' ``gen_ai.evaluation.result``; a ``Gate``, a ``Message`` and a ``Loss`` are events of
+our own. Of a call that raised there is an exception event besides its span: one way only, for the span says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
+from tooltrace.otel import attributes as names
+from tooltrace.otel import evaluation_codec
+from tooltrace.otel.span_codec import SCOPE, error_type
+from tooltrace.otel.span_data import LogData
+from tooltrace.otel.timestamps import from_log_time, to_unix_ns, valid_parent
+from tooltrace.redact.snapshot import Json
+from tooltrace.version import __version__
+
+Event = Outcome | Gate | Message | Loss
+"""The records that are log events."""
+_T = TypeVar("_T", Gate, Message, Loss)
+
+INFO: Final = 9
+WARN: Final = 13
+
+_FIELDS: Final[dict[type[Any], dict[str, str]]] = {
+    Gate: names.GATE_FIELDS,
+    Message: names.MESSAGE_FIELDS,
+    Loss: names.LOSS_FIELDS,
+}
+_NAMES: Final[dict[type[Any], str]] = {
+    Gate: names.GATE_EVENT,
+    Message: names.MESSAGE_EVENT,
+    Loss: names.LOSS_EVENT,
+}
+
+
+def to_log(record: Event, *, trace_id: str | None = None, span_id: str | None = None) -> LogData:
+    """The event of ``record``. ``trace_id`` and ``span_id``: of the span that it belongs to, where they are known;
+    left out, the span is the record's own."""
+    if isinstance(record, Outcome):
+        return evaluation_codec.to_log(record, trace_id=trace_id, span_id=span_id)
+    own = None if isinstance(record, Loss) else record.span_id
+    trace_id, span_id = valid_parent(trace_id, span_id or own)
+    when = (record.answered_at or record.asked_at) if isinstance(record, Gate) else record.at
+    time_ns, late = to_unix_ns(when)
+    attributes = _attributes(record)
+    if late is not None and not isinstance(record, Gate):
+        attributes[names.AT] = late
+    return LogData(
+        event_name=_NAMES[type(record)],
+        time_ns=time_ns,
+        severity=WARN if isinstance(record, Loss) else INFO,
+        attributes=attributes,
+        trace_id=trace_id,
+        span_id=span_id,
+        resource=_resource(record) if isinstance(record, Loss) else {},
+        scope=SCOPE,
+        scope_version=__version__,
+    )
+
+
+def from_log(form: LogData) -> Event | None:
+    """The record that ``form`` says, be it ours or another's evaluation; None where it says none, see
+    :func:`why_not`. Text is as it came: whoever records it redacts and bounds it before."""
+    reader = _READERS.get(event_name(form) or "")
+    try:
+        return None if reader is None else reader(form)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def rejection_reason(form: LogData) -> str | None:
+    """Why ``form`` is no record; None where it is one, or is no event that could be."""
+    name = event_name(form) or ""
+    reader = _READERS.get(name)
+    try:
+        return None if reader is None or reader(form) is not None else f"{name} says nothing that could be kept"
+    except (TypeError, ValueError, OverflowError) as error:
+        return f"{name}: {error}"
+
+
+def event_name(form: LogData) -> str | None:
+    """The event's name; of older SDKs, which had no field for it, the attribute ``event.name``."""
+    name = form.event_name or form.attributes.get("event.name")
+    return name if isinstance(name, str) else None
+
+
+def exception_log(call: ToolCall) -> LogData | None:
+    """The event of the exception that ended ``call``; None where none did.
+
+    A failure that the tool reported by value is no exception: the span says it. Without a stack: a record's text is
+    redacted, a stack cannot be.
+    """
+    if call.ending != "raised" or call.status != "error":
+        return None
+    trace_id, span_id = valid_parent(call.trace_id, call.span_id)
+    said = {
+        names.EXCEPTION_TYPE: call.error_type or error_type(call),
+        names.EXCEPTION_MESSAGE: call.error_message,
+        names.OPERATION_NAME: names.EXECUTE_TOOL,
+        names.TOOL_NAME: call.tool,
+        names.TOOL_TYPE: call.tool_type,
+        names.TOOL_CALL_ID: None if call.call_id == call.span_id else call.call_id,
+        names.AGENT_NAME: call.agent,
+        names.CONVERSATION_ID: call.conversation_id,
+        names.ERROR_TYPE: error_type(call),
+        names.FIELDS["attempt"]: call.attempt,
+    }
+    held = timedelta(milliseconds=(call.duration_ms or 0.0) + (call.consumer_ms or 0.0))
+    return LogData(
+        event_name=names.EXCEPTION_EVENT,
+        time_ns=to_unix_ns(call.started_at)[0] + held // timedelta(microseconds=1) * 1000,
+        severity=WARN,
+        attributes={key: value for key, value in said.items() if value is not None},
+        trace_id=trace_id,
+        span_id=span_id,
+        resource=_resource(call),
+        scope=SCOPE,
+        scope_version=call.recorder_version,
+    )
+
+
+def _resource(record: ToolCall | Loss) -> dict[str, Any]:
+    found = {key: getattr(record, name) for name, key in names.RESOURCE_FIELDS.items()}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _attributes(record: Gate | Message | Loss) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, key in _FIELDS[type(record)].items():
+        value = getattr(record, name)
+        if isinstance(value, datetime):
+            value = value.astimezone(UTC).isoformat()
+        if value is not None:
+            out[key] = value
+    if not isinstance(record, Loss) and record.call_id == record.span_id:
+        del out[names.TOOL_CALL_ID]
+    return out
+
+
+# and back
+
+
+def _gate(form: LogData) -> Gate:
+    return _record(Gate, form, {})
+
+
+def _message(form: LogData) -> Message:
+    return _record(Message, form, {"at": from_log_time(form)})
+
+
+def _loss(form: LogData) -> Loss:
+    origin = {name: form.resource.get(key) for name, key in names.RESOURCE_FIELDS.items()}
+    return _record(Loss, form, {"at": from_log_time(form), **origin})
+
+
+def _record(kind: type[_T], form: LogData, known: dict[str, Any]) -> _T:
+    """A record of ``kind`` from the event's attributes and what is ``known`` otherwise. Raises ValueError."""
+    given = {name: form.attributes.get(key) for name, key in _FIELDS[kind].items()}
+    if "call_id" in given and given["call_id"] is None:
+        given["call_id"] = given["span_id"]
+    return kind(**_checked(kind, {**given, **known}))
+
+
+def _checked(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    out = {}
+    for field in fields_of(kind):
+        value = values.get(field.name)
+        if value is None:
+            if field.required:
+                raise ValueError(f"{field.name} is missing")
+            continue
+        try:
+            out[field.name] = _CONVERT[field.type](value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{field.name} is not of the type {field.type_name}") from None
+    return out
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise TypeError
+    return value
+
+
+def _moment(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    moment = datetime.fromisoformat(_text(value))
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _object(value: Any) -> Json:
+    if not isinstance(orjson.loads(_text(value)), dict):
+        raise TypeError
+    return Json(value)
+
+
+_CONVERT: Final[dict[Any, Callable[[Any], Any]]] = {
+    str: _text,
+    int: _whole,
+    bool: _truth,
+    datetime: _moment,
+    Json: _object,
+}
+
+_READERS: Final[dict[str, Callable[[LogData], Event | None]]] = {
+    names.EVALUATION_EVENT: evaluation_codec.from_log,
+    names.GATE_EVENT: _gate,
+    names.MESSAGE_EVENT: _message,
+    names.LOSS_EVENT: _loss,
+}

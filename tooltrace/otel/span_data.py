@@ -1,0 +1,71 @@
+"""Spans and log events as plain data: what stands between a record and every OpenTelemetry encoding of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SpanKindName = Literal["internal", "server", "client", "producer", "consumer"]
+SpanStatus = Literal["unset", "ok", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventData:
+    """Something that happened within a span."""
+
+    name: str
+    time_ns: int
+    """Nanoseconds since the epoch."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkData:
+    """Another span that a span has to do with."""
+
+    trace_id: str
+    span_id: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanData:
+    """A span of any library. Ids are lower-case hex; attribute values are what OpenTelemetry's ``AnyValue`` can
+    say: text, bool, int, float, bytes, None, and lists and string-keyed dicts of these."""
+
+    name: str
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None = None
+    kind: SpanKindName = "internal"
+    start_ns: int
+    """Nanoseconds since the epoch."""
+    end_ns: int
+    status: SpanStatus = "unset"
+    description: str | None = None
+    """What the status says, on error."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    events: tuple[EventData, ...] = ()
+    links: tuple[LinkData, ...] = ()
+    resource: dict[str, Any] = field(default_factory=dict)
+    scope: str | None = None
+    """Name of the instrumentation that made it."""
+    scope_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogData:
+    """A log record of any library; an event where it has a name."""
+
+    event_name: str | None = None
+    time_ns: int
+    """Nanoseconds since the epoch: when it happened, else when it was seen."""
+    severity: int | None = None
+    """OpenTelemetry's severity number: 9 is INFO, 13 WARN, 17 ERROR."""
+    body: Any = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    trace_id: str | None = None
+    span_id: str | None = None
+    resource: dict[str, Any] = field(default_factory=dict)
+    scope: str | None = None
+    scope_version: str | None = None

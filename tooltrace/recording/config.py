@@ -1,0 +1,231 @@
+"""The recorder of this process: configured, found, flushed, and made anew in forked children."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
+from opentelemetry.trace import TracerProvider
+
+from tooltrace.core import message
+from tooltrace.core.response import ToolResponse
+from tooltrace.errors import ConfigError, UnwrittenCalls
+from tooltrace.faults import faults, report_fault
+from tooltrace.normalize import RULES, Rule, checked_rules
+from tooltrace.otel import sdk_internals
+from tooltrace.recording.recorder import Recorder
+from tooltrace.recording.settings import DEFAULT_STORE, Durability, Overflow, Settings, default_address, default_store
+from tooltrace.recording.sinks import evaluation
+from tooltrace.recording.tool_spec import Capture
+from tooltrace.recording.worker import EXIT_SECONDS, Worker
+from tooltrace.redact.redaction import Redact, Redaction, as_redaction
+from tooltrace.store.url import Address, address_of
+
+REPLACE_SECONDS = 30.0
+"""How long ``configure`` may wait for what the recorder before it has queued; the rest is counted as lost."""
+PATIENCE_SECONDS = 5.0
+"""How long a question waits for a queue that does not move."""
+_DEFAULT: Any = object()
+_lock = RLock()  # a signal handler may make the first call while this thread makes it
+_recorder: Recorder | None = None
+
+
+def configure(
+    *,
+    store: str | os.PathLike[str] | None = _DEFAULT,
+    durability: Durability | None = None,
+    capture: Capture = "full",
+    redact: Redaction | Redact | Iterable[str] | None = None,
+    service_name: str | None = None,
+    tracer_provider: TracerProvider | None = None,
+    overflow: Overflow = "block",
+    rules: Iterable[Rule] = RULES,
+    export: Any = "auto",
+    **limits: Any,
+) -> None:
+    """Set how this process records; what is left out takes its default. Without it the defaults hold.
+
+    ``store``: path of the DuckDB file; ``clickhouse://host/database`` is asked there, and recorded beside the default
+    path until a collector has it; None records no history; default ``$TOOLTRACE_STORE``, else
+    ``./tooltrace.duckdb``. ``durability``: when a call is written; None is ``"call"`` in a child process of
+    multiprocessing or concurrent.futures, whose pools end their workers without warning, and ``"batch"`` elsewhere.
+    ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
+    key names. ``export``: where records go beyond the store: ``"otlp"`` or another name, a destination (``send``,
+    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT``
+    or the one of a signal (``…_TRACES_ENDPOINT``) is set; a signal for which the application has an SDK provider of its own is
+    left to that. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
+    Raises ConfigError, and then changes nothing.
+    """
+    unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
+    if unknown:
+        raise ConfigError(f"configure() does not take {', '.join(sorted(unknown))}; nothing was changed")
+    if service_name is not None:
+        limits["service_name"] = service_name
+    settings = Settings(
+        store=default_store() if store is _DEFAULT else _path(store),
+        address=default_address() if store is _DEFAULT else _address(store),
+        durability=durability,
+        capture=capture,
+        redaction=as_redaction(redact),
+        tracer_provider=tracer_provider,
+        overflow=overflow,
+        rules=checked_rules(rules, "nothing was changed"),
+        export=export,
+        **limits,
+    )
+    _replace(_recorder_of(settings))
+
+
+def get_recorder() -> Recorder:
+    """The recorder in use, made with the defaults where nobody configured one."""
+    return _recorder or _first()
+
+
+def configured_store() -> Path | None:
+    """Where this process records; None where it was not configured, or keeps no history."""
+    return None if _recorder is None else _recorder.settings.store
+
+
+def configured_address() -> Address | None:
+    """Where the store is that is asked, where that is elsewhere."""
+    return default_address() if _recorder is None else _recorder.settings.address
+
+
+def flush(timeout: float | None = 10.0) -> bool:
+    """Wait until every call that has ended is in the journal.
+
+    Returns False where ``timeout`` seconds did not suffice, where calls still wait for a disk that takes none, and where
+    calls were lost since the last flush; the table ``losses`` has the counts as soon as a disk takes them.
+    """
+    return True if _recorder is None else _recorder.worker.flush(timeout)
+
+
+def wait_until_written() -> None:
+    """Wait until the calls of this process that have ended are in the journal, for as long as the queue moves.
+
+    Warns with UnwrittenCalls, and how many there are, where it does not: the disk takes nothing, or a redaction
+    does not return.
+    """
+    if _recorder is None or _recorder.worker.wait_until_written(PATIENCE_SECONDS):
+        return
+    message = (
+        f"{_recorder.worker.unwritten:,} calls are not written yet, and this answer is without them: the recorder made "
+        f"no progress (a full disk, or a redact= that does not return). Ask again later; tt.flush() says when all is written"
+    )
+    warnings.warn(message, UnwrittenCalls, stacklevel=3)
+
+
+def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
+    """Write what is queued and close the journal. A later call is still recorded, by its own thread."""
+    if _recorder is not None:
+        _recorder.worker.close(timeout)
+
+
+def _path(store: str | os.PathLike[str] | None) -> Path | None:
+    if store is None:
+        return None
+    if not isinstance(store, str | os.PathLike) or not isinstance(text := os.fspath(store), str) or not text:
+        raise ConfigError(f"store takes the path of a DuckDB file, or None, got {store!r}; nothing was changed")
+    if Path(text).is_dir():
+        raise ConfigError(f"store {text!r} is a directory; give the path of a DuckDB file; nothing was changed")
+    if address_of(text) is not None:
+        return Path(DEFAULT_STORE).absolute()
+    if "://" in text:
+        raise ConfigError(f"store {text!r} cannot be written by this process; give the path of a DuckDB file")
+    return Path(text).absolute()
+
+
+def _address(store: str | os.PathLike[str] | None) -> Address | None:
+    return address_of(store) if isinstance(store, str) else None
+
+
+def _first() -> Recorder:
+    with _lock:
+        if _recorder is not None:
+            return _recorder
+    try:
+        settings = Settings()
+    except Exception:
+        report_fault("place the store of", lost=0)
+        settings = Settings(store=None)
+    try:
+        recorder = _recorder_of(settings)
+    except Exception:
+        report_fault("export", lost=0)
+        recorder = Recorder(settings)
+    _replace(recorder, only_first=True)
+    assert _recorder is not None
+    return _recorder
+
+
+def _recorder_of(settings: Settings) -> Recorder:
+    """With deliveries, where there are any to make. Raises ConfigError for a destination that cannot be."""
+    recorder = Recorder(settings)
+    asked = settings.export != "auto" or any(os.environ.get(name) for name in _EXPORT_VARIABLES)
+    if settings.store is None and settings.export not in ("auto", None):
+        raise ConfigError("export needs a store, whose journal is the queue; nothing was changed")
+    if settings.store is not None and settings.export is not None and asked:
+        from tooltrace.delivery.plan import plan_deliveries
+
+        deliveries = plan_deliveries(
+            settings.export,
+            settings.store,
+            service=settings.service_name,
+            host=settings.host,
+            exported=lambda signal: _is_exported(signal, settings.tracer_provider),
+        )
+        if deliveries is not None:
+            recorder.worker = Worker(settings, deliveries)
+    return recorder
+
+
+_EXPORT_VARIABLES = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
+
+
+def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
+    """Whether the application has a provider of its own for ``signal``, which gets ours too."""
+    if signal == "traces":
+        return isinstance(provider or sdk_internals.global_provider(), SdkTracerProvider)
+    return evaluation.is_wanted() if signal == "logs" else sdk_internals.has_meter_provider()
+
+
+def _replace(new: Recorder, *, only_first: bool = False) -> None:
+    global _recorder  # noqa: PLW0603 - one recorder a process, replaced whole
+    with _lock:
+        old = _recorder
+        if only_first and old is not None:
+            return
+        _recorder = new
+    if old is not None:
+        old.worker.close(REPLACE_SECONDS)
+
+
+def _notify_model_message(response: ToolResponse, call_id: str, text: str, style: str) -> None:
+    """The model is given ``text``; recorded where anything is."""
+    if _recorder is not None:
+        tells = True if response.error is not None else None  # it stands first; else the text may say so
+        _recorder.record_model_message(call_id, text, style=style, error=tells, span_id=response.meta.span_id)
+
+
+message.listeners.append(_notify_model_message)
+
+
+def _reset_after_fork() -> None:
+    global _lock  # noqa: PLW0603 - the parent may have held it
+    _lock = RLock()
+    faults.reset_after_fork()
+    if _recorder is not None:
+        _recorder.reset_after_fork()
+
+
+os.register_at_fork(after_in_child=_reset_after_fork)

@@ -1,0 +1,228 @@
+"""``trace_tool``: every call of a function becomes a record, and the function does not notice.
+
+What kind of callable it is, its signature and its name are settled at decoration. The kinds are
+written out below, one wrapper each.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Iterable
+from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
+from typing import Any, ParamSpec, TypeVar, overload
+
+from tooltrace.core.response import Source
+from tooltrace.errors import ConfigError
+from tooltrace.normalize import Rule
+from tooltrace.otel.sdk_internals import detach
+from tooltrace.recording import generators, injected_parameters
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
+from tooltrace.recording.recorder import activate
+from tooltrace.recording.tool_spec import (
+    Capture,
+    ReadConfidence,
+    ToolSpec,
+    checked_inject,
+    describe,
+    named_spec,
+    parameters_of,
+    positional_parameters,
+)
+from tooltrace.redact.redaction import Redact, Redaction
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+@overload
+def trace_tool(tool: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def trace_tool(tool: classmethod[T, P, R], /) -> classmethod[T, P, R]: ...
+@overload
+def trace_tool(tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
+@overload
+def trace_tool(
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    description: str | None = None,
+    tool_type: str = "function",
+    capture: Capture | None = None,
+    redact: Redaction | Redact | Iterable[str] | None = None,
+    confidence: ReadConfidence | None = None,
+    sources: Iterable[Source] | Callable[[Any], Iterable[Source]] | None = None,
+    retryable: type[BaseException] | Iterable[type[BaseException]] = (),
+    rules: Iterable[Rule] | None = None,
+    inject: str | Iterable[str] = (),
+) -> _Decorator: ...
+def trace_tool(tool: Any = None, /, **options: Any) -> Any:
+    """Record every call of ``tool``. Bare, or with options.
+
+    Functions, coroutines, generators, async generators, methods, class and static methods, callable
+    objects and partials; above or below other decorators. The tool returns the same object and raises
+    the same exception as before.
+
+    ``name``: the tool's name, else the function's. ``version``. ``description``: else the docstring's
+    first paragraph. ``tool_type``: ``function``, ``extension`` or ``datastore``. ``capture="metadata"``:
+    neither arguments nor results. ``redact``: a Redaction, a callable ``(field, value) -> value`` or key
+    names, applied after the configured redaction. ``confidence``, ``sources``: the tool's own, or how to
+    read them from a result. ``retryable``: exceptions after which the same call may succeed. ``rules``: what reads this tool's
+    results, see :func:`tooltrace.normalize`. ``inject``: names of parameters that the application fills in and the
+    model does not give; they are not recorded. Run contexts of agent frameworks are recognised without it.
+    """
+    decorator = _Decorator(options)
+    return decorator if tool is None else decorator(tool)
+
+
+class _Decorator:
+    """``trace_tool`` with its options, waiting for the tool."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+
+    @overload
+    def __call__(self, tool: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def __call__(self, tool: classmethod[T, P, R], /) -> classmethod[T, P, R]: ...
+    @overload
+    def __call__(self, tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
+    def __call__(self, tool: Any, /) -> Any:
+        if isinstance(tool, classmethod | staticmethod):
+            return type(tool)(self(tool.__func__))
+        if isinstance(tool, type) or not callable(tool):
+            raise ConfigError(
+                f"trace_tool() decorates a function or another callable, not {tool!r}; decorate its methods"
+            )
+        return _wrap(tool, spec_of(tool, **self._options))
+
+
+def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any) -> ToolSpec:
+    """What is known of ``tool`` before any call."""
+    code, name = _code_of(tool), name or _name_of(tool)
+    parameters = parameters_of(tool)
+    options["inject"] = checked_inject(options.get("inject", ()), parameters, name)
+    positional, skip, rest = positional_parameters(parameters)
+    find = functools.partial(injected_parameters.find, parameters, getattr(inspect.unwrap(code), "__globals__", {}))
+    found = find()
+    if found.undecided:
+        options["look_again"] = find
+    options.setdefault("description", describe(code))
+    return named_spec(name, parameters=positional, skip=skip, rest=rest, injected=found.injected, **options)
+
+
+def _code_of(tool: Any) -> Any:
+    """The function that holds the code: behind partials, and behind a callable object's ``__call__``."""
+    while isinstance(tool, functools.partial):
+        tool = tool.func
+    return tool if inspect.isroutine(tool) else type(tool).__call__
+
+
+def _name_of(tool: Any) -> str:
+    while isinstance(tool, functools.partial):
+        tool = tool.func
+    return getattr(tool, "__name__", None) or type(tool).__name__
+
+
+def _wrap(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
+    code = _code_of(tool)
+    if inspect.iscoroutinefunction(code):
+        wrapper: Callable[..., Any] = _coroutine(tool, spec)
+    elif inspect.isasyncgenfunction(code):
+        wrapper = generators.async_generator_function(_stream(tool, spec))
+    elif inspect.isgeneratorfunction(code):
+        wrapper = generators.generator_function(_stream(tool, spec))
+    else:
+        wrapper = _function(tool, spec)
+    functools.update_wrapper(wrapper, tool)
+    if not isinstance(tool, FunctionType | MethodType):
+        _look_like(wrapper, tool)
+    wrapper.__tooltrace__ = spec  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _look_like(wrapper: Any, tool: Any) -> None:
+    """The name, and the public methods, of a partial, a cache or another callable object."""
+    wrapper.__name__ = name = _name_of(tool)
+    wrapper.__qualname__ = getattr(tool, "__qualname__", name)
+    for method in dir(type(tool)):
+        if not method.startswith("_") and callable(getattr(type(tool), method)):
+            setattr(wrapper, method, getattr(tool, method))
+
+
+def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recorder = get_recorder()
+        attempt = recorder.begin(spec, spec.arguments(args, kwargs))
+        if attempt is None:
+            return tool(*args, **kwargs)
+        token = activate(attempt)
+        try:
+            result = tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            recorder.raised(attempt, error)
+            raise
+        detach(token)
+        kind = type(result)
+        if (
+            kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType
+        ):  # a decorator between us and the tool hid what it is
+            return _follow(result, recorder, attempt)
+        recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _coroutine(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recorder = get_recorder()
+        attempt = recorder.begin(spec, spec.arguments(args, kwargs))
+        if attempt is None:
+            return await tool(*args, **kwargs)
+        token = activate(attempt)
+        try:
+            result = await tool(*args, **kwargs)
+        except BaseException as error:
+            detach(token)
+            recorder.raised(attempt, error)
+            raise
+        detach(token)
+        recorder.returned(attempt, result)
+        return result
+
+    return wrapper
+
+
+def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any, StreamRecorder]]:
+    """Begin the attempt and open the stream, when its consumer first asks it for an item."""
+
+    def begin(*args: Any, **kwargs: Any) -> tuple[Any, StreamRecorder]:
+        recorder = get_recorder()
+        attempt = recorder.begin(spec, spec.arguments(args, kwargs))
+        if attempt is None:
+            return tool(*args, **kwargs), NullStreamRecorder()
+        try:
+            return tool(*args, **kwargs), StreamRecorder(recorder, attempt)
+        except BaseException as error:
+            recorder.raised(attempt, error)
+            raise
+
+    return begin
+
+
+def _follow(result: Any, recorder: Any, attempt: Any) -> Any:
+    kind, hidden = type(result), generators.UnstartedAwaitable(result, recorder, attempt)
+    if kind is CoroutineType:
+        followed: Any = generators.coroutine(hidden)
+    elif kind is GeneratorType:
+        followed = generators.generator_function(hidden.open_stream)()
+    else:
+        followed = generators.async_generator_function(hidden.open_stream)()
+    followed.__name__, followed.__qualname__ = result.__name__, result.__qualname__
+    weakref.finalize(followed, hidden.abandoned).atexit = False
+    return followed

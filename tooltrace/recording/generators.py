@@ -1,0 +1,323 @@
+"""Follow generators and async generators to their end, and record what they yield.
+
+Whatever the consumer does (send, throw, close, drop, cancel) reaches the tool as it would have, and
+what the tool does reaches the consumer. The span is current only while the tool's own code runs, and
+the context that the tool left at a ``yield`` is the one it finds again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from time import perf_counter_ns
+from typing import Any
+
+import orjson
+from opentelemetry.context.context import Context
+
+from tooltrace.core.response import is_response
+from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
+from tooltrace.otel.sdk_internals import attach, current_context, detach, restore
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
+from tooltrace.redact.snapshot import CUT, fix_unicode, snapshot
+
+
+class StreamRecorder:
+    """What a stream gave, and how long it took, and how long its consumer held it."""
+
+    __slots__ = (
+        "attempt",
+        "closing",
+        "consumer_ns",
+        "count",
+        "first_ns",
+        "last",
+        "parts",
+        "recorder",
+        "room",
+        "tool_ns",
+    )
+
+    def __init__(self, recorder: Recorder, attempt: Attempt) -> None:
+        self.recorder = recorder
+        self.attempt = attempt
+        self.parts: list[Any] = []
+        self.count = 0
+        self.room = attempt.settings.field_limit if attempt.captures_content else 0
+        """How much more is kept; below zero by what the stream gave beyond."""
+        self.last: Any = None
+        self.first_ns: int | None = None
+        self.tool_ns = 0
+        self.consumer_ns = 0
+        self.closing = False
+        """True once the consumer has closed the stream."""
+
+    def context(self) -> Context:
+        """The context that the tool's code starts in."""
+        return span_context(self.attempt)
+
+    def add_item(self, item: Any) -> None:
+        """The tool gave ``item``."""
+        if not self.count:
+            self.first_ns = self.tool_ns
+        self.count += 1
+        if type(item) is str:
+            if self.room > 0:
+                self.parts.append(item)
+            self.room -= len(item)
+            self.last = None
+        else:
+            self.room = self.add_object(item, self.room)
+
+    def add_object(self, item: Any, room: int) -> int:
+        """The tool gave ``item``, which is no text. Keep it where there is ``room``; how much is left then."""
+        self.last = item if is_response(item) else None
+        if room <= 0:
+            return room
+        try:
+            part = snapshot(item, self.attempt.settings.field_limit)
+        except BaseException as error:
+            pass_on_signal(error)
+            report_fault("record", lost=0)
+            return room
+        self.parts.append(part)
+        return room - (len(part) if type(part) is bytes else 8)
+
+    def returned(self, value: Any) -> None:
+        """The tool's code came to its end, with ``value``."""
+        if self.closing:
+            self.raised(GeneratorExit())
+            return
+        self._times()
+        answer = next((x for x in (value, self.last) if is_response(x)), None)
+        if answer is None and self.count:
+            self.save_items()
+            self.recorder.finish_stream(self.attempt)
+        else:
+            self.recorder.returned(self.attempt, value if answer is None else answer, duration_ns=self.tool_ns)
+
+    def raised(self, error: BaseException) -> None:
+        """``error`` left the tool, or the consumer dropped the stream."""
+        self._times()
+        if self.count:
+            self.save_items()
+        self.recorder.raised(self.attempt, error, duration_ns=self.tool_ns)
+
+    def _times(self) -> None:
+        attempt = self.attempt
+        attempt.first_item_ns = self.first_ns
+        attempt.consumer_ns = self.consumer_ns
+        attempt.duration_ns = self.tool_ns
+        attempt.items = self.count
+
+    def save_items(self) -> None:
+        if not self.attempt.captures_content:
+            return
+        with suppress_faults("record"):
+            parts = self.parts
+            if all(type(part) is str for part in parts):
+                self.attempt.text = "".join(parts)
+            self.attempt.value = _array(parts)
+            self.attempt.stream_size = self.attempt.settings.field_limit - self.room
+
+
+class NullStreamRecorder(StreamRecorder):
+    """For a stream that cannot be recorded: it runs all the same."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.parts = []
+        self.count = self.room = self.tool_ns = self.consumer_ns = 0
+
+    def context(self) -> Context:
+        return current_context()
+
+    def add_item(self, item: Any) -> None:
+        """Keep nothing."""
+
+    def add_object(self, item: Any, room: int) -> int:  # noqa: ARG002
+        """Keep nothing."""
+        return room
+
+    def returned(self, value: Any) -> None:
+        """Record nothing."""
+
+    def raised(self, error: BaseException) -> None:
+        """Record nothing."""
+
+
+def _array(parts: list[Any]) -> bytes:
+    """Snapshots as one JSON array."""
+    items = [orjson.Fragment(part) if type(part) is bytes else part for part in parts]
+    cut = CUT if any(type(part) is bytes and part.endswith(CUT) for part in parts) else b""
+    try:
+        return orjson.dumps(items) + cut
+    except TypeError:  # lone surrogates
+        return orjson.dumps([fix_unicode(item) if type(item) is str else item for item in items]) + cut
+
+
+class UnstartedAwaitable:
+    """A coroutine or a stream that a plain function handed out, and that nobody has started yet."""
+
+    __slots__ = ("_attempt", "_inner", "_recorder", "_started")
+
+    def __init__(self, inner: Any, recorder: Recorder, attempt: Attempt) -> None:
+        self._inner = inner
+        self._recorder = recorder
+        self._attempt = attempt
+        self._started = False
+
+    def open(self) -> tuple[Any, Recorder, Attempt]:
+        """It is being started."""
+        self._started = True
+        return self._inner, self._recorder, self._attempt
+
+    def open_stream(self) -> tuple[Any, StreamRecorder]:
+        """It is a stream, and is being started."""
+        inner, recorder, attempt = self.open()
+        return inner, StreamRecorder(recorder, attempt)
+
+    def abandoned(self) -> None:
+        """What followed it is gone."""
+        if self._started:
+            return
+        if isinstance(self._inner, Coroutine):
+            self._inner.close()  # whoever dropped it is warned once, for what followed it
+        self._recorder.raised(self._attempt, GeneratorExit(), duration_ns=UNKNOWN)
+
+
+def _unmarked(error: BaseException) -> BaseException:
+    """``error`` that the consumer threw in, without the frame of ours that it came through."""
+    trace = error.__traceback__
+    return error if trace is None else error.with_traceback(trace.tb_next)
+
+
+async def coroutine(hidden: UnstartedAwaitable) -> Any:
+    """A hidden coroutine, awaited to its end as the current span."""
+    inner, recorder, attempt = hidden.open()
+    token = activate(attempt)
+    try:
+        result = await inner
+    except BaseException as error:
+        detach(token)
+        recorder.raised(attempt, error)
+        raise
+    detach(token)
+    recorder.returned(attempt, result)
+    return result
+
+
+def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Callable[..., Generator[Any, Any, Any]]:
+    """A generator function that drives what ``begin`` gives to its end, and tapes it."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        inner, tape = begin(*args, **kwargs)
+        body = tape.context()
+        send, clock, keep = inner.send, perf_counter_ns, tape.parts.append
+        value: Any = None
+        items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
+        thrown: BaseException | None = None
+        room = tape.room
+        count = tool_ns = held_ns = 0
+        before = clock()
+        try:
+            try:
+                while True:
+                    token = attach(body)
+                    try:
+                        items.append(send(value) if thrown is None else inner.throw(thrown))
+                    finally:
+                        # a frame that holds its own exception is garbage that only the collector frees
+                        thrown = value = None
+                        body = current_context()
+                        restore(token)
+                        after = clock()
+                        tool_ns += after - before
+                    if not count:
+                        tape.first_ns = tool_ns
+                    count += 1
+                    if type(items[0]) is str:  # as in Tape.take, without a call for each
+                        if room > 0:
+                            keep(items[0])
+                        room -= len(items[0])
+                        tape.last = None
+                    else:
+                        room = tape.add_object(items[0], room)
+                    try:
+                        value = yield items.pop()
+                    except BaseException as error:
+                        thrown = _unmarked(error)
+                        tape.closing = type(error) is GeneratorExit
+                    before = clock()
+                    held_ns += before - after
+            finally:
+                tape.count, tape.room, tape.tool_ns, tape.consumer_ns = count, room, tool_ns, held_ns
+        except StopIteration as stop:
+            tape.returned(stop.value)
+            return stop.value
+        except BaseException as error:
+            tape.raised(error)
+            raise
+
+    return wrapper
+
+
+def async_generator_function(
+    begin: Callable[..., tuple[Any, StreamRecorder]],
+) -> Callable[..., AsyncGenerator[Any, Any]]:
+    """An async generator function that drives what ``begin`` gives to its end, and tapes it."""
+
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        inner, tape = begin(*args, **kwargs)
+        body = tape.context()
+        clock = perf_counter_ns
+        value: Any = None
+        items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
+        thrown: BaseException | None = None
+        started = False
+        before = clock()
+        try:
+            while True:
+                token = attach(body)
+                try:
+                    if thrown is not None:
+                        items.append(await inner.athrow(thrown))
+                    elif started:
+                        items.append(await inner.asend(value))
+                    else:
+                        started = True
+                        items.append(await _first(inner))
+                finally:
+                    thrown = value = None
+                    body = current_context()
+                    detach(token)
+                    after = clock()
+                    tape.tool_ns += after - before
+                tape.add_item(items[0])
+                try:
+                    value = yield items.pop()
+                except BaseException as error:
+                    thrown = _unmarked(error)
+                    tape.closing = type(error) is GeneratorExit
+                before = clock()
+                tape.consumer_ns += before - after
+        except StopAsyncIteration:
+            tape.returned(None)
+        except BaseException as error:
+            tape.raised(error)
+            raise
+
+    return wrapper
+
+
+def _first(inner: AsyncGenerator[Any, Any]) -> Any:
+    """Begin ``inner`` unseen by the event loop: it closes the generator around it, and would otherwise
+    close both at once, each in the other's way."""
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return inner.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)

@@ -1,0 +1,36 @@
+"""What is queued is written when the process ends.
+
+``atexit`` covers the ends that run Python: return, ``sys.exit``, an unhandled exception. A forked
+multiprocessing child skips it and runs multiprocessing's own finalizers. A kill runs nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Callable
+from weakref import WeakMethod
+
+_closers: dict[int, list[WeakMethod[Callable[[], None]]]] = {}
+"""By process id: a forked child has its own."""
+
+
+def on_exit(close: Callable[[], None]) -> None:
+    """Call the bound method ``close`` when this process ends, if its object is still alive."""
+    mine = _closers.get(os.getpid())
+    if mine is None:
+        _closers.clear()
+        mine = _closers[os.getpid()] = []
+        atexit.register(_close_all)
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None:
+            util.Finalize(None, _close_all, exitpriority=-100)
+    mine.append(WeakMethod(close))
+
+
+def _close_all() -> None:
+    for reference in _closers.pop(os.getpid(), []):
+        close = reference()
+        if close is not None:
+            close()

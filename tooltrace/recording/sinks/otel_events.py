@@ -1,0 +1,60 @@
+"""Log events through the LoggerProvider of the application, exceptions of attempts among them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from opentelemetry import trace as trace_api
+from opentelemetry._logs import Logger, LoggerProvider, NoOpLoggerProvider, SeverityNumber, get_logger_provider
+from opentelemetry._logs._internal import ProxyLoggerProvider
+from opentelemetry.context.context import Context
+from opentelemetry.sdk.trace import ReadableSpan
+
+from tooltrace.core.records import ToolCall
+from tooltrace.otel import attributes as names
+from tooltrace.otel.span_data import LogData
+from tooltrace.version import __version__
+
+_SEVERITY_TEXT: Final = {None: None, 9: "INFO", 13: "WARN"}
+
+
+def is_wanted() -> bool:
+    """Whether the application has set a LoggerProvider."""
+    return not isinstance(get_logger_provider(), ProxyLoggerProvider | NoOpLoggerProvider)
+
+
+def emit(form: LogData, flags: int = trace_api.TraceFlags.SAMPLED) -> None:
+    """Send ``form``. ``flags``: of the span that it belongs to; where they are not known, it is taken to be sampled."""
+    _logger(get_logger_provider()).emit(
+        timestamp=form.time_ns,
+        context=_context(form, flags),
+        severity_number=None if form.severity is None else SeverityNumber(form.severity),
+        severity_text=_SEVERITY_TEXT[form.severity],
+        body=form.body,
+        attributes=form.attributes,
+        event_name=form.event_name,
+    )
+
+
+@lru_cache(maxsize=1)
+def _logger(provider: LoggerProvider) -> Logger:
+    return provider.get_logger("tooltrace", __version__, names.SCHEMA_URL)
+
+
+def _context(form: LogData, flags: int) -> Context:
+    """One in which the event's span is current, and none where it has none: least of all the background thread's."""
+    if form.trace_id is None or form.span_id is None:
+        return trace_api.set_span_in_context(trace_api.INVALID_SPAN, Context())
+    state = trace_api.TraceFlags(flags)
+    ids = trace_api.SpanContext(int(form.trace_id, 16), int(form.span_id, 16), is_remote=True, trace_flags=state)
+    return trace_api.set_span_in_context(trace_api.NonRecordingSpan(ids), Context())
+
+
+def emit_exception(call: ToolCall, span: ReadableSpan, flags: int) -> None:
+    """Send the exception that ended ``call``, unless the tool recorded one on its ``span`` itself: once is enough."""
+    from tooltrace.otel.log_codec import exception_log
+
+    form = exception_log(call)
+    if form is not None and not any(event.name == "exception" for event in span.events):
+        emit(form, flags)

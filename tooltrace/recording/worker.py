@@ -1,0 +1,445 @@
+"""The background thread of a recorder: it takes ended attempts from a queue and gives them to the sinks.
+
+A calling thread may be interrupted at any line by a signal handler or a finalizer that calls a traced tool
+itself. The functions that it runs here (``put``, ``flush``, ``close``) therefore take no lock: they append to
+deques, put tokens into a ``SimpleQueue``, whose ``put`` is reentrant, and wait on a ``SimpleQueue`` of their own.
+Threads and queues are looked up when the first call is recorded, so that a program may import this package
+before it patches the standard library (gevent, eventlet).
+"""
+
+from __future__ import annotations
+
+import _thread
+import queue
+import sys
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from tooltrace.core.records import Outcome, Record
+from tooltrace.faults import faults, pass_on_signal, report_fault, suppress_faults
+from tooltrace.recording import shutdown
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.settings import Settings
+from tooltrace.recording.sinks import evaluation, otel_events, otel_metric, structlog
+from tooltrace.recording.writer import Writer
+
+if TYPE_CHECKING:
+    from tooltrace.delivery.threads import DeliveryThreads
+
+
+class DeferredRecord(Protocol):
+    """Something that happened, whose record the background thread makes."""
+
+    def record(self) -> Record:
+        """Return the redacted record. Raises whatever is wrong with it."""
+
+
+Item = Attempt | DeferredRecord | Record
+
+GATHER_SECONDS = 0.03
+"""How long the thread lets calls gather before it writes them: well inside the promised 100 ms."""
+BATCH = 512
+RETRY_SECONDS = 1.0
+EXIT_SECONDS = 2.0
+"""How long the end of a process may wait for queued calls, whatever is queued. The rest is counted as lost."""
+_STOP_SHARE = 0.1
+"""Share of the time to close that is kept for the item in hand, and again for writing down what was lost."""
+_POLL_SECONDS = 0.005
+
+_WAKE, _HURRY = False, True
+"""Tokens for the thread: there is work; there is work and somebody waits for it."""
+
+
+class Ticket(NamedTuple):
+    """A caller's wait for the items that were queued before it asked."""
+
+    position: int
+    reply: queue.SimpleQueue[bool]
+
+
+class Worker:
+    """A bounded queue and one thread, started with the first item and anew in a forked child."""
+
+    def __init__(self, settings: Settings, deliveries: DeliveryThreads | None = None) -> None:
+        self._settings = settings
+        self._deliveries = deliveries
+        self._writer = Writer(settings)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._queue: deque[Item] = deque()
+        self._tokens: queue.SimpleQueue[bool] | None = None
+        self._tickets: deque[Ticket] = deque()
+        self._blocked: deque[queue.SimpleQueue[bool]] = deque()
+        self._permit: deque[None] = deque((None,))
+        """Holds one element while nobody drains; taking it is one atomic step that nobody waits for."""
+        self._taken = 0
+        """Items taken from the queue so far."""
+        self._in_hand = 0
+        self._lost = 0
+        """Records lost so far; only who holds the permit adds to it."""
+        self._lost_told = 0
+        self._idle = True
+        self._stalled = False
+        self._closed = False
+        self._stop_at: float | None = None
+        """While the worker closes: the monotonic time after which no item is begun."""
+        self._started = False
+        self._ident: int | None = None
+        self._cursors_ready = self._delivering = self._deliveries is None
+        self._prepare_lock = threading.RLock()
+        self._preparing: int | None = None
+
+    def reset_after_fork(self) -> None:
+        """Start empty in a forked child: what the parent queued is the parent's to write."""
+        self._writer.reset_after_fork()
+        if self._deliveries is not None:
+            self._deliveries.reset_after_fork()
+        self._reset()
+
+    # in the callers' threads
+
+    def put(self, item: Item, *, hurry: bool = False) -> None:
+        """Queue ``item``. A full queue holds the caller up, or drops the item and counts it."""
+        if len(self._queue) >= self._settings.queue_size and not self._has_room():
+            faults.count("queue_full")
+            faults.warn_once("queue_full", "tooltrace drops calls: they come faster than they can be written")
+            return
+        self._queue.append(item)
+        if self._idle or self._closed or hurry:
+            self._wake(_HURRY if hurry else _WAKE)
+
+    def holds(self, item: Item) -> bool:
+        """Return whether ``item`` is queued."""
+        return any(queued is item for queued in list(self._queue))
+
+    def write_now(self, item: Item) -> bool:
+        """Write ``item`` into the journal before returning. Returns False where that failed: ``put`` lets the thread
+        try again, and count what fails there too."""
+        if not self._cursors_ready and not self._prepare_deliveries():
+            return False
+        try:
+            self._writer.write_now(item if isinstance(item, Record) else item.record())
+        except BaseException as error:
+            pass_on_signal(error)
+            return False
+        if isinstance(item, Attempt):
+            item.written = True
+        return True
+
+    def flush(self, timeout: float | None) -> bool:
+        """Wait until all that was queued before is written.
+
+        Returns False where ``timeout`` seconds did not suffice, where records wait for a disk that takes none,
+        and where records were lost since the last flush.
+        """
+        written = self._wait_until_written(timeout, patient=False)
+        lost = self._lost
+        whole = lost == self._lost_told and not self._writer.waiting
+        self._lost_told = lost
+        return written and whole
+
+    def wait_until_written(self, patience: float) -> bool:
+        """Wait until all that was queued before is written, for as long as the queue moves.
+
+        Returns False where nothing was written for ``patience`` seconds, and where the disk takes nothing.
+        """
+        return self._wait_until_written(patience, patient=True) and not self._writer.waiting
+
+    def _wait_until_written(self, timeout: float | None, *, patient: bool) -> bool:
+        if self._ident == threading.get_ident():  # a sink or a redaction of the user's would wait for itself
+            return False
+        if self._closed or not self._started:
+            self._drain_if_free(even_empty=True)
+            return not self._queue
+        ticket = Ticket(self._taken + len(self._queue), queue.SimpleQueue())
+        self._tickets.append(ticket)
+        self._wake(_HURRY)
+        while True:
+            taken = self._taken
+            try:
+                ticket.reply.get(timeout=timeout)
+            except queue.Empty:
+                if not patient or self._taken == taken:
+                    return False
+            else:
+                return True
+
+    @property
+    def unwritten(self) -> int:
+        """How many records are queued, or wait for the disk."""
+        return len(self._queue) + self._in_hand + self._writer.waiting
+
+    def close(self, timeout: float | None = EXIT_SECONDS) -> None:
+        """Write what is queued within ``timeout`` seconds, count the rest as lost, and close the journal.
+
+        What comes later is written at once, by its caller.
+        """
+        share = 0.0 if timeout is None else timeout * _STOP_SHARE
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self.flush(None if timeout is None else timeout - 2 * share)
+        self._stop_at = None if deadline is None else deadline - share
+        self._closed = True
+        if self._tokens is not None:
+            self._tokens.put(_HURRY)
+        if self._acquire_permit(deadline):
+            try:
+                self._drain()
+                self._abandon()
+                self._writer.close()
+            finally:
+                self._permit.append(None)
+        else:  # a sink or a redaction of the user's does not return
+            self._abandon()
+            self._writer.abandon()
+        self._stop_at = None
+        if self._deliveries is not None:
+            self._deliveries.close(None if deadline is None else max(0.0, deadline - time.monotonic()))
+
+    def _is_late(self) -> bool:
+        return self._stop_at is not None and time.monotonic() >= self._stop_at
+
+    def _acquire_permit(self, deadline: float | None) -> bool:
+        while not self._try_acquire_permit():
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        return True
+
+    def _abandon(self) -> None:
+        """Count as lost what is still queued, and what is in the hands of a thread that does not return."""
+        lost = self._in_hand
+        while self._queue:
+            with suppress(IndexError):
+                self._queue.popleft()
+                lost += 1
+        if lost:
+            faults.count("exit", lost)
+            faults.warn_once("exit", f"tooltrace gave up {lost} calls that were not written when the process ended")
+
+    def _has_room(self) -> bool:
+        """Wait for room in a full queue, once per stall; False where there is none."""
+        if self._ident == threading.get_ident():  # the thread ends a stream that nobody held any more
+            return True
+        self._wake(_HURRY)
+        size = self._settings.queue_size
+        if self._settings.overflow == "drop" or self._stalled:
+            return len(self._queue) < size
+        deadline = time.monotonic() + self._settings.block_seconds
+        while len(self._queue) >= size:
+            reply: queue.SimpleQueue[bool] = queue.SimpleQueue()
+            self._blocked.append(reply)
+            left = deadline - time.monotonic()
+            if left <= 0 or self._closed:
+                self._stalled = True
+                return False
+            with suppress(queue.Empty):
+                reply.get(timeout=left)
+        return True
+
+    def _wake(self, token: bool) -> None:
+        if self._closed:
+            self._drain_if_free()
+            return
+        self._idle = False
+        if not self._started:
+            self._start()
+        if self._tokens is not None:
+            self._tokens.put(token)
+
+    def _start(self) -> None:
+        """Start the thread. ``threading.Thread.start`` takes a lock of the interpreter's that is not reentrant."""
+        self._started = True
+        self._tokens = queue.SimpleQueue()
+        try:
+            if not threading.main_thread().is_alive():
+                raise RuntimeError("the process ends: nothing would wait for the thread, and to start it can hang")
+            _thread.start_new_thread(self._run, ())
+            shutdown.on_exit(self.close)
+        except RuntimeError:  # the interpreter is shutting down
+            self._closed = True
+            self._drain_if_free()
+
+    def _prepare_deliveries(self) -> bool:
+        """Make the cursors of new destinations, which get what is written after this.
+
+        Returns False where this thread makes them already, further up its stack. The threads that deliver are
+        started by the background thread.
+        """
+        if self._preparing == threading.get_ident():
+            return False
+        with self._prepare_lock:  # reentrant; who asked for ``durability="call"`` waits for another thread here
+            if not self._cursors_ready and self._deliveries is not None:
+                self._preparing = threading.get_ident()
+                try:
+                    with suppress_faults("export"):
+                        self._deliveries.prepare()
+                finally:
+                    self._cursors_ready, self._preparing = True, None
+        self._wake(_WAKE)
+        return True
+
+    def _try_acquire_permit(self) -> bool:
+        try:
+            self._permit.pop()
+        except IndexError:
+            return False
+        return True
+
+    # in the background thread; after close(), in the callers' threads
+
+    def _run(self) -> None:
+        self._ident = threading.get_ident()
+        with suppress(Exception):
+            threading.current_thread().name = "tooltrace"
+        tokens = self._tokens
+        assert tokens is not None
+        while not self._closed:
+            try:
+                self._wait_and_drain(tokens)
+            except BaseException:
+                _report("write", lost=0)
+        self._drain_if_free()
+
+    def _wait_and_drain(self, tokens: queue.SimpleQueue[bool]) -> None:
+        token = _WAKE
+        with suppress(queue.Empty):
+            token = tokens.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
+        while not self._closed:
+            token = self._gather(tokens, token)
+            self._drain_if_free(even_empty=True)
+            token = _WAKE
+            if not self._queue and not self._tickets:
+                break
+        self._idle = True
+        if self._queue or self._tickets:  # put() may have seen a busy thread just before
+            self._idle = False
+            tokens.put(_WAKE)
+
+    def _gather(self, tokens: queue.SimpleQueue[bool], token: bool) -> bool:
+        """Let calls gather, until somebody waits for them."""
+        deadline = time.monotonic() + GATHER_SECONDS
+        while token is not _HURRY and not self._tickets:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            with suppress(queue.Empty):
+                token = tokens.get(timeout=left)
+        return token
+
+    def _drain_if_free(self, *, even_empty: bool = False) -> None:
+        """Write what is queued, unless another thread does, or this one further up its stack.
+
+        Whoever has the permit looks at the queue again after giving it back, so nothing stays behind.
+        """
+        while (even_empty or self._queue or self._tickets) and not self._is_late():
+            if not self._try_acquire_permit():
+                return
+            try:
+                self._drain()
+            finally:
+                self._permit.append(None)
+            even_empty = False
+
+    def _drain(self) -> None:
+        if not self._delivering:
+            self._deliver()
+        while self._queue and not self._is_late():
+            self._dispatch_batch()
+            self._reply()
+        self._lost += self._writer.flush_losses()
+        self._reply()
+
+    def _deliver(self) -> None:
+        self._cursors_ready = self._delivering = True
+        assert self._deliveries is not None
+        with suppress_faults("export"):
+            self._deliveries.start()
+
+    def _dispatch_batch(self) -> None:
+        logger, events = _logger(), _events()
+        pipelines = set()
+        for _ in range(min(len(self._queue), BATCH)):
+            if self._is_late():
+                break
+            self._in_hand = 1
+            self._taken += 1
+            try:
+                item = self._queue.popleft()
+                if not isinstance(item, Attempt):
+                    self._writer.add(item if isinstance(item, Record) else item.record())
+                elif not item.written:
+                    self._writer.add(item.record())
+            except BaseException as error:
+                self._in_hand = 0
+                _report("record")
+                pass_on_signal(error)
+            else:
+                _notify_sinks(item, logger, events=events)
+                if isinstance(item, Attempt):
+                    pipelines.add(item.pipeline)
+            self._in_hand = 0
+        self._writer.write()
+        for pipeline in pipelines:
+            pipeline.wake_exporters()
+
+    def _reply(self) -> None:
+        """Answer the callers whose items are written, and those that wait for room."""
+        self._stalled = False
+        while self._blocked:
+            self._blocked.popleft().put(True)
+        if not self._is_due():
+            return
+        self._lost += self._writer.flush_losses()
+        while self._is_due():
+            self._tickets.popleft().reply.put(True)
+
+    def _is_due(self) -> bool:
+        return bool(self._tickets) and (not self._queue or self._tickets[0].position <= self._taken)
+
+
+def _report(where: str, *, lost: int = 1) -> None:
+    """Count a fault inside an except block; under test, give it to the thread's excepthook."""
+    try:
+        report_fault(where, lost=lost)
+    except BaseException:
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), None)))
+
+
+def _logger() -> Any:
+    """The application's logger; None where it has none, or can log no more."""
+    if not structlog.is_wanted() or sys.is_finalizing():
+        return None
+    try:
+        return structlog.logger()
+    except BaseException:
+        _report("log", lost=0)
+        return None
+
+
+def _events() -> bool:
+    """Whether the application wants events of labels and exceptions."""
+    try:
+        return evaluation.is_wanted() and not sys.is_finalizing()
+    except BaseException:
+        _report("log", lost=0)
+        return False
+
+
+def _notify_sinks(item: Item, logger: Any, *, events: bool) -> None:
+    try:
+        if isinstance(item, Attempt):
+            call = item.record()
+            otel_metric.emit(call, item)
+            if events:
+                evaluation.remember_call(call)
+                otel_events.emit_exception(call, item, item.trace_flags)
+            if logger is not None:
+                structlog.emit(call, item.surroundings, logger)
+        elif events and isinstance(item, Outcome):
+            evaluation.emit(item)
+    except BaseException:
+        _report("log", lost=0)

@@ -1,0 +1,146 @@
+"""Records into this process's journal, with the losses beside them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from datetime import UTC, datetime
+
+from tooltrace.core.records import Loss, Record
+from tooltrace.faults import faults
+from tooltrace.recording.settings import Settings
+from tooltrace.store.journal import Journal
+from tooltrace.store.journal_format import encode
+from tooltrace.store.paths import StorePaths
+
+KEPT_BYTES = 16 * 1024 * 1024
+"""Bytes of lines that are held in memory while the disk takes none."""
+
+
+class Writer:
+    """The journal's side of a worker. Not thread-safe but for ``write_now`` and ``abandon``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._journal: Journal | None = None
+        if settings.store is not None:
+            directory = StorePaths.of(settings.store).journal
+            self._journal = Journal(directory, sync=settings.durability == "fsync")
+        self._lines: list[bytes] = []
+        self._waiting: deque[tuple[bytes, int]] = deque()
+        self._waiting_bytes = 0
+        self._losses: Counter[str] = Counter()
+        """Losses that no journal has yet."""
+
+    @property
+    def waiting(self) -> int:
+        """How many records wait for a disk that took none."""
+        return sum(count for _, count in self._waiting)
+
+    def add(self, record: Record) -> None:
+        """Take ``record`` for the next ``write``."""
+        if self._journal is not None:
+            self._lines.append(encode(record))
+
+    def write_now(self, record: Record) -> None:
+        """Write ``record`` before returning. Raises OSError where the disk does not take it."""
+        if self._journal is not None:
+            self._journal.write(encode(record))
+
+    def write(self) -> None:
+        """Write what was added; what the disk does not take waits."""
+        if self._lines:
+            lines, self._lines = self._lines, []
+            self._retain(b"".join(lines), len(lines))
+        self._write_waiting()
+
+    def flush_losses(self) -> int:
+        """Write what waits, and the counts of what was lost. Returns how many losses are new."""
+        self.write()
+        new = faults.drain()
+        self._losses.update(new)
+        if self._losses and not self._waiting and self._write_losses(self._losses):
+            self._losses.clear()
+        return sum(new.values())
+
+    def close(self) -> None:
+        """Try a last time to write. What still waits is lost: it is counted and logged."""
+        self.flush_losses()
+        lost = self.waiting
+        if lost:
+            faults.count("write_failed", lost)
+            message = f"tooltrace lost {lost} records: the journal could not be written"
+            faults.warn_once("write_failed", message, counted=False)
+        self._discard_waiting()
+        if self._losses or lost:
+            self._losses.update(faults.drain())
+            if not self._write_losses(self._losses):  # another recorder of this process may write them down
+                for reason, count in self._losses.items():
+                    faults.count(reason, count)
+            self._losses.clear()
+        if self._journal is not None:
+            self._journal.close()
+
+    def abandon(self) -> None:
+        """Write what is encoded, and the counts of what was lost, while another thread may be stuck in between.
+
+        A line may be written twice this way: a fold keeps one.
+        """
+        lines, self._lines = self._lines, []
+        losses = faults.drain()
+        try:
+            if self._journal is not None and lines:
+                self._journal.write(b"".join(lines))
+        except OSError:
+            losses["write_failed"] = losses.get("write_failed", 0) + len(lines)
+        self._write_losses(Counter(losses) + self._losses)
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: the parent's journal is not ours."""
+        self._discard_waiting()
+        self._losses.clear()
+        if self._journal is not None:
+            self._journal.reset_after_fork()
+
+    def _discard_waiting(self) -> None:
+        self._lines = []
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+    def _retain(self, data: bytes, count: int) -> None:
+        self._waiting.append((data, count))
+        self._waiting_bytes += len(data)
+        while self._waiting_bytes > KEPT_BYTES and len(self._waiting) > 1:
+            oldest, lost = self._waiting.popleft()
+            self._waiting_bytes -= len(oldest)
+            faults.count("write_failed", lost)
+
+    def _write_waiting(self) -> None:
+        if self._journal is None:
+            return
+        while self._waiting:
+            data, _ = self._waiting[0]
+            try:
+                self._journal.write(data)
+            except OSError as error:
+                message = f"tooltrace cannot write its journal ({error}); calls wait in memory"
+                faults.warn_once("disk", message, counted=False)
+                return
+            self._waiting.popleft()
+            self._waiting_bytes -= len(data)
+
+    def _write_losses(self, losses: Counter[str]) -> bool:
+        """Write the counts down. Returns False where the disk does not take them; they never wait as lines,
+        which could be lost in their turn."""
+        if self._journal is None or not losses:
+            return True
+        service, host, now, pid = self._settings.service_name, self._settings.host, datetime.now(UTC), os.getpid()
+        lines = [
+            encode(Loss(reason=reason, count=count, at=now, service=service, host=host, pid=pid))
+            for reason, count in losses.items()
+        ]
+        try:
+            self._journal.write(b"".join(lines))
+        except OSError:
+            return False
+        return True

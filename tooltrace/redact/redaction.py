@@ -1,0 +1,193 @@
+"""Take secrets out of what a call carried, before the first byte of it is written.
+
+By key (``{"password": …}``) and by the look of a value (API keys, bearer tokens, JWT, private keys,
+passwords in URLs), at any depth, in JSON inside strings too. A field that cannot be redacted is
+dropped, never written raw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import is_not
+from typing import Any, NamedTuple
+
+import orjson
+
+from tooltrace.redact.secret_hints import MASK, Hints, hints, hints_among
+
+LONGEST_SHORT_KEY = 128
+
+Redact = Callable[[str, Any], Any]
+"""A user's own redaction: the field's name ("arguments", "result", "text", …) and its value as JSON data,
+to the value that may be kept."""
+
+_SECRET_KEY = re.compile(
+    r"passw(?:or)?d|passphrase|(?:^|_)pass$|secret(?!ar|ion|ive)|api_?key|account_?key|access_?key|private_?key|signing_?key|encryption_?key"
+    r"|authorization|credential|cookie|connection_?string"
+    r"|(?<!page_)(?<!page)(?<!continuation_)(?<!continuation)token$|^(?:pwd|auth|jwt|ssn|cvv|card_?number|credit_?card)$"
+)
+_SEPARATOR = re.compile(r"[\s.\-_]+|(?<=[a-z])(?=[A-Z])")
+
+_EMAIL = r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){0,8}\.[A-Za-z]{2,24}\b"
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What to take out of a call.
+
+    ``keys`` and ``patterns`` add to those known; ``emails`` takes e-mail addresses out too; ``hook`` is
+    called last, with each field's name and value.
+    """
+
+    keys: Iterable[str] = ()
+    patterns: Iterable[str | re.Pattern[str]] = ()
+    emails: bool = False
+    hook: Redact | None = None
+    _keys: frozenset[str] = field(init=False, repr=False)
+    _patterns: tuple[re.Pattern[str], ...] = field(init=False, repr=False)
+    _own: bool = field(init=False, repr=False)
+    """Whether there is anything to look for besides what is always looked for."""
+
+    def __post_init__(self) -> None:
+        emails = (re.compile(_EMAIL),) if self.emails else ()
+        object.__setattr__(self, "_keys", frozenset(_normal(key) for key in self.keys))
+        object.__setattr__(self, "_patterns", (*emails, *(re.compile(pattern) for pattern in self.patterns)))
+        object.__setattr__(self, "_own", bool(self._keys or self._patterns))
+
+    def may_skip(self, text: str) -> bool:
+        """True where it is certain that nothing in ``text`` needs redaction."""
+        if self.hook is not None or self._own:
+            return False
+        return hints(text, json=True) == ()
+
+    def redact_text(self, text: str) -> str:
+        """``text`` without secrets. Where it is JSON, by key as well."""
+        found = hints(text, json=_like_json(text))
+        return text if found == () and not self._own else self._text(text, found)
+
+    def redact_value(self, value: Any) -> Any:
+        """JSON data without secrets, at any depth; ``value`` itself where it holds none."""
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if not isinstance(value, (dict, list)):
+            return value
+        try:
+            found = hints(orjson.dumps(value), json=True)
+        except (TypeError, RecursionError):  # a lone surrogate, or too deep: any hint may be there
+            found = None
+        return value if found == () and not self._own else self._value(value, found)
+
+    def is_secret_key(self, key: str) -> bool:
+        """Whether ``key`` names something secret: ``api_key``, ``clientSecret``, ``X-Auth-Token``."""
+        known = _key(key)
+        return known.secret or known.normal in self._keys
+
+    # In what follows, ``found`` are the hints of the whole of which a value is a part; None where it is not known.
+
+    def _value(self, value: Any, found: Hints | None) -> Any:
+        if isinstance(value, str):
+            part = hints(value, json=True) if found is None else hints_among(found, value)
+            return value if part == () and not self._own else self._text(value, part)
+        if isinstance(value, dict):
+            return self._dict(value, found)
+        if isinstance(value, list):
+            safe = [self._value(item, found) if isinstance(item, (str, dict, list)) else item for item in value]
+            return safe if any(map(is_not, safe, value)) else value
+        return value
+
+    def _dict(self, value: dict[str, Any], found: Hints | None) -> dict[str, Any]:
+        items = value
+        if "value" in value and self._is_secret_name(value):
+            items = {**value, "value": MASK}
+        safe: dict[str, Any] = {}
+        same = items is value
+        for key, item in items.items():
+            known = _key(key)
+            safe_key, secret = known.safe, known.secret
+            if self._own:
+                safe_key, secret = self._own_masked(safe_key), secret or known.normal in self._keys
+            if secret and item is not None and item != "" and not isinstance(item, bool):
+                safe_item: Any = MASK
+            else:
+                safe_item = self._value(item, found) if isinstance(item, (str, dict, list)) else item
+            same = same and safe_item is item and safe_key == key
+            safe[safe_key] = safe_item
+        return value if same else safe
+
+    def _text(self, text: str, found: Hints | None) -> str:
+        if _like_json(text):
+            try:
+                data = orjson.loads(text)
+                safe = self._value(data, found)
+                return text if safe is data or safe == data else orjson.dumps(safe).decode()
+            except (TypeError, ValueError, RecursionError):  # no JSON, or too deep
+                pass
+        if found is None:
+            found = hints(text, json=False) or ()
+        return self._own_masked(_masked(text, found))
+
+    def _is_secret_name(self, pair: dict[str, Any]) -> bool:
+        """A header or a form field as an object of its own: ``{"name": "password", "value": …}``."""
+        named = pair.get("name", pair.get("key"))
+        return isinstance(named, str) and bool(pair["value"]) and self.is_secret_key(named)
+
+    def _own_masked(self, text: str) -> str:
+        for pattern in self._patterns:
+            text = pattern.sub(MASK, text)
+        return text
+
+
+def _masked(text: str, found: Hints | None) -> str:
+    if not found:
+        return text
+    from tooltrace.redact.secret_patterns import masked  # `import tooltrace` need not wait for it
+
+    return masked(text, found)
+
+
+def _like_json(text: str) -> bool:
+    return text[:1] in ("{", "[") or text[:1].isspace()
+
+
+class _Key(NamedTuple):
+    """What is known of the name of a key in JSON."""
+
+    safe: str
+    """The name with secrets of a known look masked."""
+    normal: str
+    secret: bool
+    """Whether it names something secret."""
+
+
+def _key(name: str) -> _Key:
+    return _short_key(name) if len(name) <= LONGEST_SHORT_KEY else _read_key(name)
+
+
+def _read_key(name: str) -> _Key:
+    normal = _normal(name)
+    if hints(f'"{name}"', json=True) == ():
+        return _Key(name, normal, secret=False)
+    found = hints(name, json=False)
+    return _Key(_masked(name, found), normal, _SECRET_KEY.search(normal) is not None)
+
+
+_short_key = lru_cache(maxsize=4096)(_read_key)
+"""JSON repeats its keys, so what a key is is remembered; long names are not, to bound the memory."""
+
+
+def _normal(key: str) -> str:
+    return _SEPARATOR.sub("_", key).lower()
+
+
+def as_redaction(redact: Redaction | Redact | Iterable[str] | None) -> Redaction:
+    """What a user may give as ``redact=``: a :class:`Redaction`, a callable, or further key names."""
+    if redact is None:
+        return Redaction()
+    if isinstance(redact, Redaction):
+        return redact
+    if callable(redact):
+        return Redaction(hook=redact)
+    return Redaction(keys=(redact,) if isinstance(redact, str) else tuple(redact))

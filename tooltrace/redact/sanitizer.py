@@ -1,0 +1,151 @@
+"""From snapshots to fields that may be kept: redacted first, bounded then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+import orjson
+
+from tooltrace.faults import pass_on_signal
+from tooltrace.redact.redaction import Redaction
+from tooltrace.redact.snapshot import CUT, Json, Snapshot, fix_unicode
+
+MARGIN = 4096
+"""How far past the limit a long text is read before it is redacted and cut: longer than any secret."""
+WHOLE_JSON = 1024 * 1024
+"""How long a text that is JSON may be to be redacted by its keys; a longer one is redacted by patterns."""
+
+
+class Sanitizer:
+    """One call's way through redaction and bounds; it remembers what was taken out."""
+
+    __slots__ = ("clean", "cut", "limit", "redacted", "redactions", "sizes")
+
+    def __init__(self, redactions: Sequence[Redaction], limit: int, clean: bool = False) -> None:
+        self.redactions = redactions
+        self.limit = limit
+        self.clean = clean
+        """True where it is known that there is nothing to redact."""
+        self.redacted = False
+        self.sizes: dict[str, int] = {}
+        """True size of each field that was cut here."""
+        self.cut = False
+        """Whether a field was cut before, so that nobody knows its true size."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether any field was cut."""
+        return self.cut or bool(self.sizes)
+
+    def sanitize_json(self, field: str, snap: Snapshot) -> Json | None:
+        """A snapshot as JSON text that may be kept; None where its redaction failed."""
+        raw = snap if type(snap) is bytes else orjson.dumps(fix_unicode(snap) if type(snap) is str else snap)
+        cut = raw.endswith(CUT)
+        if cut:
+            self.cut, raw = True, raw[: -len(CUT)]
+        if len(raw) <= self.limit and self.clean:
+            return Json(raw.decode())
+        data = orjson.loads(raw)
+        long = len(raw) > self.limit
+        data, dropped = self._redact(field, self._truncate_leaves(data) if long else data)
+        if dropped:
+            return None
+        if long:
+            if not cut:
+                self.sizes[field] = len(raw)
+            data = _prune(data, [self.limit])
+        return Json(orjson.dumps(data).decode())
+
+    def sanitize_text(self, field: str, text: str | None) -> str | None:
+        """A text that may be kept; None where its redaction failed."""
+        if text is None:
+            return None
+        text = fix_unicode(text)
+        if len(text) <= self.limit and self.clean:
+            return text
+        long = len(text) > self.limit
+        if long:
+            self.sizes[field] = len(text.encode())
+        safe, dropped = self._redact(field, self._head(text) if long else text)
+        if dropped:
+            return None
+        kept = fix_unicode(safe if isinstance(safe, str) else orjson.dumps(safe).decode())
+        return kept[: self.limit] if long else kept
+
+    def _redact(self, field: str, value: Any) -> tuple[Any, bool]:
+        """``value`` without secrets, and whether the whole field has to go."""
+        if self.clean:
+            return value, False
+        safe = value
+        try:
+            for redaction in self.redactions:
+                safe = redaction.redact_value(safe)
+                if redaction.hook is not None:  # a copy, because the hook may change it in place
+                    safe = orjson.loads(orjson.dumps(redaction.hook(field, deepcopy(safe))))
+        except BaseException as error:  # whatever a user's redaction raises, what it did not redact is not kept
+            pass_on_signal(error)
+            safe = None
+        self.redacted = self.redacted or (safe is not value and safe != value)
+        return safe, safe is None and value is not None
+
+    def _truncate_leaves(self, value: Any) -> Any:
+        """``value`` with no text much longer than the limit: what lies behind cannot be kept anyway."""
+        if isinstance(value, str):
+            return self._head(value)
+        if isinstance(value, dict):
+            return {key[: self.limit]: self._truncate_leaves(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._truncate_leaves(item) for item in value[: self.limit]]
+        return value
+
+    def _head(self, text: str) -> str:
+        """The front of a long ``text``, without secrets. The last of what was read is left out: it may be the
+        first half of one. JSON is read whole, for its keys."""
+        if len(text) <= self.limit + MARGIN:
+            return text
+        whole = text[:1] in ("{", "[") and len(text) <= WHOLE_JSON
+        front = safe = text if whole else text[: self.limit + MARGIN]
+        if not self.clean:
+            for redaction in self.redactions:
+                safe = redaction.redact_text(safe)
+            self.redacted = self.redacted or safe != front
+        return safe if whole else safe[:-MARGIN]
+
+
+def _prune(value: Any, left: list[int]) -> Any:
+    """``value`` cut to about ``left[0]`` bytes of JSON: the front of each text and list is kept."""
+    if isinstance(value, str):
+        size = len(orjson.dumps(value))
+        keep = value if size <= left[0] else value[: max(left[0], 0) * len(value) // size]
+        left[0] -= size
+        return keep if keep == value else keep + "…"
+    if isinstance(value, dict):
+        return _prune_dict(value, left)
+    if isinstance(value, list):
+        return _prune_list(value, left)
+    left[0] -= 8
+    return value
+
+
+def _prune_dict(value: dict[str, Any], left: list[int]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, item in value.items():
+        if left[0] <= 0:
+            out["…"] = f"{len(value) - len(out)} more"
+            break
+        left[0] -= len(key) + 4
+        out[key] = _prune(item, left)
+    return out
+
+
+def _prune_list(value: list[Any], left: list[int]) -> list[Any]:
+    out: list[Any] = []
+    for item in value:
+        if left[0] <= 0:
+            out.append(f"… {len(value) - len(out)} more")
+            break
+        left[0] -= 1
+        out.append(_prune(item, left))
+    return out

@@ -1,0 +1,214 @@
+"""Mask what looks like a secret, at a cost that is linear in the length of the text.
+
+A pattern runs only where the hints say that it can match, and only at the places where its literal stands.
+The patterns run in order, and each sees what the ones before it left. docs/design/redaction.md says why.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from tooltrace.redact.secret_hints import MASK, Hint, fold
+
+Places = Callable[[str, str, Iterable[Hint]], list[int]]
+"""From a text, the text in lower case and its hints to where a match may begin, in order."""
+
+_NOT_YET = r"(?!\[redacted\])"
+_ALONE = r"(?<![A-Za-z0-9])"
+_IS = r"\\*+[\"']?+\s{0,8}+[:=]\s{0,8}+"
+_SECRETS = r"secret(?!ar|ion|ive)[\w-]{0,40}+"
+_NAMED = (
+    rf"(?i:passw(?:or)?d|passphrase|\bpwd|_pass(?=\s?=)|{_SECRETS}|api[_-]?key|account[_-]?key"
+    r"|access[_-]?key(?:[_-]?id)?|private[_-]?key"
+    r"|(?<!page_)(?<!page-)(?<!page)(?<!continuation_)(?<!continuation)token)"
+)
+_NAMES: tuple[tuple[Hint, str], ...] = (
+    ("pass", r"passw(?:or)?d"),
+    ("pass", r"passphrase"),
+    ("pass", r"_pass"),
+    ("pwd", r"pwd"),
+    ("secret", _SECRETS),
+    ("key", r"api[_-]?key"),
+    ("key", r"account[_-]?key"),
+    ("key", r"access[_-]?key(?:[_-]?id)?"),
+    ("key", r"private[_-]?key"),
+    ("token", r"token"),
+)
+"""The alternatives of ``_NAMED`` one by one, each from its literal on and in lower case."""
+_BEARER = r"[A-Za-z0-9._~+/\-]"
+_JWT = r"[A-Za-z0-9_\-]"
+_JWT_HEAD = 2000
+"""How long the first part of a JSON web token may be."""
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One look of a secret. What group 1 matched is kept, ``mask`` stands for the rest."""
+
+    hints: tuple[Hint, ...]
+    """A text that holds none of them has no match."""
+    source: str
+    mask: str = MASK
+    places: Places | None = None
+    """None where ``source`` begins with a literal, which `re` itself looks for as fast as ``str.find``."""
+    holds: Callable[[re.Match[str]], bool] | None = None
+    """Whether a match is a secret after all."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.source)
+
+    def masked(self, text: str, low: str, found: Iterable[Hint]) -> str:
+        """Return ``text``, which is ``low`` in lower case, with the mask in place of each match."""
+        if self.places is None:
+            return self.pattern.sub(rf"\1{self.mask}" if self.pattern.groups else self.mask, text)
+        return self.masked_at(self.places(text, low, found), text)
+
+    def masked_at(self, places: Iterable[int], text: str) -> str:
+        """Return what ``re.sub`` returns, where matches begin at ``places`` only."""
+        pieces: list[str] = []
+        done = read = 0
+        for place in places:
+            match = self.pattern.match(text, place) if place >= read else None
+            if match is None:
+                continue
+            read = match.end()
+            if self.holds is None or self.holds(match):
+                pieces += (text[done : match.end(1) if self.pattern.groups else place], self.mask)
+                done = read
+        return "".join(pieces) + text[done:] if pieces else text
+
+
+def _folded(*literals: tuple[Hint, str]) -> Places:
+    """Look for each literal, in lower case, in a text that holds its hint."""
+    return lambda _, low, found: _all_places(literals, low, found)
+
+
+def _exact(*literals: tuple[Hint, str], back: int = 0) -> Places:
+    """Look for each literal; a match begins ``back`` characters before it."""
+    return lambda text, _, found: [place - back for place in _all_places(literals, text, found)]
+
+
+def _all_places(literals: Iterable[tuple[Hint, str]], text: str, found: Iterable[Hint]) -> list[int]:
+    sources = [source for hint, source in literals if hint in found]
+    places = [match.start() for source in sources for match in _compiled(source).finditer(text)]
+    return places if len(sources) == 1 else sorted(places)
+
+
+def _web_tokens(text: str, _: str, __: Iterable[Hint]) -> list[int]:
+    """Look for ``eyJ`` in front of a dot; a run that ends in no dot is read once, and not at each ``eyJ`` in it."""
+    places = []
+    for run in _compiled(rf"eyJ{_JWT}*+(?=(\.{_JWT}{{5}})?)").finditer(text):
+        if run[1] is None:
+            continue
+        place = text.find("eyJ", max(run.start(), run.end() - _JWT_HEAD - 3), run.end())
+        while place >= 0:
+            places.append(place)
+            place = text.find("eyJ", place + 1, run.end())
+    return places
+
+
+def _is_basic(match: re.Match[str]) -> bool:
+    """HTTP's ``Basic`` is followed by base64 of ``user:password``; in prose it is not."""
+    word = match[2]
+    if len(word) % 4 == 1:
+        return False  # base64 is never of this length
+    if "-" in word or "_" in word:
+        word = word.replace("-", "+").replace("_", "/")
+    try:
+        return b":" in base64.b64decode(word + "==")
+    except ValueError:
+        return False
+
+
+@cache
+def _rules() -> tuple[Rule, ...]:
+    """The looks of secrets, in the order in which they are looked for."""
+    words = ("pass", "token", "secret", "key")
+    end = r"-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    vendor = r"gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\."
+    return (
+        Rule(("-----BEGIN ",), rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----[^-]*+(?:(?!{end})-[^-]*+)*+(?:{end})?"),
+        Rule(("@",), r"(://[^\s/:@\"']*+):[^\s/\"']+@", f":{MASK}@"),
+        Rule(("authorization", "cookie"), rf"((?i:authorization|cookie){_IS}\\*+[\"']?+){_NOT_YET}[^\"'\\\r\n]{{3,}}",
+             places=_folded(("authorization", f"authorization{_IS}"), ("cookie", f"cookie{_IS}"))),
+        Rule(("@",), r"(://)[A-Za-z0-9_\-]{16,}+(?=@)"),
+        Rule(words, rf"(-(?<!\w-)-?(?:password|passwd|pass|token|secret|api-?key)[ =]){_NOT_YET}[^\s\"'\\]{{3,}}"),
+        Rule(("-u",), r"(-(?<!\w-)(?:u|-user)[ =][^\s:\"'\\]{1,200}+:)[^\s\"'\\]{3,}"),
+        Rule(words, rf"(<(?i:password|passwd|secret|token|api_?key)>){_NOT_YET}[^<]{{1,2000}}"),
+        Rule(("eyJ",), rf"{_ALONE}eyJ{_JWT}{{5,{_JWT_HEAD}}}+\.{_JWT}{{5,}}+(?:\.{_JWT}*)?", places=_web_tokens),
+        Rule(("bearer",), rf"\b((?i:bearer))\s++(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}",
+             f" {MASK}", _folded(("bearer", r"bearer\s"))),
+        Rule(("basic",), r"\b((?i:basic))\s++([A-Za-z0-9+/_\-]{4,})=*", f" {MASK}", _folded(("basic", r"basic\s")), _is_basic),
+        Rule(("k",), rf"{_ALONE}(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{{16,}}",
+             places=_exact(("k", r"k[-_](?<=[spr]k[-_])(?=[A-Za-z0-9_\-]{16})"), back=1)),
+        Rule(("gh", "github_pat_", "glpat-", "x", "whsec_", "G", "pypi-", "dop_v1_", "ya29."),
+             rf"{_ALONE}(?:{vendor})[A-Za-z0-9_\-.]{{10,}}",
+             places=_exact(("gh", r"gh[pousr]_"), ("github_pat_", r"github_pat_"), ("glpat-", r"glpat-"),
+                           ("x", r"x(?:ox[abeprs]|app)-"), ("whsec_", r"whsec_"), ("G", r"GOCSPX-"), ("G", r"SG\."),
+                           ("pypi-", r"pypi-"), ("dop_v1_", r"dop_v1_"), ("ya29.", r"ya29\."))),
+        Rule(("hf_", "npm_"), rf"{_ALONE}(?:hf_|npm_)[A-Za-z0-9]{{16,}}", places=_exact(("hf_", r"hf_"), ("npm_", r"npm_"))),
+        Rule(("A",), r"AIza(?<![A-Za-z0-9]AIza)[0-9A-Za-z_\-]{30,}"),
+        Rule(("A",), r"A(?:KIA|SIA|ROA|IDA|BIA|CCA)(?<![A-Za-z0-9]....)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        Rule(("credential", "secret"), rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*+\}}?", f'"{MASK}"',
+             _folded(("credential", rf"credentials?{_IS}\{{"), ("secret", rf"secrets?{_IS}\{{"))),
+    )  # fmt: skip
+
+
+@cache
+def _named_rules() -> tuple[tuple[str, Rule], ...]:
+    """The secrets that a name stands in front of, by the first character of the value; "" is any character."""
+    hints = tuple({hint for hint, _ in _NAMES})
+    bare = r"[^\s\"'\\&,;}\]]", r"\\(?![nrtu\"'\\])"
+    return (
+        ('"', Rule(hints, rf"(?s:({_NAMED}{_IS})\"{_NOT_YET}(?:[^\"\\]++|\\.)++\"?)", f'"{MASK}"')),
+        ("'", Rule(hints, rf"(?s:({_NAMED}{_IS})'{_NOT_YET}(?:[^'\\]++|\\.)++'?)", f"'{MASK}'")),
+        ("\\", Rule(hints, rf"({_NAMED}{_IS}\\+[\"']){_NOT_YET}[^\"'\\]+")),
+        ("", Rule(hints, rf"({_NAMED}{_IS}){_NOT_YET}(?=(?:{bare[0]}|{bare[1]}){{3}})(?:{bare[0]}++|{bare[1]})++")),
+    )
+
+
+def masked(text: str, found: Iterable[Hint]) -> str:
+    """Return ``text`` with every secret of a known look masked; ``found`` are the hints that it may hold."""
+    low = fold(text)
+    held = frozenset(found)
+    for rule in _rules():
+        if not held.isdisjoint(rule.hints):
+            before, text = text, rule.masked(text, low, held)
+            if text != before:
+                low = fold(text)
+    names = [source + _IS for hint, source in _NAMES if hint in held]
+    return _masked_values(names, text, low) if names else text
+
+
+def _masked_values(names: Iterable[str], text: str, low: str) -> str:
+    values = _values(names, text, low)
+    for first, rule in _named_rules():
+        if not values[first]:
+            continue
+        before, text = text, rule.masked_at(values[first], text)
+        if text is not before:
+            values = _values(names, text, fold(text))  # the places have moved
+    return text
+
+
+def _values(names: Iterable[str], text: str, low: str) -> dict[str, list[int]]:
+    """Where one of ``names`` is given a value, by the first character of the value."""
+    by_first: dict[str, list[int]] = {'"': [], "'": [], "\\": [], "": []}
+    for name in names:
+        for match in _compiled(name).finditer(low):
+            first = text[match.end() : match.end() + 1]
+            by_first[first if first in by_first else ""].append(match.start())
+    by_first[""] += by_first["\\"]  # a backslash begins a quoted value or a bare one
+    for places in by_first.values():
+        places.sort()
+    return by_first

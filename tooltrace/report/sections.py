@@ -1,0 +1,164 @@
+"""What stands in a report: its parts, each the answer to one named query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One answer, and how it is shown."""
+
+    title: str
+    """The key of its words."""
+    query: str
+    by: tuple[str, ...] | None = None
+    columns: tuple[str, ...]
+    """What of the answer is shown as a table; the end of an interval comes with its figure."""
+    chart: str = ""
+    help: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    rows: int = 12
+    """So many at most are shown."""
+    brief: bool = False
+    """Whether it is for documents that are read in passing too: Markdown."""
+
+
+def _part(title: str, query: str, columns: str, **more: Any) -> Section:
+    return Section(title=title, query=query, columns=tuple(columns.split()), **more)
+
+
+_OF_TOOL = ("tool",)
+
+FIGURES = _part("overview.figures", "overview", "period calls rate retried_share p95 left_out", brief=True)
+GAP = _part("tiles.gap", "gap", "period n mean_confidence accuracy gap", brief=True)
+TOOLS = _part(
+    "overview.tools",
+    "hurt",
+    "tool excess_failures failed_calls calls rate baseline_rate hurt_ms amplification p95 last_failed_at",
+    help="overview.tools.help",
+    rows=500,
+    brief=True,
+)
+SPARKS = _part("overview.spark", "timeline", "", by=_OF_TOOL, given={"parts": 40})
+OVERVIEW = (
+    _part(
+        "overview.time",
+        "timeline",
+        "started attempts failures rate p50 p95",
+        by=(),
+        chart="timeline",
+        given={"parts": 60},
+        rows=61,
+    ),
+    _part(
+        "overview.incidents",
+        "incidents",
+        "tool started ended failures attempts lasted_ms code",
+        help="overview.incidents.help",
+        given={"failing": 5},
+        rows=20,
+        brief=True,
+    ),
+    _part(
+        "overview.changes",
+        "changes",
+        "first_seen kind tool name attempts rate before_rate",
+        help="overview.changes.help",
+        rows=20,
+        brief=True,
+    ),
+)
+"""Of all tools together, behind the figures and the table of the tools."""
+
+TOOL = (
+    _part(
+        "report.rates",
+        "failure_rate",
+        "attempts failures rate calls failed_calls call_rate partial_rate cancelled abandoned",
+        by=_OF_TOOL,
+        brief=True,
+    ),
+    _part(
+        "tool.time",
+        "timeline",
+        "version started attempts failures rate p50 p95",
+        by=("tool", "version"),
+        chart="timeline",
+        given={"parts": 30},
+        rows=30,
+    ),
+    _part("tool.errors", "errors", "code type n share retryable_share last_seen message", by=_OF_TOOL, brief=True),
+    _part("report.latency", "latency", "n p50 p90 p95 p99 max time_to_first_item left_out", by=_OF_TOOL, brief=True),
+    _part("tool.durations", "durations", "from_ms to_ms n failures share", by=_OF_TOOL, chart="durations", rows=30),
+    _part(
+        "report.retries",
+        "retries",
+        "calls attempts amplification retried recovered gave_up wasted_ms wasted_share flag_precision backoff_violations",
+        by=_OF_TOOL,
+        brief=True,
+    ),
+    _part(
+        "tool.survival",
+        "retry_survival",
+        "k at_risk succeeded gave_up km naive",
+        by=_OF_TOOL,
+        chart="survival",
+        help="tool.survival.help",
+        rows=20,
+    ),
+    _part(
+        "report.calibration",
+        "calibration",
+        "n labelled_share missing_confidence_share mean_confidence accuracy gap ece ece_null_p95 miscalibrated auroc",
+        by=_OF_TOOL,
+        brief=True,
+    ),
+    _part(
+        "tool.reliability",
+        "reliability",
+        "series confidence_from confidence_to confidence n accuracy band_low band_high outside",
+        by=_OF_TOOL,
+        chart="reliability",
+        help="tool.reliability.help",
+        rows=12,
+    ),
+    _part("tool.bands", "confidence_bands", "band n accuracy mean_confidence attempts labelled_share", by=_OF_TOOL),
+    _part(
+        "tool.thresholds",
+        "thresholds",
+        "precision_asked threshold n precision lower_bound coverage",
+        by=_OF_TOOL,
+        help="tool.thresholds.help",
+    ),
+    _part(
+        "tool.next",
+        "next_action",
+        "advice n observed followed_share succeeded_when_followed succeeded_when_not",
+        by=_OF_TOOL,
+    ),
+    _part(
+        "tool.gates",
+        "gates",
+        "n approved declined expired waiting approved_share wait_p50 wait_p95 failure_rate",
+        by=_OF_TOOL,
+    ),
+    _part("tool.audit", "audit", "point name passed n evidence fix", by=_OF_TOOL, brief=True),
+)
+"""Of each tool. Every one is asked once, of all tools; a section has the rows of its own."""
+
+NEED_JUDGEMENTS = frozenset({"reliability", "confidence_bands", "thresholds"})
+"""Parts that say nothing where nobody judged an attempt."""
+
+COMPARED = _part(
+    "report.compared",
+    "compare",
+    "tool measure before after difference verdict n_before n_after counted",
+    rows=600,
+    brief=True,
+)
+
+MOST_TOOLS = 16
+"""So many tools have a section: those to look at first. The others are in the table."""

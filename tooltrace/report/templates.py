@@ -1,0 +1,40 @@
+"""The templates of pages and reports, and values as they write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from tooltrace import assets
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def iso(moment: Any) -> str:
+    """A time as HTML has it; what the store gives is UTC."""
+    if isinstance(moment, datetime):
+        return moment.replace(tzinfo=moment.tzinfo or UTC).isoformat().replace("+00:00", "Z")
+    return moment.isoformat() if isinstance(moment, date) else str(moment)
+
+
+def anchor(text: str) -> str:
+    """``text`` as the end of an element's id."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text)
+
+
+def templates(**filters: Callable[..., Any]) -> Environment:
+    """The templates of the dashboards: all that is put into them is escaped, and what is missing is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(assets.path("dashboards")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"iso": iso, "anchor": anchor, "size": len, **filters}
+    return environment

@@ -1,0 +1,151 @@
+"""Run the web app and the OTLP receiver until a signal or the caller stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from tooltrace.errors import ConfigError
+from tooltrace.server.app import application
+from tooltrace.server.site import Site
+
+if TYPE_CHECKING:
+    from tooltrace.ingest.receiver.ingester import Receiver
+
+GRACE_SECONDS: Final = 1
+"""How long requests under way may take to end."""
+MOST_CONNECTIONS: Final = 512
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to whoever runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """None."""
+        yield
+
+
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+    """A socket that listens there; ``port`` 0 takes any. Raises ConfigError, which names the ``option``."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server(address[:2], family=family, backlog=128)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; give another {option}"
+        ) from error
+
+
+async def run_until(
+    stop: asyncio.Event, apps: Sequence[tuple[ASGIApp, socket.socket]], *, stopping: Callable[[], None] | None = None
+) -> None:
+    """Serve each app on its socket until ``stop`` is set. Requests under way may then end, up to a second;
+    ``stopping`` may hurry them."""
+    servers = [_server(app) for app, _ in apps]
+    tasks = [
+        asyncio.create_task(server.serve(sockets=[listener]))
+        for server, (_, listener) in zip(servers, apps, strict=True)
+    ]
+    waiting = asyncio.create_task(stop.wait())
+    await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if stopping is not None:
+        stopping()
+    for server in servers:
+        server.should_exit = True
+    await asyncio.gather(*tasks)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """That a question under way is given up when the server ends is what its reader asked for."""
+    return "graceful shutdown exceeded" not in str(record.msg)
+
+
+def _server(app: ASGIApp) -> _Server:
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        proxy_headers=False,
+        ws="none",
+        log_config=None,
+        log_level="error",  # what strangers send is no news
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    return _Server(config)
+
+
+@contextlib.contextmanager
+def signals_set(stop: asyncio.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM set ``stop`` in the block; a second one ends the process as ever."""
+    loop = asyncio.get_running_loop()
+    known = (signal.SIGINT, signal.SIGTERM)
+
+    def first() -> None:
+        stop.set()
+        restore()
+
+    def restore() -> None:
+        for number in known:
+            loop.remove_signal_handler(number)
+
+    for number in known:
+        loop.add_signal_handler(number, first)
+    try:
+        yield
+    finally:
+        restore()
+
+
+Ready = Callable[[int, int | None], None]
+"""Is told the ports for HTTP and for gRPC when others can come."""
+
+
+async def serve(
+    site: Site,
+    stop: asyncio.Event,
+    ready: Ready,
+    *,
+    host: str,
+    port: int,
+    receiver: Receiver | None = None,
+    grpc_port: int | None = None,
+) -> None:
+    """Serve until ``stop`` is set. Raises ConfigError where it cannot listen."""
+    with listen(host, port) as listener:
+        app = application(site, more=_routes(receiver))
+        run = partial(run_until, stop, [(app, listener)], stopping=receiver.end if receiver is not None else None)
+        if receiver is None or grpc_port is None:
+            ready(listener.getsockname()[1], None)
+            await run()
+            return
+        from tooltrace.ingest.receiver import grpc
+
+        calls, found = await grpc.start(receiver, site.token, host, grpc_port)
+        try:
+            ready(listener.getsockname()[1], found)
+            await run()
+        finally:
+            await calls.stop(GRACE_SECONDS)
+
+
+def _routes(receiver: Receiver | None) -> Sequence[BaseRoute]:
+    if receiver is None:
+        return ()
+    from tooltrace.ingest.receiver.http import routes
+
+    return routes(receiver)

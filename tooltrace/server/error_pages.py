@@ -1,0 +1,63 @@
+"""What a visitor is told where there is no answer."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from tooltrace.errors import (
+    BadParameter,
+    LabelError,
+    StoreLocked,
+    StoreMissing,
+    TooltraceError,
+    UnknownQuery,
+    UnsupportedByStore,
+)
+from tooltrace.server.security import HEADERS
+from tooltrace.server.templates import app_state, render
+
+
+async def handle_known_error(request: Request, error: Exception) -> Response:
+    """An error of ours as an answer: a page, a part of one, or JSON, as was asked for. No thread: a server that ends has none."""
+    status = error.status_code if isinstance(error, HTTPException) else _status(error)
+    text = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    if request.url.path.startswith("/data/"):
+        return JSONResponse({"error": text}, status, getattr(error, "headers", None))
+    template = "parts/fault.html" if request.headers.get("hx-request") else "pages/fault.html"
+    missing = isinstance(error, StoreMissing)
+    at = app_state(request).site.store
+    response = render(request, template, status, text=text, missing=missing, at=at, kind=_kind(error, status))
+    response.headers.update(getattr(error, "headers", None) or {})
+    if request.url.path == "/label":  # the form stays, with what was typed into it
+        response.headers.update({"HX-Retarget": "#labels .told", "HX-Reswap": "innerHTML"})
+    return response
+
+
+def _kind(error: Exception, status: int) -> str:
+    """What kind of fault it is, for a reader of another language than the text's."""
+    kinds = {BadParameter: "parameter", LabelError: "label", UnknownQuery: "query", StoreLocked: "locked"}
+    named = next((name for kind, name in kinds.items() if isinstance(error, kind)), "other")
+    return "nothing" if named == "other" and status == 404 else named
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, UnknownQuery):
+        return 404
+    if isinstance(error, BadParameter | LabelError):
+        return 400
+    if isinstance(error, StoreMissing):
+        return 200  # nothing recorded yet is an answer
+    if isinstance(error, UnsupportedByStore):
+        return 501
+    return 503 if isinstance(error, StoreLocked) else 500
+
+
+async def handle_crash(_request: Request, _error: Exception) -> Response:
+    """A fault of ours: the log has it, and the visitor the same policy as with any other answer."""
+    return PlainTextResponse("500: a fault of tooltrace; the terminal that runs it says more\n", 500, HEADERS)
+
+
+HANDLED = (TooltraceError, HTTPException)
+"""What is told; anything else is a fault of ours, and the log has it."""

@@ -1,0 +1,21 @@
+"""The fields of a form, as a browser sends them."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+
+async def read_form(request: Request, most_bytes: int) -> dict[str, str]:
+    """The fields by name, read no further than ``most_bytes``. Raises HTTPException."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most_bytes:
+            raise HTTPException(413, "the form is too long; nothing was recorded or asked")
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
+    except ValueError:
+        raise HTTPException(400, "this is no form; nothing was recorded or asked") from None

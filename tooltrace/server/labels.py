@@ -1,0 +1,63 @@
+"""Say on a page whether a result was right."""
+
+from __future__ import annotations
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from tooltrace.core.records import Outcome
+from tooltrace.errors import LabelError
+from tooltrace.labels.label import make_outcome
+from tooltrace.labels.writer import keep_one
+from tooltrace.recording.settings import Settings
+from tooltrace.server.forms import read_form
+from tooltrace.server.pages import about
+from tooltrace.server.templates import app_state, render, url
+
+VERDICTS = {"correct": True, "wrong": False, "": None}
+MOST_BYTES = 64 * 1024
+
+
+async def label(request: Request) -> Response:
+    """Keep the label of a form; the answer is what is known of the call's judgements then. Raises LabelError."""
+    hall, store = app_state(request), app_state(request).site.store
+    form = await read_form(request, MOST_BYTES)
+    outcome = _outcome(form, Settings(store=None))
+    await to_thread.run_sync(keep_one, outcome, store)
+    hall.cache.invalidate()
+    named = outcome.span_id or ""
+    if not request.headers.get("hx-request"):
+        return RedirectResponse(url("/call", id=named), 303)
+    response = render(request, "parts/labels.html", **await about(request, named))
+    response.headers["HX-Trigger"] = "labelled"
+    return response
+
+
+def _outcome(form: dict[str, str], settings: Settings) -> Outcome:
+    verdict = _text(form, "verdict")
+    if verdict not in VERDICTS:
+        raise LabelError(f"a verdict is correct or wrong, got {verdict!r}; nothing was recorded")
+    try:
+        score = float(_text(form, "score")) if _text(form, "score") else None
+    except ValueError:
+        raise LabelError("a score is a number from 0 to 1; nothing was recorded") from None
+    try:
+        return make_outcome(
+            settings,
+            span_id=_text(form, "span_id"),
+            correct=VERDICTS[verdict],
+            score=score,
+            labeler=_text(form, "labeler") or "human",
+            reason=_text(form, "reason") or None,
+        )
+    except LabelError as error:
+        raise LabelError(f"{error}; nothing was recorded") from None
+
+
+def _text(form: dict[str, str], name: str) -> str:
+    return form.get(name, "").strip()
+
+
+ROUTES = [Route("/label", label, methods=["POST"])]

@@ -1,0 +1,96 @@
+"""What every request must pass, and what every answer says to the browser.
+
+A page of somebody else's must not read the store through the visitor's browser: the ``Host`` is one of ours (DNS rebinding), a request
+that changes something comes from a page of ours, and where others can reach the server, a visitor has shown the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+from urllib.parse import urlsplit
+
+from starlette.datastructures import URL, Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tooltrace.server.site import Site
+
+COOKIE = "tooltrace_token"
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""No inline scripts, no inline styles, nothing from elsewhere."""
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class SecurityMiddleware:
+    """The app behind these checks."""
+
+    def __init__(self, app: ASGIApp, site: Site) -> None:
+        self._app = app
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = _refusal(self._site, HTTPConnection(scope), scope["method"])
+        await (refusal or self._app)(scope, receive, _with_headers(send))
+
+
+def _refusal(site: Site, request: HTTPConnection, method: str) -> Response | None:
+    host = request.headers.get("host", "")
+    if not site.knows(host):
+        return PlainTextResponse(f"421: this server does not go by the name {host[:100]!r}; see --allow-host\n", 421)
+    if method not in _SAFE and not _own(request.headers, host):
+        return PlainTextResponse("403: the request comes from a page of another site; nothing was changed\n", 403)
+    if site.token is not None and not _shown(site.token, request):
+        return _entry(site.token, request, method)
+    return None
+
+
+def _own(headers: Headers, host: str) -> bool:
+    """Programs send neither header; a browser sends one with all that changes something."""
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return False
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+
+
+def _shown(token: str, request: HTTPConnection) -> bool:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    shown = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+    return hmac.compare_digest(shown.encode(), token.encode())
+
+
+def _entry(token: str, request: HTTPConnection, method: str) -> Response:
+    """The link with the token that the terminal printed: keep it in a cookie, and out of the address."""
+    given = request.query_params.get("token", "")
+    if method == "GET" and hmac.compare_digest(given.encode(), token.encode()):
+        url = URL(scope=request.scope).remove_query_params("token")
+        path = "/" + url.path.lstrip("/\\")  # two strokes would name another server
+        response = RedirectResponse(f"{path}?{url.query}" if url.query else path, 303)
+        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
+        return response
+    text = "401: open the link that tooltrace serve printed, or send its token as Authorization: Bearer\n"
+    return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def _with_headers(send: Send) -> Send:
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return answer

@@ -1,0 +1,105 @@
+"""Attaching the database, and what DuckDB's refusals mean."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import STORAGE_VERSION, STORE, quote_literal
+
+MEMORY_CATALOG: Final = "memory"
+
+_HELD: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
+_HELD_BY_US: Final = re.compile(r"already attached|Unique file handle conflict|different configuration", re.IGNORECASE)
+_NEWER: Final = re.compile(r"version number|newer (version|storage)|storage version|different version", re.IGNORECASE)
+_MACHINE: Final = re.compile(
+    r"no space|disk (is )?full|quota|permission|denied|read-only|too many open|input/output|is a directory"
+    r"|no such file|does not exist|could not set lock|file too large|out of memory|interrupted",
+    re.IGNORECASE,
+)
+_BLOCK: Final = re.compile(r"corrupt database file|computed checksum|could not read enough bytes", re.IGNORECASE)
+_DAMAGED: Final = re.compile(
+    r"not a valid duckdb|corrupt|checksum|wal|deserializ|serializ|could not read enough|magic bytes|internal error"
+    r"|fatal|invalidated|metadata|block",
+    re.IGNORECASE,
+)
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A new in-memory database in UTC, which nothing is attached to yet."""
+    spill = Path(tempfile.gettempdir()) / f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}"
+    con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
+    con.execute("SET GLOBAL TimeZone = 'UTC'")
+    con.execute("SET enable_progress_bar = false")  # it would stand in the answer, for programs that print it
+    return con
+
+
+def attach(con: duckdb.DuckDBPyConnection, paths: StorePaths, *, read_only: bool) -> None:
+    """Attach the database as ``store``. Raises StoreLocked, StoreDamaged or StoreError."""
+    options = "READ_ONLY" if read_only else f"STORAGE_VERSION {quote_literal(STORAGE_VERSION)}"
+    new = not read_only and not paths.database.exists()
+    try:
+        con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {STORE} ({options})")
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    if new:
+        paths.database.chmod(0o600)
+
+
+def detach(con: duckdb.DuckDBPyConnection) -> None:
+    """Let the database go; what is in memory stays."""
+    con.execute(f"USE {MEMORY_CATALOG}")
+    con.execute(f"DETACH DATABASE IF EXISTS {STORE}")
+
+
+def is_attached(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether ``con`` is open and still has the store."""
+    try:
+        found = con.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = ?", [STORE]).fetchone()
+    except duckdb.Error:
+        return False
+    return found is not None
+
+
+def explained(error: duckdb.Error, database: Path) -> StoreError:
+    """What ``error``, got while using ``database``, means for who asked: one line."""
+    text = str(error)
+    if held := _HELD.search(text):
+        pid = int(held[2]) if held[2] else None
+        holder = f"process {pid} ({held[1]})" if pid else "another process"
+        return StoreLocked(
+            f"the store {database} is held open by {holder}, which is no tooltrace lease: close it there",
+            pid=pid,
+        )
+    if _HELD_BY_US.search(text):
+        return StoreLocked(
+            f"the store {database} is held open in this process ({os.getpid()}) by another DuckDB connection: "
+            "close that, or read through tooltrace",
+            pid=os.getpid(),
+        )
+    line = " ".join(text.split())[:300]
+    if _NEWER.search(line) and not isinstance(error, duckdb.InternalException):
+        return StoreError(f"the store {database} was written by a newer DuckDB: upgrade duckdb ({line})")
+    if is_damage(error):
+        return StoreDamaged(f"the store {database} is damaged: {line}")
+    return StoreError(f"the store {database} cannot be opened: {line}")
+
+
+def is_unreadable(error: duckdb.Error) -> bool:
+    """Whether ``error``, got by somebody's SQL, comes from a damaged block of the database file."""
+    return bool(_BLOCK.search(str(error)))
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Whether ``error`` says that the file's content is broken, and not that the machine refuses."""
+    if isinstance(error, (duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException)):
+        return not _MACHINE.search(str(error))
+    return bool(_DAMAGED.search(str(error))) and not _MACHINE.search(str(error))

@@ -1,0 +1,172 @@
+"""One record, one journal line.
+
+A line is ``{"crc":"xxxxxxxx",`` and then the rest of a JSON object: ``"kind"`` and the record's fields that
+are not None, under their own names. JSON text is embedded as it is. The checksum is the CRC-32 of every byte between that prefix and the
+newline, so that damage is seen without parsing, and ``jq`` reads the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, NamedTuple, Union
+from zlib import crc32
+
+import msgspec
+from msgspec import Meta, Raw, defstruct
+from msgspec.structs import asdict, astuple, replace
+
+from tooltrace.core.fields import fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.redact.snapshot import Json
+
+KINDS: Final[dict[str, type[Record]]] = {
+    "call": ToolCall,
+    "outcome": Outcome,
+    "gate": Gate,
+    "message": Message,
+    "loss": Loss,
+    "span": Span,
+}
+"""Value of ``"kind"`` in a line, and the record that it is."""
+
+WIRE_NAMES: Final = {"kind": "gate_kind"}
+"""Fields that are called otherwise in a line, where ``"kind"`` is the kind of the record."""
+
+START: Final = b'{"crc":"'
+"""What every line begins with."""
+PREFIX_BYTES: Final = 18
+
+_LOWEST: Final = -(2**63)
+_HIGHEST: Final = 2**63 - 1
+_KIND: Final = re.compile(rb'"kind":"([a-z]+)"')
+
+
+class LineError(ValueError):
+    """A line that is not a record: torn, damaged, or with a value of the wrong type."""
+
+
+def encode(record: Record) -> bytes:
+    """Return the journal line of ``record``, with its newline. Text that is not valid Unicode is replaced."""
+    try:
+        data = _object(record)
+    except (TypeError, ValueError, OverflowError):
+        data = _object(_scrubbed(record))
+    if b"\n" in data:  # between the tokens of embedded JSON; inside a JSON string it is escaped
+        data = data.replace(b"\n", b" ")
+    body = data[1:]  # without the brace, which stands before the checksum
+    return b'{"crc":"%08x",%b\n' % (crc32(body), body)
+
+
+def checksum_ok(line: bytes) -> bool:
+    """Whether ``line`` (with or without its newline) is as it was written."""
+    if line[-1:] == b"\n":
+        line = line[:-1]
+    return line[:8] == START and line[16:18] == b'",' and line[8:16] == b"%08x" % crc32(line[PREFIX_BYTES:])
+
+
+def record_kind(line: bytes) -> str | None:
+    """The kind of a whole line without parsing it; None for a kind that this version does not know."""
+    found = _KIND.match(line, PREFIX_BYTES)
+    kind = found[1].decode() if found else None
+    return kind if kind in KINDS else None
+
+
+def decode(line: bytes) -> Record:
+    """Return the record of ``line``; fields that this version does not know are ignored. Raises LineError."""
+    if not checksum_ok(line):
+        raise LineError("the line is torn or damaged: its checksum does not match")
+    try:
+        read = _DECODER.decode(line)
+        form = _FORM_OF_LINE[type(read)]
+        values = {name: value for name, value in zip(form.names, astuple(read), strict=True) if value is not None}
+        for name in values.keys() & form.embedded.keys():
+            values[name] = Json(str(values[name], "utf-8"))
+        for name in values.keys() & form.moments.keys():
+            moment = values[name]
+            values[name] = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return form.record(**values)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise LineError(f"the line is not a record: {error}") from error
+
+
+class _Form(NamedTuple):
+    """How the records of one class are written."""
+
+    record: type[Record]
+    line: Any
+    """The class that msgspec writes and reads: the same fields in the same order, with JSON text as ``Raw``. Each
+    field may be None, which is left out; the record's own class has the defaults and knows what is required."""
+    names: tuple[str, ...]
+    embedded: dict[str, int]
+    """Place of each field that is JSON text."""
+    moments: dict[str, int]
+    """Place of each field that is a time."""
+    integers: dict[str, int]
+
+
+_INT64: Final = Annotated[int, Meta(ge=_LOWEST, le=_HIGHEST)]
+_READ_AS: Final[dict[Any, Any]] = {
+    str: str | None,
+    int: _INT64 | None,
+    float: float | None,
+    bool: bool | None,
+    datetime: datetime | None,
+    Json: Raw,  # "| None" would read a JSON null as unknown, and lose its text
+}
+
+
+def _form(kind: str, record: type[Record]) -> _Form:
+    fields = fields_of(record)
+    members = [(WIRE_NAMES.get(field.name, field.name), _READ_AS[field.type], None) for field in fields]
+    line = defstruct(f"{record.__name__}Line", members, tag_field="kind", tag=kind, omit_defaults=True, gc=False)
+
+    def places(type_: Any) -> dict[str, int]:
+        return {field.name: place for place, field in enumerate(fields) if field.type is type_}
+
+    names = tuple(field.name for field in fields)
+    return _Form(record, line, names, places(Json), places(datetime), places(int))
+
+
+_PLAIN: Final[tuple[tuple[type, Any], ...]] = ((str, str.__str__), (int, int.__index__), (float, float.__float__))
+
+
+def _plain(value: Any) -> Any:
+    """Return the plain text or number of an object whose class inherits from one."""
+    for base, plain in _PLAIN:
+        if isinstance(value, base):
+            return plain(value)
+    raise TypeError(f"a field of a record holds text, a number or a time: got {type(value).__name__}")
+
+
+_FORMS: Final = {record: _form(kind, record) for kind, record in KINDS.items()}
+_FORM_OF_LINE: Final = {form.line: form for form in _FORMS.values()}
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
+_DECODER: Final = msgspec.json.Decoder(Union[tuple(_FORM_OF_LINE)])  # noqa: UP007 - made of a tuple
+
+
+def _object(record: Record) -> bytes:
+    """Return the record as a JSON object: its kind, then its fields that are not None."""
+    form = _FORMS[type(record)]
+    values = list(astuple(record))
+    for place in form.embedded.values():
+        if values[place] is not None:
+            values[place] = Raw(values[place])
+    for place in form.moments.values():
+        if values[place] is not None and values[place].tzinfo is not UTC:
+            values[place] = values[place].astimezone(UTC)
+    for place in form.integers.values():
+        if values[place] is not None and not _LOWEST <= values[place] <= _HIGHEST:
+            raise OverflowError
+    return _ENCODER.encode(form.line(*values))
+
+
+def _scrubbed(record: Record) -> Record:
+    """Return the record with valid Unicode text, and without integers that the store has no place for."""
+    changed: dict[str, Any] = {}
+    for name, value in asdict(record).items():
+        if isinstance(value, str):
+            changed[name] = value.encode("utf-8", "replace").decode()
+        elif isinstance(value, int) and not _LOWEST <= value <= _HIGHEST:
+            changed[name] = None
+    return replace(record, **changed)

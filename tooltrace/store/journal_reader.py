@@ -1,0 +1,130 @@
+"""What of the journals somebody has not had yet, in small batches. Loads no DuckDB.
+
+Unlike a fold it takes few records at a time, from one journal after the other, so that no busy one keeps the others
+waiting. What is damaged is passed over: the fold counts it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tooltrace.core.records import Record
+from tooltrace.store.journal_format import LineError, decode
+from tooltrace.store.journal_scan import CHUNK_BYTES, is_abandoned, open_journal
+from tooltrace.store.paths import StorePaths
+
+RECORDS: Final = 512
+"""In a batch at most."""
+BYTES: Final = 2 * 1024 * 1024
+"""Of journal in a batch, about; a line longer than that is a batch of its own."""
+
+
+@dataclass(slots=True)
+class JournalChunk:
+    """Some records that lie one after the other, of one journal or several."""
+
+    records: list[Record] = field(default_factory=list)
+    ends: dict[str, int] = field(default_factory=dict)
+    """Journal's name, and the byte that this portion reaches."""
+    bytes: int = 0
+
+
+class JournalReader:
+    """The journals of one store, read for one reader."""
+
+    def __init__(self, paths: StorePaths, *, records: int = RECORDS, size: int = BYTES) -> None:
+        self._paths = paths
+        self._records = records
+        self._bytes = size
+        self._last = ""
+
+    def next(self, offsets: Mapping[str, int]) -> JournalChunk:
+        """The next portion beyond ``offsets``; one without ``ends`` where there is nothing."""
+        portion = JournalChunk()
+        for name, size in self._in_turn():
+            if size > offsets.get(name, 0):
+                self._take(portion, name, offsets.get(name, 0), None)
+                self._last = name
+                if len(portion.records) >= self._records or portion.bytes >= self._bytes:
+                    break
+        return portion
+
+    def again(self, offsets: Mapping[str, int], ends: Mapping[str, int]) -> JournalChunk:
+        """The very portion that lies between ``offsets`` and ``ends``."""
+        portion = JournalChunk()
+        for name, end in ends.items():
+            self._take(portion, name, offsets.get(name, 0), end)
+            portion.ends[name] = end
+        return portion
+
+    def _in_turn(self) -> list[tuple[str, int]]:
+        """The journals, beginning after the one that was read last."""
+        journals = list(self._paths.journals().items())
+        after = [journal for journal in journals if journal[0] > self._last]
+        return after + [journal for journal in journals if journal[0] <= self._last]
+
+    def _take(self, portion: JournalChunk, name: str, offset: int, end: int | None) -> None:
+        """Add what is in journal ``name`` from ``offset`` to ``end``; None: as much as there is room for."""
+        fd = open_journal(self._paths.journal / name)
+        if fd is None:
+            return
+        try:
+            while end is None or offset < end:
+                data = self._some(fd, offset, portion) if end is None else os.pread(fd, end - offset, offset)
+                if not data:
+                    return
+                portion.records += _records(data)
+                offset += len(data)
+                portion.bytes += len(data)
+                portion.ends[name] = offset
+                if end is None and self._is_full(portion):
+                    return
+        finally:
+            os.close(fd)
+
+    def _is_full(self, portion: JournalChunk) -> bool:
+        return len(portion.records) >= self._records or portion.bytes >= self._bytes
+
+    def _some(self, fd: int, offset: int, portion: JournalChunk) -> bytes:
+        """Whole lines at ``offset``, as many as there is room for."""
+        size, lines = self._bytes, self._records - len(portion.records)
+        data = os.pread(fd, size, offset)
+        while len(data) == size < CHUNK_BYTES and b"\n" not in data:  # the line is long: it goes alone
+            if portion.records:
+                return b""
+            size, lines = size * 4, 1
+            data = os.pread(fd, size, offset)
+        whole = _cut(data, lines)
+        if data and whole == 0 and (len(data) == size or _is_torn(fd, offset, data)):
+            return data
+        return data[:whole]
+
+
+def _is_torn(fd: int, offset: int, data: bytes) -> bool:
+    """Whether ``data``, the end of a journal, is a line that nobody will finish."""
+    return is_abandoned(fd) and os.pread(fd, len(data) + 1, offset) == data
+
+
+def _cut(data: bytes, lines: int) -> int:
+    """Where the first ``lines`` whole lines of ``data`` end."""
+    at = 0
+    for _ in range(lines):
+        found = data.find(b"\n", at)
+        if found < 0:
+            break
+        at = found + 1
+    return at
+
+
+def _records(data: bytes) -> list[Record]:
+    records = []
+    for line in data.split(b"\n"):
+        if line:
+            try:
+                records.append(decode(line))
+            except LineError:
+                continue
+    return records

@@ -1,0 +1,232 @@
+"""Reading the store: a short lease on the database and the lines that are not in it yet."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from tooltrace.errors import StoreDamaged, StoreError, StoreMissing
+from tooltrace.store import fold_marker
+from tooltrace.store.columns import RECORDS
+from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
+from tooltrace.store.file_lock import Lock
+from tooltrace.store.fold import fold_locked, known_offsets
+from tooltrace.store.journal_scan import batches
+from tooltrace.store.macros import create_macros
+from tooltrace.store.migrations import check, version_of
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import SCHEMA_VERSION, STORE
+from tooltrace.store.staging import SPACE, Staging
+from tooltrace.store.views import VIEWS
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+MUCH_BYTES: Final = 8 * 1024 * 1024
+"""So many bytes outside the database, and a reader waits a moment for its turn to fold them."""
+WAIT_SECONDS: Final = 1.0
+"""How long it waits at most."""
+
+_log = logging.getLogger("tooltrace")
+_leased: dict[int, DuckDBPyConnection] = {}
+
+
+@contextmanager
+def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool = False) -> Iterator[DuckDBPyConnection]:
+    """A connection that sees every record of the store ``path``, by the public names, until the block ends.
+
+    The names are ``tool_calls, calls, outcomes, gates, sources, messages, spans, losses``. While it lasts nothing is folded, so
+    keep it short; ``materialize`` makes an answer outlive it. Folds first where that is possible at once.
+    ``missing_ok``: where nothing was recorded yet, the tables are empty.
+    Raises StoreMissing, StoreLocked (a foreign program), StoreDamaged, StoreError.
+    """
+    paths = StorePaths.of(path)
+    if not missing_ok:
+        _require(paths)
+    lock = Lock(paths)
+    pid = os.getpid()
+    try:
+        _fold_if_possible(paths, lock)
+        try:
+            con = _open(paths)
+        except (StoreDamaged, _Older):
+            if not _repair(paths, lock):
+                raise
+            con = _open(paths)
+        _leased[id(con)] = con
+        try:
+            yield con
+        finally:
+            if pid == os.getpid():
+                del _leased[id(con)]
+                _close(con)
+    finally:
+        lock.release()
+
+
+def materialize(
+    con: DuckDBPyConnection, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+) -> DuckDBPyRelation:
+    """The answer to ``sql``, read whole into memory; it can be used after the lease that ``con`` came from.
+
+    The store is let go: ``con`` sees none of its tables any more. Raises what DuckDB raises for the SQL,
+    and StoreDamaged where part of the database cannot be read.
+    """
+    con.execute("CREATE SCHEMA memory.settled")
+    try:
+        con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
+    except duckdb.Error as error:
+        if is_unreadable(error):
+            raise StoreDamaged(
+                f"part of the store cannot be read ({' '.join(str(error).split())[:200]}); "
+                "tooltrace doctor --mend puts it aside and keeps what can be read"
+            ) from error
+        raise
+    for name in (*(view.name for view in VIEWS), *(table.name for table in RECORDS.values())):
+        con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
+    con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
+    detach(con)
+    return con.table("memory.settled.answer")
+
+
+def _require(paths: StorePaths) -> None:
+    try:
+        there = _is_there(paths) or _is_there_in_peace(paths)
+    except PermissionError as error:
+        raise StoreError(f"the store {paths.database} cannot be reached: {error}") from error
+    if not there:
+        raise StoreMissing(
+            f"there is no store at {paths.database}: nothing was recorded there yet; "
+            "run a traced tool, or name another store (--store, $TOOLTRACE_STORE)"
+        )
+
+
+def _is_there(paths: StorePaths) -> bool:
+    """Journals first: a fold makes the database before it removes them."""
+    return bool(paths.journals()) or paths.database.exists()
+
+
+def _is_there_in_peace(paths: StorePaths) -> bool:
+    """Look again while nobody folds: a damaged database is away for a moment while it is rebuilt."""
+    if not paths.lock.exists():
+        return False
+    lock = Lock(paths)
+    try:
+        lock.shared()
+        return _is_there(paths)
+    finally:
+        lock.release()
+
+
+def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
+    """Leave ``lock`` held shared, with the journals folded if that could be had without waiting long."""
+    if lock.real and fold_marker.has_unfolded(paths) and _try_fold_lock(paths, lock):
+        try:
+            fold_locked(paths)
+        except (
+            StoreError,
+            OSError,
+            duckdb.Error,
+        ) as error:  # reading goes on without, or says better what is wrong
+            _log.debug("the store %s was read without folding: %s", paths.database, error)
+        lock.downgrade()
+    else:
+        lock.shared()
+
+
+class _Older(StoreError):
+    """The store is of an earlier version, which a fold brings up to date."""
+
+
+def _repair(paths: StorePaths, lock: Lock) -> bool:
+    """Rebuild a damaged database, or bring an older one up to date; False where others hold the store."""
+    if not lock.exclusive(WAIT_SECONDS):
+        return False
+    fold_locked(paths)
+    lock.downgrade()
+    return True
+
+
+def _try_fold_lock(paths: StorePaths, lock: Lock) -> bool:
+    if lock.try_exclusive():
+        return True
+    return fold_marker.unfolded_bytes(paths) > MUCH_BYTES and lock.exclusive(WAIT_SECONDS)
+
+
+def _open(paths: StorePaths) -> DuckDBPyConnection:
+    con = connect()
+    try:
+        _attach_views(con, paths)
+    except duckdb.Error as error:
+        con.close()
+        raise explained(error, paths.database) from error
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _attach_views(con: DuckDBPyConnection, paths: StorePaths) -> None:
+    stored = paths.database.exists()
+    offsets: dict[str, int] = {}
+    if stored:
+        attach(con, paths, read_only=True)
+        version = version_of(con)
+        check(version, str(paths.database))
+        if 0 < version < SCHEMA_VERSION:
+            raise _Older(
+                f"the store {paths.database} has schema version {version} and could not be brought to "
+                f"{SCHEMA_VERSION} now: others read it, or it is not writable; try again, or copy it and ask the copy"
+            )
+        stored = version > 0
+        offsets = known_offsets(con) if stored else {}
+    staged = _stage(con, paths, offsets, stored=stored)
+    for table in RECORDS.values():
+        parts = [f"SELECT * FROM {STORE}.{table.name}"] * stored + [f"SELECT * FROM {SPACE}.{table.name}"] * staged
+        con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
+    create_macros(con, "memory.main.")
+    for view in VIEWS:
+        con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
+
+
+def _stage(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int], *, stored: bool) -> bool:
+    """Load what is not folded; whether there is any, or no database to look at instead."""
+    staging: Staging | None = None if stored else Staging(con, Path(tempfile.gettempdir()))
+    for batch in batches(paths, offsets):
+        staging = staging or Staging(con, _workspace(paths))
+        staging.load(batch)
+    if staging is None:
+        return False
+    staging.drop_known(against=STORE if stored else None)
+    return True
+
+
+def _workspace(paths: StorePaths) -> Path:
+    return paths.journal if os.access(paths.journal, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def _close(con: DuckDBPyConnection) -> None:
+    """End the lease; a connection that ``materialize`` has freed already stays usable."""
+    with contextlib.suppress(duckdb.Error):
+        if is_attached(con):
+            detach(con)
+            con.close()
+
+
+def _leave_open_after_fork() -> None:
+    """In a forked child: freeing an inherited connection waits for threads that only the parent has."""
+    for con in _leased.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(con))
+    _leased.clear()
+
+
+os.register_at_fork(after_in_child=_leave_open_after_fork)

@@ -1,0 +1,117 @@
+"""The side that wants to know: hands a question to a process of its own, and ends that process whatever comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from tooltrace.errors import QueryError
+from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.sandbox.limits import SandboxLimits
+
+FileForm = Literal["csv", "parquet"]
+
+_START_SECONDS = 10.0
+"""How long opening the store may take besides: it may have to be folded first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxFile:
+    """The answer as a file."""
+
+    data: bytes
+    full: bool
+    """Whether it has as many rows as a file may have: there may be more."""
+
+
+class Sandbox:
+    """Asks the store at ``store``, two questions at a time; the next process waits ready. Belongs to one event loop."""
+
+    def __init__(self, store: str | os.PathLike[str], limits: SandboxLimits | None = None, *, at_once: int = 2) -> None:
+        self._store = os.fspath(store)
+        self._limits = limits or SandboxLimits()
+        self._turns = asyncio.Semaphore(at_once)
+        self._spare: asyncio.Task[asyncio.subprocess.Process] | None = None
+
+    def warm(self) -> None:
+        """Have a process ready for the next question."""
+        if self._spare is None:
+            self._spare = asyncio.create_task(_start())
+
+    async def ask(self, sql: str) -> QueryResult:
+        """The rows that ``sql`` gives, as JSON has them. Raises QueryError, with words for whoever typed it."""
+        answer = await self._run(sql, None, None, self._limits)
+        columns = [(column["name"], column["type"]) for column in answer["columns"]]
+        found = QueryResult.of_rows(columns, answer["rows"], Statement(sql=sql), answer["cut"])
+        found.ms = answer["ms"]
+        return found
+
+    async def write(self, sql: str, form: FileForm, limits: SandboxLimits | None = None) -> SandboxFile:
+        """The answer as a file. Raises QueryError."""
+        with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
+            path = Path(folder) / f"answer.{form}"
+            answer = await self._run(sql, str(path), form, limits or self._limits)
+            return SandboxFile(path.read_bytes(), full=answer["cut"] is not None)
+
+    async def close(self) -> None:
+        """End the process that waits."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            with contextlib.suppress(Exception):
+                await _end(await spare)
+
+    async def _run(self, sql: str, file: str | None, form: str | None, limits: SandboxLimits) -> dict[str, Any]:
+        request = {"store": self._store, "sql": sql, "file": file, "form": form, "limits": asdict(limits)}
+        async with self._turns:
+            process = await self._take()
+            try:
+                line = json.dumps(request).encode() + b"\n"
+                answer, _ = await asyncio.wait_for(process.communicate(line), limits.seconds + _START_SECONDS)
+            except TimeoutError:
+                raise QueryError(f"the question took longer than {limits.seconds:g} s and was stopped") from None
+            finally:
+                await _end(process)
+        self.warm()  # only now: beside the question it would slow that down
+        return _read(answer, process.returncode)
+
+    async def _take(self) -> asyncio.subprocess.Process:
+        spare, self._spare = self._spare, None
+        process = await spare if spare is not None else await _start()
+        return process if process.returncode is None else await _start()
+
+
+async def _start() -> asyncio.subprocess.Process:
+    """A process that waits for a question. It knows nothing of our environment but where Python lies."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "tooltrace.store.sandbox.worker",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=kept,
+    )  # fmt: skip
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _read(answer: bytes, code: int | None) -> dict[str, Any]:
+    try:
+        read: dict[str, Any] = orjson.loads(answer)
+    except ValueError:
+        raise QueryError(
+            f"the question ended the process that asked it (exit code {code}): it needed more memory or time than it may take"
+        ) from None
+    if "error" in read:
+        raise QueryError(read["error"])
+    return read

@@ -1,0 +1,14 @@
+"""Functions, toolkits and tool objects as the tools of a model: described, checked, run, and always traced.
+
+::
+
+    registry = tt.ToolRegistry(tools=[search, Calculator()], call_limit=20)
+    registry.schemas(style="openai")
+    response = registry.execute("search", '{"query": "x"}', call_id="call_7")
+"""
+
+from tooltrace.tools.hooks import ToolInvocation
+from tooltrace.tools.options import tool
+from tooltrace.tools.registry import ToolRegistry
+
+__all__ = ["ToolInvocation", "ToolRegistry", "tool"]

@@ -1,0 +1,1 @@
+"""Tools of other frameworks as registered tools."""

@@ -1,0 +1,46 @@
+"""Functions that an object carries with options of its own, as Agno's ``Function`` does."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from tooltrace.tools.options import ToolOptions, settle
+
+
+def is_agno_function(found: Any) -> bool:
+    """Whether ``found`` is an object with a name and an ``entrypoint`` to call."""
+    return (
+        not isinstance(found, type)
+        and callable(getattr(found, "entrypoint", None))
+        and isinstance(getattr(found, "name", None), str)
+    )
+
+
+def agno_functions(found: Any) -> list[Any]:
+    """Such objects in the ``functions`` of a toolkit, which has bound them to itself; the coroutines among them, too."""
+    kept: dict[Any, Any] = {}
+    for attribute in ("async_functions", "functions"):
+        functions = getattr(found, attribute, None)
+        if isinstance(functions, dict) and all(map(is_agno_function, functions.values())):
+            kept |= functions
+    return list(kept.values())
+
+
+def options_of(found: Any) -> ToolOptions:
+    """What the object says of its function. A person that it wants asked is asked here as well."""
+    names = getattr(found, "user_input_fields", None)
+    said = getattr(found, "description", None)
+    documented = inspect.getdoc(found.entrypoint) or ""
+    asks = bool(getattr(found, "requires_user_input", None))
+    return settle(
+        ToolOptions(),
+        {
+            "name": found.name,
+            "description": said if isinstance(said, str) and said.strip() not in documented else None,
+            "requires_confirmation": bool(getattr(found, "requires_confirmation", None)),
+            "requires_user_input": tuple(names) if asks and names else asks,
+            "external_execution": bool(getattr(found, "external_execution", None)),
+            "stop_after_call": bool(getattr(found, "stop_after_tool_call", None)),
+        },
+    )

@@ -1,0 +1,172 @@
+"""What a model sent for a tool: parsed, checked, and answered in words that it can act on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.response import ToolResponse
+from tooltrace.errors import near
+from tooltrace.tools.builtin_responses import quoted, registry_error, truncate_name
+from tooltrace.tools.schema import REQUIRED, Parameters
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+MayQuote = Callable[[str], bool]
+
+_LONGEST = 40
+"""Characters of a value that an answer quotes."""
+_MOST_FAULTS = 10
+_JSON_WORDS = (
+    (type(None), "null"), (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (Mapping, "object"),
+    (list | tuple, "array"),
+)  # fmt: skip
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON; use null or a number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def parse(sent: Any) -> tuple[dict[str, Any], ToolResponse | None]:
+    """The arguments in a model's JSON text, or in a mapping; nothing is ``{}``. Or the answer that says
+    what is wrong with them, beside what there is to record."""
+    if isinstance(sent, bytes | bytearray):
+        sent = sent.decode(errors="replace")
+    if sent is None or (isinstance(sent, str) and not sent.strip()):
+        return {}, None
+    if isinstance(sent, Mapping):
+        return _members(sent)
+    if not isinstance(sent, str):
+        return {"value": sent}, _format(f"got {kind_of(sent)}")
+    try:
+        found = _DECODER.decode(sent)
+    except json.JSONDecodeError as error:
+        return {"value": sent}, _format(f"it breaks at line {error.lineno} column {error.colno}: {error.msg}")
+    except RecursionError:
+        return {"value": sent}, _format("it is nested too deeply")
+    except ValueError as error:  # NaN, or an integer of thousands of digits
+        return {"value": sent}, _format(str(error))
+    if not isinstance(found, dict):
+        return {"value": found}, _format(f"got {kind_of(found)}")
+    return found, None
+
+
+def _members(sent: Mapping[Any, Any]) -> tuple[dict[str, Any], ToolResponse | None]:
+    try:
+        return {str(key): value for key, value in sent.items()}, None
+    except Exception:  # a mapping of the caller's own
+        return {"value": sent}, _format(f"the {type(sent).__name__} that came cannot be read")
+
+
+def faults(error: ValidationError, given: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> list[str]:
+    """Each parameter that is wrong, what was expected and what came, from pydantic's ``error``. ``may_quote``:
+    whether a parameter's short value may stand there."""
+    found = error.errors(include_url=False)
+    return list(dict.fromkeys(_fault(fault, given, parameters, may_quote) for fault in found))
+
+
+def unknown(name: str, parameters: Parameters) -> str:
+    """The fault of a parameter that there is not."""
+    return f"unknown parameter {truncate_name(name)!r}{near(name, parameters.names)}"
+
+
+def refused(found: list[str], parameters: Parameters) -> ToolResponse:
+    """INVALID_PARAM with the faults ``found``."""
+    shown = found[:_MOST_FAULTS]
+    if len(found) > len(shown):
+        shown.append(f"and {len(found) - len(shown)} more")
+    return registry_error(
+        ToolErrorCode.INVALID_PARAM, "; ".join(shown), suggestion=f"Call again with {_wanted(parameters)}."
+    )
+
+
+def kind_of(value: Any) -> str:
+    """JSON's word for what ``value`` is; the class's name for what JSON has no word for."""
+    return next((word for kind, word in _JSON_WORDS if isinstance(value, kind)), type(value).__name__)
+
+
+def _format(what: str) -> ToolResponse:
+    return registry_error(
+        ToolErrorCode.INVALID_FORMAT,
+        f"expected the arguments as one JSON object; {what}",
+        suggestion='Call again with the arguments as a JSON object, such as {"name": "value"}, and nothing around it.',
+    )
+
+
+def _fault(fault: ErrorDetails, given: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> str:
+    kind, loc, message = fault["type"], fault["loc"], fault["msg"]
+    if kind == "extra_forbidden" and len(loc) == 1:
+        return unknown(str(loc[0]), parameters)
+    path = _path(loc, given)
+    if kind == "missing":
+        return f"missing parameter {path!r}" + _described(path, parameters)
+    if kind == "extra_forbidden":
+        return f"parameter {path!r}: not expected here"
+    if kind == "union_tag_invalid":  # pydantic's own words hold the tag that came
+        message = f"Input should be one of the kinds {fault['ctx']['expected_tags']}"
+    expected = message.removeprefix("Input should be ").removeprefix("Value error, ")
+    said = f"expected {expected}" if message.startswith("Input should be ") else expected
+    return f"parameter {path!r}: {said}, got {_came(fault['input'], quote=may_quote(path))}"
+
+
+def _came(value: Any, *, quote: bool) -> str:
+    kind = kind_of(value)
+    if not quote or value is None or not isinstance(value, str | int | float):
+        return kind
+    spelled = json.dumps(value, ensure_ascii=False)
+    return f"{kind} {spelled}" if len(spelled) <= _LONGEST else kind
+
+
+def _path(loc: tuple[int | str, ...], given: Any) -> str:
+    """The place in what was given, dotted. pydantic also names the members of unions that it tried: those are
+    no places."""
+    path: list[str] = []
+    here = given
+    for number, part in enumerate(loc):
+        if _holds(here, part):
+            here = here[part]
+        elif number and (number < len(loc) - 1 or not isinstance(here, Mapping)):
+            continue
+        path.append(truncate_name(str(part)))
+    return ".".join(path)
+
+
+def _holds(here: Any, part: int | str) -> bool:
+    if isinstance(here, Mapping):
+        return part in here
+    return isinstance(here, list | tuple) and isinstance(part, int) and 0 <= part < len(here)
+
+
+def _described(path: str, parameters: Parameters) -> str:
+    said = next((field.description for field in parameters.fields if field.name == path), None)
+    return f" ({said})" if said and len(said) <= 100 else ""
+
+
+def _wanted(parameters: Parameters) -> str:
+    """The parameters in short: ``query (string, required), limit (integer)``."""
+    if not parameters.fields:
+        return "any parameters" if parameters.extra else "no parameters: {}"
+    properties = parameters.schema()["properties"]
+    words = [
+        f"{field.name} ({_type_words(properties.get(field.name, {}))}{', required' if field.default is REQUIRED else ''})"
+        for field in parameters.fields
+    ]
+    return quoted(words)
+
+
+def _type_words(schema: dict[str, Any]) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return kind
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type_words(each) for each in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return "choice"
+    return "object" if "$ref" in schema else "any"

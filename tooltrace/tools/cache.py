@@ -1,0 +1,114 @@
+"""Successes that are answered again to the same arguments."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.errors import ConfigError
+from tooltrace.faults import pass_on_signal
+from tooltrace.tools.registered_tool import RegisteredTool
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A call of a tool with certain arguments."""
+
+    tool: RegisteredTool
+    text: str
+    """The arguments as canonical JSON."""
+    arguments: dict[str, Any]
+    """A copy of them. What JSON does not show (a secret, a field that is left out) has to be equal too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    arguments: dict[str, Any]
+    response: ToolResponse
+    until: float
+
+
+class Cache:
+    """The latest answers, from any thread; the one that was asked for the longest ago goes first."""
+
+    def __init__(self, size: int, clock: Callable[[], float] = time.monotonic) -> None:
+        """``size``: how many answers are kept."""
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ConfigError(f"cache_size takes a number of answers from 1 on, got {size!r}")
+        self._size = size
+        self._clock = clock
+        self._lock = RLock()
+        self._kept: OrderedDict[tuple[RegisteredTool, str], _Kept] = OrderedDict()
+
+    def get(self, key: Key) -> ToolResponse | None:
+        """A copy of the answer that is kept for ``key``, marked as cached."""
+        place = (key.tool, key.text)
+        with self._lock:
+            kept = self._kept.get(place)
+            if kept is None:
+                return None
+            if kept.until <= self._clock():
+                del self._kept[place]
+                return None
+            self._kept.move_to_end(place)
+        if not _equal(kept.arguments, key.arguments):
+            return None
+        return _copied(kept.response, cached=True)
+
+    def put(self, key: Key, response: ToolResponse) -> None:
+        """Keep a success; what is none, or cannot be copied, is not kept."""
+        if response.status != "success":
+            return
+        copied = _copied(response, cached=False)
+        if copied is None:
+            return
+        lasts = key.tool.options.cache
+        until = float("inf") if lasts is True else self._clock() + lasts
+        with self._lock:
+            self._kept[key.tool, key.text] = _Kept(key.arguments, copied, until)
+            self._kept.move_to_end((key.tool, key.text))
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget every answer."""
+        with self._lock:
+            self._kept.clear()
+
+
+def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
+    """The key of a call; None where the tool is not cached, or the arguments cannot be told apart."""
+    if tool.options.cache is False:
+        return None
+    from pydantic_core import to_jsonable_python
+
+    try:
+        text = json.dumps(to_jsonable_python(arguments), sort_keys=True)
+        return Key(tool, text, copy.deepcopy(arguments))
+    except BaseException as error:  # of the arguments' own serializers and copies
+        pass_on_signal(error)
+        return None
+
+
+def _copied(response: ToolResponse, *, cached: bool) -> ToolResponse | None:
+    try:
+        copied = response.model_copy(deep=True)
+    except BaseException as error:  # whatever the data's own __deepcopy__ raises: a lock, a connection
+        pass_on_signal(error)
+        return None
+    return copied.model_copy(update={"meta": copied.meta.model_copy(update={"cached": cached})})
+
+
+def _equal(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    try:
+        return bool(left == right)
+    except BaseException as error:  # of the arguments' own comparison
+        pass_on_signal(error)
+        return False

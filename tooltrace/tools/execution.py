@@ -1,0 +1,90 @@
+"""The way of one call through a registry, the same from a thread and from an event loop.
+
+``prepare``: find the tool, check the limit, parse and check the arguments, ask whether a person has to agree. ``run``:
+the hooks, inside them the cache, inside it the tool; normalize, say in ``meta`` what is known, record. Whatever comes
+of it is a ToolResponse and one record. The cache stands inside the hooks: a hook that refuses a call is asked each time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.response import PausedCall, ToolResponse
+from tooltrace.tools import hooks, human_review, invoke
+from tooltrace.tools.call_execution import CallExecution
+from tooltrace.tools.hooks import ToolInvocation
+from tooltrace.tools.human_review import ReviewDecision
+from tooltrace.tools.state import RegistryState
+from tooltrace.tools.validation import PreparedCall, prepare
+
+
+def execute(state: RegistryState, name: str, sent: Any, call_id: str | None) -> ToolResponse:
+    """Run one call in this thread. Raises ConfigError where a hook would have to be awaited."""
+    hooks.refuse_async(state.hooks)
+    return run(state, prepare(state, name, sent, call_id))
+
+
+async def aexecute(state: RegistryState, name: str, sent: Any, call_id: str | None) -> ToolResponse:
+    """Run one call in this event loop."""
+    return await arun(state, prepare(state, name, sent, call_id))
+
+
+def resume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> ToolResponse:
+    """Go on with a paused call in this thread. Raises ReviewError, ConfigError."""
+    hooks.refuse_async(state.hooks)
+    with human_review.resume_context(held):
+        prepared = human_review.prepare_resume(state, held, answer)
+        if not human_review.runs_tool(answer):
+            return human_review.finish_without_run(prepared, answer)
+        try:
+            response = run(state, prepared)
+        except BaseException:
+            human_review.record_decision(held, answer, prepared.spec, None)
+            raise
+        return human_review.finish_run(prepared, answer, response)
+
+
+async def aresume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> ToolResponse:
+    """Go on with a paused call in this event loop. Raises ReviewError."""
+    with human_review.resume_context(held):
+        prepared = human_review.prepare_resume(state, held, answer)
+        if not human_review.runs_tool(answer):
+            return human_review.finish_without_run(prepared, answer)
+        try:
+            response = await arun(state, prepared)
+        except BaseException:
+            human_review.record_decision(held, answer, prepared.spec, None)
+            raise
+        return human_review.finish_run(prepared, answer, response)
+
+
+def run(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
+    """Run a call that was prepared, in this thread; or stop it for a person."""
+    if prepared.gate is not None:
+        return human_review.pause(prepared)
+    with CallExecution(state, prepared) as begun:
+        call = begun.invocation
+        answer = begun.refusal or hooks.around(state.hooks, call, lambda: _tool(begun, call))
+    return begun.finish(answer)
+
+
+async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
+    """Run a call that was prepared, in this event loop; or stop it for a person."""
+    if prepared.gate is not None:
+        return human_review.pause(prepared)
+    with CallExecution(state, prepared) as begun:
+        call = begun.invocation
+        answer = begun.refusal or await hooks.aaround(state.hooks, call, lambda: _atool(begun, call))
+    return begun.finish(answer)
+
+
+def _tool(begun: CallExecution, call: ToolInvocation) -> ToolResponse:
+    ready = begun.ready(call)
+    return ready if isinstance(ready, ToolResponse) else begun.answer(ready, invoke.call(ready.tool, ready.values))
+
+
+async def _atool(begun: CallExecution, call: ToolInvocation) -> ToolResponse:
+    ready = begun.ready(call)
+    if isinstance(ready, ToolResponse):
+        return ready
+    return begun.answer(ready, await invoke.acall(ready.tool, ready.values))

@@ -1,0 +1,141 @@
+"""A function, method, partial or callable object as a tool."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from types import FunctionType, MethodType
+from typing import Any
+
+from tooltrace.errors import ConfigError
+from tooltrace.recording import decorator, generators
+from tooltrace.recording.tool_spec import ToolSpec, describe, named_spec
+from tooltrace.tools import injection, signature
+from tooltrace.tools.options import ToolOptions
+from tooltrace.tools.registered_tool import Invoke, RegisteredTool
+from tooltrace.tools.schema import Parameter, Parameters
+
+_TRACERS = (vars(decorator), vars(generators))
+"""The globals of the wrappers that ``trace_tool`` puts around functions."""
+
+
+def from_function(tool: Callable[..., Any], options: ToolOptions, provided: injection.Provided) -> RegisteredTool:
+    """``tool`` with its schema read. One that ``trace_tool`` traces already is called without its tracer, by the
+    tracer's spec: the registry records the call. Raises ConfigError for what cannot be offered to a model."""
+    function, traced = untraced(tool)
+    found = signature.read(function)
+    spec, description = _spec(function, traced, options, found.description)
+    asked, injected = injection.split(found.parameters, provided, {*options.hidden, *spec.injected})
+    hidden = frozenset(each.parameter.name for each in injected) | frozenset(options.hidden)
+    parameters, more = _offered(spec.name, asked, found.extra, hidden)
+    code = signature.code_of(function)
+    claims = spec.confidence is not None or spec.sources is not None
+    return RegisteredTool(
+        spec=replace(spec, confidence=None, sources=None) if claims else spec,
+        claims=spec if claims else None,
+        options=options,
+        description=description,
+        parameters=parameters,
+        asked=for_model(parameters, options, spec.name),
+        injected=(*injected, *more),
+        invoke=_invoke(function, found.parameters),
+        asynchronous=inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code),
+    )
+
+
+def untraced(tool: Any) -> tuple[Any, ToolSpec | None]:
+    """The callable behind ``trace_tool``, bound and partial as ``tool`` is, and the spec of its tracer."""
+    if isinstance(tool, functools.partial):
+        inner, spec = untraced(tool.func)
+        return (tool, None) if spec is None else (functools.partial(inner, *tool.args, **tool.keywords), spec)
+    if isinstance(tool, MethodType):
+        inner, spec = untraced(tool.__func__)
+        return (tool, None) if spec is None else (MethodType(inner, tool.__self__), spec)
+    if isinstance(tool, FunctionType) and any(tool.__globals__ is names for names in _TRACERS):
+        own = getattr(tool, "__tooltrace__", None)
+        if isinstance(own, ToolSpec):
+            return untraced(tool.__wrapped__)[0], own  # type: ignore[attr-defined]
+    return tool, None
+
+
+def for_model(parameters: Parameters, options: ToolOptions, name: str) -> Parameters:
+    """The parameters without those that a person gives."""
+    by_person = options.requires_user_input
+    if isinstance(by_person, bool):
+        return parameters.without(parameters.names) if by_person else parameters
+    unknown = sorted(set(by_person) - set(parameters.names))
+    if unknown:
+        raise ConfigError(f"requires_user_input names {', '.join(unknown)}, which the tool {name!r} does not take")
+    return parameters.without(by_person)
+
+
+def spec_with(spec: ToolSpec, options: ToolOptions) -> ToolSpec:
+    """``spec`` with what was said at registration."""
+    said = {key: getattr(options, key) for key in ("name", "version", "description", "capture", "redact")}
+    said = {key: value for key, value in said.items() if value is not None}
+    if options.retryable:
+        said["retryable"] = options.retryable
+    if not said:
+        return spec
+    checked = named_spec(said.pop("name", spec.name), **said)
+    return replace(spec, name=checked.name, **{key: getattr(checked, key) for key in said})
+
+
+def _spec(
+    function: Any, traced: ToolSpec | None, options: ToolOptions, docstring: str | None
+) -> tuple[ToolSpec, str | None]:
+    """The spec, and the description for the model: said at registration, else to ``trace_tool``, else the docstring."""
+    first = describe(signature.code_of(function))
+    base = traced or ToolSpec(name=options.name or _name_of(function), description=first)
+    said_to_tracer = traced.description if traced is not None and traced.description != first else None
+    return spec_with(base, options), options.description or said_to_tracer or docstring
+
+
+def _name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", None) or type(function).__name__
+    if name == "<lambda>":
+        raise ConfigError("a lambda has no name that a model could call; register it with name=…")
+    return str(name)
+
+
+def _offered(
+    name: str, asked: list[Parameter], extra: bool, refused: frozenset[str]
+) -> tuple[Parameters, list[injection.Injected]]:
+    """The parameters that JSON can say; the others can only be injected."""
+    try:
+        return Parameters(asked, extra=extra, refused=refused, title=name), []
+    except Exception:  # one of them; which, is asked one by one
+        sayable = [parameter for parameter in asked if _sayable(name, parameter)]
+    unsayable = [injection.Injected(parameter, None) for parameter in asked if parameter not in sayable]
+    refused |= {each.parameter.name for each in unsayable}
+    return Parameters(sayable, extra=extra, refused=refused, title=name), unsayable
+
+
+def _sayable(name: str, parameter: Parameter) -> bool:
+    from pydantic import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+
+    try:
+        Parameters([parameter])
+    except (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError):
+        return False
+    except Exception as error:
+        raise ConfigError(f"parameter {parameter.name!r} of the tool {name!r} cannot be described: {error}") from error
+    return True
+
+
+def _invoke(function: Callable[..., Any], parameters: tuple[Parameter, ...]) -> Invoke:
+    leading = [parameter for parameter in parameters if parameter.positional_only]
+    if not leading:
+        return lambda values: function(**values)
+
+    def invoke(values: dict[str, Any]) -> Any:
+        rest = dict(values)
+        last = max((n for n, p in enumerate(leading) if p.name in rest), default=-1)
+        args = [rest.pop(p.name, p.default) for p in leading[: last + 1]]
+        return function(*args, **rest)
+
+    return invoke

@@ -1,0 +1,143 @@
+"""Parameters that the model neither sees nor gives: filled in from what the registry was given."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from tooltrace.errors import ConfigError
+from tooltrace.recording import injected_parameters
+from tooltrace.tools.schema import REQUIRED, Parameter
+
+ALWAYS = frozenset({"run_context", "session_state"})
+"""Names that no model gives."""
+
+UNLESS_PLAIN = frozenset({"agent", "cls", "ctx", "self", "team"})
+"""Names that frameworks, or the language, fill in, but for parameters of plain types: ``team: str`` is a team's name."""
+
+CONTEXTS = frozenset[str]().union(*injected_parameters.CONTEXTS.values())
+"""Names of the classes by which frameworks hand a run to a tool. Only the name counts here: a registry has no framework
+that would fill the parameter in, wherever the class of that name comes from."""
+
+Provided = Mapping[str | type, Any]
+"""A parameter's name or class, to its value, or to a function that makes it for each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """A parameter that is filled in."""
+
+    parameter: Parameter
+    key: str | type | None
+    """What the registry has for it; None: nothing."""
+
+
+class MissingInjection(LookupError):
+    """A parameter without a default, for which the registry has nothing."""
+
+
+def split(
+    parameters: Iterable[Parameter], provided: Provided, hidden: Iterable[str] = ()
+) -> tuple[list[Parameter], list[Injected]]:
+    """The parameters that the model is asked for, and those that are injected."""
+    asked: list[Parameter] = []
+    filled: list[Injected] = []
+    hidden = set(hidden)
+    for parameter in parameters:
+        key = _key(parameter, provided)
+        if key is not None or parameter.name in hidden or _by_convention(parameter):
+            filled.append(Injected(parameter, key))
+        else:
+            asked.append(parameter)
+    return asked, filled
+
+
+def values(filled: Iterable[Injected], provided: Provided) -> dict[str, Any]:
+    """What to call with, besides the model's arguments. Raises MissingInjection, and what a factory raises."""
+    found: dict[str, Any] = {}
+    for each in filled:
+        name = each.parameter.name
+        if each.key is not None:
+            found[name] = _made(provided[each.key])
+        elif each.parameter.declares_field and not each.parameter.default.is_required():
+            found[name] = each.parameter.default.get_default(call_default_factory=True)
+        elif each.parameter.default is REQUIRED or each.parameter.declares_field:
+            raise MissingInjection(_missing(each.parameter))
+    return found
+
+
+def check(provided: Provided) -> dict[str | type, Any]:
+    """A copy of what a user gave as ``inject=``."""
+    for key in provided:
+        if not isinstance(key, str | type):
+            raise ConfigError(f"inject takes names of parameters and classes as keys, got {key!r}")
+    return dict(provided)
+
+
+def _missing(parameter: Parameter) -> str:
+    written = parameter.unresolved or getattr(parameter.annotation, "__name__", None)
+    kind = f" ({written})" if written and parameter.annotation is not Any else ""
+    return f"parameter {parameter.name!r}{kind} is not the model's to give, and the registry was given nothing to inject for it"
+
+
+def _made(value: Any) -> Any:
+    """A function is called for each call; any other value, a callable object too, is the value."""
+    made: Callable[[], Any] = value
+    return made() if inspect.isroutine(value) or isinstance(value, functools.partial) else value
+
+
+def _key(parameter: Parameter, provided: Provided) -> str | type | None:
+    if parameter.name in provided:
+        return parameter.name
+    for kind in _kinds(parameter.annotation):
+        if isinstance(kind, type) and kind in provided:
+            return kind
+    return None
+
+
+def _by_convention(parameter: Parameter) -> bool:
+    if parameter.name in ALWAYS or _is_context(parameter):
+        return True
+    if injected_parameters.is_injected(parameter.annotation):
+        return True
+    return parameter.name in UNLESS_PLAIN and not _is_plain(parameter.annotation)
+
+
+def _is_context(parameter: Parameter) -> bool:
+    if parameter.unresolved is not None:
+        words = re.findall(r"\w+", parameter.unresolved.partition("[")[0])
+        return bool(words) and words[-1] in CONTEXTS
+    return any(getattr(kind, "__name__", None) in CONTEXTS for kind in _kinds(parameter.annotation))
+
+
+def _is_plain(annotation: Any) -> bool:
+    """Whether every value that the annotation allows is a text, a number, a choice, or a list of such."""
+    found = list(_kinds(annotation))
+    return bool(found) and all(
+        kind is Literal
+        or kind is type(None)
+        or (isinstance(kind, type) and issubclass(kind, str | int | float | enum.Enum))
+        or (kind in (list, tuple, set) and all(map(_is_plain, get_args(_bare(annotation)))))
+        for kind in found
+    )
+
+
+def _kinds(annotation: Any) -> Iterable[Any]:
+    """The classes that an annotation names, without Annotated, Optional and type arguments."""
+    annotation = _bare(annotation)
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [kind for part in get_args(annotation) for kind in _kinds(part)]
+    return [get_origin(annotation) or annotation]
+
+
+def _bare(annotation: Any) -> Any:
+    while get_origin(annotation) is Annotated or isinstance(annotation, typing.NewType):
+        annotation = annotation.__supertype__ if isinstance(annotation, typing.NewType) else get_args(annotation)[0]
+    return annotation

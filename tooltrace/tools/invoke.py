@@ -1,0 +1,92 @@
+"""Call a tool of any kind, to its end, from a thread or from an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from types import AsyncGeneratorType, GeneratorType
+from typing import Any
+
+from tooltrace.core.response import is_response
+from tooltrace.redact.inspection import bases, namespace
+from tooltrace.tools.registered_tool import RegisteredTool
+
+
+class ToolRaised:
+    """What the tool raised. Cancellations, interrupts and exits are not caught."""
+
+    __slots__ = ("_error",)
+
+    def __init__(self, error: Exception) -> None:
+        self._error: Exception | None = error
+
+    def release(self) -> Exception:
+        """The exception, once: its frames' callers have this object, and are not to hold it in a circle."""
+        error, self._error = self._error, None
+        assert error is not None, "taken already"
+        return error
+
+
+def call(tool: RegisteredTool, values: dict[str, Any]) -> Any:
+    """What the tool returns, or :class:`Raised`. What has to be awaited is awaited in a loop of its own."""
+    found = _begun(tool, values)
+    return _driven(_settled(found)) if _has_to_be_awaited(found) else found
+
+
+async def acall(tool: RegisteredTool, values: dict[str, Any]) -> Any:
+    """As :func:`call`. What blocks runs in a thread, with the caller's context variables."""
+    found = _begun(tool, values) if tool.asynchronous else await asyncio.to_thread(_begun, tool, values)
+    return await _settled(found) if _has_to_be_awaited(found) else found
+
+
+def _begun(tool: RegisteredTool, values: dict[str, Any]) -> Any:
+    """The tool's result, a generator's items, or what is still to be awaited."""
+    try:
+        found = tool.invoke(values)
+        return _drained(found) if type(found) is GeneratorType else found
+    except Exception as error:
+        return ToolRaised(error)
+
+
+async def _settled(found: Any) -> Any:
+    try:
+        while _has_to_be_awaited(found):
+            found = _joined([item async for item in found]) if type(found) is AsyncGeneratorType else await found
+        return _drained(found) if type(found) is GeneratorType else found
+    except Exception as error:
+        return ToolRaised(error)
+
+
+def _has_to_be_awaited(found: Any) -> bool:
+    return type(found) is AsyncGeneratorType or any("__await__" in namespace(base) for base in bases(type(found)))
+
+
+def _drained(stream: Any) -> Any:
+    items: list[Any] = []
+    while True:
+        try:
+            items.append(next(stream))
+        except StopIteration as end:
+            return end.value if is_response(end.value) or not items else _joined(items)
+
+
+def _joined(items: list[Any]) -> Any:
+    """A stream as one result: the ToolResponse that it ends with; else its text; else its items."""
+    if items and is_response(items[-1]):
+        return items[-1]
+    return "".join(items) if items and all(isinstance(item, str) for item in items) else items
+
+
+def _driven(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run ``coroutine`` to its end, in a loop of its own; in a thread of its own where a loop runs in this one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with asyncio.Runner(
+            loop_factory=asyncio.new_event_loop
+        ) as runner:  # a factory: the thread's own loop stays set
+            return runner.run(coroutine)
+    with ThreadPoolExecutor(1, "tooltrace-tool") as pool:
+        return pool.submit(contextvars.copy_context().run, _driven, coroutine).result()

@@ -1,0 +1,38 @@
+"""Tools in the forms that models' APIs take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from tooltrace.errors import ConfigError
+from tooltrace.tools.registered_tool import RegisteredTool
+
+Style = Literal["openai", "anthropic", "plain"]
+"""``openai``: Chat Completions; ``anthropic``: Messages; ``plain``: name, description, parameters."""
+
+
+def schema(tool: RegisteredTool, style: Style = "openai") -> dict[str, Any]:
+    """``tool`` for the model, in the form of ``style``; an object of the caller's own."""
+    if style not in _STYLES:
+        raise ConfigError(f"no style {style!r} of schemas; known are {', '.join(_STYLES)}")
+    return _STYLES[style]({"name": tool.name, "description": tool.description or ""}, tool.asked.schema())
+
+
+def _openai(head: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function", "function": {**head, "parameters": parameters}}
+
+
+def _anthropic(head: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    return {**head, "input_schema": parameters}
+
+
+def _plain(head: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    return {**head, "parameters": parameters}
+
+
+_STYLES: dict[str, Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "plain": _plain,
+}

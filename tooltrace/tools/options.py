@@ -1,0 +1,151 @@
+"""How one tool of a registry is to be offered and run: said at registration, or beforehand by ``tool``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypedDict, TypeVar, Unpack, overload
+
+from tooltrace.core.response import GateKind
+from tooltrace.errors import ConfigError
+from tooltrace.recording.tool_spec import Capture
+from tooltrace.redact.redaction import Redact, Redaction
+
+T = TypeVar("T")
+
+MARK = "__tooltrace_tool__"
+"""Attribute of a function or method that ``tool`` has marked: its options."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """What a registry was told about a tool. What is left out is as the tool itself has it."""
+
+    name: str | None = None
+    """The name that the model calls; else the function's."""
+    description: str | None = None
+    """What the model reads; else the docstring."""
+    version: str | None = None
+    cache: bool | float = False
+    """True: a success is answered again to the same arguments; a number: for so many seconds."""
+    call_limit: int | None = None
+    """How many calls are run before the answer is CALL_LIMIT."""
+    requires_confirmation: bool = False
+    requires_user_input: bool | tuple[str, ...] = False
+    """True: a person gives every parameter; names: these. The model is not shown what a person gives."""
+    external_execution: bool = False
+    expires_after: float | None = None
+    """Seconds after which a person's answer comes too late; None: never."""
+    stop_after_call: bool = False
+    """A call that did not fail advises the agent to stop."""
+    hidden: tuple[str, ...] = ()
+    """Further parameters that the model neither sees nor gives."""
+    capture: Capture | None = None
+    """As in ``trace_tool``; so ``redact`` and ``retryable``."""
+    redact: Redaction | Redact | Iterable[str] | None = None
+    retryable: type[BaseException] | Iterable[type[BaseException]] = ()
+
+    @property
+    def gate(self) -> GateKind | None:
+        """What a person is asked for before a call goes on."""
+        if self.requires_user_input:
+            return "input"
+        if self.requires_confirmation:
+            return "confirmation"
+        return "external" if self.external_execution else None
+
+
+class OptionWords(TypedDict, total=False):
+    """The fields of :class:`ToolOptions`, as keyword arguments."""
+
+    name: str | None
+    description: str | None
+    version: str | None
+    cache: bool | float
+    call_limit: int | None
+    requires_confirmation: bool
+    requires_user_input: bool | Iterable[str]
+    external_execution: bool
+    expires_after: float | None
+    stop_after_call: bool
+    hidden: Iterable[str]
+    capture: Capture | None
+    redact: Redaction | Redact | Iterable[str] | None
+    retryable: type[BaseException] | Iterable[type[BaseException]]
+
+
+@overload
+def tool(func: T, /, **options: Unpack[OptionWords]) -> T: ...
+@overload
+def tool(**options: Unpack[OptionWords]) -> Callable[[T], T]: ...
+def tool(func: Any = None, /, **options: Unpack[OptionWords]) -> Any:
+    """Mark a function or a toolkit's method as a tool, with options for the registry that takes it.
+
+    Bare, or with options: those of ``ToolRegistry.register``. The function itself is returned, unchanged in
+    what it does. Where any method of a toolkit is marked, the marked ones are its tools.
+    """
+    settled = settle(ToolOptions(), options)
+    if func is None:
+        return lambda later: _mark(later, settled)
+    return _mark(func, settled)
+
+
+def _mark(func: Any, options: ToolOptions) -> Any:
+    inner = func.__func__ if isinstance(func, classmethod | staticmethod) else func
+    if isinstance(inner, type) or not callable(inner):
+        raise ConfigError(f"tool() marks a function or a method, not {func!r}")
+    setattr(inner, MARK, options)
+    return func
+
+
+def marked(func: Any) -> ToolOptions | None:
+    """The options that ``tool`` left on ``func``; None where it is not marked."""
+    options = getattr(func, MARK, None)
+    return options if isinstance(options, ToolOptions) else None
+
+
+def settle(base: ToolOptions, words: OptionWords | Mapping[str, Any]) -> ToolOptions:
+    """``base`` with what ``words`` say. Raises ConfigError for what cannot be meant."""
+    known = [field.name for field in fields(ToolOptions)]
+    unknown = sorted(set(words) - set(known))
+    if unknown:
+        raise ConfigError(f"no option {', '.join(unknown)} for a tool; known are {', '.join(known)}")
+    given = dict(words)
+    for key in ("hidden", "requires_user_input"):
+        if key in given and not isinstance(given[key], bool):
+            given[key] = _names(key, given[key])
+    options = replace(base, **given)
+    _check_gate(options)
+    check_limit(options.call_limit)
+    _check_cache(options.cache)
+    return options
+
+
+def _names(key: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"{key} takes names of parameters, got {value!r}")
+    return names
+
+
+def _check_gate(options: ToolOptions) -> None:
+    asked = ("requires_confirmation", "requires_user_input", "external_execution")
+    given = [name for name in asked if getattr(options, name)]
+    if len(given) > 1:
+        raise ConfigError(f"a call stops for one thing, and {' and '.join(given)} are several; give one of them")
+    wait = options.expires_after
+    if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 < wait < math.inf):
+        raise ConfigError(f"expires_after takes a number of seconds above 0, or None, got {wait!r}")
+
+
+def check_limit(limit: Any) -> None:
+    """Refuse what is no number of calls."""
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise ConfigError(f"call_limit takes a number of calls from 1 on, or None for no limit, got {limit!r}")
+
+
+def _check_cache(cache: Any) -> None:
+    usable = isinstance(cache, bool) or (isinstance(cache, int | float) and cache > 0 and math.isfinite(cache))
+    if not usable:
+        raise ConfigError(f"cache takes True, False or a number of seconds above 0, got {cache!r}")

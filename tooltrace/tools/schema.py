@@ -1,0 +1,244 @@
+"""Parameters of a tool: annotations, docstrings, the pydantic model and its JSON schema."""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import functools
+import inspect
+import json
+import operator
+import sys
+import types
+import typing
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Required, Union, get_args, get_origin
+
+from pydantic import ValidationError
+
+from tooltrace.recording.tool_spec import describe
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+    from pydantic.json_schema import GenerateJsonSchema
+
+
+def usable(annotation: Any) -> Any:
+    """``annotation``, and what is in it, as pydantic is to have it."""
+    if sys.version_info < (3, 12) and typing.is_typeddict(annotation):
+        return _extended(annotation)
+    args, origin = get_args(annotation), get_origin(annotation)
+    if any(each is kind for each in (annotation, origin) for kind in _ITERABLES):
+        return list[usable(args[0])] if args else list  # type: ignore[misc]
+    if not args or origin in (typing.Literal, collections.abc.Callable):
+        return annotation
+    if origin is Annotated:
+        return Annotated[(usable(args[0]), *args[1:])]
+    new = tuple(map(usable, args))
+    if new == args:
+        return annotation
+    if origin in (Union, types.UnionType):
+        return functools.reduce(operator.or_, new)
+    return annotation.copy_with(new) if hasattr(annotation, "copy_with") else origin[new]
+
+
+_ITERABLES = (collections.abc.Iterable, typing.Iterable)
+
+
+@functools.cache
+def _extended(kind: Any) -> Any:
+    import typing_extensions
+
+    make: Any = typing_extensions.TypedDict
+    if type(kind).__module__ != "typing":
+        return kind
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = {name: _field(kind, name, hint) for name, hint in hints.items()}
+    made = make(kind.__name__, fields)
+    made.__doc__ = kind.__doc__
+    return made
+
+
+def _field(kind: Any, name: str, hint: Any) -> Any:
+    if get_origin(hint) in (Required, NotRequired):
+        return get_origin(hint)[usable(get_args(hint)[0])]
+    return (Required if name in kind.__required_keys__ else NotRequired)[usable(hint)]
+
+
+_TYPES: dict[str, Any] = {
+    "str": str, "string": str, "int": int, "integer": int, "float": float, "number": float, "bool": bool,
+    "boolean": bool, "list": list, "array": list, "dict": dict, "object": dict,
+}  # fmt: skip
+"""Types that docstrings and other descriptions name in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocstring:
+    """A function's own words."""
+
+    text: str | None = None
+    """All that stands before the sections, for the model."""
+    parameters: dict[str, str] = field(default_factory=dict)
+    """Parameter to its description."""
+    types: dict[str, Any] = field(default_factory=dict)
+    """Parameter to its type, where the docstring names a simple one."""
+
+
+def read_docstring(function: Any) -> ParsedDocstring:
+    """The docstring of ``function``. One that cannot be parsed counts as a description only."""
+    text = inspect.getdoc(function)
+    if not text:
+        return ParsedDocstring()
+    from docstring_parser import parse
+
+    try:
+        parsed = parse(text)
+    except Exception:  # anything may stand in a docstring
+        return ParsedDocstring(describe(function))
+    words = [part for part in (parsed.short_description, parsed.long_description) if part]
+    known = {param.arg_name.lstrip("*"): param for param in parsed.params}
+    return ParsedDocstring(
+        "\n\n".join(words) or None,
+        {name: " ".join(p.description.split()) for name, p in known.items() if p.description},
+        {name: kind for name, p in known.items() if (kind := type_named(p.type_name)) is not None},
+    )
+
+
+def type_named(name: str | None) -> Any:
+    """The type that ``name`` means; None where it is no simple one."""
+    return _TYPES.get(name.strip().lower()) if isinstance(name, str) else None
+
+
+REQUIRED: Any = inspect.Parameter.empty
+"""The default of a parameter that has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a tool."""
+
+    name: str
+    annotation: Any = Any
+    unresolved: str | None = None
+    """The annotation's text, where it names nothing that can be found."""
+    default: Any = REQUIRED
+    description: str | None = None
+    positional_only: bool = False
+
+    @property
+    def declares_field(self) -> bool:
+        """Whether the default is pydantic's ``Field(…)``, which the function must not be called with."""
+        return hasattr(self.default, "is_required") and hasattr(self.default, "get_default")
+
+
+class Parameters:
+    """The parameters that somebody may give, and what they must be."""
+
+    def __init__(
+        self,
+        fields: Iterable[Parameter],
+        *,
+        extra: bool = False,
+        refused: frozenset[str] = frozenset(),
+        title: str = "tool",
+    ) -> None:
+        """``extra``: whether parameters beyond these are taken, with any value, but for the names ``refused``."""
+        self.fields = tuple(fields)
+        self.extra = extra
+        self.refused = refused
+        self._title = title
+        self._known = frozenset(field.name for field in self.fields)
+        self._model = _model(self.fields, title)
+        self._schema = {**_json_schema(self._model), "additionalProperties": extra}
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in the order of the signature."""
+        return [field.name for field in self.fields]
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema (2020-12) of the object to send; a copy."""
+        return copy.deepcopy(self._schema)
+
+    def without(self, names: Iterable[str]) -> Parameters:
+        """The parameters but for ``names``."""
+        gone = set(names)
+        if not gone:
+            return self
+        kept = [field for field in self.fields if field.name not in gone]
+        return Parameters(kept, extra=self.extra, refused=self.refused | gone, title=self._title)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The values to call with: what was given, as the annotations want it, in the order of the signature.
+        What was left out stays out, for the function's own default. Raises pydantic's ValidationError, and
+        whatever a validator of the tool's own raises."""
+        extras = {} if not self.extra else {key: value for key, value in given.items() if key not in self._known}
+        valid = self._validated({key: value for key, value in given.items() if key not in extras})
+        said = valid.model_fields_set
+        values = {
+            field.name: getattr(valid, f"p{number}")
+            for number, field in enumerate(self.fields)
+            if f"p{number}" in said or field.declares_field
+        }
+        return values | extras
+
+    def _validated(self, given: dict[str, Any]) -> BaseModel:
+        """By JSON's rules where it is JSON: in strict models a date is a string there."""
+        try:
+            text = json.dumps(given)
+        except (TypeError, ValueError, RecursionError):  # the caller's own objects
+            return self._model.model_validate(given)
+        try:
+            return self._model.model_validate_json(text)
+        except ValidationError as error:
+            if error.errors(include_url=False, include_input=False, include_context=False)[0]["type"] != "json_invalid":
+                raise
+        return self._model.model_validate(given)  # lone surrogates, numbers beyond the parser's
+
+
+def _model(fields: tuple[Parameter, ...], title: str) -> type[BaseModel]:
+    """Fields have numbers for names, since ``schema``, ``copy`` and ``_x`` are none that a model may have."""
+    from pydantic import ConfigDict, create_model
+
+    config = ConfigDict(extra="forbid", title=title)
+    definitions: dict[str, Any] = {f"p{number}": _definition(field) for number, field in enumerate(fields)}
+    return create_model("Arguments", __config__=config, **definitions)
+
+
+def _definition(parameter: Parameter) -> tuple[Any, FieldInfo]:
+    from pydantic import Field
+
+    name, annotation = parameter.name, usable(parameter.annotation)
+    words: dict[str, Any] = {"alias": name, "validation_alias": name, "serialization_alias": name}
+    if parameter.description is not None:
+        words["description"] = parameter.description
+    if parameter.declares_field:
+        return Annotated[annotation, parameter.default], Field(**words)
+    if parameter.default is not REQUIRED:
+        words["default"] = parameter.default
+    return annotation, Field(**words)
+
+
+def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(schema_generator=_generator())
+    schema.pop("title", None)
+    schema.pop("description", None)
+    return {"type": "object", "properties": {}, **schema}
+
+
+@cache
+def _generator() -> type[GenerateJsonSchema]:
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Quiet(GenerateJsonSchema):
+        """No titles, which say the name again; a default that JSON cannot say is left out in silence."""
+
+        ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012 - the base's own form
+
+        def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+            return False
+
+    return Quiet
