@@ -1,4 +1,7 @@
-"""Any tool's result as a ``ToolResponse``, by a named rule; one file for each protocol."""
+"""Conversion of any tool's result to a ``ToolResponse``.
+
+Named rules do the reading; each protocol has a file of its own.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,20 @@ TOOL_RESPONSE = "tool_response"
 PLAIN = "plain"
 """Any other value: the tool returned, so it reports success, and the value is its data."""
 NONE = "none"
-"""The tool returned nothing: success without data."""
+"""The tool returned None: a success without data."""
 EXCEPTION = "exception"
-"""The tool raised: an error, by the class of the exception."""
+"""The tool raised: an error, classified by the class of the exception."""
 
 
 def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
-    """``value`` as a ``ToolResponse``; ``meta.rule`` says by which rule it was read, and ``meta.rule_grade`` whether
-    that is certain. Nothing that the value does raises.
+    """Return ``value`` as a ``ToolResponse``.
 
-    ``rules``: what may read it, in their order: your own before :data:`RULES`, or :data:`CERTAIN_RULES` for those
-    that do not go by words. What no rule knows is a success, and its data. Raises ConfigError for what is no rule.
+    ``meta.rule`` names the rule that read the value, ``meta.rule_grade`` tells whether that reading is certain. Nothing
+    that the value's own code raises leaves this function.
+
+    ``rules``: the rules that may read the value, in their order: put your own before :data:`RULES`, or pass
+    :data:`CERTAIN_RULES` for the rules that do not go by words. A value that no rule recognises is a success, and
+    becomes its data. Raises ConfigError for an item that is not a rule.
     """
     if rules is not RULES and rules is not CERTAIN_RULES:
         rules = checked_rules(rules, "nothing was read")

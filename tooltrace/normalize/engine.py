@@ -1,4 +1,4 @@
-"""Apply rules to a result: the first rule that recognises it makes the response."""
+"""Application of rules: the first rule that recognises a result makes the response."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tooltrace.normalize.terms import snake_case
 
 
 class RuleIndex:
-    """Rules by what they read, in their order."""
+    """Index of rules by the results that they read; keeps the order of the rules."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
@@ -26,7 +26,7 @@ class RuleIndex:
         for number, rule in enumerate(self.rules):
             self._add(number, rule)
         self.of_words = tuple(rule for rule in self.rules if rule.words)
-        """The rules that go by words."""
+        """The rules that go by the words of an error message."""
 
     def _add(self, number: int, rule: Rule) -> None:
         if rule.reads is None:
@@ -40,7 +40,7 @@ class RuleIndex:
         self._of_arrays += [number] * rule.reads.arrays
 
     def candidates(self, look: ResultView) -> Iterable[Rule]:
-        """The rules that may know ``look``, in their order."""
+        """Return the rules that may recognise ``look``, in their order."""
         found = list(self._of_all)
         for kind in look.kinds:
             found += self._by_kind.get(kind, ())
@@ -60,11 +60,14 @@ _MAX_CACHED = 64
 
 
 def index_of(rules: Sequence[Rule]) -> RuleIndex:
-    """The index of ``rules``; kept, since a process has few sets of them."""
+    """Return the index of ``rules``.
+
+    Indexes are cached, since a process uses few sets of rules.
+    """
     index = _cached.get(id(rules))
     if index is None or index.rules is not rules:
         index = RuleIndex(rules)
-        if index.rules is rules:  # a tuple: it will not change, and is held here, so its id stays its own
+        if index.rules is rules:  # a tuple: immutable, and held by the index, so no other object can get its id
             if len(_cached) >= _MAX_CACHED:
                 _cached.clear()
             _cached[id(rules)] = index
@@ -72,11 +75,11 @@ def index_of(rules: Sequence[Rule]) -> RuleIndex:
 
 
 _MAX_DEPTH = 2
-"""How many envelopes are opened, one inside the other."""
+"""Maximum number of nested envelopes that are opened."""
 
 
 def apply_rules(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
-    """A live result by the first of ``rules`` that knows it; None where none does."""
+    """Return the response of the first of ``rules`` that recognises a live result; None if none does."""
     look = view_of(*snapshot_result(value))
     for rule in index_of(rules).candidates(look):
         found = _apply(rule, value if rule.live else look)
@@ -86,8 +89,11 @@ def apply_rules(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
 
 
 def apply_rules_to_view(look: ResultView, rules: Sequence[Rule], depth: int = 0) -> ToolResponse | None:
-    """As :func:`read`, of what is left of a result: live rules have had their turn. Inside an envelope, ``depth`` of
-    them down, they get the data, or the text."""
+    """Apply ``rules`` to a view of a result, like :func:`apply_rules`.
+
+    Live rules are skipped at ``depth`` 0, because they have already read the tool's object. Inside an envelope
+    (``depth`` counts the envelopes around the view) they get the text, or else the data.
+    """
     for rule in index_of(rules).candidates(look):
         if rule.live and not depth:
             continue
@@ -102,7 +108,7 @@ def _apply(rule: Rule, value: Any) -> ToolResponse | None:
         found = rule.read(value)
     except BaseException as error:
         pass_on_signal(error)
-        if faults.raise_faults and not rule.live:  # a fault of ours is raised under test
+        if faults.raise_faults and not rule.live:  # under test, a fault in a built-in rule is raised
             raise
         faults.faults.warn_once(
             f"rule_{rule.name}",
@@ -120,7 +126,7 @@ def _with_rule_name(found: ToolResponse, rule: Rule) -> ToolResponse:
 
 
 def _look_inside(found: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
-    """A success in an envelope is as good as what the envelope holds."""
+    """Return the failure that a success in an envelope holds; else ``found``."""
     if rule.opens is None or found.status != "success" or depth > _MAX_DEPTH:
         return found
     rules = rules if rule.opens == "all" else index_of(rules).of_words
@@ -136,7 +142,10 @@ def _look_inside(found: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: 
 
 
 def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolResponse:
-    """The outer answer with the failure that it held; the rule's name says where it was found."""
+    """Return the outer response with the failure found inside it.
+
+    The rule's name tells where: outer rule, slash, inner rule.
+    """
     name = f"{rule.name}/{inner.meta.rule}"
     return outer.model_copy(
         update={

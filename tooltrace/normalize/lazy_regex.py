@@ -1,4 +1,7 @@
-"""Patterns that are compiled when they are first used: many, and most programs never need most of them."""
+"""Regular expressions that are compiled on first use.
+
+There are many, and most programs never need most of them.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,16 @@ class _Lazy:
         self._made_of = (pattern, flags)
 
     def __getattr__(self, name: str) -> Any:
-        """Asked once, for a name that is not there yet: from then on the methods are the pattern's own."""
+        """Compile the pattern and return its attribute ``name``.
+
+        Python calls this only for a missing attribute: the first call stores the compiled pattern's methods on this
+        object.
+        """
         made = re.compile(*self._made_of)
         self.__dict__.update((each, getattr(made, each)) for each in _METHODS)
         return getattr(made, name)
 
 
 def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """As ``re.compile``, later."""
+    """Return a pattern like ``re.compile`` does, compiled on first use."""
     return cast("re.Pattern[str]", _Lazy(pattern, int(flags)))

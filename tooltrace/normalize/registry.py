@@ -1,6 +1,7 @@
-"""The rules, in the order in which they are asked; the first that knows a result reads it.
+"""The built-in rules in order of precedence; the first that recognises a result reads it.
 
-By class first, then by the members that only one protocol has, then by those that many have, then by words.
+Order: rules by class, then by members that only one protocol has, then by members that many protocols have, then by
+words.
 """
 
 from __future__ import annotations
@@ -67,4 +68,4 @@ RULES: tuple[Rule, ...] = (
 )
 
 CERTAIN_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.grade == "certain")
-"""Those that go by a protocol's own fields, and never by words or shapes."""
+"""The rules that go by a protocol's own fields, never by words or shapes."""

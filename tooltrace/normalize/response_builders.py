@@ -1,4 +1,7 @@
-"""Build responses from a protocol's members, tolerant of odd values, without losing any."""
+"""Builders of responses from a protocol's members.
+
+Odd values do not fail the response, and none is lost: a value that does not fit its field is kept in ``context``.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ _SOURCE_KEYS = {
 
 
 def sources_of(value: Any) -> tuple[tuple[Source, ...], Any]:
-    """The sources that a list, an object or a text names; and what could not be read as one."""
+    """Return the sources that a list, an object or a text names; and the items that name none, or say more."""
     if value in (None, "", [], {}):
         return (), None
     found: list[Source] = []
@@ -65,7 +68,7 @@ def sources_of(value: Any) -> tuple[tuple[Source, ...], Any]:
 
 
 def _source(item: Any) -> tuple[Source | None, bool]:
-    """The source that ``item`` names, and whether that says all of it."""
+    """Return the source that ``item`` names, and whether that source holds everything in the item."""
     if isinstance(item, str) and item:
         return _source_called(item), True
     if not isinstance(item, dict):
@@ -99,8 +102,10 @@ _META_KEYS: dict[str, tuple[str, ...]] = {
 
 
 def meta_of(value: Any) -> tuple[dict[str, Any], Any]:
-    """What of a protocol's ``meta`` the fields of ``ResponseMeta`` say, and the rest. A duration without its unit
-    is in milliseconds, as the protocols with such a member count."""
+    """Split a protocol's ``meta`` into fields of ``ResponseMeta`` and the rest.
+
+    A duration without a unit is in milliseconds, as in the protocols that have such a member.
+    """
     if not isinstance(value, dict):
         return {}, value
     taken = MemberReader(value)
@@ -134,7 +139,10 @@ def build_response(
     meta: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> ToolResponse:
-    """A response of what a protocol said. What does not fit its field is kept in ``context``, under its name."""
+    """Build a response from a protocol's members.
+
+    A value that does not fit its field is kept in ``context``, under the field's name.
+    """
     kept: dict[str, Any] = dict(context or {})
     flags: list[str] = []
     known = dict(meta or {})
@@ -179,15 +187,20 @@ def build_error(
     data: Any = None,
     **fields: Any,
 ) -> ToolResponse:
-    """An error. Where no ``code`` is given, ``type`` names one, or the words of the message suggest it."""
+    """Build an error response.
+
+    Without a ``code``, ``type`` names the code, or the words of the message suggest it.
+    """
     said = {"message": message, "code": code, "type": type, "retryable": retryable}
     error, fields = _reported({**said, "suggestion": suggestion, "user_message": user_message}, fields)
     return build_response("error", error.message if text in (None, "") else text, data, error=error, **fields)
 
 
 def build_partial(error: Any, text: Any, data: Any, **fields: Any) -> ToolResponse:
-    """A success that names an error too. The tool gave an answer and said what is wrong with it; both are believed,
-    so the answer is usable but not whole: partial."""
+    """Build a partial response from a success that names an error too.
+
+    The tool gave an answer and reported a problem with it. Both are believed: the answer is usable, but not whole.
+    """
     read = merge_context(read_error(error), fields.pop("context", None))
     fields["context"] = read.pop("context")
     said, fields = _reported({**_NOTHING_SAID, **read}, fields)
@@ -199,13 +212,16 @@ _NOTHING_SAID = dict.fromkeys(("message", "code", "type", "retryable", "suggesti
 
 
 def _reported(said: dict[str, Any], fields: dict[str, Any]) -> tuple[ToolError, dict[str, Any]]:
-    """The error that a protocol ``said``, and the other fields of the response, with what that error cannot say."""
+    """Return the error described by ``said``, and the other fields of the response.
+
+    Details that the error's fields cannot hold go to ``context``.
+    """
     error = error_of(**{"type_" if name == "type" else name: value for name, value in said.items()})
     return error, {**fields, "context": merge_error(fields.get("context"), _unsaid(error, said))}
 
 
 def _unsaid(error: ToolError, said: dict[str, Any]) -> dict[str, Any]:
-    """What of a protocol's error the fields of ``error`` do not say in so many words."""
+    """Return the details of a protocol's error that the fields of ``error`` do not hold literally."""
     kept = {
         name: value
         for name, value in said.items()
@@ -217,12 +233,15 @@ def _unsaid(error: ToolError, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_message(read: dict[str, Any], words: Any) -> dict[str, Any]:
-    """What :func:`read_error` gave, in the ``words`` that stand beside it, where its message is but a type's name."""
+    """Return the result of :func:`read_error`, with ``words`` as the message if that message only names a type.
+
+    ``words``: the text that stands beside the error.
+    """
     return {**read, "message": words} if words and read.get("message") == read.get("type") else read
 
 
 def merge_context(read: dict[str, Any], context: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What :func:`read_error` gave, with a protocol's other members in its context."""
+    """Return the result of :func:`read_error` with a protocol's other members added to its context."""
     own = dict(read.get("context") or {})
     kept = merge_error(context, own.pop("error", None))
     for name, value in own.items():
@@ -231,7 +250,7 @@ def merge_context(read: dict[str, Any], context: Mapping[str, Any] | None) -> di
 
 
 def merge_error(context: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:
-    """``context``, and in it what a protocol's error says ``more`` than the fields of ``ToolError`` do."""
+    """Return ``context`` with ``more`` details of the error that ``ToolError`` has no fields for."""
     kept = dict(context or {})
     if not more:
         return kept
@@ -246,7 +265,7 @@ def merge_error(context: Mapping[str, Any] | None, more: Mapping[str, Any] | Non
 
 
 def put_unique(kept: dict[str, Any], name: str, value: Any) -> None:
-    """Put ``value`` into ``kept`` under its name, and beside what has that name already."""
+    """Store ``value`` in ``kept`` under ``name``; append underscores if the name is in use."""
     while name in kept:
         name += "_"
     kept[name] = value
@@ -260,9 +279,9 @@ def error_of(
     suggestion: Any = None,
     user_message: Any = None,
 ) -> ToolError:
-    """What went wrong; see :func:`failure`."""
+    """Build the ``ToolError`` of :func:`build_error` from the arguments of the same meaning."""
     words = text_of(message)
-    meant = None if _is_number(code) else normalize_code(code)  # a number is a code to its own service only
+    meant = None if _is_number(code) else normalize_code(code)  # a number has a meaning only for its own service
     named = str(meant or _code_of_type(type_, words))
     own = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
     return ToolError(
@@ -280,7 +299,10 @@ def _is_number(code: Any) -> bool:
 
 
 def _code_of_type(type_: Any, words: str) -> ToolErrorCode:
-    """The code that an error's type names; where it says no more than that the tool failed, its words may."""
+    """Return the code that an error's type names.
+
+    If the type only says that the tool failed, the words of the message may be more specific.
+    """
     kind = type_ if isinstance(type_, str) else ""
     named = lookup_code(kind)
     if named not in (None, ToolErrorCode.EXECUTION_ERROR):
@@ -292,15 +314,17 @@ def _code_of_type(type_: Any, words: str) -> ToolErrorCode:
 
 
 def _may_pass(code: Any, named: str) -> bool | None:
-    """Whether the same call may succeed later, by the status of HTTP or by the table of codes."""
+    """Whether the same call may succeed later, by the HTTP status or by the table of codes."""
     status = http_status(code)
     said = of_status(status).retryable if status else None
     return advice_for(named).retryable if said is None else said
 
 
 def read_error(error: Any) -> dict[str, Any]:
-    """The arguments of :func:`failure`, of an ``error`` member: a text, or an object by its usual names. What it
-    says besides is in ``context``."""
+    """Read an ``error`` member into arguments for :func:`build_error`.
+
+    The member is a text, a list, or an object with the usual names. Its other members go to ``context``.
+    """
     if isinstance(error, list):
         first: dict[str, Any] = {"message": error or None}
         if error and isinstance(error[0], str | dict):
@@ -322,7 +346,10 @@ def read_error(error: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """``value`` in words: a text as it is, nothing as "", the texts of content blocks joined, else JSON."""
+    """Return ``value`` as text.
+
+    A text stays as it is, None becomes "", the texts of content blocks are joined, anything else becomes JSON.
+    """
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and value and all(_is_block(item) for item in value):
@@ -347,7 +374,7 @@ def has_members(data: Any, *names: str) -> bool:
 
 
 def has_only(data: Mapping[str, Any], names: Iterable[str]) -> bool:
-    """Whether ``data`` has no members but these."""
+    """Whether ``data`` has no members other than these."""
     return not set(data) - set(names)
 
 
@@ -358,7 +385,7 @@ def _confidence(value: Any) -> float | None:
 
 
 def _is_type(error: Any) -> bool:
-    """Whether a text is one word that names a kind of error, as Slack's ``invalid_auth``."""
+    """Whether a text is one word that names a kind of error, like Slack's ``invalid_auth``."""
     if not isinstance(error, str) or not _WORD.fullmatch(error):
         return False
     return "_" in error or error.endswith(("Error", "Exception")) or lookup_code(error) is not None

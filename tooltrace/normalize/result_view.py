@@ -1,4 +1,4 @@
-"""A result as it is now, in a form that rules can read later and elsewhere."""
+"""Snapshots of results, in a form that rules can read later and in another thread."""
 
 from __future__ import annotations
 
@@ -15,26 +15,31 @@ from tooltrace.redact.inspection import bases, full_name, module_of
 from tooltrace.redact.snapshot import SNAPSHOT_SIZE, Snapshot, snapshot
 
 PAIR = "tooltrace.pair"
-"""The kind of a value with its error: the second of two is an exception, or the first is None and the second says what
-went wrong."""
+"""Kind of a pair ``(value, error)``.
+
+The second item is an exception, or the first item is None and the second describes the error.
+"""
 _SAYING = frozenset({"message", "error", "code"})
-"""Members of an object that says what went wrong."""
+"""Members of an object that describes an error."""
 EXCEPTION = "tooltrace.exception"
-"""The kind of an exception that was returned."""
+"""Kind of an exception that the tool returned."""
 
 _Form = Callable[[Any], dict[str, Any]]
 _FORMS: dict[str, _Form] = {
     **dict.fromkeys(http_response.KINDS, http_response.form),
     **dict.fromkeys(completed_process.KINDS, completed_process.form),
 }
-"""How to read the classes that declare no fields."""
+"""Readers for the classes that declare no fields, by class name."""
 
 ResultSnapshot = tuple[Snapshot, tuple[str, ...]]
-"""A snapshot of a result, and its kinds."""
+"""Snapshot of a result, and the result's kinds."""
 
 
 def snapshot_result(value: Any, limit: int = SNAPSHOT_SIZE) -> ResultSnapshot:
-    """What can still change of ``value``, copied. Quick: for the tool's own thread. Never raises. ``limit``: of a field."""
+    """Copy the parts of ``value`` that can still change.
+
+    Runs in the tool's own thread, so it is quick. Never raises. ``limit``: size limit of a field.
+    """
     kind = type(value)
     kinds, form = _kinds_and_form(kind)
     if issubclass(kind, str):
@@ -51,7 +56,7 @@ def snapshot_result(value: Any, limit: int = SNAPSHOT_SIZE) -> ResultSnapshot:
 
 
 def view_of(snap: Snapshot, kinds: tuple[str, ...] = ()) -> ResultView:
-    """What the rules read, of a ``snapshot_result``."""
+    """Return the view that the rules read, from a ``snapshot_result``."""
     if type(snap) is bytes:
         return ResultView(orjson.loads(snap), kinds)
     if type(snap) is str:
@@ -60,13 +65,16 @@ def view_of(snap: Snapshot, kinds: tuple[str, ...] = ()) -> ResultView:
 
 
 _classes: dict[int, tuple[type, tuple[str, ...], _Form | None]] = {}
-"""What is known of each class, by its identity: to look up a class itself would run the ``__hash__`` of its metaclass.
-The class is held, so that no other gets its identity."""
+"""Kinds and reader of each class, by ``id()`` of the class.
+
+The class itself as a key would run the ``__hash__`` of its metaclass. The entry holds the class, so that no other class
+can get the same id.
+"""
 _MOST = 4096
 
 
 def _kinds_and_form(kind: type) -> tuple[tuple[str, ...], _Form | None]:
-    """The kinds of a class, and its form where it has one."""
+    """Return the kinds of a class, and the class's reader if it has one."""
     known = _classes.get(id(kind))
     if known is None:
         kinds = tuple(full_name(base) for base in bases(kind) if module_of(base) != "builtins")
@@ -86,7 +94,7 @@ def _filled(form: _Form, value: Any) -> dict[str, Any] | None:
 
 
 def _pair(value: Any, error: Any) -> dict[str, Any] | None:
-    """A value with its error; None where the second of two is no error."""
+    """Return a value and its error as data; None if the second item is not an error."""
     kind = type(error)
     if issubclass(kind, BaseException):
         return {"value": value, "exception": reader.summarize(error)._asdict()}
@@ -95,16 +103,16 @@ def _pair(value: Any, error: Any) -> dict[str, Any] | None:
 
 
 def _says(error: dict[Any, Any]) -> bool:
-    """Whether a dict has a member that says what went wrong."""
+    """Whether a dict has a member that describes an error."""
     try:
         return any(name in error for name in _SAYING)
-    except BaseException as raised:  # a key's own comparison
+    except BaseException as raised:  # a key's own __eq__ may raise
         pass_on_signal(raised)
         return False
 
 
 def _parsed(text: str) -> Any:
-    """The data of a text that is a JSON object or array; else the text."""
+    """Return the data of a text that is a JSON object or array; else the text."""
     if text[:1] in ("{", "[") or text[:64].lstrip()[:1] in ("{", "["):
         try:
             return orjson.loads(text)

@@ -1,4 +1,4 @@
-"""What a rule is: a named way to read one protocol's results."""
+"""Rules: each is a named way to read the results of one protocol."""
 
 from __future__ import annotations
 
@@ -13,62 +13,72 @@ Grade = Literal["certain", "heuristic"]
 """``certain``: the protocol's own fields say so. ``heuristic``: words or shapes suggest it."""
 
 Opens = Literal["all", "words"] | None
-"""What may find a failure in a success of a protocol: any rule, where the protocol only carries a tool's answer; those
-that go by words, where it is the tool that says success."""
+"""Rules that search a success of a protocol for a failure inside it.
+
+``all``: any rule, for a protocol that only carries a tool's answer. ``words``: only the rules that go by words, for a
+protocol in which the tool itself reports success. None: no rule.
+"""
 
 Read = Callable[[Any], ToolResponse | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """A result as the built-in rules read it: what it said at that moment, and never the object itself."""
+    """Data of a result, copied when it was recorded; never the tool's own object.
+
+    The built-in rules read this view.
+    """
 
     data: Any
-    """JSON data. Of a text that is itself a JSON object or array, what it says."""
+    """The result as JSON data; a text that is a JSON object or array is parsed."""
     kinds: tuple[str, ...] = ()
-    """Its class and the bases of that, ``module.Class``, nearest first; none for what JSON has itself."""
+    """The result's class and that class's bases as ``module.Class``, nearest first; empty for JSON's own types."""
     text: str | None = None
-    """The result, where it was a text."""
+    """The result itself, if it was a text; else None."""
 
     def is_a(self, *names: str) -> bool:
-        """Whether its class, or a base of that, has one of the ``names``."""
+        """Whether the result's class, or a base of it, has one of the ``names``."""
         return any(name in self.kinds for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What a rule may know; it is not asked about anything else."""
+    """Results that a rule may recognise; the rule does not see any others."""
 
     kinds: tuple[str, ...] = ()
     """Objects of these classes."""
     members: tuple[str, ...] = ()
-    """Objects with at least one of these members, in snake case, whichever way they spell it."""
+    """Objects with at least one of these members; names in snake case match every spelling."""
     texts: bool = False
-    """Texts that are no JSON."""
+    """Texts that are not JSON objects or arrays."""
     arrays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Reads what it knows as a ``ToolResponse``, and answers None to everything else."""
+    """Named reader of results: returns a ``ToolResponse``, or None for a result that it does not recognise."""
 
     name: str
-    """Recorded with every call that the rule read."""
+    """Name of the rule, recorded with every call whose result it read."""
     grade: Grade
     read: Read
     live: bool = True
-    """Reads the tool's own object, in the tool's thread. The built-in rules read a :class:`Seen`, anywhere."""
+    """Whether the rule reads the tool's own object, in the tool's thread.
+
+    The built-in rules read a :class:`ResultView` instead, in any thread.
+    """
     reads: Matches | None = None
-    """None: anything."""
+    """Results that the rule may recognise; None: any result."""
     opens: Opens = None
-    """The protocol is an envelope: a success may still hold a failure, in its data or in its text."""
+    """Set for an envelope: a success whose data or text may still hold a failure."""
     words: bool = False
-    """Goes by the words of a text that is nothing but the message of an error."""
+    """Whether the rule goes by the words of a text that is nothing but an error message."""
 
 
 def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
-    """Make a rule of a function that takes a tool's result and gives a ``ToolResponse``, or None where it is not
-    the rule's to read::
+    """Make a rule from a function that reads a tool's result.
+
+    The function returns a ``ToolResponse``, or None if the result is not for this rule::
 
         @tt.rule("acme")
         def acme(value):
@@ -76,6 +86,8 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
                 return tt.ToolResponse.error(value.fault.code, value.fault.words)
 
         tt.configure(rules=[acme, *tt.RULES])
+
+    Raises ConfigError for an unknown grade.
     """
     if grade not in get_args(Grade):
         raise ConfigError(f"the grade of a rule is certain or heuristic, got {grade!r} for the rule {name!r}")
@@ -83,7 +95,7 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
 
 
 def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
-    """``rules`` as they are kept. Raises ConfigError."""
+    """Return ``rules`` as a tuple. Raises ConfigError if an item is not a rule."""
     kept = tuple(rules) if isinstance(rules, Iterable) else (rules,)
     for each in kept:
         if not isinstance(each, Rule):
@@ -94,5 +106,5 @@ def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
 def builtin(
     name: str, grade: Grade, reads: Matches, *, opens: Opens = None, words: bool = False
 ) -> Callable[[Callable[[ResultView], ToolResponse | None]], Rule]:
-    """Make a rule of a function that takes a :class:`Seen`."""
+    """Make a built-in rule from a function that takes a :class:`ResultView`."""
     return lambda read: Rule(name, grade, read, live=False, reads=reads, opens=opens, words=words)

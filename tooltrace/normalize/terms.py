@@ -1,4 +1,4 @@
-"""What the protocols call their errors, next steps and sources, in the words of ``ToolResponse``."""
+"""The protocols' names for errors and next actions, translated to those of ``ToolResponse``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CODES: dict[str, ToolErrorCode] = {
     "AUTHENTICATION": _C.ACCESS_DENIED, "AUTHENTICATION_FAILED": _C.ACCESS_DENIED, "INVALID_AUTH": _C.ACCESS_DENIED,
     "INVALID_API_KEY": _C.ACCESS_DENIED, "INVALID_TOKEN": _C.ACCESS_DENIED, "TOKEN_EXPIRED": _C.ACCESS_DENIED,
     "EXPIRED_TOKEN": _C.ACCESS_DENIED, "INVALID_SESSION_ID": _C.ACCESS_DENIED, "LOGIN_REQUIRED": _C.ACCESS_DENIED,
-    # OAuth 2, RFC 6749 and 6750, where none of the table has their names.
+    # OAuth 2 (RFC 6749 and 6750): names that differ from those of the codes.
     "INVALID_GRANT": _C.ACCESS_DENIED, "INVALID_CLIENT": _C.ACCESS_DENIED, "UNAUTHORIZED_CLIENT": _C.ACCESS_DENIED,
     "INSUFFICIENT_SCOPE": _C.PERMISSION_DENIED, "INVALID_SCOPE": _C.INVALID_PARAM,
     "UNSUPPORTED_GRANT_TYPE": _C.INVALID_PARAM, "TEMPORARILY_UNAVAILABLE": _C.SERVICE_UNAVAILABLE,
@@ -49,14 +49,14 @@ _CODES: dict[str, ToolErrorCode] = {
     "EXECUTION": _C.EXECUTION_ERROR, "EXECUTION_FAILED": _C.EXECUTION_ERROR, "RUNTIME": _C.EXECUTION_ERROR, "TOOL": _C.EXECUTION_ERROR,
     "ABORTED": _C.CONFLICT, "PRECONDITION_FAILED": _C.CONFLICT, "LOCKED": _C.CONFLICT, "VERSION_MISMATCH": _C.CONFLICT,
     "CIRCUIT_BREAKER_OPEN": _C.CIRCUIT_OPEN, "PARTIAL": _C.PARTIAL_SUCCESS,
-    # Python's own exceptions, as exceptions.py reads them.
+    # Python's own exceptions, with the same codes as in exceptions/codes.py.
     "VALUE": _C.INVALID_PARAM, "TYPE": _C.INVALID_PARAM, "KEY": _C.NOT_FOUND, "MODULE_NOT_FOUND": _C.NOT_FOUND,
     "FILE_EXISTS": _C.ALREADY_EXISTS, "EEXIST": _C.ALREADY_EXISTS, "IS_A_DIRECTORY": _C.IS_DIRECTORY, "EISDIR": _C.IS_DIRECTORY, "NOT_A_DIRECTORY": _C.INVALID_PARAM,
     "UNICODE_DECODE": _C.BINARY_FILE, "CONNECTION_RESET": _C.NETWORK_ERROR, "CONNECTION_ABORTED": _C.NETWORK_ERROR,
     "BROKEN_PIPE": _C.NETWORK_ERROR, "MEMORY": _C.INTERNAL_ERROR, "RECURSION": _C.INTERNAL_ERROR,
     "NOT_IMPLEMENTED": _C.INTERNAL_ERROR,
 }  # fmt: skip
-"""What others call these errors, in capitals and without a trailing ERROR, EXCEPTION or FAILURE."""
+"""Other names of the codes, in capitals and without a trailing ERROR, EXCEPTION, FAILURE or ERR."""
 
 _PHRASES: tuple[tuple[re.Pattern[str], ToolErrorCode], ...] = tuple(
     (lazy(pattern, re.IGNORECASE), code)
@@ -80,7 +80,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], ToolErrorCode], ...] = tuple(
         (r"\bhttp.{0,20}\b5\d\d\b|\bapi error|server error|upstream", _C.API_ERROR),
     )
 )  # fmt: skip
-"""Words of an error's message, and the code that they suggest; the first that is found counts."""
+"""Patterns of words in an error's message, and the code that each suggests; the first match counts."""
 
 _THREE_DIGITS = lazy(r"[45][0-9]{2}")
 _CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -95,11 +95,14 @@ _NEXT: dict[str, NextAction] = {
 
 
 _NAME = 100
-"""Characters of a name; what is longer is none that a rule knows."""
+"""Maximum characters of a name; no name that a rule recognises is longer."""
 
 
 def snake_case(word: str) -> str:
-    """``word`` in lower case with underscores: ``nextAction``, ``next-action`` and ``NextAction`` are one."""
+    """Return ``word`` in lower case with underscores.
+
+    ``nextAction``, ``next-action`` and ``NextAction`` give the same name.
+    """
     return _known_snake(word) if len(word) <= _NAME else _spelled(word[:_NAME])
 
 
@@ -113,8 +116,11 @@ def _spelled(word: str) -> str:
 
 
 def normalize_code(word: Any) -> str | None:
-    """The code that ``word`` names: one of the table, under whichever of its names; else the word itself, as it is
-    an open set. A status of HTTP that says that a request failed names one too. None where it is no word."""
+    """Return the code that ``word`` names; None if it is not a word.
+
+    Other names of a code in the table give that code. An HTTP status that reports a failure names a code too. Any other
+    word is a code itself, as the set of codes is open.
+    """
     if isinstance(word, bool) or not isinstance(word, str | int) or word == "":
         return None
     status = http_status(word)
@@ -122,7 +128,7 @@ def normalize_code(word: Any) -> str | None:
 
 
 def http_status(word: Any) -> int | None:
-    """The status of HTTP that a number, or a text of three digits, is, where it says that a request failed."""
+    """Return the HTTP status that a number or a text of three digits is, if it reports a failure (400 to 599)."""
     if isinstance(word, bool) or not isinstance(word, str | int):
         return None
     number = int(word) if isinstance(word, int) or _THREE_DIGITS.fullmatch(word) else 0
@@ -130,17 +136,20 @@ def http_status(word: Any) -> int | None:
 
 
 def lookup_code(word: str) -> ToolErrorCode | None:
-    """The code of the table that ``word`` names, under whichever of its names."""
+    """Return the code in the table that ``word`` names, under any of its names."""
     plain = snake_case(word).upper()
     return _CODES.get(plain) or _CODES.get(_ENDINGS.sub("", plain))
 
 
 def guess_code_from_message(message: str | None) -> ToolErrorCode:
-    """The code that the words of an error's ``message`` suggest. Only for what is known to be an error."""
+    """Return the code that the words of an error's ``message`` suggest.
+
+    Only for a message that is known to report an error.
+    """
     front = (message or "")[:2000]
     return next((code for pattern, code in _PHRASES if pattern.search(front)), _C.EXECUTION_ERROR)
 
 
 def next_action_named(word: Any) -> NextAction | None:
-    """The next action that ``word`` names; None where it names none."""
+    """Return the next action that ``word`` names; None if it names none."""
     return _NEXT.get(snake_case(word)) if isinstance(word, str) else None

@@ -1,1 +1,1 @@
-"""Exceptions as error codes: by class name, by what a service or database reports, by custom readers."""
+"""Error codes of exceptions: by class name, by a service's or database's report, by custom readers."""

@@ -1,4 +1,7 @@
-"""Error codes by the name of an exception's class; no client library is imported for it."""
+"""Error codes by the name of an exception's class.
+
+Names are used so that no client library has to be imported.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,21 @@ from tooltrace.core.codes import ToolErrorCode as C
 
 
 class ErrorClassification(NamedTuple):
-    """What a table, or what the failure carries, says of it."""
+    """Classification of a failure, from a table or from what the failure itself carries."""
 
     code: str
     retryable: bool | None = None
-    """None: as the code advises."""
+    """Whether the same call may succeed later; None: the advice for the code applies."""
     retry_after_s: float | None = None
-    """Seconds from now, where the other side said when to come again."""
+    """Seconds to wait before the next attempt, if the other side said so."""
 
 
 UNDECIDED = ErrorClassification(ToolErrorCode.EXECUTION_ERROR)
-"""The verdict on what says nothing of itself."""
+"""Classification of an exception that gives no indication."""
 
 
 def wait_words(seconds: float | None) -> str | None:
-    """The suggestion to come again in so many ``seconds``."""
+    """Return the suggestion to retry after ``seconds``; None if they are unknown."""
     if seconds is None:
         return None
     return f"retry after {round(seconds, 3):.12g} s" if seconds else "retry now"
@@ -32,7 +35,7 @@ def wait_words(seconds: float | None) -> str | None:
 def _all(
     code: C, names: str, *, within: str = "builtins", retryable: bool | None = None
 ) -> dict[str, ErrorClassification]:
-    """One verdict on the classes ``names`` of the modules ``within``."""
+    """Return the same classification for all classes ``names`` of the modules ``within``."""
     verdict = ErrorClassification(code, retryable)
     return {f"{module}.{name}": verdict for module in within.split() for name in names.split()}
 
@@ -225,7 +228,7 @@ _DRIVERS = (
     "oracledb.exceptions snowflake.connector.errors clickhouse_connect.driver.exceptions trino.exceptions "
     f"databricks.sql.exc {_ALCHEMY} {_DUCKDB}"
 )
-"""Drivers with the exceptions of PEP 249."""
+"""Modules of drivers with the exceptions of PEP 249."""
 
 _PEP_249 = {
     **_all(C.CONFLICT, "IntegrityError", within=_DRIVERS, retryable=False),
@@ -259,4 +262,4 @@ CODES: dict[str, ErrorClassification] = {
     **_DATABASES,
     **_OTHERS,
 }
-"""``module.Class`` to the verdict on it."""
+"""Classification by ``module.Class``."""

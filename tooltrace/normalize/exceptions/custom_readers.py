@@ -22,11 +22,11 @@ _STATUS_NAMES = ("status_code", "status", "http_status", "code")
 
 
 def safe_getattr(owner: Any, *names: str) -> Any:
-    """The attribute at the end of this path; None where there is none, or where it raises."""
+    """Return the attribute at the end of the path ``names``; None if it is missing or raises."""
     for name in names:
         try:
             owner = getattr(owner, name, None)
-        except BaseException as error:  # a property of the tool's own
+        except BaseException as error:  # a property of the tool's own class may raise
             pass_on_signal(error)
             return None
         if owner is None:
@@ -35,13 +35,13 @@ def safe_getattr(owner: Any, *names: str) -> Any:
 
 
 def safe_int(value: Any) -> int | None:
-    """``value`` where it is a whole number, or an enum that is one."""
+    """Return ``value`` as an int if it is a whole number or an enum of one; else None."""
     kind = type(value)
     return int.__index__(value) if issubclass(kind, int) and kind is not bool else None
 
 
 def classify_status(exc: Any, _: str = "") -> ErrorClassification | None:
-    """By the HTTP status that the exception, or its response, carries."""
+    """Classify by the HTTP status that the exception, or its response, carries."""
     status = next((found for name in _STATUS_NAMES if (found := failed_status(safe_getattr(exc, name)))), None)
     response = safe_getattr(exc, "response")
     if status is None and response is not None:
@@ -50,7 +50,7 @@ def classify_status(exc: Any, _: str = "") -> ErrorClassification | None:
 
 
 def failed_status(value: Any) -> int | None:
-    """``value`` where it is an HTTP status that says failure."""
+    """Return ``value`` if it is an HTTP status that reports a failure; else None."""
     status = safe_int(value)
     return status if status is not None and 400 <= status < 600 else None
 
@@ -61,14 +61,16 @@ def _headers(exc: Any, response: Any) -> dict[str, str]:
         if headers is not None:
             try:
                 return lower_headers(headers)
-            except BaseException as error:  # no headers after all, or such as cannot be read
+            except BaseException as error:  # not a header object after all, or one that cannot be read
                 pass_on_signal(error)
     return {}
 
 
 def classify_own_attributes(exc: Any) -> ErrorClassification | None:
-    """What a class that no table names says of itself, by the names in common use: an HTTP status, an SQLSTATE, one
-    of our codes, whether to try again and when."""
+    """Classify an exception whose class is in no table by attributes in common use.
+
+    These are an HTTP status, an SQLSTATE, one of our codes, ``retryable`` and ``retry_after``.
+    """
     found = classify_status(exc) or of_sqlstate(safe_getattr(exc, "sqlstate") or safe_getattr(exc, "pgcode"))
     if found is None:
         code = safe_getattr(exc, "code")
@@ -94,7 +96,10 @@ def _seconds(value: Any) -> float | None:
 
 
 Reader = Callable[[Any, str], ErrorClassification | BaseException | None]
-"""Of an exception and its message. The answer may be another exception, which tells instead; None where nothing tells."""
+"""Reader of an exception and its message.
+
+Returns a classification, another exception to classify instead, or None.
+"""
 
 _ERRNOS: dict[int, ErrorClassification] = {
     number: verdict
@@ -119,7 +124,10 @@ _TOO_MANY = r"too many (\d{3}) error responses"
 
 
 def _classify_api(exc: Any, _: str) -> ErrorClassification | None:
-    """Of the model providers' clients: by status, else by the error's own name, which a stream has alone."""
+    """Classify an error of a model provider's client.
+
+    The HTTP status decides; without one, as in a stream, the error's own name.
+    """
     named = next((code for name in ("code", "error_code", "type") if (code := _named(safe_getattr(exc, name)))), None)
     found = classify_status(exc)
     if found is None:
@@ -133,7 +141,10 @@ def _named(word: Any) -> str | None:
 
 
 def _redirected(exc: Any, message: str) -> ErrorClassification:
-    """Of ``raise_for_status``: by status; a redirect that nobody followed is none of the errors."""
+    """Classify an error that ``raise_for_status`` raised, by its status.
+
+    Without a failed status, as for a redirect that was not followed, the error is API_ERROR and not retryable.
+    """
     return classify_status(exc, message) or ErrorClassification(C.API_ERROR, retryable=False)
 
 
@@ -174,13 +185,16 @@ def _classify_aws(exc: Any, _: str) -> ErrorClassification:
 
 
 def _classify_grpc(exc: Any, _: str) -> ErrorClassification:
-    """A finished call keeps its code; asking for it by ``code()`` may wait for a call that is not finished."""
+    """Classify an error of gRPC by the status that a finished call stores.
+
+    The call's ``code()`` is the last resort, because it may wait for a call that is not finished.
+    """
     code = safe_getattr(exc, "_state", "code") or safe_getattr(exc, "_code")
     if code is None:
         ask = safe_getattr(exc, "code")
         try:
             code = ask() if callable(ask) else ask
-        except BaseException as error:  # a stand-in's own
+        except BaseException as error:  # a stand-in's own code may raise
             pass_on_signal(error)
             code = None
     name = safe_getattr(code, "name")
@@ -311,4 +325,7 @@ READERS: dict[str, Reader] = {
     **_each(_classify_browser, "Error", within="playwright._impl._errors playwright._impl._api_types"),
     **_each(_classify_browser, "WebDriverException", within="selenium.common.exceptions"),
 }
-"""``module.Class`` to what reads its exceptions; where it finds nothing, the tables' verdict on the class stands."""
+"""Readers of exceptions by ``module.Class``.
+
+If a reader returns None, the classification of the class in the tables applies.
+"""

@@ -1,4 +1,4 @@
-"""What databases call their errors: SQLSTATE, and the numbers and words of those that have none."""
+"""Codes of databases' errors: SQLSTATE, and the numbers and words of databases without it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tooltrace.core.codes import ToolErrorCode as C
 from tooltrace.normalize.exceptions.codes import ErrorClassification
 
 _FINAL_CONFLICT = ErrorClassification(C.CONFLICT, retryable=False)
-"""A constraint: the same row will not fit later either."""
+"""Violation of a constraint: the same row will not fit later either."""
 
 _STATES: dict[str, ErrorClassification] = {
     "02": ErrorClassification(C.NOT_FOUND), "P0": ErrorClassification(C.EXECUTION_ERROR), "P0002": ErrorClassification(C.NOT_FOUND), "P0003": _FINAL_CONFLICT,
@@ -29,7 +29,10 @@ _STATES: dict[str, ErrorClassification] = {
     "58": ErrorClassification(C.INTERNAL_ERROR), "58P01": ErrorClassification(C.NOT_FOUND), "F0": ErrorClassification(C.INTERNAL_ERROR),
     "XX": ErrorClassification(C.INTERNAL_ERROR), "HYT00": ErrorClassification(C.TIMEOUT), "HYT01": ErrorClassification(C.TIMEOUT),
 }  # fmt: skip
-"""SQLSTATE, whole or by its class of two (SQL, PostgreSQL's appendix A, ODBC)."""
+"""Classification by SQLSTATE: the whole, or its class of two characters.
+
+Sources: SQL, PostgreSQL's appendix A, ODBC.
+"""
 
 _STATE = r"[0-9A-Z]{5}"
 
@@ -41,7 +44,7 @@ SQLITE: dict[str, ErrorClassification] = {
     "CORRUPT": ErrorClassification(C.INVALID_FORMAT), "INTERRUPT": ErrorClassification(C.TIMEOUT), "NOMEM": ErrorClassification(C.INTERNAL_ERROR),
     "FULL": ErrorClassification(C.EXECUTION_ERROR, retryable=False),
 }  # fmt: skip
-"""SQLite's result codes, without ``SQLITE_`` and the extension."""
+"""Classification by SQLite's result codes, without ``SQLITE_`` and the extension."""
 
 MYSQL: dict[int, ErrorClassification] = {
     **dict.fromkeys((1045, 1698, 1862), ErrorClassification(C.ACCESS_DENIED)),
@@ -57,7 +60,7 @@ MYSQL: dict[int, ErrorClassification] = {
     **dict.fromkeys((1152, 1158, 1160, 2002, 2003, 2005, 2006, 2013, 2055), ErrorClassification(C.NETWORK_ERROR)),
     **dict.fromkeys((1159, 1161), ErrorClassification(C.TIMEOUT)),
 }
-"""The numbers of MySQL's and MariaDB's server (1000…) and client (2000…)."""
+"""Classification by the error numbers of MySQL's and MariaDB's server (1000…) and client (2000…)."""
 
 MONGO: dict[int, ErrorClassification] = {
     13: ErrorClassification(C.PERMISSION_DENIED), 18: ErrorClassification(C.ACCESS_DENIED), 26: ErrorClassification(C.NOT_FOUND), 27: ErrorClassification(C.NOT_FOUND),
@@ -68,7 +71,7 @@ MONGO: dict[int, ErrorClassification] = {
     6: ErrorClassification(C.NETWORK_ERROR), 7: ErrorClassification(C.NETWORK_ERROR), 16500: ErrorClassification(C.RATE_LIMIT),
     **dict.fromkeys((91, 189, 10107, 11600, 11602, 13435, 13436), ErrorClassification(C.SERVICE_UNAVAILABLE)),
 }  # fmt: skip
-"""MongoDB's error codes."""
+"""Classification by MongoDB's error codes."""
 
 _WORDS: tuple[tuple[str, ErrorClassification], ...] = (
     (r"syntax error|incomplete input|unrecognized token", ErrorClassification(C.INVALID_FORMAT)),
@@ -81,17 +84,17 @@ _WORDS: tuple[tuple[str, ErrorClassification], ...] = (
      r"|connection (?:refused|reset|error|failed|is bad|is closed|to server)"), ErrorClassification(C.NETWORK_ERROR)),
     (r"no space left|disk is full|disk full", ErrorClassification(C.EXECUTION_ERROR, retryable=False)),
 )  # fmt: skip
-"""What drivers without codes write; only of an exception of theirs."""
+"""Classification by the messages of drivers without codes; only for exceptions of those drivers."""
 
 
 def of_sqlstate(state: object) -> ErrorClassification | None:
-    """The verdict on an SQLSTATE; None for what is none, or none that is known."""
+    """Return the classification of an SQLSTATE; None if ``state`` is not one, or an unknown one."""
     if not isinstance(state, str) or not re.fullmatch(_STATE, state):
         return None
     return _STATES.get(state) or _STATES.get(state[:2])
 
 
 def of_words(message: str) -> ErrorClassification | None:
-    """The verdict on the message of a database's error; None where it says nothing known."""
+    """Return the classification of the message of a database's error; None for unknown words."""
     front = message[:500].lower()
     return next((verdict for words, verdict in _WORDS if re.search(words, front)), None)

@@ -1,4 +1,4 @@
-"""Exceptions to codes."""
+"""Conversion of exceptions to error codes."""
 
 from __future__ import annotations
 
@@ -12,48 +12,49 @@ from tooltrace.redact.inspection import bases, full_name, is_subclass, module_of
 from tooltrace.redact.snapshot import exception_message, fix_unicode
 
 _DEEPEST = 6
-"""How many exceptions one inside the other are looked into."""
+"""Maximum depth of nested exceptions that are examined."""
 _WIDEST = 32
-"""How many of a group's exceptions are looked at."""
+"""Maximum number of a group's exceptions that are examined."""
 _NAMELESS = frozenset({"tenacity.RetryError"})
-"""Wrappers whose own message says nothing of what happened."""
+"""Wrappers whose own message does not describe what happened."""
 
 
 class ExceptionSummary(NamedTuple):
-    """What a record keeps of an exception; the object itself would keep its frames alive."""
+    """Summary of an exception for a record; the exception itself would keep its frames alive."""
 
     code: str
     type: str
-    """The class, with its module unless it is a builtin."""
+    """Name of the class, with its module unless the class is a builtin."""
     message: str
     retryable: bool | None
     retry_after_s: float | None = None
-    """Seconds from now, where the other side said when to come again."""
+    """Seconds to wait before the next attempt, if the other side said so."""
 
     @property
     def suggestion(self) -> str | None:
-        """When to come again, in words."""
+        """When to try again, in words."""
         return wait_words(self.retry_after_s)
 
     @property
     def stats(self) -> dict[str, Any] | None:
-        """``{"retry_after_s": 30.0}``, where that is known."""
+        """``{"retry_after_s": 30.0}``; None if the wait is unknown."""
         return None if self.retry_after_s is None else {"retry_after_s": self.retry_after_s}
 
 
 def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = ()) -> ExceptionSummary:
-    """What ``exc`` says. ``retryable``: classes after which the same call may succeed. Raises nothing but what a
-    signal raises.
+    """Summarize ``exc``.
 
-    It runs the exception's own code, in the thread of the tool: to hold the exception for another thread would keep the
-    locals of the tool alive, and let them end there.
+    ``retryable``: classes after which the same call may succeed. Raises only what a signal raises.
+
+    Runs the exception's own code, in the tool's thread: passing the exception to another thread would keep the tool's
+    locals alive, and let them be finalized there.
     """
     message = name = class_name(exc)
     try:
         message = exception_message(exc)
         code, again, wait = classify(exc, message)
         message = _with_inner(exc, message)
-    except BaseException as error:  # what a foreign class does when it is looked at is not ours to answer for
+    except BaseException as error:  # a foreign class may raise anything when its attributes are read
         pass_on_signal(error)
         code, again, wait = UNDECIDED
     if any(is_subclass(kind, type(exc)) for kind in retryable):
@@ -62,8 +63,11 @@ def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = (
 
 
 def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassification:
-    """By the nearest base that a table names. A class of the tool's own may say more of itself than the builtin
-    that it derives from does."""
+    """Classify ``exc`` by its nearest base class that a table names.
+
+    For a class that is not a builtin, its own attributes come before the classification of the builtin that it derives
+    from.
+    """
     kind = type(exc)
     if issubclass(kind, BaseExceptionGroup):
         return _on_group(exc, depth)
@@ -82,13 +86,13 @@ def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassific
 
 
 def _of_base(exc: BaseException, name: str, message: str, depth: int) -> ErrorClassification | None:
-    """What the tables say of one base: the exception itself read first, then its class."""
+    """Return the classification for one base class: the reader's, else that of the class."""
     reader = READERS.get(name)
     if reader is None:
         return CODES.get(name)
     try:
         found = reader(exc, message)
-    except BaseException as error:  # attributes as the real class never has them
+    except BaseException as error:  # attributes of types that the real class never has
         pass_on_signal(error)
         found = None
     if isinstance(found, BaseException):
@@ -100,25 +104,28 @@ def _of_base(exc: BaseException, name: str, message: str, depth: int) -> ErrorCl
 def _own_words(exc: BaseException) -> ErrorClassification | None:
     try:
         return classify_own_attributes(exc)
-    except BaseException as error:  # its attributes may be of any kind
+    except BaseException as error:  # the attributes may be of any type
         pass_on_signal(error)
         return None
 
 
 def _completed(said: ErrorClassification, base: type) -> ErrorClassification:
-    """A class that says whether to try again, and not what is wrong, is what the builtin under it is."""
+    """Return ``said``, with the code of the builtin under ``base`` if ``said`` has no specific code.
+
+    Some classes say whether to try again, but not what is wrong.
+    """
     known = next((CODES[name] for b in bases(base) if (name := f"builtins.{qualname(b)}") in CODES), None)
     return said if said.code != UNDECIDED.code or known is None else said._replace(code=known.code)
 
 
 def _on_group(group: BaseException, depth: int) -> ErrorClassification:
-    """What all of a group's exceptions come to, where they agree."""
+    """Return the classification on which all of a group's exceptions agree; else UNDECIDED."""
     found = {classify(one, exception_message(one), depth + 1) for one in _leaves(group)} if depth < _DEEPEST else set()
     return found.pop() if len(found) == 1 else UNDECIDED
 
 
 def _leaves(group: BaseException) -> list[BaseException]:
-    """The exceptions of a group and of the groups in it, as many as are looked at."""
+    """Return the exceptions of a group and of the groups in it, up to ``_WIDEST``."""
     leaves: list[BaseException] = []
     open_groups = [group]
     for _ in range(_WIDEST):
@@ -130,7 +137,7 @@ def _leaves(group: BaseException) -> list[BaseException]:
 
 
 def _with_inner(exc: BaseException, message: str) -> str:
-    """The message, with that of the one exception inside where a wrapper's own says nothing."""
+    """Return the message, followed by that of the one inner exception if the wrapper's own says nothing."""
     kind = type(exc)
     inner: BaseException | None = None
     if issubclass(kind, BaseExceptionGroup):
@@ -144,6 +151,9 @@ def _with_inner(exc: BaseException, message: str) -> str:
 
 
 def class_name(exc: BaseException) -> str:
-    """``json.decoder.JSONDecodeError``, ``KeyError``: the form of OTel's ``error.type``."""
+    """Return the name of the class in the form of OTel's ``error.type``.
+
+    Examples: ``json.decoder.JSONDecodeError``, ``KeyError``.
+    """
     kind = type(exc)
     return fix_unicode(qualname(kind) if module_of(kind) == "builtins" else full_name(kind))

@@ -1,4 +1,4 @@
-"""What services call their errors: AWS's names, gRPC's statuses, JSON-RPC's numbers."""
+"""Codes of services' errors: AWS's names, gRPC's statuses, JSON-RPC's numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ JSON_RPC = {
     -32700: C.INVALID_FORMAT, -32600: C.INVALID_PARAM, -32601: C.NOT_FOUND, -32602: C.INVALID_PARAM,
     -32603: C.INTERNAL_ERROR, -32000: C.NETWORK_ERROR, -32001: C.TIMEOUT, -32002: C.NOT_FOUND,
 }  # fmt: skip
-"""JSON-RPC 2.0; the last three as MCP's own clients use them."""
+"""Codes of JSON-RPC 2.0's error numbers; the last three have the meaning that MCP's own clients give them."""
 AWS = (
     (r"Throttl|TooManyRequests|ThroughputExceeded|SlowDown|LimitExceeded$|LimitExceededException$", C.RATE_LIMIT),
     (r"^(?:Expired|Invalid|Unrecognized|Missing).*(?:Token|Client|AccessKey|Auth|Signature)|SignatureDoesNotMatch|AuthFailure", C.ACCESS_DENIED),
@@ -22,7 +22,7 @@ AWS = (
     (r"Unavailable$|UnavailableException$", C.SERVICE_UNAVAILABLE),
     (r"^Validation|^Invalid|^Malformed|^Missing|^Bad", C.INVALID_PARAM),
 )  # fmt: skip
-"""The codes of AWS's services, by the words they are made of."""
+"""Codes of AWS's error names, by the words in the names."""
 GRPC = {
     "CANCELLED": C.EXECUTION_ERROR, "UNKNOWN": C.API_ERROR, "INVALID_ARGUMENT": C.INVALID_PARAM, "DEADLINE_EXCEEDED": C.TIMEOUT,
     "NOT_FOUND": C.NOT_FOUND, "ALREADY_EXISTS": C.ALREADY_EXISTS, "PERMISSION_DENIED": C.PERMISSION_DENIED,
@@ -30,9 +30,11 @@ GRPC = {
     "ABORTED": C.CONFLICT, "OUT_OF_RANGE": C.INVALID_PARAM, "UNIMPLEMENTED": C.API_ERROR, "INTERNAL": C.INTERNAL_ERROR,
     "UNAVAILABLE": C.SERVICE_UNAVAILABLE, "DATA_LOSS": C.INTERNAL_ERROR,
 }  # fmt: skip
+"""Codes of gRPC's statuses, by name."""
 GRPC_FINAL = frozenset({"FAILED_PRECONDITION", "UNIMPLEMENTED"})
+"""gRPC's statuses after which the same call cannot succeed later."""
 
 
 def aws_code(name: str) -> str:
-    """The code that the ``name`` of one of AWS's errors is made of."""
+    """Return the code that the words in the ``name`` of an AWS error indicate."""
     return next((code for pattern, code in AWS if re.search(pattern, name)), C.API_ERROR)

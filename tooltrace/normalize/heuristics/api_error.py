@@ -1,4 +1,4 @@
-"""The error bodies of web services: {"error": {message, type or code}}, AWS, JSON:API."""
+"""Rule for the error bodies of web services: {"error": {message, type or code}}, AWS, JSON:API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _JSON_API = frozenset({"id", "links", "status", "code", "title", "detail", "sour
 
 @builtin("api_error", "certain", Matches(members=("error", "errors", "type"), arrays=True))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """The body of a failed request, and nothing else: as OpenAI, Anthropic, Google, Stripe, AWS and JSON:API say it."""
+    """Read an object or a list that is only the body of a failed request.
+
+    Forms: OpenAI, Anthropic, Google, Stripe, Salesforce, AWS and JSON:API.
+    """
     if isinstance(seen.data, list):
         return _listed(seen.data)
     if not isinstance(seen.data, dict):
@@ -36,7 +39,7 @@ def _one_error(data: dict[str, Any]) -> ToolResponse | None:
     if data.get("type", "error") != "error":
         return None
     said = read_error(error)
-    status = error.get("status")  # Google's own word is nearer than the status of HTTP that it was sent with
+    status = error.get("status")  # Google's own word is more specific than the HTTP status
     if isinstance(status, str) and lookup_code(status):
         about = {**said.get("context", {}).get("error", {}), "code": said["code"]}
         said |= {"code": status, "context": {"error": about}}
@@ -46,7 +49,7 @@ def _one_error(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _listed(errors: list[Any]) -> ToolResponse | None:
-    """``[{"message": …, "errorCode": "NOT_FOUND"}]``, as Salesforce refuses."""
+    """Read the errors of Salesforce: ``[{"message": …, "errorCode": "NOT_FOUND"}]``."""
     if not errors or not all(isinstance(error, dict) and _is_listed(error) for error in errors):
         return None
     first = errors[0]
@@ -60,8 +63,11 @@ def _is_listed(error: dict[str, Any]) -> bool:
 
 
 def _aws(data: dict[str, Any]) -> ToolResponse | None:
-    """``{"__type": "com.amazonaws…#ResourceNotFoundException", "message": …}``, and what its clients make of it:
-    ``{"Error": {"Code": "NoSuchKey", "Message": …}, "ResponseMetadata": …}``."""
+    """Read an error of AWS, as the service sends it or as the service's clients convert it.
+
+    Forms: ``{"__type": "com.amazonaws…#ResourceNotFoundException", "message": …}`` and ``{"Error": {"Code":
+    "NoSuchKey", "Message": …}, "ResponseMetadata": …}``.
+    """
     taken = MemberReader({name: value for name, value in data.items() if name != "__type"})
     kind, error = data.get("__type"), data.get("Error")
     if isinstance(kind, str) and _AWS_FAULT.search(kind) and "message" in taken:

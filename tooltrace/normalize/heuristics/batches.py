@@ -1,4 +1,7 @@
-"""Batches of which a part failed: AWS's unprocessed items and failed counts, Elasticsearch's bulk, rows with a flag each."""
+"""Rules for batches that failed in part.
+
+Forms: AWS's unprocessed items and failed counts, Elasticsearch's bulk and shards, rows with a flag each.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _OF_A_PART = frozenset(
         "status",
     }
 )
-"""What a row says of its own success; one with other members may be a thing that was looked at."""
+"""Members with which a row reports its own success; a row with other members may be an entity."""
 _LISTS = ("results", "items", "responses")
 
 
@@ -45,8 +48,10 @@ _LISTS = ("results", "items", "responses")
     ),
 )
 def BATCH(seen: ResultView) -> ToolResponse | None:
-    """The answer to a request for many things that says of each, or in sum, which were not done. Partial where some
-    were; an error where none was."""
+    """Read the answer to a request for many items that reports, per item or in sum, the failures.
+
+    Partial if some items succeeded; an error if none did.
+    """
     data = seen.data
     if not isinstance(data, dict):
         return None
@@ -54,7 +59,7 @@ def BATCH(seen: ResultView) -> ToolResponse | None:
 
 
 def _left(data: dict[str, Any]) -> ToolResponse | None:
-    """DynamoDB: what it did not come to, to be sent again."""
+    """Read DynamoDB's unprocessed items, which the caller should send again."""
     left = next((data[name] for name in _LEFT if isinstance(data.get(name), dict) and data[name]), None)
     if left is None or not all(isinstance(items, list | dict) for items in left.values()):
         return None
@@ -67,7 +72,7 @@ def _size(left: dict[str, Any]) -> int:
 
 
 def _counted(data: dict[str, Any]) -> ToolResponse | None:
-    """Firehose, Kinesis, EventBridge: how many failed, and each in its place."""
+    """Read the failed count of Firehose, Kinesis or EventBridge, and the rows in the order of the request."""
     for count, parts in _COUNTS.items():
         failed, rows = data.get(count), data.get(parts)
         if type(failed) is int and failed > 0 and isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
@@ -76,7 +81,7 @@ def _counted(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _sent(data: dict[str, Any]) -> ToolResponse | None:
-    """SQS, SNS: two lists."""
+    """Read the lists of failed and successful entries of SQS or SNS."""
     failed, done = data.get("Failed"), data.get("Successful") or []
     if not isinstance(failed, list) or not failed or not isinstance(done, list) or not set(data) <= _SENT:
         return None
@@ -86,7 +91,7 @@ def _sent(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _bulk(data: dict[str, Any]) -> ToolResponse | None:
-    """Elasticsearch, OpenSearch: each item by its action."""
+    """Read the bulk response of Elasticsearch or OpenSearch, with one item for each action."""
     items = data.get("items")
     if data.get("errors") is not True or not isinstance(items, list) or not items:
         return None
@@ -100,7 +105,7 @@ def _bulk(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _searched(data: dict[str, Any]) -> ToolResponse | None:
-    """Elasticsearch, OpenSearch: a search that did not reach every shard, or not in time."""
+    """Read a search of Elasticsearch or OpenSearch that missed shards or timed out."""
     shards = data.get("_shards")
     if not isinstance(shards, dict) or not isinstance(data.get("hits"), dict):
         return None
@@ -116,7 +121,7 @@ def _as_error(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(failed: list[dict[str, Any]], of: int, data: dict[str, Any]) -> ToolResponse | None:
-    """Partial, or an error with what the first of the ``failed`` says."""
+    """Return a partial response, or if all ``of`` items failed an error from the first of the ``failed``."""
     if not failed:
         return None
     if len(failed) < of:
@@ -130,8 +135,10 @@ def _told(failed: list[dict[str, Any]], of: int, data: dict[str, Any]) -> ToolRe
 
 @builtin("batch_rows", "heuristic", Matches(members=_LISTS))
 def ROWS(seen: ResultView) -> ToolResponse | None:
-    """Rows that each say by a flag whether they were done, and why not; some were. It may be a list of things that
-    were looked at, so a row may have nothing else but its id."""
+    """Read rows that each have a success flag, and a reason if they failed; some must have succeeded.
+
+    The list may hold entities instead, so a row may have no other members than ``_OF_A_PART``.
+    """
     if not isinstance(seen.data, dict):
         return None
     rows = MemberReader(seen.data).pop(*_LISTS, only=list)

@@ -1,4 +1,4 @@
-"""What the runtimes of other languages, package managers and shells print when a program dies."""
+"""Readers of the output of a crash, from other languages' runtimes, package managers and shells."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tooltrace.normalize.transports.completed_process import exit_code
 
 _LONGEST, _MOST_LINES = 60_000, 500
 _LINE = 500
-"""Characters of a line that are looked at."""
+"""Maximum characters of a line that are examined."""
 _MOST_BEFORE = 8
-"""Lines with which Node shows the place of an error."""
+"""Maximum lines with which Node shows the place of an error."""
 
 
 class _Crash(NamedTuple):
     head: re.Pattern[str]
-    """The first line."""
+    """Pattern of the first line."""
     rest: re.Pattern[str]
-    """Each other line."""
+    """Pattern of every other line."""
     sure: str = ""
-    """What one of the other lines begins with."""
+    """Required beginning of at least one of the other lines; empty: none is required."""
 
 
 _JS = lazy(r"(?:Uncaught )?(?P<type>[A-Z]\w{0,60}Error)(?: \[\w+\])?: (?P<message>.+)")
@@ -58,7 +58,7 @@ _CRASHES = tuple(
     )
 )
 _ENDED = lazy(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", re.IGNORECASE)
-"""What may follow: how the program that started it ended."""
+"""A line after the crash in which the parent program reports how the crashed program ended."""
 
 _NPM = lazy(r"npm (?:ERR!|error)[ \t]*(.*)")
 _GIT_LINE = lazy(r"(?:remote|fatal|error|hint|warning):|$")
@@ -70,7 +70,7 @@ EXIT = lazy(
     r"\[?(?:Process |Command |Program )?(?:Exit(?:ed)?(?: with)? (?:code|status)|(?:Return|Exit) ?code)[:=]?\s*(?P<exit>0|[1-9]\d{0,2})\]?\.?",
     re.IGNORECASE,
 )
-"""A last line with the exit status of a command."""
+"""A last line that holds the exit status of a command."""
 
 _FINDING = lazy(r"\S{1,200}:\d+(?::\d+)?:? ")
 _GAVE_UP = lazy(
@@ -79,7 +79,7 @@ _GAVE_UP = lazy(
 
 
 def read_crash(words: str, text: str) -> ToolResponse | None:
-    """What a program left that died, where the text is that and no more."""
+    """Return the error of a program that crashed, if ``words`` is its output and nothing more."""
     if len(words) > _LONGEST or not _may_be(words) or "```" in words:
         return None
     lines = words.splitlines()
@@ -89,7 +89,10 @@ def read_crash(words: str, text: str) -> ToolResponse | None:
 
 
 def _may_be(words: str) -> bool:
-    """Whether the first or the last line is one of those: most texts are not looked at any further."""
+    """Whether the text may be a crash, by its first and its last line.
+
+    This quick test keeps most texts from the slower patterns.
+    """
     if words.startswith(("npm ", "remote: ")) or "\n    at " in words:
         return True
     first = words[: _LINE + 1].partition("\n")[0][:_LINE]
@@ -115,13 +118,13 @@ def _died(head: re.Match[str], others: list[str], crash: _Crash, text: str) -> T
     said = head.groupdict()
     told = [found["message"] for _, found in rest if found and found.groupdict().get("message")]
     message = said.get("message") or (told[0] if told else None)
-    if message is None and said.get("place"):  # Rust says it in the next line
+    if message is None and said.get("place"):  # Rust prints the message on the next line
         message = others[0].strip() if others else None
     return _failure(message, said.get("type"), text)
 
 
 def _node(lines: list[str], text: str) -> ToolResponse | None:
-    """The place of it, the error, and its frames."""
+    """Read a crash of Node: the place of the error, the error, and its frames."""
     number = next((n for n, line in enumerate(lines[: _MOST_BEFORE + 1]) if _JS.fullmatch(line[:_LINE])), None)
     if number is None or (number and not _JS_PLACE.fullmatch(lines[0][:_LINE])):
         return None
@@ -151,7 +154,7 @@ def _npm(lines: list[str], text: str) -> ToolResponse | None:
 
 
 def _git(lines: list[str], text: str) -> ToolResponse | None:
-    """Lines of git's, the other side's among them; the last that is fatal says what went wrong."""
+    """Read the output of git, which includes lines of the remote; the last fatal line is the message."""
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
     if not fatal or not lines[0].startswith("remote: ") or not all(map(_GIT_LINE.match, lines)):
         return None
@@ -159,8 +162,10 @@ def _git(lines: list[str], text: str) -> ToolResponse | None:
 
 
 def _exited(lines: list[str], text: str) -> ToolResponse | None:
-    """What a command printed, and its exit status in a last line of its own. 1 may be how a linter says that it found
-    something, so then the line before it must say that something failed."""
+    """Read the output of a command that ends with its exit status in a line of its own.
+
+    A linter may use 1 for findings, so with 1 the line before must report a failure.
+    """
     found = EXIT.fullmatch(lines[-1].strip()[:_LINE])
     printed = [line[:_LINE] for line in lines[:-1] if line.strip()]
     if found is None or found["exit"] == "0" or not printed or any(map(OF_A_LOG.match, printed)):

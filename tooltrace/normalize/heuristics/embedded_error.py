@@ -1,4 +1,7 @@
-"""A failure that stands where the data should: {"data": "timeout"}, {"result": "Error: …"}, the bare text "timed out"."""
+"""Rule for a failure in the place of data.
+
+Examples: {"data": "timeout"}, {"result": "Error: …"}, the bare text "timed out".
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,11 @@ _RULES: tuple[Rule, ...] = (
 
 @builtin("hidden", "heuristic", Matches(members=tuple(_HOLDERS), texts=True), words=True)
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """A text that is nothing but one of the phrases for a failure; or an object whose one member with something in it
-    is such a text, the message of an error, or an error of any shape that the other rules know."""
+    """Read a failure that stands where the data should.
+
+    The result is a text that is one of the phrases for a failure; or an object whose only non-empty member is such a
+    text, an error message, or an error that another rule recognises.
+    """
     if isinstance(seen.data, dict):
         return _in_object(seen.data)
     return _phrase(seen.text) if seen.text is not None else None
@@ -54,7 +60,7 @@ def _in_object(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _failed(value: Any) -> ToolResponse | None:
-    """The failure that a text or an object is."""
+    """Return the response to a failure phrase, or of the first rule that recognises ``value``; else None."""
     if not isinstance(value, str | dict):
         return None
     look = look_at(value) if isinstance(value, str) else ResultView(value)

@@ -1,4 +1,4 @@
-"""Results that are an error by their shape: ``{"error": …}`` and relatives, with no other data."""
+"""Rule for objects that are an error by their shape: ``{"error": …}`` and similar, without other data."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MESSAGES = (
     "reason",
     "details",
 )
-"""Where the words of an error stand, the likeliest first."""
+"""Members that hold an error's message, the likeliest first."""
 
 DATA = frozenset({"data", "result", "results", "output", "outputs", "content", "response", "value", "items"})
-"""Where an answer stands, which an error leaves empty."""
+"""Members that hold an answer; an error leaves them empty."""
 
 _ABOUT = frozenset(
     {
@@ -50,7 +50,7 @@ _ABOUT = frozenset(
         "response_metadata", "next_action", "attempts", "retries", "max_retries", "limit", "retry_count",
     }
 )  # fmt: skip
-"""What is said of an error, by its names in snake_case."""
+"""Members that describe an error, in snake case."""
 
 _ASKED = frozenset(
     {
@@ -58,17 +58,17 @@ _ASKED = frozenset(
         "city", "location", "expression", "command", "cmd", "sql", "question", "prompt", "keyword", "search_query",
     }
 )  # fmt: skip
-"""What was asked, said again."""
+"""Members that repeat the input of the call."""
 
 _OF_A_ROW = lazy(
     r"(?:.*_)?(?:id|uuid|key|name|at|date|time|on|by|count|total|state|level|duration|progress|score|rate|value|std|mean"
     r"|title|created|updated|started|finished|completed|ended|host|service|owner|author|user|rows|tags)"
 )
-"""Members of a thing that is described, and whose error is one of the things said of it."""
+"""Members of an entity whose ``error`` is only one of its attributes."""
 
 
 def is_empty(value: Any) -> bool:
-    """Whether ``value`` says nothing: null, "", [], {}, or a list or object of such."""
+    """Whether ``value`` is empty: null, "", [], {}, or a list or object of such values."""
     if isinstance(value, dict):
         return all(map(is_empty, value.values()))
     if isinstance(value, list):
@@ -77,34 +77,40 @@ def is_empty(value: Any) -> bool:
 
 
 def unknown_members(data: dict[str, Any], besides: Iterable[str] = ()) -> list[str]:
-    """The names, in snake_case, of the members that say something else than what went wrong."""
+    """Return the names, in snake case, of the members that hold more than the description of an error.
+
+    ``besides``: further names that do not count.
+    """
     known = _ABOUT | _ASKED | DATA | set(besides)
     return [word for name, value in data.items() if (word := snake_case(name)) not in known and not is_empty(value)]
 
 
 def has_data(data: dict[str, Any]) -> list[str]:
-    """The members, by their own names, that hold an answer."""
+    """Return the names, as spelled in ``data``, of the members that hold an answer."""
     return [
         name for name, value in data.items() if snake_case(name) in DATA and value is not False and not is_empty(value)
     ]
 
 
 def describes_an_entity(name: str) -> bool:
-    """Whether the member ``name``, in snake_case, describes a thing."""
+    """Whether the member ``name``, in snake case, describes an entity."""
     return _OF_A_ROW.fullmatch(name) is not None
 
 
 _NAMES = ("error", "errors", "err", "error_message", "error_msg", "errmsg", "exception", "exception_message", "fault")
 _SAYS = ("message", "msg", "detail", "description", "reason", "error_message", "title", "text", "faultstring", "error")
 _OF_A_FINDING = frozenset({"line", "lineno", "column", "col", "severity", "rule", "rule_id", "file", "filename", "row"})
-"""What a linter or a compiler says of each of its findings, which are its answer."""
+"""Members of a linter's or compiler's finding; findings are the tool's answer, not its error."""
 _WELL = frozenset({"ok", "success", "succeeded", "completed", "done", "running", "pending", "active", "partial"})
 
 
 @builtin("error_member", "heuristic", Matches(members=_NAMES))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """An object whose main content is its error: that says something, and nothing that is a result stands beside it.
-    With data beside it, and no more, it is a partial answer."""
+    """Read an object whose main content is its error.
+
+    The error must report something, and no result may stand beside it. An error beside data, and nothing more, is a
+    partial answer.
+    """
     data = seen.data
     if not isinstance(data, dict) or not data:
         return None
@@ -119,13 +125,13 @@ def RULE(seen: ResultView) -> ToolResponse | None:
     if name != "error" or len(held) > 1 or unknown_members(data) or error is True:
         return None
     result = taken.pop(snake_case(held[0]))
-    if not isinstance(result, str | list | dict):  # a figure, and how far it may be off
+    if not isinstance(result, str | list | dict):  # a figure and its margin of error
         return None
     return build_partial(error, result if isinstance(result, str) else "", result, context=taken.remaining())
 
 
 def _failed(error: Any, taken: MemberReader) -> ToolResponse:
-    """The error, with what is said of it beside it."""
+    """Build the error with the details that stand beside it."""
     said = read_error(None if isinstance(error, bool | int) else error)
     if said.get("type"):
         said = with_message(said, taken.pop_nonempty(*MESSAGES, only=str) if said["message"] == said["type"] else None)
@@ -144,8 +150,11 @@ def _failed(error: Any, taken: MemberReader) -> ToolResponse:
 
 
 def _is_main(name: str, data: dict[str, Any]) -> bool:
-    """Whether the rest is company for an error. An error that stands first may have a stranger with it, which
-    is how tools repeat what they were asked; one further behind is likelier to be a column."""
+    """Whether the error is the main content, and the other members only describe it.
+
+    An ``error`` that stands first may have one unknown member beside it, because tools repeat their input that way. An
+    error further behind is likelier to be a column.
+    """
     status = next((value for key, value in data.items() if snake_case(key) in ("status", "state", "type")), None)
     if isinstance(status, str) and status.casefold() in _WELL:
         return False
@@ -161,13 +170,16 @@ def _is_main(name: str, data: dict[str, Any]) -> bool:
 
 
 def _is_bare_word(data: dict[str, Any]) -> bool:
-    """Whether the error is one word, which the service may mean otherwise: low, typo, rounding."""
+    """Whether the error is one word that may have another meaning: low, typo, rounding."""
     error = MemberReader(data).get("error")
     return isinstance(error, str) and len(error.split()) == 1 and not read_error(error).get("type")
 
 
 def _speaks(error: Any, data: dict[str, Any]) -> bool:
-    """Whether ``error`` says that something went wrong; a number is a figure, unless it is a status with its words."""
+    """Whether ``error`` reports a failure.
+
+    A number is a figure, unless it is an HTTP status with a message beside it.
+    """
     if isinstance(error, str):
         return not is_no_error_phrase(error) and data.get("fault") is not error
     if error is True or (isinstance(error, int) and http_status(error)):
@@ -178,7 +190,10 @@ def _speaks(error: Any, data: dict[str, Any]) -> bool:
 
 
 def _is_message(item: Any) -> bool:
-    """A text, or an object with the words, the code or the type of an error; not a finding in somebody's text."""
+    """Whether ``item`` is a text, or an object with the message, code or type of an error.
+
+    A finding in a file is not an error.
+    """
     if isinstance(item, str):
         return not is_no_error_phrase(item)
     if not isinstance(item, dict):
@@ -194,7 +209,7 @@ def _is_message(item: Any) -> bool:
 
 
 def _are_fields(error: dict[str, Any]) -> bool:
-    """What is wrong with each field of a form: a list of texts for each."""
+    """Whether ``error`` holds a list of texts for each field of a form."""
     return bool(error) and all(
         isinstance(value, list) and value and all(isinstance(item, str) for item in value) for value in error.values()
     )

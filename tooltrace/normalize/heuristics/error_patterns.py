@@ -1,4 +1,4 @@
-"""The forms of texts that are the message of an error, and the marks of texts that only speak of one."""
+"""Patterns of texts that are an error message, and of texts that only mention an error."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PREFIXES = tuple(
         r"SQLSTATE\[(?P<type>[0-9A-Z]{5})\](?: \[\d+\])?:? (?P<message>\S.*)",
     )
 )
-"""What a message begins with; it may have several lines and sentences."""
+"""Whole error messages by their beginning; they may have several lines and sentences."""
 
 ONE_LINERS = tuple(
     lazy(pattern)
@@ -59,7 +59,7 @@ ONE_LINERS = tuple(
         # an exception's repr()
         rf"{_CLASS}\((?=['\"\d]).*?(?P<quote>['\"])(?P<message>(?:(?!(?P=quote)).)+)(?P=quote)(?:, (?:None|\d+))*\)",
         rf"\[{_CLASS}\]:? (?P<message>\S.*)",
-        # a framework that was asked for a tool that it does not have
+        # a framework that does not have the called tool
         r"(?P<message>(?:(?:Unknown|Unrecognized|Invalid) tool(?: name| call)?|Unknown (?:function|action))(?:: | ?['\"`]).+)",
         r"(?P<message>(?:The )?(?i:tool|function) (?P<named>['\"`])[^'\"`\n]+(?P=named) (?:not found|(?:is|was) not (?:found|registered|available)|does not exist|is unknown)\b.*)",
         r"(?P<message>No (?:tool|function) (?:named|called) \S.*)",
@@ -120,39 +120,39 @@ ONE_LINERS = tuple(
         r"(?:错误|异常|失败|出错)\s*[:：]\s*(?P<message>.+)",
     )
 )
-"""A first line that is a message; a second sentence may follow, but no story."""
+"""First lines that are an error message; a second sentence may follow, but no longer text."""
 
 SENTENCES = lazy(r"[.!?] +(?=[A-Z])")
 OF_A_MANUAL = lazy(
     r"(?i)(?:is |are )?(?:raised|thrown|occurs?|happens|returned|used)\b|(?:this|an?|the) (?:error|exception)\b.*\b(?:when|if)\b"
     r"|base class|the base class|.{0,40}\bis raised\b"
 )
-"""The words with which a manual explains an error."""
+"""Words with which a manual explains an error."""
 
 OF_A_LIST = lazy(
     r"\s*(?:-(?!-{7,}\s*$)|[*•#|>]|\d{1,3}[.)\]]\s|https?://\S+\s*$|\d{4}-\d\d-\d\d|\[?(?:INFO|DEBUG|WARN|ERROR)\b)"
 )
-"""The beginning of a line in a list or in a log."""
+"""Beginning of a line in a list or in a log."""
 
 OF_A_LOG = lazy(
     r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|\S+ +\| "
     r"|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|CRITICAL|FATAL|NOTICE|TRACE)(?:\] |\]?:[\w.]+:|\s+[\w.]+: |\s+\[|\s+\d))",
     re.MULTILINE,
 )
-"""The beginning of an entry of a log: a time, a level and its logger, a container's name."""
+"""Beginning of a log entry: a time, a level and its logger, or a container's name."""
 
 BEFORE_A_TRACE = lazy(
     r"(?i)(?:❌\s*|\[)?(?:(?:an? |the )?(?:[a-z]+ ){0,2}(?:error|exception|failure|stderr)(?: (?:output|occurred|raised|while|when|in|during|executing|running|from)\b[^\n]{0,120})?"
     r"|(?:the )?(?:tool|code|script|command|python|function|execution|program|query|cell|process|evaluation)\b[^\n]{0,120}\b(?:failed|error|raised|crashed|exception|stderr)[^\n]{0,60}"
     r"|(?:错误|异常|执行失败|运行失败|执行出错|运行出错)[^\n]{0,60})\s*\]?[:：]?"
 )
-"""What a tool says before the traceback of its failure."""
+"""Announcement that a tool prints before the traceback of its failure."""
 
 OF_AN_INTRODUCTION = lazy(
     r"(?i)\b(?:traceback|following|below|this|these|i|we|you|my|your|our|logs?|example|when|why|question|issue|bug|reported"
     r"|ticket|user|customer)\b|^[A-Z][\w -]{0,30}: \S|[:：]\s*$|^\s*[#>$%]"
 )
-"""What somebody says who shows a traceback: its words, or a colon at its end."""
+"""Words with which a person introduces a traceback, or a colon at the end of the introduction."""
 
 OF_A_PAGE = lazy(r"(?i)\bhow (?:to|do i|can i)\b|stack ?overflow|\btutorial\b|\bwikipedia\b|为什么|如何|怎么")
-"""What the title of a page about an error says."""
+"""Words in the title of a page about an error."""

@@ -1,5 +1,8 @@
-"""An answer that is an error, by a status: {"status": "error", …}, {"code": 404, "message": …}, JSend, a response of
-HTTP as data; and {"detail": …}, which is how Django and FastAPI refuse."""
+"""Rule for answers that are an error by a status.
+
+Forms: {"status": "error", …}, {"code": 404, "message": …}, JSend, an HTTP response as data, and {"detail": …}, the form
+of Django and FastAPI.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ _NO = frozenset({"false", "no"})
 _WHY = frozenset(
     {ToolErrorCode.TIMEOUT, ToolErrorCode.RATE_LIMIT, ToolErrorCode.ACCESS_DENIED, ToolErrorCode.PERMISSION_DENIED}
 )
-"""What a status that is the whole answer may say went wrong; of other words it may be the state of a thing."""
+"""Codes that a status may indicate if it is the whole answer.
+
+Other words may be the state of an entity.
+"""
 _OWN_NUMBERS = ("errcode", "err_code", "errno", "code")
 _TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_OWN_NUMBERS, "detail", "message")
 _BODY = ("body", "text", "content", "response")
@@ -35,7 +41,10 @@ _SHORT = 200
 
 @builtin("error_status", "heuristic", Matches(members=_TELLING))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """A status that says failed, with nothing but its message beside it: a job whose status was asked has its id."""
+    """Read a failed status with nothing but its message beside it.
+
+    The answer to a query for a job's status differs: it has the job's id.
+    """
     data = seen.data
     if not isinstance(data, dict) or not data:
         return None
@@ -51,7 +60,7 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 
 
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
-    """{"failed": true, "msg": …}."""
+    """Read a failure flag with a message: {"failed": true, "msg": …}."""
     taken = MemberReader(data)
     if taken.pop(*_FLAGS, only=bool) is not True or unknown_members(data, ("has_error", "changed")):
         return None
@@ -73,7 +82,7 @@ def _by_word(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _by_no(data: dict[str, Any]) -> ToolResponse | None:
-    """{"success": "false", "message": …}: a flag that is a text."""
+    """Read a success flag that is a text: {"success": "false", "message": …}."""
     taken = MemberReader(data)
     word = taken.get(*_DONE)
     if (
@@ -88,7 +97,7 @@ def _by_no(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _by_reason(data: dict[str, Any]) -> ToolResponse | None:
-    """{"status": "timeout"}, and no more."""
+    """Read a status that is a failure phrase, alone: {"status": "timeout"}."""
     taken = MemberReader(data)
     word = taken.pop("status", only=str)
     if word is None or len(data) != 1 or not is_failure_phrase(word) or guess_code_from_message(word) not in _WHY:
@@ -101,7 +110,10 @@ def _is_failed(word: Any) -> bool:
 
 
 def _failed(said: dict[str, Any], taken: MemberReader, word: str | None = None) -> ToolResponse:
-    """The failure, with what is said of it beside it; JSend's ``fail`` says in its data what was wrong."""
+    """Build the error with the details that stand beside it.
+
+    JSend's ``fail`` reports in its data what was wrong.
+    """
     code, kind = said.get("code"), said.get("type")
     if code is None:
         code = taken.pop_nonempty("error_code", "code", "status_code", only=(str, int))
@@ -119,7 +131,7 @@ def _texts(data: Any) -> list[str]:
 
 
 def _by_number(data: dict[str, Any]) -> ToolResponse | None:
-    """A status of HTTP, with words or a body."""
+    """Read an HTTP status with a message or a body."""
     taken = MemberReader(data)
     name = next((name for name in _NUMBERS if http_status(taken.get(name))), None)
     if name is None or unknown_members(data, _OF_HTTP):
@@ -144,7 +156,7 @@ def _rest(taken: MemberReader, status: Any) -> dict[str, Any]:
 
 
 def _of_body(body: Any) -> dict[str, Any]:
-    """The words of a body: of JSON its message, of a short text the text."""
+    """Return the message of a body: the message in its JSON, else the beginning of the text."""
     if isinstance(body, str) and body.lstrip()[:1] == "{":
         try:
             body = orjson.loads(body)
@@ -157,7 +169,10 @@ def _of_body(body: Any) -> dict[str, Any]:
 
 
 def _by_own_number(data: dict[str, Any]) -> ToolResponse | None:
-    """{"errcode": 40013, "errmsg": …}, {"code": 10021, "msg": …, "data": null}: 0 says that all is well."""
+    """Read a service's own error number: {"errcode": 40013, "errmsg": …}, {"code": 10021, "msg": …, "data": null}.
+
+    0 means success.
+    """
     taken = MemberReader(data)
     code = taken.pop(*_OWN_NUMBERS, only=int)
     message = taken.pop_nonempty("errmsg", "err_msg", "msg", "message", only=str)
@@ -172,8 +187,11 @@ def _by_own_number(data: dict[str, Any]) -> ToolResponse | None:
 
 
 def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
-    """{"detail": "Not found."} alone, {"message": "Forbidden"} with a link to the manual, FastAPI's list of what was
-    invalid."""
+    """Read a message that is the whole refusal.
+
+    Forms: {"detail": "Not found."} alone, {"message": "Forbidden"} with a link to the manual, FastAPI's list of invalid
+    parameters.
+    """
     if len(data) == 1 and isinstance(data.get("detail"), list) and data["detail"]:
         items = data["detail"]
         if all(isinstance(item, dict) and {"loc", "msg", "type"} <= set(item) for item in items):

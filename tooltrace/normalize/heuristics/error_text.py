@@ -1,4 +1,7 @@
-"""A text that, as a whole, is the message of an error: a prefix that says so, a traceback, a shell's complaint."""
+"""Rule for a text that as a whole is the message of an error.
+
+Signs are a prefix that says so, a traceback, or the complaint of a shell.
+"""
 
 from __future__ import annotations
 
@@ -28,27 +31,30 @@ _LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
 _ONE_LINE = 400
 _LONGEST_TRACE = 60_000
 _MOST_AFTER_TRACE = 12
-"""Lines that the message of an exception may have."""
+"""Maximum lines of an exception's message."""
 
 _LONGEST_LEAD = 240
-"""Characters that may stand before a traceback."""
+"""Maximum characters before a traceback."""
 
 _GROUP = "+ Exception Group Traceback"
 _OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
 _COUNT = lazy(r"\d+ \w+")
-"""How many failed."""
+"""A count of failures, which is not a message."""
 _LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
 
 
 @builtin("error_text", "heuristic", Matches(texts=True), words=True)
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """Only where the text is the message and no more: what begins so and goes on is a log, a document, a finding."""
+    """Read a text that is an error message and nothing more.
+
+    A text that only begins like one is a log, a document or a finding.
+    """
     return read_text(seen.text) if seen.text is not None and not isinstance(seen.data, dict | list) else None
 
 
 def read_text(text: str) -> ToolResponse | None:
-    """What the rule reads in a text."""
+    """Return the error that ``text`` is; None if it is not an error message."""
     words = text.strip()
     if not words:
         return None
@@ -65,7 +71,7 @@ def read_text(text: str) -> ToolResponse | None:
 
 
 def _is_one_message(words: str) -> bool:
-    """Few lines and sentences, and no line that is an item of a list or an entry of a log."""
+    """Whether ``words`` has few lines and sentences, and no line is an item of a list or an entry of a log."""
     lines = words.splitlines()
     if len(lines) > _MOST_LINES or any(map(OF_A_LIST.match, lines[1:])):
         return False
@@ -83,7 +89,7 @@ def _prefixed(words: str, text: str) -> ToolResponse | None:
             said = found.groupdict()
             if is_no_error_phrase(said.get("tail") or said["message"]) or _COUNT.fullmatch(said.get("tail") or ""):
                 return None
-            inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" is as good as "HTTP 404 …"
+            inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" means the same as "HTTP 404 …"
             if inner is not None and inner.error_info is not None:
                 return inner
             return build_error(said["message"], said.get("code") or said.get("code2"), type=said.get("type"), text=text)
@@ -106,7 +112,7 @@ def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
     message = said.get("message") or words
     if OF_A_MANUAL.match(message) or (is_no_error_phrase(message) and not said.get("quote")):
         return None
-    if said.get("status") and "\n" in words:  # the head of a response, which goes on
+    if said.get("status") and "\n" in words:  # the head of an HTTP response, with more after it
         return None
     if said.get("status"):
         return build_error(words, int(said["status"]), text=text)
@@ -119,8 +125,10 @@ def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
 
 
 def _traceback(words: str, text: str) -> ToolResponse | None:
-    """The exception of the last traceback, where the text is that and no more: not a page with one in a fence, nor a log
-    with one in it."""
+    """Return the exception of the last traceback, if the text is that traceback and nothing more.
+
+    A page with a traceback in a fence, or a log with one in it, is not an error.
+    """
     lead, _, _ = words.partition(_TRACEBACK)
     lead = lead.strip()
     if len(words) > _LONGEST_TRACE or "```" in words or not _may_lead(lead):
@@ -129,7 +137,7 @@ def _traceback(words: str, text: str) -> ToolResponse | None:
     frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
     end = lines[_first_flush(lines, frames[0]) :] if frames else []
     if len(end) > 1 and (exited := EXIT.fullmatch(end[-1].strip())):
-        if exited["exit"] == "0":  # it was caught, and told of
+        if exited["exit"] == "0":  # the exception was caught and printed
             return None
         end.pop()
     if not end or len(end) > _MOST_AFTER_TRACE or any(map(OF_A_LOG.match, end[1:])):
@@ -141,7 +149,7 @@ def _traceback(words: str, text: str) -> ToolResponse | None:
 
 
 def _may_lead(lead: str) -> bool:
-    """Whether a failed program may have left ``lead`` before its traceback: an announcement, or its last output."""
+    """Whether a failed program may have printed ``lead`` before its traceback: an announcement, or its last output."""
     if not lead or BEFORE_A_TRACE.fullmatch(lead):
         return True
     lines = lead.splitlines()
@@ -152,11 +160,11 @@ def _may_lead(lead: str) -> bool:
 
 
 def _group(words: str, text: str) -> ToolResponse | None:
-    """Several exceptions in one, as Python prints them: the first line of what it is."""
+    """Return an exception group that Python printed, with the message in its first line."""
     found = _OF_A_GROUP.search(words)
     return build_error(found["message"], type=found["type"], text=text) if found else None
 
 
 def _first_flush(lines: list[str], start: int) -> int:
-    """The first line after the frames that is not indented."""
+    """Return the number of the first line from ``start`` on that is not indented."""
     return next((number for number in range(start, len(lines)) if lines[number][:1].strip()), len(lines))

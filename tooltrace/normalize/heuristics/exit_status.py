@@ -1,4 +1,4 @@
-"""A finished command as data: {"stdout": …, "stderr": …, "exit_code": 2}."""
+"""Rule for a finished command as data: {"stdout": …, "stderr": …, "exit_code": 2}."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _MOST = 2000
 
 @builtin("exit_status", "heuristic", Matches(members=(*_STATUS, *_LATE)))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """An exit status that is not 0, with what the command printed; a command may mean something else by 1."""
+    """Read an exit status other than 0, with the command's output, as an error.
+
+    Heuristic, because some commands report an answer by 1.
+    """
     if not isinstance(seen.data, dict):
         return None
     taken = MemberReader(seen.data)
@@ -25,7 +28,7 @@ def RULE(seen: ResultView) -> ToolResponse | None:
     if not (status or late) or not _OUTPUT & taken.names():
         return None
     err, out = taken.pop("stderr", only=str) or "", taken.pop("stdout", "output", only=str) or ""
-    if status == 1 and not late and not err.strip():  # how grep and diff say no
+    if status == 1 and not late and not err.strip():  # grep and diff answer "no" this way
         return None
     context = taken.remaining() or {}
     if status is not None:

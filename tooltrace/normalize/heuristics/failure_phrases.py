@@ -1,4 +1,4 @@
-"""Short texts that, whole, say that something failed; and those that say that nothing did."""
+"""Short texts that as a whole report a failure, and texts that report that nothing failed."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ _FAILURES = (
     "系统错误|发生错误|出错了|参数错误|格式错误|解析失败",
 )
 FAILURES = frozenset("|".join(_FAILURES).split("|"))
-"""In lower case, with single spaces."""
+"""Phrases that report a failure, in lower case, with single spaces."""
 
 _NOTHING = (
     "none|null|nil|no|false|ok|okay|success|successful|succeeded|completed|done|n/a|na|no error|no errors|without error",
     "without errors|undefined|nan|inf|infinity|无|没有|成功|无错误|没有错误",
 )
 NO_FAILURES = frozenset("|".join(_NOTHING).split("|"))
-"""What stands for no error, in the same form."""
+"""Phrases that stand for "no error", in lower case, with single spaces."""
 
 
 def is_failure_phrase(text: str) -> bool:
-    """Whether ``text`` is, from its first letter to its last, one of the phrases for a failure."""
+    """Whether all of ``text`` is one of the phrases for a failure."""
     return len(text) <= _LONGEST and normalize_phrase(text) in FAILURES
 
 
 def is_no_error_phrase(text: str) -> bool:
-    """Whether ``text``, where an error would stand, says that there is none: nothing, ``none``, ``ok``, a figure."""
+    """Whether ``text``, in the place of an error, reports none: empty, ``none``, ``ok``, a figure."""
     return (
         not any(map(str.isalpha, text[:_LONGEST]))
         or bool(_FIGURE.fullmatch(text))
@@ -61,10 +61,10 @@ def is_no_error_phrase(text: str) -> bool:
 
 
 def is_success_phrase(text: str) -> bool:
-    """Whether ``text`` says in passing that nothing is wrong, or how much was done."""
+    """Whether ``text`` mentions that nothing is wrong, or how much was done."""
     return _WELL.search(text) is not None
 
 
 def normalize_phrase(text: str) -> str:
-    """``text`` in lower case, without the signs around it."""
+    """Return ``text`` in lower case with single spaces, without the signs around it."""
     return _SPACES.sub(" ", _TRIMMED.sub("", text.casefold()))

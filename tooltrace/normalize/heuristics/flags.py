@@ -1,4 +1,4 @@
-"""A flag that says whether the tool did it: {"ok": false, …}, {"success": true, …}."""
+"""Rule for objects with a success flag: {"ok": false, …}, {"success": true, …}."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from tooltrace.normalize.terms import guess_code_from_message, lookup_code
 
 _FLAGS = ("success", "ok", "is_success", "succeeded")
 _WEAK = ("successful", "is_successful")
-"""Flags of a thing that was asked about, too; they count where data and an error stand beside them, as Composio says it."""
+"""Flags that may also describe the subject of a query.
+
+They count only if ``data`` and ``error`` stand beside them, as in Composio's results.
+"""
 _MESSAGES = (
     "error",
     "error_message",
@@ -45,7 +48,7 @@ _DETAILS = {
 
 @builtin("flags", "certain", Matches(members=(*_FLAGS, *_WEAK)), opens="all")
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """An object with such a member that is true or false, beside whatever else."""
+    """Read an object with a flag that is true or false, whatever its other members."""
     if not isinstance(seen.data, dict):
         return None
     taken = MemberReader(seen.data)
@@ -74,8 +77,10 @@ def _failed(taken: MemberReader) -> ToolResponse:
 
 
 def _own_code(word: Any, message: Any) -> str | None:
-    """The ``word`` in snake_case that a service says an error by, where the table has no code for it nor for the
-    ``message``: it is the service's own code."""
+    """Return ``word`` if it is the service's own code in snake_case; else None.
+
+    It is one if the table of codes has a code neither for it nor for the ``message``.
+    """
     if not isinstance(word, str) or "_" not in word or not word.islower() or lookup_code(word):
         return None
     said = (word, word.replace("_", " "), message)
@@ -86,7 +91,7 @@ def _own_code(word: Any, message: Any) -> str | None:
 
 
 def _succeeded(taken: MemberReader) -> ToolResponse:
-    """The data, where one member holds it; else all that stands beside the flag."""
+    """Read a success: its data is the member that holds it, else all members beside the flag."""
     error = taken.pop_nonempty("error")
     data = taken.pop(*_DATA)
     text = taken.pop("message", "text", "msg", only=str) if data is not None else None

@@ -1,4 +1,4 @@
-"""Answers that say themselves that something is missing: {"truncated": true}, "partial_success", "[output truncated]"."""
+"""Rule for answers that report a gap: {"truncated": true}, "partial_success", "[output truncated]"."""
 
 from __future__ import annotations
 
@@ -27,13 +27,16 @@ _MISSING = lazy(
     r"|(?:output|results?|response|content) (?:was |is |has been |have been |were )?truncated (?:to|at|after)\b[^\n]{0,120}"
     r"|[^\n]{0,200}\b(?:results?|output|answer|data|list) (?:may|might|could) be (?:incomplete|partial|truncated)\b[^\n]{0,40}"
 )
-"""A line that says so of the text in which it stands."""
+"""A line that reports that the text around it is not whole."""
 
 
 @builtin("incomplete", "heuristic", Matches(members=(*_CUT, "status"), texts=True))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """By a flag beside a list or a text, where no cursor says that the rest can be had; by a status; by the first or the
-    last line of a text. All of it stays the data."""
+    """Read an answer that reports that something is missing as partial.
+
+    The report is a flag beside a list or a text, unless a cursor offers the rest; a status; or the first or the last
+    line of a text. The whole answer stays the data.
+    """
     if isinstance(seen.data, dict):
         reason = _by_flag(seen.data) or _by_status(seen.data)
         return build_response("partial", "", seen.data, reason=reason) if reason else None

@@ -1,4 +1,4 @@
-"""What ``str()`` makes of a dict: ``{'error': 'no such column'}``."""
+"""Rule for a dict that ``str()`` made a text: ``{'error': 'no such column'}``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RULES: tuple[Rule, ...] = (api_error.RULE, flags.RULE, error_members.RULE, erro
 
 @builtin("python_text", "heuristic", Matches(texts=True))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """A dict in Python's spelling that the other rules know as an error."""
+    """Read a dict in Python's notation that another rule recognises as an error."""
     text = seen.text
     if text is None or len(text) > _LONGEST or not text.lstrip().startswith("{'"):
         return None
@@ -39,10 +39,10 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 
 
 def parsed(text: str) -> Any:
-    """The data in Python's spelling of JSON's kinds; None where it is anything else."""
+    """Return the data of a text in Python's notation; None if it uses more than JSON's types."""
     try:
         return orjson.loads("".join(map(_json, _tokens(text))))
-    except (ValueError, TypeError, OverflowError):  # no JSON, or no character
+    except (ValueError, TypeError, OverflowError):  # not JSON, or an escape that is not a character
         return None
 
 

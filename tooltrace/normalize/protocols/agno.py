@@ -1,4 +1,4 @@
-"""Agno's results: what a tool returns, what its execution gave, and the execution on record in a run."""
+"""Rules for Agno's results: of a tool, of its execution, and of the execution recorded in a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _WAITS = {
     "agno_tool_result", "certain", Matches(kinds=("agno.tools.function.ToolResult",), members=("videos",)), opens="all"
 )
 def TOOL_RESULT(seen: ResultView) -> ToolResponse | None:
-    """``ToolResult``: content, and media beside it. It cannot say that the tool failed, but its text can."""
+    """Read a ``ToolResult``: content, and media beside it.
+
+    The class has no member for a failure, but its text can report one.
+    """
     data = seen.data
     is_dump = has_members(data, "content", *_MEDIA) and "status" not in data and "role" not in data
     known = is_dump or seen.is_a("agno.tools.function.ToolResult")
@@ -34,7 +37,7 @@ def _tool_result(data: dict[str, Any], also: dict[str, Any]) -> ToolResponse:
     taken = members_of(data)
     said, more = taken.pop("content"), taken.pop("metadata")
     structured = None
-    if isinstance(more, dict):  # where Agno keeps what MCP gave
+    if isinstance(more, dict):  # Agno stores MCP's structured content here
         structured = more.get("structured_content")
         more = {name: value for name, value in bare(more).items() if name != "structured_content"} or None
     return reply(said, structured, also=kept(taken.remaining(), also, metadata=more))
@@ -47,7 +50,7 @@ def _tool_result(data: dict[str, Any], also: dict[str, Any]) -> ToolResponse:
     opens="all",
 )
 def FUNCTION_EXECUTION(seen: ResultView) -> ToolResponse | None:
-    """``FunctionExecutionResult``: its status is ``success`` or ``failure``."""
+    """Read a ``FunctionExecutionResult``: its status is ``success`` or ``failure``."""
     data = seen.data
     is_dump = has_members(data, "status", "result", "error", "updated_session_state")
     if not isinstance(data, dict) or not (is_dump or seen.is_a("agno.tools.function.FunctionExecutionResult")):
@@ -66,7 +69,10 @@ def FUNCTION_EXECUTION(seen: ResultView) -> ToolResponse | None:
 
 @builtin("agno_declined", "certain", Matches(kinds=_EXECUTION, members=("tool_call_error",)))
 def DECLINED(seen: ResultView) -> ToolResponse | None:
-    """A ``ToolExecution`` that a person did not allow. The tool never ran, so it did not fail, whatever Agno's flag says."""
+    """Read a ``ToolExecution`` that a person declined.
+
+    The tool never ran, so it did not fail, whatever Agno's flag says.
+    """
     taken = _execution(seen)
     if taken is None or taken.pop("confirmed") is not False:
         return None
@@ -78,7 +84,7 @@ def DECLINED(seen: ResultView) -> ToolResponse | None:
 
 @builtin("agno_tool_execution", "certain", Matches(kinds=_EXECUTION, members=("tool_call_error",)), opens="all")
 def TOOL_EXECUTION(seen: ResultView) -> ToolResponse | None:
-    """``ToolExecution``, which a run's output has for each call."""
+    """Read a ``ToolExecution``; a run's output has one for each call."""
     taken = _execution(seen)
     if taken is None:
         return None
@@ -97,7 +103,7 @@ def _execution(seen: ResultView) -> MemberReader | None:
 
 
 def _fields(taken: MemberReader, **more: Any) -> dict[str, Any]:
-    """What a ``ToolExecution`` says of the call beside its result."""
+    """Return the members of a ``ToolExecution`` that describe the call, not its result."""
     metrics = taken.pop("metrics", only=dict)
     meta = {"call_id": taken.pop("tool_call_id", only=str), "tool_name": taken.pop("tool_name", only=str)}
     seconds = metrics.get("duration") if metrics else None

@@ -1,4 +1,4 @@
-"""The Eino RFC's ``toolutil.Result``: success, data, error {code, message, retryable, suggestion}."""
+"""Rule for the Eino RFC's ``toolutil.Result``: success, data, error {code, message, retryable, suggestion}."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _ERROR = frozenset({"code", "message", "retryable", "suggestion"})
 
 @builtin("eino", "certain", Matches(members=("success",)), opens="all")
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """An object with exactly these members. A code that the table does not know is the tool's own, and kept."""
+    """Read an object with only these members.
+
+    A code that the table does not contain is the tool's own, and is kept.
+    """
     if not isinstance(seen.data, dict) or not seen.data:
         return None
     taken = MemberReader(seen.data)

@@ -1,4 +1,7 @@
-"""The envelope of success, confidence, source, nextAction, error and meta, in camelCase or snake_case."""
+"""Rule for the envelope of success, confidence, source, nextAction, error and meta.
+
+Names are in camelCase or snake_case.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from tooltrace.normalize.response_builders import (
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 
 _OWN = frozenset({"confidence", "next_action", "source", "sources", "meta"})
-"""Members that tell it from Eino's result and from a bare flag."""
+"""Members that distinguish the envelope from Eino's result and from a bare flag."""
 _MEMBERS = _OWN | {
     "success", "data", "error", "signals", "confidence_signals", "message", "text", "summary", "reason",
     "explanation", "stats", "retryable", "user_message", "suggestion", "partial", "warnings", "context", "code",
@@ -27,8 +30,10 @@ _MEMBERS = _OWN | {
 
 @builtin("envelope", "certain", Matches(members=("success",)), opens="all")
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """An object with ``success`` and one of its own members, or an error with a type or a userMessage. The error's
-    type names the code, and is kept."""
+    """Read an object with ``success`` and a member of ``_OWN``, or an error with a type or a userMessage.
+
+    The error's type names the code, and is kept.
+    """
     if not isinstance(seen.data, dict):
         return None
     taken = MemberReader(seen.data)
@@ -62,7 +67,7 @@ def _response(success: bool, taken: MemberReader) -> ToolResponse:
 
 
 def _error(error: Any, taken: MemberReader) -> dict[str, Any]:
-    """The error, with what is said of it beside it."""
+    """Return the error with the details that stand beside it."""
     said = read_error(error or taken.pop_nonempty("reason"))
     for name in ("code", "type", "retryable", "suggestion", "user_message"):
         if said.get(name) is None:
@@ -71,7 +76,10 @@ def _error(error: Any, taken: MemberReader) -> dict[str, Any]:
 
 
 def _fields(taken: MemberReader) -> dict[str, Any]:
-    """The other fields of the response. A confidence may be an object that says what made it."""
+    """Return the other fields of the response.
+
+    A confidence may be an object with a score and the signals behind it.
+    """
     confidence, signals = taken.pop("confidence"), taken.pop("signals", "confidence_signals")
     about: dict[str, Any] = {}
     if isinstance(confidence, dict):

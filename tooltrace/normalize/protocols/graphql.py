@@ -1,4 +1,4 @@
-"""GraphQL responses: errors, with or without data (section 7.1 of its specification)."""
+"""Rule for GraphQL responses with errors, with or without data (section 7.1 of GraphQL's specification)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _ERROR = frozenset({"message", "locations", "path", "extensions"})
 
 @builtin("graphql", "certain", Matches(members=("errors",)))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """Errors of messages, beside data that is null or absent (an error) or there in part (partial)."""
+    """Read errors that have messages.
+
+    An error if the data beside them is null or absent; partial if some data is present.
+    """
     data = seen.data
     if not isinstance(data, dict) or not set(data) <= _MEMBERS or not _are_errors(data):
         return None
@@ -29,7 +32,10 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 
 
 def _are_errors(data: dict[str, Any]) -> bool:
-    """A linter's findings have messages too, but neither data beside them nor a path into it."""
+    """Whether ``data`` holds a list of GraphQL errors.
+
+    A linter's findings have messages too, but neither data beside them nor a path into it.
+    """
     errors = data.get("errors")
     if not isinstance(errors, list) or not errors:
         return False
@@ -40,5 +46,5 @@ def _are_errors(data: dict[str, Any]) -> bool:
 
 
 def _is_empty(data: Any) -> bool:
-    """Null, or an object of nulls: nothing was resolved."""
+    """Whether nothing was resolved: the data is null, or an object of nulls."""
     return data is None or (isinstance(data, dict) and all(value is None for value in data.values()))

@@ -1,4 +1,4 @@
-"""HelloAgents' ``ToolResponse``: the object, its serialised form, and the strings of the versions before it."""
+"""Rules for HelloAgents' ``ToolResponse``: the object, its serialised form, the strings of earlier versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tooltrace.normalize.rule import Matches, ResultView, builtin
 _STATUSES: dict[Any, Status] = {"success": "success", "partial": "partial", "error": "error"}
 _MEMBERS = frozenset({"status", "text", "data", "error", "error_info", "stats", "context"})
 _LONGEST, _MOST_LINES = 2000, 6
-"""A failure that was put in words is short; what is longer talks of failures."""
+"""Maximum characters and lines of a failure in words; a longer text only mentions failures."""
 
 _MARK = r"(?:❌\s*)"
 _WRONG = lazy(rf"{_MARK}?错误\s*(?:\[(?P<code>[^\]\n]{{1,60}})\]\s*)?[:：]\s*(?P<message>.+)", re.DOTALL)
@@ -32,14 +32,16 @@ _LACKS = lazy(
     r"|\b(?:no|not|only|some|part(?:ial|ly)?|skipped|ignored|missing|failed|could|cannot|unable|timed|truncated|incomplete"
     r"|fallback|warning|error|without|limited|unavailable)\b|n't\b"
 )
-"""What a warning says of an answer that is not whole."""
+"""Words of a warning about an answer that is not whole."""
 _LIST = lazy(r"^\s*(?:[❌✗✅✓✔☑⚠]|[-*•]\s|\d{1,3}[.)、]\s|#|\|)", re.MULTILINE)
 
 
 @builtin("hello_agents", "certain", Matches(members=("text",)), opens="words")
 def OBJECT(seen: ResultView) -> ToolResponse | None:
-    """A class called ToolResponse with a status and a text, of whichever module; or an object that has these
-    members and no others. Its registry puts what a function returned into a success."""
+    """Read a class called ToolResponse with a status and a text, or an object with only these members.
+
+    The class may be from any module. HelloAgents' registry wraps a function's result in a success.
+    """
     data = seen.data
     if not isinstance(data, dict) or not isinstance(data.get("status"), str) or "text" not in data:
         return None
@@ -56,7 +58,7 @@ def _response(status: Status, taken: MemberReader) -> ToolResponse:
     fields = {"stats": taken.pop("stats"), "context": taken.pop("context", only=dict)}
     left = taken.remaining()
     fields["context"] = {**(fields["context"] or {}), **(left or {})} or None
-    data = None if data == {} else data  # its empty value
+    data = None if data == {} else data  # HelloAgents' empty value
     if status == "error":
         return build_error(
             **merge_context(read_error(error or text), fields.pop("context")), text=text, data=data, **fields
@@ -69,12 +71,15 @@ def _response(status: Status, taken: MemberReader) -> ToolResponse:
 
 @builtin("hello_agents_text", "heuristic", Matches(texts=True), words=True)
 def TEXT(seen: ResultView) -> ToolResponse | None:
-    """``❌ 错误 [CODE]: …``, ``错误：…``, ``❌ …`` are errors, ``⚠️ …`` is partial; a list of such lines is neither."""
+    """Read ``❌ 错误 [CODE]: …``, ``错误：…``, ``❌ …`` as errors, ``⚠️ …`` as partial.
+
+    A list of such lines is neither.
+    """
     return read_text(seen.text) if seen.text is not None else None
 
 
 def read_text(text: str) -> ToolResponse | None:
-    """What the rule reads in a text."""
+    """Return the error or partial response that ``text`` is; None if it is neither."""
     words = text.strip()
     if words[:1] not in ("❌", "错", "⚠"):
         return None
@@ -88,12 +93,15 @@ def read_text(text: str) -> ToolResponse | None:
     message = found["message"].strip()
     if is_no_error_phrase(message):
         return None
-    again = _WRONG.fullmatch(message)  # an error put into an error
+    again = _WRONG.fullmatch(message)  # an error inside an error
     return build_error(message, code or (again and again["code"]), text=text)
 
 
 def _partial(text: str, warning: re.Match[str]) -> ToolResponse | None:
-    """``部分成功`` is what the package says before the text of a partial response, however long."""
+    """Read a warning as a partial response.
+
+    ``部分成功`` is HelloAgents' own prefix of a partial response, whose text may be of any length.
+    """
     if not warning["said"] and not (_is_message(text.strip()) and _LACKS.search(warning["text"])):
         return None
     reason = warning["text"].strip().partition("\n")[0]
@@ -101,7 +109,7 @@ def _partial(text: str, warning: re.Match[str]) -> ToolResponse | None:
 
 
 def _is_message(words: str) -> bool:
-    """Whether the text as a whole is one message: short, and no list of ticks and crosses."""
+    """Whether the text as a whole is one message: short, and not a list of ticks and crosses."""
     lines = words.splitlines()
     return len(words) <= _LONGEST and len(lines) <= _MOST_LINES and not any(map(_LIST.match, lines[1:]))
 

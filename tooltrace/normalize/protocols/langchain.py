@@ -1,4 +1,4 @@
-"""LangChain's ``ToolMessage``: the object, its dump, and its serialised forms."""
+"""Rule for LangChain's ``ToolMessage``: the object, its dump, and its serialised forms."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tooltrace.normalize.rule import Matches, ResultView, builtin
 KINDS = ("langchain_core.messages.tool.ToolMessage", "langchain.schema.messages.ToolMessage")
 _TYPES = ("tool", "ToolMessage", "ToolMessageChunk")
 _EMPTY = ("additional_kwargs", "response_metadata")
-"""Members that every message has, and few fill."""
+"""Members that every message has, but that are mostly empty."""
 
 
 @builtin("langchain", "certain", Matches(kinds=KINDS, members=("tool_call_id", "lc", "data"), arrays=True), opens="all")
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """A ``ToolMessage``; as data it has ``type`` "tool" and a ``tool_call_id``."""
+    """Read a ``ToolMessage``; as data it has ``type`` "tool" and a ``tool_call_id``."""
     data = seen.data[0] if isinstance(seen.data, list) and len(seen.data) == 1 else seen.data
     if seen.is_a(*KINDS) and isinstance(data, dict):
         return _message(data, {})
@@ -35,7 +35,7 @@ def _is_tool(data: dict[str, Any]) -> bool:
 
 
 def _constructed(data: dict[str, Any]) -> ToolResponse | None:
-    """The form of ``langchain_core.load.dumpd``."""
+    """Read a message in the form of ``langchain_core.load.dumpd``."""
     path, fields = data["id"], data["kwargs"]
     if not isinstance(path, list) or not path or path[-1] not in _TYPES[1:] or not isinstance(fields, dict):
         return None

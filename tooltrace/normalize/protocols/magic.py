@@ -1,4 +1,4 @@
-"""Magic's ``ToolResult``: output or content, error or ok, and what its loop adds."""
+"""Rule for Magic's ``ToolResult``: output or content, error or ok, and members that Magic's loop adds."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ _MEMBERS = frozenset(
     | {"explanation", "use_custom_remark"}
 )
 _OWN = frozenset({"system", "tool_call_id", "execution_time", "explanation"})
-"""Members that a result of another kind seldom has."""
+"""Members that other kinds of results seldom have."""
 
 
 @builtin("magic", "certain", Matches(members=("output", "error", "content")), opens="all")
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """A class called ToolResult with these fields, or an object that has three of these members and no others."""
+    """Read a class called ToolResult with these fields, or an object with at least three of these members and no
+    others."""
     if not isinstance(seen.data, dict):
         return None
     names = set(seen.data)
@@ -33,7 +34,10 @@ def _is_class(names: set[str]) -> bool:
 
 
 def _is_result(names: set[str]) -> bool:
-    """What distinguishes it from a row about a job is a member of its own, or both of the two that hold the answer."""
+    """Whether ``names`` are those of a result, not of a row about a job.
+
+    A result has a member of its own, or both of the members that hold the answer.
+    """
     if not names <= _MEMBERS or len(names) < 3:
         return False
     if {"output", "error"} <= names:
@@ -58,7 +62,7 @@ def _response(taken: MemberReader) -> ToolResponse:
 
 
 def _fields(taken: MemberReader) -> dict[str, Any]:
-    """What the loop adds; ``execution_time`` is in seconds."""
+    """Return the fields that Magic's loop adds; ``execution_time`` is in seconds."""
     seconds = taken.pop("execution_time", only=(int, float))
     meta = {"tool_name": taken.pop("name", only=str), "call_id": taken.pop("tool_call_id", only=str)}
     return {

@@ -1,4 +1,4 @@
-"""Results of the Model Context Protocol and of JSON-RPC, and the content blocks that MCP shares with the model APIs."""
+"""Rules for results of MCP and JSON-RPC; reader of the content blocks that MCP shares with the model APIs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tooltrace.normalize.transports.http_status import of_status
 KINDS = ("mcp.types.CallToolResult", "mcp_types._types.CallToolResult", "mcp.types.InputRequiredResult",
          "mcp_types._types.InputRequiredResult", "fastmcp.client.client.CallToolResult",
          "fastmcp.tools.tool.ToolResult", "fastmcp.tools.base.ToolResult")  # fmt: skip
-"""mcp 1 and 2, fastmcp 2 to 4. Others are known by their members."""
+"""Result classes of mcp 1 and 2 and of fastmcp 2 to 4; other results are recognised by their members."""
 
 _ROOTS = ("mcp.types.JSONRPCMessage", "mcp.types.ServerResult")
 _ERRORS = ("mcp.types.ErrorData", "mcp_types.jsonrpc.ErrorData")
@@ -37,14 +37,14 @@ _RPC_CODES = {
 
 
 class MessageContent(NamedTuple):
-    """What the content of a message says."""
+    """Parts of a message's content."""
 
     text: str
-    """Its texts, one below the other; other blocks by their type in angle brackets."""
+    """The texts, one per line; other blocks appear as their type in angle brackets."""
     data: Any = None
-    """What its JSON blocks hold; or the content, where it is neither a text nor a list."""
+    """Data of the JSON blocks; or the content itself, if it is neither a text nor a list."""
     rest: list[Any] | None = None
-    """The blocks that the text does not say in full."""
+    """The blocks that the text does not represent in full."""
 
 
 @builtin(
@@ -54,7 +54,7 @@ class MessageContent(NamedTuple):
     opens="all",
 )
 def MCP(seen: ResultView) -> ToolResponse | None:
-    """``CallToolResult``, alone or as the result in a JSON-RPC message."""
+    """Read a ``CallToolResult``, alone or as the result in a JSON-RPC message."""
     data, also = _unrooted(seen), {}
     if has_members(data, "jsonrpc", "result") and data.get("error") is None:
         data, also = data["result"], {name: value for name, value in data.items() if name not in ("jsonrpc", "result")}
@@ -64,7 +64,7 @@ def MCP(seen: ResultView) -> ToolResponse | None:
 
 
 def _unrooted(seen: ResultView) -> Any:
-    """What the union types of mcp 1 hold."""
+    """Return the value inside a union type of mcp 1; else the data."""
     return seen.data["root"] if seen.is_a(*_ROOTS) and has_members(seen.data, "root") else seen.data
 
 
@@ -76,7 +76,7 @@ def _is_result(data: dict[str, Any]) -> bool:
         return False
     if isinstance(taken.pop("is_error"), bool):
         return True
-    spelled = MemberReader(data)  # a mark counts though it be null
+    spelled = MemberReader(data)  # a null mark counts too
     has_mark = any(name in spelled for name in ("is_error", "structured_content")) or "_meta" in data
     return is_blocks(data.get("content")) and (has_mark or has_only(data, _MEMBERS))
 
@@ -99,7 +99,7 @@ def _call_tool_result(taken: MemberReader, also: dict[str, Any]) -> ToolResponse
     if "meta" in rest and "_meta" not in rest:
         rest["_meta"] = rest.pop("meta")
     if isinstance(structured, dict) and rest.get("data") in (structured, structured.get("result", structured)):
-        rest.pop("data", None)  # fastmcp's client repeats it
+        rest.pop("data", None)  # fastmcp's client repeats the structured content
     context = kept(rest, also, is_error=odd)
     if awaits == "input_required":
         return build_response("partial", content(said).text, structured, reason="input required", next_action="ask_user",
@@ -110,7 +110,7 @@ def _call_tool_result(taken: MemberReader, also: dict[str, Any]) -> ToolResponse
 
 @builtin("json_rpc", "certain", Matches(kinds=(*_ERRORS, *_ROOTS), members=("jsonrpc",)), opens="all")
 def JSON_RPC(seen: ResultView) -> ToolResponse | None:
-    """A JSON-RPC 2.0 answer, or the error object of one as MCP's classes have it."""
+    """Read a JSON-RPC 2.0 answer, or the error object of one in the form of MCP's classes."""
     if seen.is_a(*_ERRORS) and isinstance(seen.data, dict):
         return _rpc_error(seen.data, None)
     data = _unrooted(seen)
@@ -137,9 +137,10 @@ def _rpc_error(error: Any, also: Mapping[str, Any] | None) -> ToolResponse:
 
 def _rpc_code(number: int | None, message: str) -> str:
     worded = guess_code_from_message(message)
-    if number == -32602 and message.lower().startswith("unknown tool"):  # how MCP's specification says it
+    if number == -32602 and message.lower().startswith("unknown tool"):  # the wording of MCP's specification
         return C.NOT_FOUND
-    if number in (-32000, -32001, -32002) and worded != C.EXECUTION_ERROR:  # any server's own, before they were MCP's
+    # Other servers may use these numbers differently, so a message with known words has precedence.
+    if number in (-32000, -32001, -32002) and worded != C.EXECUTION_ERROR:
         return worded
     if number is not None and 400 <= number < 600:
         return of_status(number).code
@@ -151,7 +152,7 @@ RULES = (MCP, JSON_RPC)
 
 
 def content(value: Any) -> MessageContent:
-    """Read a text, a list of blocks, or whatever stands in their place."""
+    """Read a text, a list of blocks, or any value in their place."""
     if value is None or isinstance(value, str):
         return MessageContent(value or "")
     if not isinstance(value, list):
@@ -172,8 +173,10 @@ def reply(
     also: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> ToolResponse:
-    """A message whose content is ``said``. ``kind``: the error's type, where the message names none; ``also``: what
-    goes to ``context``."""
+    """Build the response of a message with the content ``said``.
+
+    ``kind``: the error's type, if the message names none. ``also``: members for ``context``.
+    """
     text, own, rest = content(said)
     context = kept(also, content=rest, **({} if data is None else {"content_data": own}))
     data = own if data is None else data
@@ -183,8 +186,10 @@ def reply(
 
 
 def fault(text: str, data: Any = None, *, kind: str | None = None, **fields: Any) -> ToolResponse:
-    """A failure in the words of ``text``, or in the members that an error usually has, of ``data`` or of a text in
-    JSON. Both are kept."""
+    """Build an error from ``text``, or from an error's usual members in ``data`` or in a text that is JSON.
+
+    Text and data are both kept.
+    """
     told = _told(data) or _told(seen_of(text).data)
     message = told.pop("message", None) or text
     type_ = told.pop("type", None)
@@ -193,7 +198,7 @@ def fault(text: str, data: Any = None, *, kind: str | None = None, **fields: Any
 
 
 def _told(data: Any) -> dict[str, Any]:
-    """What an object says of an error, by its usual names; nothing where it has neither code nor message."""
+    """Return an object's description of an error, by the usual names; {} without code and message."""
     if not isinstance(data, dict):
         return {}
     taken = MemberReader(data["error"] if isinstance(data.get("error"), dict) else data)
@@ -212,7 +217,7 @@ def _told(data: Any) -> dict[str, Any]:
 
 
 def kept(*contexts: Mapping[str, Any] | None, **more: Any) -> dict[str, Any]:
-    """What of these is not None, in one; a name that is in use gets an underscore."""
+    """Merge members that are not None; a name that is in use gets an underscore."""
     out: dict[str, Any] = {}
     for name, value in chain.from_iterable((each or {}).items() for each in (*contexts, more)):
         free = name
@@ -224,20 +229,23 @@ def kept(*contexts: Mapping[str, Any] | None, **more: Any) -> dict[str, Any]:
 
 
 def members_of(data: Mapping[str, Any]) -> MemberReader:
-    """The members of ``data``: none that is null, and a name as the protocol spells it before other spellings."""
+    """Return the members of ``data`` that are not null.
+
+    If a name has several spellings, the one in snake case has precedence.
+    """
     said = [(name, value) for name, value in data.items() if value is not None]
     return MemberReader(dict(sorted(said, key=lambda item: item[0] != snake_case(item[0]))))
 
 
 def flag(taken: MemberReader, name: str) -> tuple[bool, Any]:
-    """Whether a member is true, also as "true" or 1; and the member, where it is no boolean."""
+    """Return whether a member is true (also "true" or 1), and the member's value if it is not a boolean."""
     said = taken.pop(name)
     is_true = said is True or said == 1 or (isinstance(said, str) and said.lower() == "true")
     return is_true, None if isinstance(said, bool) else said
 
 
 def bare(item: Any) -> Any:
-    """An object without its nulls; anything else as it is."""
+    """Return an object without its nulls; any other value as it is."""
     return {name: value for name, value in item.items() if value is not None} if isinstance(item, dict) else item
 
 
@@ -246,13 +254,13 @@ def _is_json(item: Any) -> bool:
 
 
 def _is_plain(item: Any) -> bool:
-    """Whether its text is all that a block says."""
+    """Whether a block holds nothing more than its text."""
     said = bare(item)
     return isinstance(item, str) or (has_members(said, "text") and has_only(said, ("type", "text")) and is_text(said))
 
 
 def is_text(item: Any) -> bool:
-    """Whether it is a block of text."""
+    """Whether ``item`` is a block of text."""
     return has_members(item, "text") and isinstance(item["text"], str) and item.get("type", "text") in _TEXTS
 
 

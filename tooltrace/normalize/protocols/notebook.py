@@ -1,4 +1,4 @@
-"""Code that ran in a kernel: Jupyter's error output and reply, and the execution that E2B makes of them."""
+"""Rule for code that ran in a kernel: Jupyter's error output and reply, and E2B's execution."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _EXECUTION = frozenset({"results", "logs", "error", "execution_count"})
 
 @builtin("notebook", "certain", Matches(members=("ename", "logs"), arrays=True))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """An error by name, value and traceback; of a cell's outputs the last, as nothing runs after it. What was printed
-    before is kept."""
+    """Read an error with name, value and traceback.
+
+    Of a cell's outputs only the last counts, as nothing runs after an error. Earlier outputs are kept.
+    """
     data = seen.data
     if isinstance(data, list):
         return _outputs(data)
@@ -25,7 +27,7 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 
 
 def _output(data: dict[str, Any]) -> ToolResponse | None:
-    """nbformat's output of type ``error``, and the messaging protocol's ``execute_reply``."""
+    """Read nbformat's output of type ``error``, or the messaging protocol's ``execute_reply``."""
     if not _texts(data, "ename", "evalue") or "traceback" not in data:
         return None
     rest = {name: value for name, value in data.items() if name not in ("ename", "evalue", "status")}
@@ -40,7 +42,7 @@ def _outputs(outputs: list[Any]) -> ToolResponse | None:
 
 
 def _execution(data: dict[str, Any]) -> ToolResponse | None:
-    """E2B's ``Execution``."""
+    """Read E2B's ``Execution``."""
     error = data.get("error")
     if not isinstance(error, dict) or not set(data) <= _EXECUTION or not has_members(data, "results", "logs"):
         return None

@@ -1,4 +1,7 @@
-"""RFC 9457 (and 7807), ``application/problem+json``: type, title, status, detail, instance, and extensions."""
+"""Rule for RFC 9457 (and 7807), ``application/problem+json``.
+
+Members: type, title, status, detail, instance, and extensions.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from tooltrace.normalize.terms import http_status
 
 @builtin("problem_json", "certain", Matches(members=("title",)))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """A title, a status of HTTP from 400 on, and a ``type`` that is a URI; what stands besides is an extension."""
+    """Read an object with a title, an HTTP status from 400 on, and a ``type`` that is a URI.
+
+    All other members are extensions.
+    """
     data = seen.data
     if not isinstance(data, dict) or type(data.get("status")) is not int or not http_status(data["status"]):
         return None
@@ -26,5 +32,5 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 
 
 def _is_uri(text: str) -> bool:
-    """A URI, or a reference relative to one: ``about:blank``, ``/problems/out-of-credit``."""
+    """Whether ``text`` is a URI or a relative reference: ``about:blank``, ``/problems/out-of-credit``."""
     return (":" in text or text.startswith("/")) and not any(map(str.isspace, text))

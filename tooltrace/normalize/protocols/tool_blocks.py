@@ -1,4 +1,4 @@
-"""Tool results as the model APIs carry them: Anthropic, OpenAI, Gemini, Bedrock; and bare content blocks."""
+"""Rules for tool results of the model APIs (Anthropic, OpenAI, Gemini, Bedrock) and bare content blocks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOSTED = {
         C.INVALID_PARAM,
     ),
 }
-"""The ``error_code`` of Anthropic's own tools, where the table of codes has no such name."""
+"""Codes for the ``error_code`` of Anthropic's own tools, where the table of codes does not have that name."""
 _RESULTS = ("tool_result", "mcp_tool_result", "user.tool_result")
 _CALL_OUTPUTS = (
     "function_call_output",
@@ -44,9 +44,9 @@ _MEDIA = ("image", "audio", "resource", "resource_link", "document", "image_url"
 
 @builtin("anthropic_tool_result", "certain", Matches(members=("type", "role"), arrays=True), opens="all")
 def ANTHROPIC(seen: ResultView) -> ToolResponse | None:
-    """A ``tool_result`` block; MCP's content of that name too."""
+    """Read a ``tool_result`` block, which MCP's content of that name is too."""
     block = _one(seen.data)
-    if _typed(block, "tool_return") and has_members(block, "tool_call_id", "content", "is_error"):  # as Letta has it
+    if _typed(block, "tool_return") and has_members(block, "tool_call_id", "content", "is_error"):  # Letta's form
         return _result_block(block)
     if not _typed(block, *_RESULTS) or not ("content" in block or "tool_use_id" in members_of(block)):
         return None
@@ -57,7 +57,7 @@ def ANTHROPIC(seen: ResultView) -> ToolResponse | None:
     "bedrock_tool_result", "certain", Matches(members=("tool_result", "tool_use_id", "role"), arrays=True), opens="all"
 )
 def BEDROCK(seen: ResultView) -> ToolResponse | None:
-    """A ``toolResult`` of Bedrock's Converse API, in its block or bare."""
+    """Read a ``toolResult`` of Bedrock's Converse API, in its block or bare."""
     block = _one(seen.data)
     if has_members(block, "toolResult") and isinstance(block["toolResult"], dict):
         outer = {name: value for name, value in bare(block).items() if name != "toolResult"}
@@ -82,7 +82,7 @@ def _result_block(block: dict[str, Any], **outer: Any) -> ToolResponse:
 
 @builtin("anthropic_server_tool", "certain", Matches(members=("type", "role"), arrays=True))
 def ANTHROPIC_SERVER(seen: ResultView) -> ToolResponse | None:
-    """What Anthropic's own tools (code execution, editor, search, fetch) answer: the block, or its content."""
+    """Read the block, or its content, of one of Anthropic's own tools: code execution, editor, search, fetch."""
     block = _one(seen.data)
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
         return None
@@ -118,7 +118,7 @@ def _hosted_error(taken: MemberReader, context: dict[str, Any], meta: dict[str, 
 
 
 def _execution(said: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
-    """Code that ran: its exit code tells, and 0 is success."""
+    """Read the result of executed code; an exit code of 0 is a success."""
     data = {name: value for name, value in said.items() if name != "type"}
     text, errors = _printed([data])
     if not isinstance(data["return_code"], int) or data["return_code"] == 0:
@@ -127,14 +127,17 @@ def _execution(said: dict[str, Any], context: dict[str, Any], meta: dict[str, An
 
 
 def _printed(runs: list[Any]) -> tuple[str, str]:
-    """What programs printed, and of that the errors."""
+    """Return the whole output of the programs, and only their ``stderr``."""
     said = [(name, run.get(name)) for run in runs if isinstance(run, dict) for name in ("stdout", "stderr")]
     texts = [(name, text) for name, text in said if isinstance(text, str) and text.strip()]
     return "\n".join(text for _, text in texts), "\n".join(text for name, text in texts if name == "stderr")
 
 
 def _exited(status: int, errors: str, text: str, **fields: Any) -> ToolResponse:
-    """A failure of a program. The last line of its errors says what went wrong; the paths above it say nothing."""
+    """Build the error of a failed program.
+
+    Its code goes by the last line of ``stderr``, which says what went wrong; paths in the lines above would mislead.
+    """
     last = errors.strip().rpartition("\n")[2]
     message = last if errors.startswith("Traceback (most recent call last)") else errors or text
     code = guess_code_from_message(last)
@@ -143,7 +146,7 @@ def _exited(status: int, errors: str, text: str, **fields: Any) -> ToolResponse:
 
 @builtin("openai_tool_output", "certain", Matches(members=("type", "role"), arrays=True), opens="all")
 def OPENAI(seen: ResultView) -> ToolResponse | None:
-    """A message of role ``tool``, or an output item of the Responses API."""
+    """Read a message of role ``tool``, or an output item of the Responses API."""
     item = _one(seen.data)
     if _typed(item, *_CALL_OUTPUTS) and "output" in item:
         return _call_output(members_of(item), item["type"])
@@ -182,7 +185,7 @@ def _call_output(taken: MemberReader, kind: str) -> ToolResponse:
 
 
 def _shell(runs: list[Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
-    """Commands, each with its outcome: an exit code or a timeout."""
+    """Read commands, each with its outcome: an exit code or a timeout."""
     text, errors = _printed(runs)
     outcomes = [run["outcome"] for run in runs if has_members(run, "outcome") and isinstance(run["outcome"], dict)]
     if any(outcome.get("type") == "timeout" for outcome in outcomes):
@@ -200,8 +203,11 @@ def _shell(runs: list[Any], context: dict[str, Any], meta: dict[str, Any]) -> To
     opens="all",
 )
 def GEMINI(seen: ResultView) -> ToolResponse | None:
-    """A ``functionResponse``, in its part or bare. Google: ``error`` in it is a failure, ``output`` its output; where
-    it has neither, all of it is the output."""
+    """Read a ``functionResponse``, in its part or bare.
+
+    Google's convention: ``error`` in the response is a failure, ``output`` the output; a response with neither is all
+    output.
+    """
     part = bare(_one(seen.data))
     for name in ("functionResponse", "function_response"):
         if has_members(part, name) and isinstance(part[name], dict):
@@ -234,7 +240,7 @@ def _function_response(block: dict[str, Any], outer: dict[str, Any]) -> ToolResp
 
 @builtin("content_blocks", "certain", Matches(members=("type",), arrays=True), opens="all")
 def CONTENT_BLOCKS(seen: ResultView) -> ToolResponse | None:
-    """The content of a message without the message: blocks, with a text among them."""
+    """Read content blocks without a message around them, if at least one is a text."""
     data = [seen.data] if isinstance(seen.data, dict) else seen.data
     known = is_blocks(data) and all(is_text(item) or item["type"] in _MEDIA for item in data)
     return reply(data) if known and any(map(is_text, data)) else None
@@ -248,7 +254,7 @@ def _typed(item: Any, *types: str) -> bool:
 
 
 def _one(data: Any) -> Any:
-    """The only member of a list, or of a message that has nothing but its role and that; else ``data``."""
+    """Return the only item of a list, or of a message with a role and a content only; else ``data``."""
     inner = data
     if isinstance(data, dict) and len(data) == 2 and isinstance(data.get("role"), str):
         inner = data.get("content", data.get("parts"))

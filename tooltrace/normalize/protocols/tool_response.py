@@ -1,4 +1,4 @@
-"""Our own ``ToolResponse`` as a dict or JSON, which another process or a framework handed on."""
+"""Rule for our own ``ToolResponse`` as a dict or JSON, passed on by another process or a framework."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _META = frozenset(ResponseMeta.model_fields)
 
 @builtin("tool_response", "certain", Matches(members=("status",)))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """What ``model_dump`` or ``model_dump_json`` makes; a field that is not as it should be goes to ``context``."""
+    """Read the output of ``model_dump`` or ``model_dump_json``; an invalid field goes to ``context``."""
     data = seen.data
     if not isinstance(data, dict) or not _is_ours(data):
         return None
@@ -32,7 +32,7 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 
 
 def _converts(data: dict[str, Any]) -> bool:
-    """Whether pydantic would make something else of a value: of "0.9", or true, a confidence."""
+    """Whether pydantic would convert a value, such as a confidence of "0.9" or true."""
     error, meta = data.get("error") or data.get("error_info"), data.get("meta")
     return (
         not _is_number(data.get("confidence"))
@@ -46,13 +46,16 @@ def _is_number(value: Any) -> bool:
 
 
 def _odd(meta: dict[str, Any]) -> set[str]:
-    """The figures and flags of ``meta`` that are none."""
+    """Return the names of figures and flags in ``meta`` that have a wrong type."""
     odd = {name for name in ("attempt", "duration_ms") if not _is_number(meta.get(name))}
     return odd | {name for name in ("cached",) if not isinstance(meta.get(name), bool | None)}
 
 
 def _is_ours(data: dict[str, Any]) -> bool:
-    """A status, no members but ours, and one that is ours alone; or strangers beside a ``meta`` that is ours."""
+    """Whether ``data`` is our response: a status, only our members, and a distinctive one or text and code.
+
+    Other members are allowed beside a text and a ``meta`` with our members.
+    """
     if data.get("status") not in _STATUSES:
         return False
     if set(data) <= _OURS:
@@ -62,7 +65,7 @@ def _is_ours(data: dict[str, Any]) -> bool:
 
 
 def _repaired(data: dict[str, Any]) -> ToolResponse:
-    """Without what cannot be read, which is kept in ``context`` and flagged."""
+    """Build the response without the fields that cannot be read; ``context`` keeps them, a flag reports them."""
     fields = {name: value for name, value in data.items() if name in _OURS}
     moved = {name: value for name, value in data.items() if name not in _OURS}
     for name in ("context", "meta"):
@@ -80,12 +83,12 @@ def _repaired(data: dict[str, Any]) -> ToolResponse:
 
 
 def _at_fault(error: ValidationError) -> set[str]:
-    """The fields that made the model refuse."""
+    """Return the fields that failed validation."""
     return {str(fault["loc"][0]) for fault in error.errors(include_input=False, include_url=False)}
 
 
 def _move_meta(fields: dict[str, Any], moved: dict[str, Any]) -> None:
-    """Keep of ``meta`` what fits."""
+    """Keep the valid members of ``meta`` in ``fields``; put the others in ``moved``."""
     meta = fields.pop("meta", None)
     if meta is None:
         return
@@ -101,7 +104,7 @@ def _move_meta(fields: dict[str, Any], moved: dict[str, Any]) -> None:
 
 
 def _move_error(fields: dict[str, Any], moved: dict[str, Any]) -> None:
-    """Make the error agree with the status and the code, as the model demands."""
+    """Make the error agree with the status and the code, as the model requires."""
     said = [value for name in ("error", "error_info") if (value := fields.pop(name, None)) is not None]
     code = fields.get("code")
     if not isinstance(code, str | None):

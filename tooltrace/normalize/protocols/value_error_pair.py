@@ -1,4 +1,4 @@
-"""A value and its error, ``(value, error)``, and an exception that a tool returned."""
+"""Rules for a pair ``(value, error)``, and for an exception that a tool returned."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
 
 @builtin("exception", "certain", Matches(kinds=(EXCEPTION,)))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """Read as if it had been raised."""
+    """Read a returned exception like a raised one."""
     return of_exception(seen.data) if seen.is_a(EXCEPTION) else None
 
 
 def of_exception(error: dict[str, Any], **fields: Any) -> ToolResponse:
-    """The failure that a ``ExceptionSummary``, as an object, tells of."""
+    """Build the error from the members of an ``ExceptionSummary``."""
     said = ExceptionSummary(**error)
     return build_error(
         said.message,
@@ -33,18 +33,21 @@ def of_exception(error: dict[str, Any], **fields: Any) -> ToolResponse:
 
 @builtin("value_and_exception", "certain", Matches(kinds=(PAIR,)))
 def _value_and_exception(seen: ResultView) -> ToolResponse | None:
-    """The second of two is an exception: the tool failed, and the first is what it has all the same."""
+    """Read a pair with an exception as an error, with the first item as its data."""
     return of_exception(seen.data["exception"], data=seen.data["value"]) if _holds(seen, "exception") else None
 
 
 @builtin("nothing_and_message", "heuristic", Matches(kinds=(PAIR,)))
 def _nothing_and_message(seen: ResultView) -> ToolResponse | None:
-    """No value, and an error in words, as Go's functions answer. It may be a second value, so it is not certain."""
+    """Read None and an error in words, the form of Go's functions, as an error.
+
+    Heuristic, because the second item may be another value.
+    """
     return build_error(**read_error(seen.data["error"])) if _holds(seen, "error") else None
 
 
 RULES: tuple[Rule, ...] = (_value_and_exception, _nothing_and_message)
-"""Those of pairs."""
+"""The rules for pairs."""
 
 
 def _holds(seen: ResultView, member: str) -> bool:

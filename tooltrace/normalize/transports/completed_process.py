@@ -1,4 +1,4 @@
-"""What a finished child process says: ``subprocess.CompletedProcess``."""
+"""Rule for a finished child process: ``subprocess.CompletedProcess``."""
 
 from __future__ import annotations
 
@@ -14,21 +14,28 @@ from tooltrace.normalize.terms import guess_code_from_message
 KINDS: tuple[str, ...] = ("subprocess.CompletedProcess",)
 
 _MOST = 1 << 20
-"""Characters of an output that are kept: its beginning, and of the errors the end."""
+"""Maximum characters kept of an output: the beginning of ``stdout``, the end of ``stderr``."""
 _TAIL = 2000
-"""Characters of the errors that become the message."""
+"""Maximum characters of ``stderr`` (or ``stdout``) that become the message."""
 _LINE = 200
 
 _EXITS: dict[int, C] = {124: C.TIMEOUT, 126: C.PERMISSION_DENIED, 127: C.NOT_FOUND}
-"""``timeout(1)`` ran out; the shell could not run the command; it found none."""
+"""Codes of special exit statuses.
+
+124: the time limit of ``timeout(1)`` ran out; 126: the shell could not run the command; 127: the shell did not find the
+command.
+"""
 
 _ANSWERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "pgrep", "diff", "cmp", "test", "["})
-"""Commands that answer "no" with 1: no line matches, the files differ. Failures of theirs are 2 and more (POSIX)."""
+"""Commands for which exit status 1 is an answer: no line matches, the files differ.
+
+Their failures have an exit status of 2 or more (POSIX).
+"""
 _OPERATORS = frozenset(";|&\n`$")
 
 
 def form(value: Any) -> dict[str, Any]:
-    """What a finished process left, the outputs as text and bounded."""
+    """Return the arguments, exit status and outputs of a finished process, the outputs as bounded text."""
     out, err = _words(value.stdout), _words(value.stderr)
     cut = [name for name, text in (("stdout", out), ("stderr", err)) if text is not None and len(text) > _MOST]
     return {
@@ -41,14 +48,17 @@ def form(value: Any) -> dict[str, Any]:
 
 
 def exit_code(returncode: int) -> C:
-    """The code of a process that ended with ``returncode``, which is not 0."""
+    """Return the code of a process that ended with ``returncode``, which is not 0."""
     return _EXITS.get(returncode, C.EXECUTION_ERROR)
 
 
 @builtin("completed_process", "certain", Matches(kinds=KINDS))
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """Exit status 0 is a success, and what it printed the text; any other an error, and the last that it said in
-    ``stderr`` the message."""
+    """Read exit status 0 as a success, any other as an error.
+
+    The text of a success is its ``stdout``. The message of an error is the end of ``stderr``, or else of ``stdout``.
+    Exit status 1 of a command in ``_ANSWERS``, with an empty ``stderr``, is a success too (code NO_MATCH).
+    """
     if not seen.is_a(*KINDS) or not isinstance(seen.data, dict) or type(seen.data.get("returncode")) is not int:
         return None
     said = dict(seen.data)
@@ -70,8 +80,11 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 
 
 def _code(status: int, errors: str) -> C:
-    """By the exit status; where that only says that it failed, by the last line of the errors, where the system's own
-    message stands: ``cat: f: Permission denied``."""
+    """Return the code of a failed process.
+
+    If the exit status only says that the process failed, the last line of its errors decides, because the system's own
+    message stands there: ``cat: f: Permission denied``.
+    """
     code = exit_code(status)
     if code != C.EXECUTION_ERROR or status < 0:
         return code
@@ -85,7 +98,7 @@ def _words(output: Any) -> str | None:
 
 
 def _tail(text: str) -> str:
-    """The last lines, whole where they are not too long."""
+    """Return the last lines of ``text``; the first line of a cut text is dropped unless it is the only one."""
     end = text.strip()
     if len(end) <= _TAIL:
         return end
@@ -94,7 +107,7 @@ def _tail(text: str) -> str:
 
 
 def _command(args: Any) -> str:
-    """The name of the program, of a list of arguments or of one plain command line."""
+    """Return the program's name, from a list of arguments or from one plain command line."""
     words = args.split() if isinstance(args, str) and _OPERATORS.isdisjoint(args) else args
     first = words[0] if isinstance(words, list) and words else ""
     return first.rpartition("/")[2] if isinstance(first, str) else ""

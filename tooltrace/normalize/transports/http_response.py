@@ -1,6 +1,6 @@
-"""An HTTP response that a tool returned: of httpx, requests, aiohttp, urllib3 and ``http.client``.
+"""Rule for an HTTP response of httpx, requests, niquests, aiohttp, urllib3 or ``http.client``.
 
-Nothing is read from the network: a body counts where the tool had read it.
+Nothing is read from the network: a body counts only if the tool has read it.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ KINDS: tuple[str, ...] = (
 )
 
 _MOST = 1 << 20
-"""Bytes of a body that are looked at."""
+"""Maximum bytes of a body that are read."""
 _LONGEST_MESSAGE = 500
 _KEPT = (
     r"content-type|location|retry-after(?:-ms)?|(?:x-)?rate-?limit[a-z-]*|(?:x-|x-amzn-|cf-)?(?:request-?id|ray)"
     r"|etag|last-modified|www-authenticate|allow|deprecation|sunset|warning"
 )
-"""Headers that tell something about the answer; the others are about its transport, or hold secrets."""
+"""Headers that describe the answer; the others describe its transport, or hold secrets."""
 _TEXT = r"text/|.*(?:json|xml|yaml|csv|javascript|graphql|html|x-www-form-urlencoded)"
 _CHARSET = r"(?i)charset=[\"']?((?:utf|iso|latin|windows|cp|us-ascii|ascii|gb|big5|shift|sjis|euc|koi8)[\w.:-]{0,20})"
-"""Those that decode in linear time."""
+"""Character sets that decode in linear time."""
 
 
 def form(value: Any) -> dict[str, Any]:
-    """What a response holds in memory. Its stream is never touched."""
+    """Return the parts of a response that are in memory. Never touches the response's stream."""
     status = safe_int(safe_getattr(value, "status_code"))
     headers = _headers(value)
     body = _read(value)
@@ -61,8 +61,11 @@ def form(value: Any) -> dict[str, Any]:
 
 @builtin("http_response", "certain", Matches(kinds=KINDS), opens="all")
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """By the status. 304 is a success, as the answer is what the caller has already. Another redirect that nobody
-    followed is partial: the server did as it should, and the content is elsewhere."""
+    """Read the response by its status.
+
+    304 is a success, because the caller already has the content. Any other redirect that was not followed is partial:
+    the server worked correctly, and the content is at another address.
+    """
     said = seen.data
     if not seen.is_a(*KINDS) or not isinstance(said, dict) or type(said.get("status_code")) is not int:
         return None
@@ -103,7 +106,7 @@ def _failure(said: dict[str, Any], data: Any, context: dict[str, Any]) -> ToolRe
 
 
 def _said_of_error(body: Any) -> dict[str, Any]:
-    """What a JSON body says of the error: RFC 9457's members, or those in common use."""
+    """Return the error that a JSON body describes, by RFC 9457's members or by those in common use."""
     if isinstance(body, list):
         body = body[0] if body else None
     if not isinstance(body, dict):
@@ -115,13 +118,13 @@ def _said_of_error(body: Any) -> dict[str, Any]:
     if isinstance(inner, dict | list):
         return read_error(inner)
     described = body.get("error_description") or body.get("message") or detail
-    if isinstance(inner, str):  # OAuth 2.0: a code, and words beside it
+    if isinstance(inner, str):  # OAuth 2.0: a code, and a message beside it
         return {"message": described or inner, "code": inner if described else None}
     return read_error(body)
 
 
 def _at(fault: dict[str, Any]) -> str:
-    """Where a parameter is wrong, and how: the form of FastAPI."""
+    """Return which parameter is wrong and why, from an item in FastAPI's form."""
     place = fault.get("loc")
     where = ".".join(map(str, place)) if isinstance(place, list) else ""
     return f"{where}: {fault['msg']}" if where else str(fault["msg"])
@@ -141,7 +144,10 @@ def _context(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _data(said: dict[str, Any]) -> Any:
-    """The body's JSON; of an error also where nobody says that it is JSON."""
+    """Return the body's JSON; None if it has none.
+
+    The body of an error is parsed even if its content type is not JSON.
+    """
     body, kind = said.get("body"), said["headers"].get("content-type", "")
     if not body or (said.get("body_bytes") or 0) > _MOST:
         return None
@@ -174,14 +180,17 @@ def _headers(value: Any) -> dict[str, str]:
     headers = safe_getattr(value, "headers")
     try:
         return {} if headers is None else lower_headers(headers)
-    except BaseException as error:  # no headers after all, or such as cannot be read
+    except BaseException as error:  # not a header object after all, or one that cannot be read
         pass_on_signal(error)
         return {}
 
 
 def _read(value: Any) -> bytes | None:
-    """The body that was read already; None where it was not. The attributes are the clients' own caches: their
-    ``content``, ``text`` and ``data`` would read the stream."""
+    """Return the body that the tool has already read; None if it has not.
+
+    Reads the attributes in which the clients cache a body: their ``content``, ``text`` and ``data`` would read the
+    stream.
+    """
     own = safe_getattr(value, "__dict__")
     held = own if type(own) is dict else {}
     for name in ("_content", "_body"):
@@ -192,7 +201,7 @@ def _read(value: Any) -> bytes | None:
 
 
 def _decoded(body: bytes, kind: str) -> str | None:
-    """The text of a body; None of one that is no text."""
+    """Return the text of a body; None if the body is not text."""
     if kind and not re.match(_TEXT, kind.lower()):
         return None
     if not kind and b"\0" in body:
@@ -200,7 +209,7 @@ def _decoded(body: bytes, kind: str) -> str | None:
     charset = re.search(_CHARSET, kind)
     try:
         return body.decode(charset[1] if charset else "utf-8", "replace" if kind else "strict")
-    except LookupError:  # a charset that nobody knows
+    except LookupError:  # an unknown charset
         return body.decode("utf-8", "replace")
     except UnicodeDecodeError:
         return None
@@ -212,15 +221,17 @@ def _url(value: Any) -> str | None:
         if url is not None:
             try:
                 return _bare(str(url))[:2000] or None
-            except BaseException as error:  # a foreign object's own words
+            except BaseException as error:  # str() of a foreign object may raise
                 pass_on_signal(error)
                 return None
     return None
 
 
 def _bare(url: str) -> str:
-    """Without what may be secret in it: user and password, the values of the query, the fragment. The tool's
-    arguments hold the values already."""
+    """Return ``url`` without its possible secrets: user and password, values of the query, fragment.
+
+    The tool's arguments hold those values already.
+    """
     address, mark, query = re.sub(r"(?<=://)[^/?#@]*@", "", url.partition("#")[0]).partition("?")
     return address + mark + re.sub(r"=[^&;]*", "=…", query)
 

@@ -1,4 +1,7 @@
-"""HTTP's status codes to codes, and when to come again (RFC 9110, RFC 6585, the RateLimit header fields)."""
+"""Error codes of HTTP statuses, and the wait that a response's headers demand.
+
+Sources: RFC 9110, RFC 6585, the RateLimit header fields.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from tooltrace.core.codes import advice_for
 from tooltrace.normalize.exceptions.codes import ErrorClassification
 
 STATUSES: dict[int, ErrorClassification] = {
-    # 401: the server does not know who asks, so nothing is reachable: ACCESS_DENIED. 403: it knows, and this one
-    # thing is not theirs: PERMISSION_DENIED, as EACCES is of a file.
+    # 401: the server does not know the caller, who can reach nothing: ACCESS_DENIED. 403: it knows the caller, who
+    # may not access this one thing: PERMISSION_DENIED, like EACCES for a file.
     401: ErrorClassification(C.ACCESS_DENIED),
     407: ErrorClassification(C.ACCESS_DENIED),
     511: ErrorClassification(C.ACCESS_DENIED),
@@ -27,17 +30,20 @@ STATUSES: dict[int, ErrorClassification] = {
     **dict.fromkeys((408, 504, 522, 524, 598, 599), ErrorClassification(C.TIMEOUT)),
     409: ErrorClassification(C.CONFLICT),
     423: ErrorClassification(C.CONFLICT),
-    412: ErrorClassification(C.CONFLICT, retryable=False),  # the precondition stands in the call itself
+    412: ErrorClassification(C.CONFLICT, retryable=False),  # the precondition is part of the call itself
     429: ErrorClassification(C.RATE_LIMIT),
     420: ErrorClassification(C.RATE_LIMIT),
     **dict.fromkeys((425, 502, 503, 520, 521, 523, 525, 527, 529, 530), ErrorClassification(C.SERVICE_UNAVAILABLE)),
     **dict.fromkeys((501, 505, 506, 508, 510, 526), ErrorClassification(C.API_ERROR, retryable=False)),
 }
-"""By status. Others below 500 are the caller's fault; others from 500 are the server's, which may pass."""
+"""Classification by status.
+
+Any other status below 500 is the caller's fault; any other from 500 on is the server's fault, and may pass.
+"""
 
 _LONGEST = 366 * 86400
 _EPOCH = 10**9
-"""A reset beyond this is no number of seconds to wait, but a time of day."""
+"""Reset values above this are points in time, not seconds to wait."""
 _RESETS = ("ratelimit-reset", "x-ratelimit-reset-after", "x-ratelimit-reset", "x-rate-limit-reset", "ratelimit")
 _REMAINING = ("x-ratelimit-remaining", "ratelimit-remaining", "x-rate-limit-remaining")
 _IN_LIST = r"(?:^|[;,\s])(?:reset|t)=(\d+)"
@@ -45,12 +51,15 @@ _NUMBER = r"\d{1,16}(?:\.\d{1,9})?"
 
 
 def of_status(status: int, headers: Mapping[str, str] | None = None) -> ErrorClassification:
-    """The verdict on a ``status`` that is no success. ``headers``: by their names in lower case."""
+    """Return the classification of a ``status`` that is not a success.
+
+    ``headers``: by name in lower case.
+    """
     known = STATUSES.get(status) or ErrorClassification(C.API_ERROR, 500 <= status < 600)
     if not headers:
         return known
     spent = any(headers.get(name) == "0" for name in _REMAINING)
-    if status == 403 and (spent or "retry-after" in headers):  # how GitHub says 429
+    if status == 403 and (spent or "retry-after" in headers):  # GitHub reports a rate limit as 403
         known = STATUSES[429]
     if (advice_for(known.code).retryable if known.retryable is None else known.retryable) is False:
         return known
@@ -58,9 +67,9 @@ def of_status(status: int, headers: Mapping[str, str] | None = None) -> ErrorCla
 
 
 def retry_after(headers: Mapping[str, str], *, resets: bool = True) -> float | None:
-    """Seconds until the server wants to be asked again; None where it does not say.
+    """Return the seconds after which the server accepts the next request; None if it does not say.
 
-    ``headers``: by their names in lower case. ``resets``: the headers that tell when a limit starts anew count too.
+    ``headers``: by name in lower case. ``resets``: use the headers that say when a rate limit starts anew, too.
     """
     for name in ("retry-after-ms", "x-ms-retry-after-ms"):
         wait = _number(headers.get(name))
@@ -76,7 +85,10 @@ def retry_after(headers: Mapping[str, str], *, resets: bool = True) -> float | N
 
 
 def lower_headers(headers: Any) -> dict[str, str]:
-    """What a client's header object holds, by lower-case name; the texts alone, of the first two hundred."""
+    """Return a client's headers by name in lower case.
+
+    Keeps only texts, and only the first two hundred headers.
+    """
     pairs = headers.items() if hasattr(type(headers), "items") else headers
     out: dict[str, str] = {}
     for number, (name, value) in enumerate(pairs):
@@ -92,7 +104,10 @@ def _number(said: str | None) -> float | None:
 
 
 def _until(said: str, now: str | None) -> float | None:
-    """Seconds from the server's own ``now``, where it says it, to an HTTP date."""
+    """Return the seconds until the HTTP date ``said``.
+
+    ``now``: the server's own time, used instead of our clock if it is present.
+    """
     then = _date(said)
     if then is None:
         return None
@@ -101,7 +116,7 @@ def _until(said: str, now: str | None) -> float | None:
 
 
 def _date(said: str) -> float | None:
-    from email.utils import parsedate_to_datetime  # heavy, and seldom needed
+    from email.utils import parsedate_to_datetime  # slow to import, and seldom needed
 
     try:
         when = parsedate_to_datetime(said)
@@ -111,14 +126,17 @@ def _date(said: str) -> float | None:
 
 
 def _reset(said: str | None) -> float | None:
-    """Seconds until a limit starts anew: given so, as seconds or milliseconds since 1970, as a date, or in a list."""
+    """Return the seconds until a rate limit starts anew.
+
+    ``said`` holds seconds to wait, seconds or milliseconds since 1970, an ISO date, or a list of parameters.
+    """
     if not said:
         return None
     listed = re.search(_IN_LIST, said, re.ASCII)
     number = float(listed[1]) if listed else _number(said)
     if number is None:
         return _sane(_iso(said))
-    if number > _EPOCH * 100:
+    if number > _EPOCH * 100:  # milliseconds: as seconds it would be after the year 5000
         number /= 1000
     return _sane(max(0.0, number - time.time()) if number > _EPOCH else number)
 
