@@ -1,1 +1,1 @@
-"""Records that come from elsewhere: spans of other libraries, trace files, OTLP requests."""
+"""Records from other sources: spans of other libraries, trace files, OTLP requests."""

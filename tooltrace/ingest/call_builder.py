@@ -1,4 +1,4 @@
-"""A record of what others say of an attempt: normalized, redacted and bounded like every other."""
+"""Records of attempts that other sources describe: normalized, redacted and bounded like all records."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import fix_unicode, snapshot
 
 NO_RESULT = UNSET
-"""Nobody says what the result was."""
+"""The result is unknown."""
 
 MAX_NAME_LENGTH = 1024
-"""Characters that are kept of a name or an id."""
+"""Maximum length of a name or an id, in characters."""
 MAX_DURATION_NS = 10**18
-"""Thirty years: what is said to have lasted longer is a mistake."""
+"""Upper bound of a duration: about thirty years. A longer duration is a mistake and is stored as unknown."""
 MAX_TIME_NS = 253_402_300_799 * 10**9
-"""The last second of the year 9999: no date can say more."""
+"""The last second of the year 9999: the latest time that a date can represent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalCall:
-    """One attempt, in the words of the record; unknown is None."""
+    """One attempt, with the field names of the record; None means unknown."""
 
     tool: str
     trace_id: int
@@ -52,9 +52,9 @@ class ExternalCall:
     tool_description: str | None = None
     arguments: Any = None
     result: Any = NO_RESULT
-    """Any value, a ``ToolResponse`` included; the rules read it."""
+    """Any value, including a ``ToolResponse``; the rules interpret it."""
     error: ExceptionSummary | None = None
-    """What left the tool."""
+    """The exception that the tool raised."""
     ending: str = "returned"
     attributes: dict[str, Any] | None = None
     service: str | None = None
@@ -63,7 +63,10 @@ class ExternalCall:
 
 
 def build_call(foreign: ExternalCall, settings: Settings) -> ToolCall:
-    """The record of ``foreign``. Where and by whom it was made is what ``foreign`` says, never this process."""
+    """Return the record of ``foreign``.
+
+    Service, host and process are those of ``foreign``, even if unknown; never those of this process.
+    """
 
     def safe(text: str | None) -> str | None:
         return safe_name(text, settings.redaction)
@@ -87,7 +90,7 @@ def build_call(foreign: ExternalCall, settings: Settings) -> ToolCall:
 
 
 def _place(attempt: Attempt, foreign: ExternalCall) -> None:
-    """Where the attempt stands in its trace, and when."""
+    """Set the ids, the parent and the times of the attempt."""
     attempt.trace_id, attempt.span_id = foreign.trace_id, foreign.span_id
     parent = foreign.parent_span_id
     attempt._parent = None if parent is None else SpanContext(foreign.trace_id, parent, is_remote=True)  # noqa: SLF001 - the name that ReadableSpan reads
@@ -97,7 +100,7 @@ def _place(attempt: Attempt, foreign: ExternalCall) -> None:
 
 
 def safe_name(text: str | None, redaction: Redaction, longest: int = MAX_NAME_LENGTH) -> str | None:
-    """A foreign name or id that may be kept, the first ``longest`` characters of it; None where it is empty."""
+    """Return ``text`` as valid Unicode, redacted and cut to ``longest`` characters; None if it is empty."""
     if not text:
         return None
     text = fix_unicode(text)
@@ -105,13 +108,13 @@ def safe_name(text: str | None, redaction: Redaction, longest: int = MAX_NAME_LE
 
 
 def stable_id(size: int, *parts: Any) -> int:
-    """A number of ``size`` bytes, never 0, that is the same for the same JSON values."""
+    """Return a number of ``size`` bytes, never 0, that is the same for the same JSON values."""
     digest = sha256(orjson.dumps(_distinct_id(parts))).digest()
     return int.from_bytes(digest[:size], "big") or 1
 
 
 def _distinct_id(parts: tuple[Any, ...]) -> list[Any]:
-    """``parts`` as values that JSON can say, told apart by their kind: "1" is not 1."""
+    """Return ``parts`` as JSON values prefixed with their type, so that "1" and 1 differ."""
     return [part if part is None else f"{type(part).__name__}:{fix_unicode(str(part))}" for part in parts]
 
 

@@ -1,4 +1,4 @@
-"""Redact a record that tooltrace made before, and remove what ``capture="metadata"`` leaves out."""
+"""Redaction of records that tooltrace made earlier, and removal of content for ``capture="metadata"``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _R = TypeVar("_R", bound=Record)
 
 
 def drop_content(record: _R, settings: Settings) -> _R:
-    """Return ``record`` without content where ``settings.capture`` asks for that.
+    """Return ``record``, without content unless ``settings.capture`` is "full".
 
-    The fields that are declared as content become None; of the arguments that a person changed, the names are kept.
+    The fields declared as content become None. For arguments that a person changed, the names are kept.
     """
     return record if settings.capture == "full" else cast("_R", _without(record))
 
@@ -34,20 +34,26 @@ def _without(record: Record) -> Record:
 
 
 ROOM: Final = 2
-"""Fields that another recorder cut are a little longer than its limit: they are not cut again."""
+"""Factor by which a field may exceed the limit.
+
+Fields that another recorder truncated are a little longer than its limit; they are not truncated again.
+"""
 LONGEST_OF_FILE: Final = 8 * 1024 * 1024
-"""Bytes that are kept of a field of a file, whatever limit held where it was recorded."""
+"""Maximum length in bytes of a field read from a file, whatever limit applied where it was recorded."""
 
 
 _TEXTS: Final[dict[type[Any], dict[str, Field]]] = {
     kind: {field.name: field for field in fields_of(kind) if field.is_text} for kind in RECORD_TYPES
 }
-"""The fields of each record that are text, plain or JSON."""
+"""The text fields of each record type, plain or JSON."""
 
 
 def reredact(record: _R, settings: Settings, longest: int | None = None) -> _R:
-    """``record`` as it may be kept here, no field longer than ``longest`` bytes (default: twice the configured
-    limit). Raises ValueError where a field that says JSON is none."""
+    """Return ``record`` with content dropped and secrets redacted according to ``settings``.
+
+    No field is longer than ``longest`` bytes (default: twice the configured limit). Raises ValueError if a JSON field
+    is not JSON.
+    """
     limit = settings.field_limit * ROOM if longest is None else longest
     return cast("_R", _redacted(drop_content(record, settings), settings, limit))
 
@@ -66,7 +72,7 @@ def _redacted(record: Record, settings: Settings, limit: int) -> Record:
 
 
 def _marks(call: ToolCall, sieve: Sanitizer) -> dict[str, Any]:
-    """What the record says of what was taken out of it."""
+    """Return the fields of the record that report redaction and truncation."""
     marks: dict[str, Any] = {"redacted": True} if sieve.redacted else {}
     if sieve.sizes:
         before = orjson.loads(call.full_sizes) if call.full_sizes else {}
@@ -84,7 +90,10 @@ def _kept(sieve: Sanitizer, field: Field, value: str) -> str | None:
 
 
 def _json(sieve: Sanitizer, name: str, text: str) -> str | None:
-    """The text as it is where there is nothing to take out of it: it may spell a number as only it does."""
+    """Return the redacted JSON text.
+
+    A text without secrets is returned unchanged, because parsing and writing may change how a number is spelled.
+    """
     before = orjson.loads(text)
     kept = sieve.sanitize_json(name, orjson.dumps(before))
     return text if kept is not None and orjson.loads(kept) == before else kept

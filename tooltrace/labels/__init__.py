@@ -1,4 +1,4 @@
-"""Say later whether a result was right: one label, a file of them, or what a query or a function makes of the history."""
+"""Labels that say later whether a result was right: single ones, or many from a file, a query or a function."""
 
 from tooltrace.labels.api import outcome_from
 from tooltrace.labels.label import label

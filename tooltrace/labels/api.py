@@ -1,4 +1,4 @@
-"""Labels that a program can give: by SQL over the store, or by a function that is shown each attempt."""
+"""Labelling of many attempts by SQL over the store, or by a function called with each attempt."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from tooltrace.recording.settings import Settings
 from tooltrace.store.base import open_store
 
 Judge = Callable[[dict[str, Any]], Any]
-"""Given a row of ``tool_calls``, gives what it says of it; None where it cannot tell."""
+"""Function that accepts a row of ``tool_calls`` and returns its judgement; None when it cannot judge."""
 
 
 def outcome_from(
     source: str | Judge, *, labeler: str, store: str | os.PathLike[str] | None = None, again: bool = False
 ) -> int:
-    """Label attempts by what ``source`` says of them; gives the number of labels.
+    """Label attempts with the judgements of ``source``; return the number of labels.
 
-    ``source``: a SELECT over the tables of the store with the columns call_id or span_id, correct and/or score, and
-    perhaps reason; or a function that is called with each finished attempt as a dict, a row of ``tool_calls`` whose
-    JSON columns are text, and gives True, False, a score in [0, 1], a dict or object with correct, score and
-    reason, or None where it cannot tell. What ``labeler`` has judged already is left out, unless ``again``; where call
-    ids come again, a span_id says which is meant. ``store``: another store than the configured one.
+    ``source`` is a SELECT over the tables of the store with the columns call_id or span_id, correct and/or score, and
+    optionally reason. Or it is a function, which is called with each finished attempt as a dict: a row of
+    ``tool_calls`` whose JSON columns are text. The function returns True, False, a score in [0, 1], a dict or object
+    with correct, score and reason, or None when it cannot judge.
 
-    A SELECT is labelled whole or not at all. What a function said is kept even where it raises later; its error
-    is handed on. Raises LabelError, StoreError.
+    Attempts that ``labeler`` has already judged are left out, unless ``again`` is true. Where several attempts share a
+    call id, a span_id names the attempt. ``store`` replaces the configured store.
+
+    The labels of a SELECT are recorded all or none. The labels of a function are recorded even when it raises later;
+    its exception propagates. Raises LabelError, StoreError.
     """
     if not isinstance(labeler, str) or not labeler:
         raise LabelError(f"labeler takes the name of who says so, got {labeler!r}; nothing was recorded")
@@ -47,7 +49,7 @@ def outcome_from(
 
 
 def _settings(store: str | os.PathLike[str] | None) -> Settings:
-    """As this process records, but into ``store``."""
+    """Return the settings of this process, with ``store`` in place of its own if passed. Raises LabelError."""
     settings = config.get_recorder().settings
     if store is not None:
         return replace(settings, store=open_store(store).path)

@@ -23,14 +23,17 @@ from tooltrace.store.base import Store, open_store
 IDS = ("call_id", "span_id")
 VERDICTS = ("correct", "score")
 COLUMNS = (*IDS, *VERDICTS, "labeler", "reason", "labeled_at")
-"""What a row may say."""
+"""The columns that a row may have."""
 
 _RIGHT = frozenset({"true", "t", "yes", "y", "right", "correct", "1", "1.0"})
 _WRONG = frozenset({"false", "f", "no", "n", "wrong", "incorrect", "0", "0.0"})
 
 
 def outcome_of(row: Mapping[str, Any], settings: Settings, labeler: str) -> Outcome:
-    """What ``row`` says; ``labeler`` where it does not say who. Empty text is unknown. Raises LabelError."""
+    """Return the outcome that ``row`` describes. Raises LabelError.
+
+    ``labeler`` applies when the row names none. Empty text is unknown.
+    """
     known = {name: _stripped(row.get(name)) for name in COLUMNS}
     return make_outcome(
         settings,
@@ -45,7 +48,7 @@ def outcome_of(row: Mapping[str, Any], settings: Settings, labeler: str) -> Outc
 
 
 def missing(names: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str | None:
-    """What a table with the columns ``names`` lacks to hold labels; None where it lacks nothing."""
+    """Return why a table with the columns ``names`` cannot hold labels; None when it can."""
     for needed in (IDS, VERDICTS):
         if not any(name in names for name in needed):
             return f"it has neither a column {needed[0]} nor {needed[1]}"
@@ -81,7 +84,7 @@ def _number(value: Any) -> float | None:
 
 
 def _moment(value: Any) -> datetime | None:
-    """A time without a zone is taken as UTC."""
+    """Parse an ISO date or time; without a zone it is UTC. Raises LabelError."""
     if value is None:
         return None
     try:
@@ -92,28 +95,30 @@ def _moment(value: Any) -> datetime | None:
 
 
 Advance = Callable[[int], None]
-"""Told how many bytes were read."""
+"""Callback that receives the number of bytes read since its last call."""
 
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 1024 * 1024
 _DELIMITERS = ",;\t|"
 _PARQUET = b"PAR1"
 _STEP = 64 * 1024
-"""Bytes after which it is worth saying how far one is."""
+"""Bytes between two reports of progress."""
 
 
 class Line(NamedTuple):
-    """One row, or why it is none."""
+    """One row, or the reason why it could not be read."""
 
     number: int
-    """From 1; of a Parquet file the row."""
+    """Line number, from 1; in a Parquet file the row number."""
     row: dict[str, Any]
     fault: str | None = None
 
 
 def read_lines(path: Path, unused: Callable[[list[str]], None], advance: Advance) -> Iterator[Line]:
-    """The rows of ``path``, whose format is told by its content. ``unused``: told of columns that a label has not, as
-    they are met. Raises LabelError where the file cannot be read, or holds no labels.
+    """Yield the rows of ``path``; its content decides the format.
+
+    ``unused`` receives the columns that are not label columns, as they are met. Raises LabelError when the file cannot
+    be read or cannot hold labels.
     """
     try:
         with io.BufferedReader(path.open("rb", buffering=0), _HEAD) as stream:
@@ -167,7 +172,7 @@ def _csv(path: Path, lines: Iterator[bytes], unused: Callable[[list[str]], None]
     unused(_strange(names))
     reader = csv.reader(texts, delimiter=delimiter)
     while True:
-        number = blank + reader.line_num + 2  # after the header, the next
+        number = blank + reader.line_num + 2  # line of the next row; the header is line blank + 1
         try:
             fields = next(reader)
         except StopIteration:
@@ -235,11 +240,11 @@ def _check(path: Path, names: list[str]) -> None:
 
 
 SHOWN = 10
-"""How many of the rows that were skipped are kept as examples."""
+"""Maximum number of skipped rows kept as examples."""
 
 
 class SkippedLine(NamedTuple):
-    """A row that is no label, and why."""
+    """A row that is not a label, and why."""
 
     line: int
     reason: str
@@ -247,32 +252,32 @@ class SkippedLine(NamedTuple):
 
 @dataclass(slots=True)
 class LabelFileReport:
-    """What came of one file."""
+    """Counts of the labels and the skipped rows of one file."""
 
     labels: int = 0
     skipped: int = 0
     examples: list[SkippedLine] = field(default_factory=list)
-    """The first rows that were skipped."""
+    """The first skipped rows."""
     unused: list[str] = field(default_factory=list)
-    """Columns that a label has not."""
+    """Columns of the file that are not label columns."""
     calls: Counter[str] = field(default_factory=Counter)
-    """Labels of calls, by the call's id."""
+    """Number of labels for each call id."""
     attempts: Counter[str] = field(default_factory=Counter)
-    """Labels of attempts, by the span's id."""
+    """Number of labels for each span id."""
 
     def skip(self, line: int, reason: str) -> None:
-        """Count the row, and keep it while there are few."""
+        """Count a skipped row, and keep the first ``SHOWN`` as examples."""
         self.skipped += 1
         if self.skipped <= SHOWN:
             self.examples.append(SkippedLine(line, reason))
 
     def strange(self, names: list[str]) -> None:
-        """These columns are not used."""
+        """Add ``names`` to the unused columns while these are fewer than ``SHOWN``."""
         if len(self.unused) < SHOWN:
             self.unused += [name for name in names if name not in self.unused]
 
     def took(self, outcome: Outcome) -> None:
-        """Count the label."""
+        """Count the label for its attempt, or else for its call."""
         self.labels += 1
         if outcome.span_id is not None:
             self.attempts[outcome.span_id] += 1
@@ -281,10 +286,11 @@ class LabelFileReport:
 
 
 def label_file(path: Path, settings: Settings, labeler: str, advance: Advance = lambda _: None) -> LabelFileReport:
-    """Keep the labels of the file at ``path`` in the store of ``settings``; ``labeler`` where a row does not say who.
+    """Record the labels of the file at ``path`` in the store of ``settings``.
 
-    A row that is no label is skipped and counted. ``advance`` is told of the bytes read. Raises LabelError where the
-    file cannot be read, StoreError where the journal cannot be written.
+    ``labeler`` applies to rows that name none. A row that is not a label is skipped and counted. ``advance`` receives
+    the number of bytes read. Raises LabelError when the file cannot be read, StoreError when the journal cannot be
+    written.
     """
     done = LabelFileReport()
     with LabelWriter(settings) as keeper:
@@ -297,7 +303,7 @@ def label_file(path: Path, settings: Settings, labeler: str, advance: Advance = 
 
 
 def unmatched(labelled: LabelFileReport, store: Store) -> int:
-    """How many of the labels are of a call or an attempt that ``store`` has not. Raises StoreError."""
+    """Return how many labels name a call or an attempt that is not in ``store``. Raises StoreError."""
     with open_store(store).connect() as con:
         found = 0
         for column, counted in (("call_id", labelled.calls), ("span_id", labelled.attempts)):
@@ -308,7 +314,7 @@ def unmatched(labelled: LabelFileReport, store: Store) -> int:
 
 
 def _outcome(line: Line, settings: Settings, labeler: str, done: LabelFileReport) -> Outcome | None:
-    """The row's label; None where it is none, which is counted."""
+    """Return the label of the row; None if the row is not a label, after counting it as skipped."""
     if line.fault is not None:
         done.skip(line.number, line.fault)
         return None

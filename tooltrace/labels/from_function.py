@@ -1,4 +1,4 @@
-"""Labels by a function that is shown each attempt."""
+"""Labels from a function that is called with each attempt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tooltrace.recording.settings import Settings
 from tooltrace.store.reader import open_reader
 
 PAGE = 1000
-"""Attempts that are read at once: no lease is held while the function thinks."""
+"""Attempts read at once: no lease on the store is held while the function runs."""
 
 _UNJUDGED = f"""
 WITH {BY_LABELER}
@@ -34,12 +34,12 @@ FROM tool_calls
 WHERE started_at BETWEEN $first AND $last AND span_id IN (SELECT unnest($ids))
 ORDER BY started_at, span_id
 """
-"""The times tell DuckDB where to look."""
+"""SQL for the attempts of one page; the time bounds limit what DuckDB scans."""
 _SAYS = ("correct", "score", "reason")
 
 
 def label_by(judge: Judge, settings: Settings, labeler: str, *, again: bool) -> int:
-    """See :func:`tooltrace.outcome_from`."""
+    """Label attempts with the judgements of ``judge``: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
     with LabelWriter(settings) as keeper:
         for row in _attempts(settings.store, labeler, again=again):
@@ -85,7 +85,7 @@ def _outcome(said: Any, row: dict[str, Any], settings: Settings, labeler: str) -
 
 
 def _read(said: Any) -> tuple[Any, Any, Any]:
-    """Correct, score and reason."""
+    """Return correct, score and reason of a judgement. Raises LabelError."""
     said = _plain(said)
     if said is None or isinstance(said, bool):
         return said, None, None
@@ -105,5 +105,5 @@ def _read(said: Any) -> tuple[Any, Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy's as Python's own."""
+    """Return a NumPy scalar as a Python value; any other value unchanged."""
     return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value

@@ -23,7 +23,10 @@ BY_LABELER: Final = f"""
 outcomes AS (SELECT * FROM memory.main.outcomes WHERE labeler = $labeler),
 mine AS (SELECT span_id FROM ({JUDGED.sql}) AS judged_by_labeler)
 """
-"""CTEs: ``outcomes`` of $labeler alone, and ``mine``, the attempts that these come to: by the view ``judged`` itself."""
+"""CTEs: ``outcomes`` has the labels by $labeler, and ``mine`` the attempts that these labels judge.
+
+The SQL of the view ``judged`` finds the attempts, so that a call label judges the same attempt here as in the view.
+"""
 
 
 TAKEN = tuple(name for name in COLUMNS if name not in ("labeler", "labeled_at"))
@@ -59,7 +62,7 @@ Row = tuple[Any, ...]
 
 
 def label_selected(sql: str, settings: Settings, labeler: str, *, again: bool) -> int:
-    """See :func:`tooltrace.outcome_from`."""
+    """Label attempts with the rows of a SELECT: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
     with open_reader(settings.store) as con:
         _ask(con, sql)
@@ -73,7 +76,7 @@ def label_selected(sql: str, settings: Settings, labeler: str, *, again: bool) -
 
 
 def _ask(con: DuckDBPyConnection, sql: str) -> None:
-    """Put the rows of ``sql`` beside the tables, with the columns that a label has."""
+    """Store the rows of ``sql`` in a temporary table with all label columns. Raises LabelError."""
     try:
         statements = con.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -105,7 +108,11 @@ def _column(name: str, given: bool) -> str:
 
 
 def _judgements(rows: Iterable[Row], settings: Settings, labeler: str) -> list[tuple[Outcome, str | None, str | None]]:
-    """Each row's; rows that say neither correct nor score judge nothing. Raises LabelError."""
+    """Return an outcome with its trace id and span id for each call or attempt that ``rows`` judge.
+
+    Rows with neither correct nor score are left out. Raises LabelError for an invalid row, and for two rows that judge
+    the same call or attempt differently.
+    """
     made: dict[tuple[str | None, str | None], tuple[Outcome, str | None, str | None]] = {}
     for row in rows:
         said = dict(zip(TAKEN, row, strict=False))

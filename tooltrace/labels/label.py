@@ -1,4 +1,4 @@
-"""Make one label, checked and redacted."""
+"""A single label: validation, redaction and recording."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def make_outcome(
     reason: str | None = None,
     labeled_at: datetime | None = None,
 ) -> Outcome:
-    """An outcome that may be kept; ``labeled_at`` defaults to now. Raises LabelError with the cause alone."""
+    """Return a checked and redacted outcome; ``labeled_at`` defaults to now.
+
+    Raises LabelError with the cause alone.
+    """
     texts = {"call_id": call_id, "span_id": span_id, "labeler": labeler, "reason": reason}
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
@@ -46,7 +49,7 @@ def make_outcome(
 
 
 def _valid(text: str | None) -> str | None:
-    """An id as a journal has it: valid Unicode, so that it is found again."""
+    """Return ``text`` as valid Unicode, which is how a journal stores ids, so that the label matches its call."""
     return text.encode("utf-8", "replace").decode() if text else None
 
 
@@ -68,11 +71,11 @@ def label(
     source: str = "human",
     reason: str | None = None,
 ) -> None:
-    """Judge a call, by its ``call_id``, or one attempt of it, by its ``span_id``.
+    """Label a call, by its ``call_id``, or one attempt of it, by its ``span_id``.
 
-    ``correct``, or ``score`` in [0, 1], or both. ``source``: who says so; of several labels by one source
-    the latest counts. May come before the call. Goes out as the event ``gen_ai.evaluation.result`` too, where the
-    application has a LoggerProvider. Raises LabelError.
+    Pass ``correct``, or ``score`` in [0, 1], or both. ``source`` names who made the judgement; of several labels by one
+    source the latest counts. A label may be recorded before its call. The label is also emitted as the event
+    ``gen_ai.evaluation.result`` if the application has a LoggerProvider. Raises LabelError.
     """
     recorder = get_recorder()
     try:

@@ -1,4 +1,4 @@
-"""Many outcomes into the journal of a store."""
+"""Writing of outcomes to the journal of a store."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from tooltrace.recording.writer import Writer
 from tooltrace.store.base import StoreBackend
 
 BATCH = 512
-"""Outcomes that are written at once."""
+"""Outcomes written at once."""
 
 
 def keep_one(outcome: Outcome, store: StoreBackend) -> str | None:
-    """Write ``outcome`` to ``store``; return where it was sent, None where it is in the store. Raises StoreError."""
+    """Write ``outcome`` to ``store``; return where it was sent, None if it is in the store. Raises StoreError."""
     sent = store.write([outcome])
-    if sent is None and evaluation.is_wanted():  # what was sent is such an event already
+    if sent is None and evaluation.is_wanted():  # a sent outcome already is such an event
         with suppress_faults("log"):
             evaluation.emit(outcome)
     return sent
 
 
 class LabelWriter:
-    """Takes outcomes one by one; all are in the journal when the block ends. Raises StoreError where they are not."""
+    """Context manager that writes outcomes to the journal in batches.
+
+    All outcomes are in the journal when the block ends; otherwise it raises StoreError.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -47,7 +50,7 @@ class LabelWriter:
             self._writer.close()
 
     def keep(self, outcome: Outcome, *, trace_id: str | None = None, span_id: str | None = None) -> None:
-        """Take ``outcome``; ``trace_id`` and ``span_id``: of the attempt that it judges, where they are known."""
+        """Add ``outcome``; ``trace_id`` and ``span_id`` name the judged attempt, if known. Raises StoreError."""
         self._writer.add(outcome)
         self.kept += 1
         if self._events:

@@ -1,9 +1,9 @@
-"""Trace files of other tools, and exports of our own, read as records: one file here for each format.
+"""Import of other tools' trace files and of tooltrace's own exports as records: one module for each format.
 
-A format knows its files by their content and reads one as an iterator of records. What is read goes the way of
-every other call: the same rules read the results, and secrets are taken out before anything is written. What tooltrace
-itself recorded comes back as it was. Ids are those of the file, or made of what it says, so that a file imported twice
-is stored once.
+A format recognises its files by their content and reads a file as an iterator of records. Imported calls are treated
+like all calls: the same rules interpret the results, and secrets are redacted before anything is written. Records that
+tooltrace itself made are restored unchanged, except that they are redacted again. Ids are those of the file or derived
+from its content, so that a file imported twice is stored once.
 """
 
 from tooltrace.ingest.files.compression import UnreadableFile

@@ -1,4 +1,4 @@
-"""A record of what a foreign file says of an attempt: normalized, redacted and bounded like every other."""
+"""Records of attempts that a foreign file describes: normalized, redacted and bounded like all records."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from tooltrace.ingest import call_builder as builder
 from tooltrace.recording.settings import Settings
 
 NO_RESULT = builder.NO_RESULT
-"""The file has no result of the attempt."""
+"""The file has no result for the attempt."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalCall:
-    """One attempt, in the words of the record; unknown is None."""
+    """One attempt, with the field names of the record; None means unknown."""
 
     tool: str
     trace: tuple[Any, ...]
-    """What tells its trace from all others: the trace id is made of it."""
+    """Values that identify the trace; the trace id is derived from them."""
     span: tuple[Any, ...]
-    """What tells it from all other attempts: the span id is made of it."""
+    """Values that identify the attempt; the span id is derived from them."""
     started_at: datetime
-    """Aware."""
+    """Start of the attempt, as an aware datetime."""
     call_id: str | None = None
     attempt: int = 1
     conversation_id: str | None = None
@@ -38,8 +38,10 @@ class ExternalCall:
 
 
 def build_call(foreign: ExternalCall, settings: Settings) -> ToolCall:
-    """The record of ``foreign``, which stands alone in its trace. Where and by whom it was made the file does not
-    say, so nor does the record."""
+    """Return the record of ``foreign``, which has no parent span.
+
+    The file does not name the service, host and process, so the record does not have them either.
+    """
     return builder.build_call(
         builder.ExternalCall(
             tool=foreign.tool,

@@ -1,4 +1,4 @@
-"""A file as what was packed into it: gzip, zstd, and the frames of the OpenTelemetry Collector's file exporter."""
+"""Decompression of files: gzip, zstd, and the frames of the OpenTelemetry Collector's file exporter."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import IO, Any, Final, cast
 from tooltrace.errors import TooltraceError
 
 HEAD_BYTES: Final = 1024 * 1024
-"""How much of a file is looked at to tell its format."""
+"""Bytes at the beginning of a file that are examined to detect its format."""
 LONGEST_FRAME: Final = 64 * 1024 * 1024
-"""A longer frame is left out: it would have to be held in memory."""
+"""Maximum length of a frame in bytes, before and after decompression: a whole frame is held in memory."""
 DAMAGE: Final = (OSError, EOFError, zlib.error)
-"""What reading a damaged file raises; zstd's error is turned into the first."""
+"""Exceptions raised on reading a damaged file; zstd's own error is converted to OSError."""
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -23,11 +23,11 @@ _SIZE: Final = 4
 
 
 class UnreadableFile(TooltraceError):
-    """A file that is not there, may not be read, or is of no known format."""
+    """Error for a file that is missing, not readable, or of an unknown format."""
 
 
 def decompressed(stream: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
-    """What was packed into ``stream``; ``stream`` itself where nothing was. Raises UnreadableFile."""
+    """Return the decompressed ``stream``; ``stream`` itself if it is not compressed. Raises UnreadableFile."""
     start = stream.peek(_SIZE + len(_ZSTD))
     if start.startswith(_GZIP):
         return _buffered(gzip.GzipFile(fileobj=stream))
@@ -54,7 +54,7 @@ def _zstd() -> Any:
 
 
 class _Careful(io.RawIOBase):
-    """A zstd file whose damage is an OSError."""
+    """A zstd file that raises OSError when it is damaged."""
 
     def __init__(self, packed: Any) -> None:
         self._packed = packed
@@ -70,7 +70,10 @@ class _Careful(io.RawIOBase):
 
 
 class _Frames(io.RawIOBase):
-    """Frames of four bytes of size, the largest first, and as many bytes of zstd: each becomes a line."""
+    """The stream of the Collector's frames, each as a line.
+
+    A frame is a size of four bytes, big-endian, followed by that number of bytes of zstd.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -89,7 +92,10 @@ class _Frames(io.RawIOBase):
         return count
 
     def _next(self) -> bytes:
-        """The next frame as a line; one that is cut off or damaged as a line that says so, which is no JSON."""
+        """Return the next frame as a line. Raises OSError for an impossible size.
+
+        A damaged or incomplete frame becomes a line that reports this and is not JSON, so that the reader skips it.
+        """
         size = self._stream.read(_SIZE)
         if not size:
             return b""

@@ -1,6 +1,7 @@
-"""tooltrace's own CSV: what ``tooltrace export csv`` writes, one file for each kind of record.
+"""Format of tooltrace's own CSV: ``tooltrace export csv`` writes one file for each kind of record.
 
-Read line by line: a bad one is to be found by its number, and an apostrophe before a text is taken off.
+Files are read line by line, so that a bad line can be reported by its number. The apostrophe that the export
+puts before some texts is removed.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ _DELIMITERS: Final = ",;\t"
 
 
 def knows(head: bytes) -> bool:
-    """Whether the line of names is that of one of our tables."""
+    """Whether the header line names the columns of one of tooltrace's tables."""
     return _header(head.lstrip().partition(b"\n")[0])[0] is not None
 
 
 def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
-    """Every record of the file."""
+    """Yield every record of the file."""
     kind, delimiter = _header(source.head.lstrip().partition(b"\n")[0])
     texts = (line.decode("utf-8", "surrogateescape") for _, line in source.lines())
     with _long_fields():
@@ -50,7 +51,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
 
 
 def _rows(source: TraceFile, rows: Any) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, and the number of the line at which each begins."""
+    """Yield the non-empty rows, each with the number of the line at which it begins."""
     while True:
         number = rows.line_num + 1
         try:
@@ -65,7 +66,7 @@ def _rows(source: TraceFile, rows: Any) -> Iterator[tuple[int, list[str]]]:
 
 
 def _header(line: bytes) -> tuple[str | None, str]:
-    """The kind of record whose columns ``line`` names, and what parts them."""
+    """Return the kind of record whose columns ``line`` names (None if unknown), and the delimiter."""
     try:
         text = line.decode()
     except UnicodeDecodeError:
@@ -83,7 +84,11 @@ def _cell(text: str) -> str | None:
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Python's own limit is half of what a field of ours may have; it holds for the whole process."""
+    """Raise the field size limit of Python's csv module within the block.
+
+    Python's default limit is half of what a field of tooltrace may have. The limit applies to the whole process, so it
+    is restored afterwards.
+    """
     before = csv.field_size_limit(LONGEST_LINE)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The formats that can be imported, and which of them a file has."""
+"""Importable formats, and detection of the format of a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tooltrace.ingest.files.reader import Format
 
 
 def formats() -> tuple[Format, ...]:
-    """Every format; the first that knows a file reads it."""
+    """Return all formats; the first that recognises a file reads it."""
     from tooltrace.ingest.files import csv, hello_agents, jsonl, mlflow, otlp_json, parquet, phoenix
 
     return (
@@ -21,5 +21,5 @@ def formats() -> tuple[Format, ...]:
 
 
 def format_of(head: bytes) -> Format | None:
-    """The format of the file that begins with ``head``; None where it is not known."""
+    """Return the format of a file that begins with ``head``; None if it is unknown."""
     return next((each for each in formats() if each.knows(head)), None)

@@ -1,9 +1,9 @@
-"""The JSON Lines that HelloAgents' own ``TraceLogger`` writes.
+"""Format of the JSON Lines that HelloAgents' own ``TraceLogger`` writes.
 
-A line is ``{"ts", "session_id", "step", "event", "payload"}``. The event ``tool_call`` names the tool, the model's
-id of the call and its arguments; ``tool_result`` the result. Times are the writer's local ones without a zone, and are
-read as local here; those with a zone are taken as they are. A file that is imported elsewhere or by a process
-in another zone is off by the difference.
+A line is ``{"ts", "session_id", "step", "event", "payload"}``. The event ``tool_call`` has the tool, the model's id of
+the call and its arguments; ``tool_result`` has the result. The logger writes local times without a zone, which are read
+as local times of this process; times with a zone are read as they are. If a process in another time zone imports the
+file, its times are wrong by the difference.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from tooltrace.recording.settings import Settings
 
 NAME = "hello-agents"
 RULE = "hello_agents_trace"
-"""The event's own status said how it went."""
+"""Rule name for results that the event's own status decides."""
 _ARGUMENTS = ("args", "parameters", "arguments", "input")
-"""What the arguments are called: by the agents, in the package's guide, and elsewhere."""
+"""Names of the member with the arguments: in the agents, in the package's guide, and elsewhere."""
 _STATUSES: dict[str | None, Status] = {"success": "success", "partial": "partial", "error": "error"}
 _BEGINNING = re.compile(
     rb'\s*\{"ts": ?"[^"]{1,64}", ?"session_id": ?"[^"]{0,200}", ?"step": ?\w+, ?"event": ?"\w+", ?"payload": ?\{'
 )
-"""How the logger begins a line, where the first is too long to be looked at whole."""
+"""Beginning of a line of the logger, to recognise a first line that is longer than the examined part."""
 _ABOUT = frozenset({"tool_name", "tool_call_id", "duration_ms"})
-"""What a ``tool_result`` says of the call."""
+"""Members of a ``tool_result`` that describe the call, not its result."""
 _VERDICTS = frozenset({"status", "error", "error_code", "error_message", "success", "ok", "is_error"})
 
 
 def knows(head: bytes) -> bool:
-    """Whether one of the first lines is an event of the logger's."""
+    """Whether one of the first lines is an event of the logger."""
     return any(_is_event(parsed(line)) for line in head.splitlines()) or _BEGINNING.match(head) is not None
 
 
 def read(source: TraceFile, settings: Settings) -> Iterator[ToolCall]:
-    """Every call of the file, when its result is read; those without one at last."""
+    """Yield every call of the file once its result is read; calls without a result come last."""
     sessions = _Sessions()
     for number, line in source.objects():
         if not _is_event(line):
@@ -66,12 +66,12 @@ FORMAT = Format(NAME, knows, read)
 
 
 class _Unusable(Exception):
-    """An event that says too little to be recorded."""
+    """Error for an event that has too little data to be recorded."""
 
 
 @dataclass(slots=True, eq=False)
 class _Asked:
-    """A ``tool_call``, until its result comes."""
+    """A ``tool_call`` event that waits for its result."""
 
     session: str | None
     step: str
@@ -103,7 +103,7 @@ _Place = tuple[str | None, ...]
 
 
 class _Waiting:
-    """The calls that wait for their results, by every place where a result may look for them."""
+    """The calls that wait for their results, indexed by every key that a result may match."""
 
     def __init__(self) -> None:
         self._at: dict[_Place, dict[_Asked, None]] = {(): {}}
@@ -113,7 +113,7 @@ class _Waiting:
             self._at.setdefault(place, {})[asked] = None
 
     def take(self, session: str | None, step: str, call_id: str | None, tool: str | None) -> _Asked | None:
-        """The call that a result belongs to: by its id the last, else by step and tool the first."""
+        """Remove and return the call of a result: the last with its id, otherwise the first with its step and tool."""
         same = self._at.get(("id", session, call_id)) if call_id is not None else None
         if same:
             return self._remove(next(reversed(same)))
@@ -142,7 +142,7 @@ def _places(asked: _Asked) -> Iterator[_Place]:
 
 
 class _Sessions:
-    """The sessions of one file."""
+    """State of the sessions in one file."""
 
     def __init__(self) -> None:
         self._agents: dict[str | None, str | None] = {}
@@ -150,7 +150,7 @@ class _Sessions:
         self._waiting = _Waiting()
 
     def take(self, line: dict[str, Any]) -> ExternalCall | None:
-        """One event; the attempt that it ends, if it ends one."""
+        """Process one event; return the attempt that it ends, if any."""
         event, payload = line["event"], line["payload"]
         session = _text(line.get("session_id"))
         if event == "session_start":
@@ -162,7 +162,7 @@ class _Sessions:
         return None
 
     def left(self) -> Iterator[ExternalCall]:
-        """The calls that got no result: the trace ends before."""
+        """Yield the calls without a result: the trace ends before it."""
         for asked in self._waiting.all():
             yield asked.foreign(ending="abandoned")
 
@@ -170,7 +170,7 @@ class _Sessions:
         call_id, tool = _text(payload.get("tool_call_id")), _text(payload.get("tool_name"))
         asked = self._waiting.take(session, str(line.get("step")), call_id, tool)
         duration = _given_duration(payload)
-        if asked is None:  # asynchronous runs write the result alone
+        if asked is None:  # asynchronous runs write only the result
             asked = self._asked(line, payload, session)
         elif duration is None:
             duration = _between(asked.at, _moment(line.get("ts")))
@@ -203,8 +203,11 @@ def _arguments(payload: dict[str, Any]) -> Any:
 
 
 def _result(payload: dict[str, Any]) -> Any:
-    """The result for the rules to read; a status that the event itself has holds, whatever the words. Where it says
-    in another way how it went, the rules read all of it."""
+    """Return the result for the rules to interpret.
+
+    A result with a status of its own is returned unchanged. Otherwise a status of the event decides, whatever the text
+    of the result. If only other members report success or failure, the rules interpret all of them with the result.
+    """
     status, result = _STATUSES.get(_text(payload.get("status"))), payload.get("result")
     if isinstance(result, dict) and "status" in result:
         return result
@@ -232,14 +235,14 @@ def _given_duration(payload: dict[str, Any]) -> float | None:
 
 
 def _between(start: datetime, end: datetime | None) -> float | None:
-    """Milliseconds; None where the clock was set back meanwhile."""
+    """Return the milliseconds between two times; None if the clock was set back meanwhile."""
     if end is None or end < start:
         return None
     return (end - start) / timedelta(milliseconds=1)
 
 
 def _moment(value: Any) -> datetime | None:
-    """A time, UTC; without a zone it is local."""
+    """Parse a time and return it in UTC; a time without a zone is local. None if it is invalid."""
     try:
         return datetime.fromisoformat(value).astimezone(UTC)
     except (TypeError, ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""From a file into the journal of a store."""
+"""Import of a file into the journal of a store."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
 
 BATCH = 512
-"""Records that are written at once."""
+"""Records written at once."""
 ENDINGS = (".json", ".jsonl", ".csv", ".parquet", ".gz", ".zst")
-"""Of the files that are read where a folder is named."""
+"""Name endings of the files that are imported from a folder."""
 
 
 @dataclass(slots=True)
 class ImportResult:
-    """What came of one file."""
+    """Counts of the imported records and skipped lines of one file."""
 
     path: Path
     format: str | None = None
-    """None where the file is empty."""
+    """Name of the format; None if the file is empty."""
     calls: int = 0
     others: int = 0
-    """Records that are no calls: outcomes, spans, messages …"""
+    """Number of records that are not calls: outcomes, spans, messages …"""
     skipped: int = 0
     examples: list[SkippedLine] = field(default_factory=list)
-    """The first lines that were skipped."""
+    """The first skipped lines."""
 
     def skip(self, line: SkippedLine, shown: int = 10) -> None:
-        """Count the line, and keep it while there are few."""
+        """Count a skipped line, and keep the first ``shown`` as examples."""
         self.skipped += 1
         if self.skipped <= shown:
             self.examples.append(line)
@@ -43,9 +43,9 @@ class ImportResult:
 def import_file(
     path: Path, settings: Settings, writer: Writer, *, advance: Callable[[int], None] = lambda _: None
 ) -> ImportResult:
-    """Give the records of the file at ``path`` to ``writer``; ``advance`` is told of the bytes read.
+    """Write the records of the file at ``path`` with ``writer``. Raises UnreadableFile.
 
-    Raises UnreadableFile.
+    ``advance`` receives the number of bytes read since its last call.
     """
     imported = ImportResult(path)
     with TraceFile(path, imported.skip, advance) as source:
@@ -69,9 +69,9 @@ def import_file(
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files to read where somebody names ``path``: itself, or what a folder holds, such as an export to Parquet.
+    """Return the files to import for ``path``: itself, or the files of a folder, such as an export to Parquet.
 
-    Raises UnreadableFile for a folder with no file that could be one.
+    Raises UnreadableFile for a folder without importable files.
     """
     if not path.is_dir():
         return [path]

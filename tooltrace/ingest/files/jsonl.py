@@ -1,6 +1,7 @@
-"""tooltrace's own JSON Lines: what ``tooltrace export jsonl`` writes, and a journal as it is.
+"""Format of tooltrace's own JSON Lines: the output of ``tooltrace export jsonl``, and journal files.
 
-A line of a journal begins with a checksum, which must be right; one of an export has none, and may have been edited.
+A line of a journal begins with a checksum, which must be correct. A line of an export has no checksum, because it may
+have been edited.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _LINE: Final = re.compile(
 
 
 def knows(head: bytes) -> bool:
-    """Whether one of the first lines begins as ours do."""
+    """Whether one of the first lines begins like a line of tooltrace."""
     return any(_LINE.match(line) for line in head.splitlines()[:100])
 
 
 def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
-    """Every record of the file."""
+    """Yield every record of the file."""
     for number, line in source.lines():
         text = line.strip()
         if not text:
@@ -42,7 +43,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
 
 
 def _sealed(line: bytes) -> bytes:
-    """``line`` with the checksum that a journal would have."""
+    """Return ``line`` with the checksum that a journal line would have."""
     body = line[1:].lstrip()
     return b'%b%08x",%b' % (START, crc32(body), body)
 

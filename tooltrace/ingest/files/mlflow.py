@@ -1,7 +1,8 @@
-"""What MLflow exports: traces as JSON, one or a list, one a line, or in the column ``trace`` of its data frame.
+"""Format of MLflow: JSON traces, as one, a list, one per line, or in the column ``trace`` of its data frame.
 
-A trace is ``{"info", "data": {"spans"}}``; ids are base64, or hex in older ones, and every attribute is JSON text. Feedback on
-a span becomes an outcome; feedback on a whole trace judges no call, and expectations judge nothing.
+A trace is ``{"info", "data": {"spans"}}``. Ids are base64, or hex in older traces, and every attribute is JSON text.
+Feedback on a span becomes an outcome. Feedback on a whole trace is ignored because it does not judge a call, and
+expectations are ignored because they are not judgements.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ NAME: Final = "mlflow"
 _SIGN: Final = re.compile(rb'"mlflow\.(?:spanType|traceRequestId|trace_schema|traceName)|\\"mlflow\.spanType')
 _SESSION: Final = "mlflow.trace.session"
 _WORDS: Final = {"yes": 1.0, "no": 0.0}
-"""What MLflow's own judges say."""
+"""Scores for the values that MLflow's own judges return."""
 _TEXTS: Final = {field.about.attribute for field in fields_of(ToolCall) if field.about.attribute and field.is_text}
-"""The attributes of tooltrace's own spans that are text."""
+"""Text attributes of tooltrace's own spans."""
 _STATUSES: Final[dict[str, SpanStatus]] = {"OK": "ok", "ERROR": "error"}
 
 
 def knows(head: bytes) -> bool:
-    """Whether there is a trace of MLflow in the front of the file."""
+    """Whether ``head``, the beginning of a file, has a trace of MLflow."""
     return head.lstrip()[:1] in (b"{", b"[") and _SIGN.search(head) is not None
 
 
 def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
-    """Every record of the file."""
+    """Yield every record of the file."""
     assembled = SpanFileReader(source, settings)
     for number, trace in _traces(source):
         try:
@@ -93,7 +94,10 @@ def _span(span: dict[str, Any], session: str | None) -> SpanData:
 
 
 def _attributes(span: dict[str, Any], session: str | None) -> dict[str, Any]:
-    """MLflow's own, in the words of OpenInference, and whatever else was set; each was written as JSON."""
+    """Return the attributes of ``span``, each decoded from JSON.
+
+    MLflow's own attributes are renamed to those of OpenInference; the others keep their names.
+    """
     said = span.get("attributes") or {}
     out = {key: _unwrapped(value) for key, value in said.items() if not key.startswith("mlflow.")}
     if MARK in out:
@@ -117,12 +121,18 @@ def _attributes(span: dict[str, Any], session: str | None) -> dict[str, Any]:
 
 
 def _text(value: Any) -> Any:
-    """MLflow takes a text that looks like JSON for it."""
+    """Return an object or list as JSON text; any other value unchanged.
+
+    This restores texts that MLflow parsed because they look like JSON.
+    """
     return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
 
 
 def _resource(info: dict[str, Any]) -> dict[str, Any]:
-    """MLflow keeps the resource of spans that came by OTLP as tags, which are text."""
+    """Return the resource of the trace's spans.
+
+    MLflow stores the resource of spans received over OTLP as tags, which are text.
+    """
     tags = info.get("tags") or {}
     found = {key: tags[key] for key in (names.SERVICE_NAME, names.HOST_NAME) if key in tags}
     pid = str(tags.get(names.PROCESS_PID, ""))
@@ -153,7 +163,10 @@ def _judgements(info: dict[str, Any]) -> Iterator[LogData]:
 
 
 def _id(value: Any, size: int) -> str:
-    """Hex; MLflow writes it so (older versions with 0x before it), or as base64."""
+    """Return the id as hex. Raises ValueError.
+
+    MLflow writes ids as base64 or as hex; older versions put 0x before the hex.
+    """
     text = str(value).removeprefix("0x")
     raw = bytes.fromhex(text) if re.fullmatch(rf"[0-9a-fA-F]{{{2 * size}}}", text) else base64.b64decode(text)
     if len(raw) != size:

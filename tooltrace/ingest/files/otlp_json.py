@@ -1,7 +1,7 @@
-"""OTLP in JSON, as the OpenTelemetry Collector's file exporter and ``tooltrace export otlp-json`` write it.
+"""Format of OTLP in JSON, which the OpenTelemetry Collector's file exporter and ``tooltrace export otlp-json`` write.
 
-A line is one request: spans, log records or metrics. Spans become calls where they are of tools, log events become
-outcomes where they are evaluations; metrics and other log records are passed over.
+A line is one request: spans, log records or metrics. Spans of tools become calls, and log events that are evaluations
+become outcomes. Log events of tooltrace become their records. Metrics and other log records are ignored.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _REQUEST: Final = re.compile(rb'^\s*\{\s*"resource(?:Spans|Logs|Metrics)"\s*:', 
 
 
 def knows(head: bytes) -> bool:
-    """Whether there is a request in the front of the file."""
+    """Whether ``head``, the beginning of a file, has a request."""
     return _REQUEST.search(head) is not None
 
 
 def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
-    """Every record of the file."""
+    """Yield every record of the file."""
     assembled = SpanFileReader(source, settings)
     for number, request in source.documents():
         refused = partial(source.skip, number)

@@ -1,6 +1,7 @@
-"""Parquet: what ``tooltrace export parquet`` writes, and the data frames of Phoenix's client.
+"""Format of Parquet files: the output of ``tooltrace export parquet``, and the data frames of Phoenix's client.
 
-Which it is, and which kind of record, is told by the names of the columns. ``number`` is that of the row.
+The names of the columns decide which of the two a file is, and which kind of record it has. Skipped rows are reported
+by row number.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 NAME: Final = "parquet"
 _MAGIC: Final = b"PAR1"
 _ROWS: Final = 512
-"""Rows that are fetched at once."""
+"""Rows fetched at once."""
 
 
 def knows(head: bytes) -> bool:
-    """Whether it is a Parquet file."""
+    """Whether ``head`` is the beginning of a Parquet file."""
     return head.startswith(_MAGIC)
 
 
 def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
-    """Every record of the file."""
+    """Yield every record of the file."""
     with _opened(source) as con:
         columns = [row[0] for row in con.execute("DESCRIBE file").fetchall()]
         kind = kind_of(columns)
@@ -63,7 +64,7 @@ def _own(
 
 
 def _phoenix(con: DuckDBPyConnection, source: TraceFile, columns: list[str]) -> Iterator[tuple[int, Any]]:
-    """The rows as JSON would have them; a data frame's index has a name of its own."""
+    """Yield the rows as JSON objects, with their row numbers; the data frame's index is a named column."""
     from tooltrace.store.schema import quote_identifier
 
     values = ", ".join(f"CAST(to_json({quote_identifier(column)}) AS VARCHAR)" for column in columns)

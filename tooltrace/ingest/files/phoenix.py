@@ -1,8 +1,8 @@
-"""What Arize Phoenix exports: spans and span annotations of its REST interface, and its data frames as JSON Lines.
+"""Format of Arize Phoenix: spans and span annotations of its REST interface, and its data frames as JSON Lines.
 
-``/v1/projects/{name}/spans`` and ``…/spans/otlpv1`` give pages of spans, ``…/span_annotations`` judgements, which become
-outcomes. The data frame of its client has a span a row, with ``attributes.`` before the names of attributes. Phoenix keeps
-no resource, so host and process of a call are unknown.
+``/v1/projects/{name}/spans`` and ``…/spans/otlpv1`` return pages of spans; ``…/span_annotations`` returns judgements,
+which become outcomes. The data frame of Phoenix's client has one span per row and the prefix ``attributes.`` before the
+names of attributes. Phoenix does not store the resource, so the host and process of a call are unknown.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _SNAKE: Final = re.compile(r"_([a-z])")
 _STATUSES: Final = get_args(SpanStatus)
 _DERIVED: Final = frozenset({KIND, "tool.name", "tool.id", "tool.description", "tool.parameters", "session.id"})
 _DERIVED_FROM: Final = ("tool.parameters.", "input.", "output.")
-"""What Phoenix adds to the spans of the GenAI conventions."""
+"""Prefixes of the attributes that Phoenix adds to spans of the GenAI conventions, like the names in ``_DERIVED``."""
 
 
 def knows(head: bytes) -> bool:
-    """Whether there are spans or annotations of Phoenix in the front of the file."""
+    """Whether ``head``, the beginning of a file, has spans or annotations of Phoenix."""
     return head.lstrip()[:1] in (b"{", b"[") and bool(_SPAN.search(head) and _IDS.search(head))
 
 
 def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
-    """Every record of the file."""
+    """Yield every record of the file."""
     yield from read_objects(source, settings, _objects(source))
 
 
 def read_objects(source: TraceFile, settings: Settings, objects: Iterator[tuple[int, Any]]) -> Iterator[Record]:
-    """The records of these rows, each with its number."""
+    """Yield the records of ``objects``, which are pairs of a line or row number and an object."""
     assembled = SpanFileReader(source, settings)
     for number, item in objects:
         try:
@@ -55,7 +55,7 @@ def read_objects(source: TraceFile, settings: Settings, objects: Iterator[tuple[
 
 
 def _objects(source: TraceFile) -> Iterator[tuple[int, Any]]:
-    """The items of the pages, lists and lines."""
+    """Yield the items of the pages, lists and lines, with their line numbers."""
     for number, value in source.documents():
         items = value.get("data", [value]) if isinstance(value, dict) else value
         for item in items if isinstance(items, list) else [items]:
@@ -77,13 +77,16 @@ def _raise(reason: str) -> None:
 
 
 def _rounded(form: SpanData) -> SpanData:
-    """Phoenix counts nanoseconds in floating point, and is off by up to a hundred of them."""
+    """Return ``form`` with its times rounded to microseconds.
+
+    Phoenix stores nanoseconds in floating point, with an error of up to a hundred nanoseconds.
+    """
     start, end = ((ns + 500) // 1000 * 1000 for ns in (form.start_ns, form.end_ns))
     return replace(form, start_ns=start, end_ns=end, attributes=_said(form.attributes))
 
 
 def _span(item: dict[str, Any]) -> SpanData:
-    """A span of the REST interface, or a row of the data frame."""
+    """Return the span in ``item``, from the REST interface or a row of the data frame. Raises ValueError."""
     context = item.get("context") or {}
     start, end = moment(item.get("start_time")), moment(item.get("end_time"))
     if start is None:
@@ -112,7 +115,10 @@ def _attributes(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flat(prefix: str, nested: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Attributes by their dotted names: the data frame nests those whose first word it does not know."""
+    """Yield attributes by their dotted names.
+
+    The data frame nests the attributes whose first word Phoenix does not know.
+    """
     for key, value in nested.items():
         if isinstance(value, dict):
             yield from _flat(f"{prefix}{key}.", value)
@@ -121,7 +127,7 @@ def _flat(prefix: str, nested: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _said(attributes: dict[str, Any]) -> dict[str, Any]:
-    """The attributes that say something; of a span of tooltrace's without those that Phoenix made of the others."""
+    """Return the attributes that are not None; for a span of tooltrace, without those that Phoenix derived."""
     ours = MARK in attributes
     return {
         key: value
@@ -137,7 +143,7 @@ def _event(event: dict[str, Any]) -> EventData:
 
 
 def _annotation(item: dict[str, Any]) -> Iterator[Any]:
-    """What somebody said of a span; of a whole trace or session it judges no call."""
+    """Yield the judgement of a span; nothing for that of a whole trace or session, which does not judge a call."""
     result = item.get("result") or {key: item.get(f"result.{key}") for key in ("label", "score", "explanation")}
     name, span_id = item.get("name") or item.get("annotation_name"), item.get("span_id")
     if span_id is None and (item.get("trace_id") or item.get("session_id")):
@@ -153,7 +159,7 @@ def _hex(value: Any, digits: int) -> str:
 
 
 def _camel(value: Any) -> Any:
-    """OTLP's members in Phoenix's spelling, without those that say nothing."""
+    """Return OTLP in JSON with members in camel case instead of Phoenix's snake case, without null members."""
     if isinstance(value, list):
         return [_camel(item) for item in value]
     if not isinstance(value, dict):

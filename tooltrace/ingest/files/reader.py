@@ -1,4 +1,4 @@
-"""A file while it is read: its lines, and those that could not be."""
+"""Reading of trace files line by line, with a report of skipped lines."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tooltrace.ingest.files.compression import DAMAGE, HEAD_BYTES, UnreadableFil
 from tooltrace.recording.settings import Settings
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""A longer line is skipped: it would have to be held in memory."""
+"""Maximum length of a line in bytes; longer lines are skipped, because a whole line is held in memory."""
 LONGEST_DOCUMENT = 512 * 1024 * 1024
-"""How large a file may be that is one JSON document over many lines."""
+"""Maximum size in bytes of a file that is one JSON document over many lines."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 __all__ = ["HEAD_BYTES", "LONGEST_LINE", "SkippedLine", "TraceFile", "UnreadableFile", "parsed"]
@@ -27,13 +27,13 @@ __all__ = ["HEAD_BYTES", "LONGEST_LINE", "SkippedLine", "TraceFile", "Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How files of one kind are known and read."""
+    """A file format: how its files are recognised and read."""
 
     name: str
     knows: Callable[[bytes], bool]
-    """Whether the front of a file is of this format."""
+    """Whether the beginning of a file has this format."""
     read: Callable[[TraceFile, Settings], Iterator[Record]]
-    """The records of a file; what cannot be read of it is skipped, and said so to the source."""
+    """Function that yields the records of a file; it reports unreadable parts with :meth:`TraceFile.skip`."""
 
 
 class SkippedLine(NamedTuple):
@@ -44,9 +44,9 @@ class SkippedLine(NamedTuple):
 
 
 class TraceFile:
-    """The file at ``path``, open for reading; what is packed by gzip or zstd is unpacked. Raises UnreadableFile.
+    """The file at ``path``, open for reading and decompressed from gzip or zstd. Raises UnreadableFile.
 
-    ``skipped`` is told of each line that is left out; ``advance`` of the bytes read since the last time.
+    ``skipped`` receives each skipped line; ``advance`` receives the number of bytes read since its last call.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class TraceFile:
             self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, HEAD_BYTES)
             self._stream = decompressed(self._file)
             self.head = self._stream.peek(HEAD_BYTES)[:HEAD_BYTES].removeprefix(_BOM)
-            """The front of the file."""
+            """The beginning of the decompressed file, without a byte order mark."""
         except UnreadableFile as error:
             raise UnreadableFile(f"{path}: {error}") from error
         except DAMAGE as error:
@@ -77,16 +77,19 @@ class TraceFile:
         self._file.close()
 
     def skip(self, line: int, reason: str) -> None:
-        """The line is left out."""
+        """Report ``line`` as skipped."""
         self._skipped(SkippedLine(line, reason))
 
     def bytes_read(self, share: float) -> None:
-        """So much of the file is read, from 0 to 1, by whoever reads it past this object."""
+        """Report that ``share`` of the file, from 0 to 1, is read.
+
+        For formats that read the file themselves and not through this object.
+        """
         size = self.path.stat().st_size
         self._tell(round(size * share))
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The JSON objects of a JSON Lines file, with the numbers of their lines; what is none is skipped."""
+        """Yield the JSON objects of a JSON Lines file with their line numbers; other lines are skipped."""
         for number, line in self.lines():
             data = parsed(line)
             if isinstance(data, dict):
@@ -95,7 +98,7 @@ class TraceFile:
                 self.skip(number, "not a JSON object")
 
     def documents(self) -> Iterator[tuple[int, Any]]:
-        """The JSON values of a file that has one a line, or one over all its lines."""
+        """Yield the JSON values of a file that has one per line, or one over all lines. Raises UnreadableFile."""
         first = self.head.lstrip().partition(b"\n")[0]
         over_lines = b"\n" in self.head.strip() and parsed(first) is None
         if not over_lines:
@@ -108,7 +111,7 @@ class TraceFile:
         yield 1, data
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The lines, with their numbers; one that is too long is skipped, and the damaged rest of a file."""
+        """Yield the lines with their numbers; a line that is too long and the rest of a damaged file are skipped."""
         number = 0
         while line := self._read(LONGEST_LINE + 1, number + 1):
             number += 1
@@ -152,7 +155,7 @@ class TraceFile:
 
 
 def parsed(text: bytes) -> Any:
-    """What ``text`` says in JSON; None where it is none. Python's own ``NaN`` and ``Infinity`` are read."""
+    """Parse JSON, including Python's ``NaN`` and ``Infinity``; return None if ``text`` is not JSON."""
     try:
         return orjson.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The row of a table as a record."""
+"""Conversion of table rows to records."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tooltrace.store.journal_format import KINDS
 _REQUIRED: Final = {
     kind: {column.name for column in table.columns if column.required} for kind, table in RECORDS.items()
 }
-"""The columns by which a table is known."""
+"""Required columns of each kind of record, by which a table is recognised."""
 
 
 def kind_of(columns: Collection[str]) -> str | None:
-    """The kind of record that a table with these ``columns`` has; None where it is none of ours."""
+    """Return the kind of record in a table with these ``columns``; None if it is not a table of tooltrace."""
     return next((kind for kind, required in _REQUIRED.items() if required <= set(columns)), None)
 
 
 def record_of(kind: str, row: Mapping[str, Any]) -> Record:
-    """The record of ``row``; what is None is unknown. Raises ValueError with the cause."""
+    """Return the record of ``row``; None values are unknown. Raises ValueError with the cause."""
     made = KINDS[kind]
     values: dict[str, Any] = {}
     for field in fields_of(made):
@@ -48,7 +48,7 @@ def _converted(field: Field, value: Any) -> Any:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
-    value.encode()  # a lone surrogate is no text
+    value.encode()  # raises for a lone surrogate, which is not valid text
     return value
 
 

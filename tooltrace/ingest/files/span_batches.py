@@ -1,4 +1,4 @@
-"""Spans and log events that a file holds, as records."""
+"""Conversion of the spans and log events of a file to records."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tooltrace.otel.span_data import LogData, SpanData
 from tooltrace.recording.settings import Settings
 
 BATCH: Final = 1024
-"""Spans that are looked at together: the doubled ones of a call lie close to each other."""
+"""Spans converted together: the spans that show one call are close to each other in a file."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SpanFileReader:
-    """Takes the spans of one file and gives the records that they are."""
+    """Converter of one file's spans and log events to records."""
 
     def __init__(self, source: TraceFile, settings: Settings) -> None:
         from tooltrace.ingest.spans import Assembler
@@ -32,18 +32,18 @@ class SpanFileReader:
         self._waiting: list[SpanData] = []
 
     def spans(self, forms: Iterable[SpanData]) -> Iterator[Record]:
-        """Take ``forms``; the records that are complete."""
+        """Add ``forms``; yield records once a batch of spans is complete."""
         self._waiting.extend(forms)
         if len(self._waiting) >= BATCH:
             yield from self.rest()
 
     def rest(self) -> Iterator[Record]:
-        """The records of what waits."""
+        """Yield the records of the waiting spans."""
         waiting, self._waiting = self._waiting, []
         yield from self._assembler.take(waiting)
 
     def logs(self, number: int, forms: Iterable[LogData]) -> Iterator[Record]:
-        """The records of the log events of line ``number``; other people's log records are left alone."""
+        """Yield the records of the log events in line ``number``; log records of other kinds are ignored."""
         for form in forms:
             record = from_log(form)
             if record is not None:
@@ -55,7 +55,10 @@ class SpanFileReader:
 def evaluation(
     name: str, span_id: str | None, said: dict[str, Any], at: datetime | None, trace_id: str | None = None
 ) -> LogData:
-    """Somebody's judgement as the conventions' event; ``said``: its score, label and explanation, where it has them."""
+    """Return a judgement as the evaluation event of the GenAI conventions.
+
+    ``said`` has its score, label and explanation, as far as known.
+    """
     keys = {
         "score": names.EVALUATION_SCORE_VALUE,
         "label": names.EVALUATION_SCORE_LABEL,
@@ -72,12 +75,12 @@ def evaluation(
 
 
 def nanoseconds(moment: datetime) -> int:
-    """Since the epoch; 0 for one before it."""
+    """Return nanoseconds since the epoch, in whole microseconds; 0 for a time before the epoch."""
     return max(0, (moment - _EPOCH) // timedelta(microseconds=1)) * 1000
 
 
 def moment(value: Any) -> datetime | None:
-    """A time as ISO text (without a zone it is UTC) or in milliseconds since the epoch; None where it is neither."""
+    """Parse ISO text (without a zone it is UTC) or milliseconds since the epoch; None if ``value`` is neither."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _EPOCH + timedelta(milliseconds=value)

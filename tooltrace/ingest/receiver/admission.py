@@ -1,4 +1,4 @@
-"""How many requests are under way, and how many bytes they hold: more are told to come again."""
+"""Admission of requests: limits on their number and their bytes; excess requests are refused with a retry delay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tooltrace.ingest.receiver.responses import OtlpError
 
 
 class AdmissionControl:
-    """For the thread of one event loop."""
+    """Counter of the admitted requests and their bytes.
+
+    Not thread-safe: use it in the thread of one event loop.
+    """
 
     def __init__(self, limits: ReceiverLimits) -> None:
         self.limits = limits
@@ -22,7 +25,7 @@ class AdmissionControl:
 
     @contextmanager
     def slot(self) -> Iterator[RequestSlot]:
-        """A place for one request, until the block ends. Raises Refusal."""
+        """Reserve a slot for one request until the block ends. Raises OtlpError."""
         if self.ended:
             raise self.ending()
         if self.requests >= self.limits.requests:
@@ -36,19 +39,19 @@ class AdmissionControl:
             self.bytes -= place.bytes
 
     def take(self, size: int) -> None:
-        """Count ``size`` bytes more. Raises Refusal."""
+        """Add ``size`` bytes to the total. Raises OtlpError."""
         if self.bytes + size > self.limits.waiting_bytes:
             raise self._busy(f"the requests under way hold {self.bytes >> 20} MiB")
         self.bytes += size
 
     def end(self) -> None:
-        """Take nothing more, and wait for no body that is still on its way."""
+        """Refuse new requests, and end the wait for bodies that are still arriving."""
         self.ended = True
         for timeout in self.arriving:
             timeout.reschedule(0)
 
     def ending(self) -> OtlpError:
-        """What is said from then on."""
+        """Return the error for requests that are refused after :meth:`end`."""
         return OtlpError(503, "the receiver is ending; nothing was kept", retry_after=self.limits.retry_seconds)
 
     def _busy(self, why: str) -> OtlpError:
@@ -56,20 +59,23 @@ class AdmissionControl:
 
 
 class RequestSlot:
-    """What one request holds."""
+    """The slot of one request, and the bytes that the request holds."""
 
     def __init__(self, admission: AdmissionControl) -> None:
         self._admission = admission
         self.bytes = 0
 
     def take(self, size: int) -> None:
-        """Its body is ``size`` bytes longer. Raises Refusal."""
+        """Add ``size`` bytes to the body of the request. Raises OtlpError."""
         self._admission.take(size)
         self.bytes += size
 
     @asynccontextmanager
     async def arriving(self) -> AsyncIterator[None]:
-        """The body arrives in the block, or too late. Raises Refusal."""
+        """Limit the time for the body to arrive within the block.
+
+        Raises OtlpError on timeout, or when the receiver is ending.
+        """
         admission = self._admission
         seconds = admission.limits.body_seconds
         timeout = asyncio.timeout(seconds)

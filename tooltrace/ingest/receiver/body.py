@@ -1,4 +1,4 @@
-"""The body of a request: read and decompressed piece by piece, and refused as soon as it is too large."""
+"""Reading of request bodies: decompressed piece by piece, and refused as soon as they are too large."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tooltrace.ingest.receiver.limits import ReceiverLimits
 from tooltrace.ingest.receiver.responses import OtlpError, malformed, too_large
 
 MOST_MEMBERS: Final = 1000
-"""How many gzip members one body may have; each costs more than its few bytes."""
+"""Maximum number of gzip members in one body; each costs more than its few bytes."""
 KNOWN_CODINGS: Final = "gzip, deflate, identity"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 async def read_body(request: Request, limits: ReceiverLimits, place: RequestSlot) -> bytes:
-    """The decompressed body of ``request``. Raises Refusal."""
+    """Return the decompressed body of ``request``. Raises OtlpError."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and len(announced) < 20 and int(announced) > limits.body_bytes:
         raise _too_long(limits)
@@ -46,19 +46,19 @@ async def _read(request: Request, inflater: Inflater | None, limits: ReceiverLim
 
 
 def _inflater(encoding: str, limits: ReceiverLimits) -> Inflater | None:
-    """What undoes ``encoding``; None where there is nothing to undo."""
+    """Return the decompressor for ``encoding``; None for an uncompressed body. Raises OtlpError."""
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return None
     if name in ("gzip", "x-gzip"):
         return Inflater(_GZIP, limits)
-    if name in ("deflate", "zlib"):  # the collector's name, and that of HTTP, for the same
+    if name in ("deflate", "zlib"):  # HTTP's name and the collector's name for zlib
         return Inflater(zlib.MAX_WBITS, limits)
     raise OtlpError(415, f"Content-Encoding {encoding[:100]!r} is not known here; known are {KNOWN_CODINGS}")
 
 
 class Inflater:
-    """Decompresses a body piece by piece, and never to more than the limit."""
+    """Incremental decompressor of a body that stops at the size limit."""
 
     def __init__(self, window: int, limits: ReceiverLimits) -> None:
         self._window = window
@@ -68,12 +68,13 @@ class Inflater:
         self._stream = zlib.decompressobj(window)
 
     def feed(self, data: bytes) -> bytes:
-        """What ``data`` says, after what was fed before. Raises Refusal."""
+        """Decompress the next piece of the body. Raises OtlpError."""
         out = []
         while data:
             if self._stream.eof:
                 self._next_member()
             try:
+                # one byte above the limit is enough to detect excess, and bounds a decompression bomb
                 out.append(self._stream.decompress(data, self._room + 1))
             except zlib.error as error:
                 raise malformed(f"the body cannot be decompressed: {error}; nothing was kept") from error
@@ -84,7 +85,7 @@ class Inflater:
         return b"".join(out)
 
     def finish(self) -> None:
-        """The body has ended. Raises Refusal where its compression has not."""
+        """Check that the compressed data ended with the body. Raises OtlpError."""
         if not self._stream.eof:
             raise malformed("the compressed body is cut off; nothing was kept")
 

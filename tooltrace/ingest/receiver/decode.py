@@ -1,4 +1,4 @@
-"""The forms and counts of a request's bytes, in either encoding."""
+"""Decoding of OTLP requests in either encoding: spans, log records, and counts of metric points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _Item = TypeVar("_Item", SpanData, LogData, int)
 
 
 def spans(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[SpanData]:
-    """The spans of a request; ``receipt`` is told of each. Raises MalformedOtlp, and Refusal where there are too many."""
+    """Yield the spans of a request, and count each in ``receipt``.
+
+    Raises MalformedOtlp, and OtlpError if there are too many.
+    """
     if encoding == JSON:
         found = spans_from_json(_loaded(body, receipt.limits), refused=receipt.count_unreadable)
     else:
@@ -27,7 +30,7 @@ def spans(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[Sp
 
 
 def logs(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[LogData]:
-    """The log records of a request, as in :func:`spans`."""
+    """Yield the log records of a request, as :func:`spans` does."""
     if encoding == JSON:
         found = logs_from_json(_loaded(body, receipt.limits), refused=receipt.count_unreadable)
     else:
@@ -36,7 +39,10 @@ def logs(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[Log
 
 
 def points(body: bytes, encoding: Encoding, receipt: IngestResult) -> int:
-    """How many data points a request has; ``receipt`` is told of each metric. Raises MalformedOtlp and Refusal."""
+    """Return the number of data points in a request, and count each metric in ``receipt``.
+
+    Raises MalformedOtlp, and OtlpError if there are too many.
+    """
     counts = _points(_loaded(body, receipt.limits)) if encoding == JSON else proto_layers.points(body)
     return sum(_seen(counts, receipt))
 
@@ -68,7 +74,7 @@ def _points(data: dict[str, Any]) -> Iterator[int]:
 
 
 def _within(holders: list[Any], *names: str) -> list[dict[str, Any]]:
-    """The objects that lie in ``holders`` under ``names``, one in the other; what is no object is passed over."""
+    """Return the objects under the nested ``names`` in ``holders``; values that are not objects are ignored."""
     for name in names:
         lists = [holder.get(name) for holder in holders if isinstance(holder, dict)]
         holders = [item for found in lists if isinstance(found, list) for item in found]

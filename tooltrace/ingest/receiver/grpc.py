@@ -1,4 +1,4 @@
-"""OTLP over gRPC, with the extra ``grpc``."""
+"""The OTLP receiver over gRPC; needs the extra ``grpc``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Export = Callable[[AsyncIterator[bytes], ServicerContext[Any, Any]], Awaitable[b
 
 
 async def start(receiver: Receiver, token: str | None, host: str, port: int) -> tuple[Server, int]:
-    """A server on ``host`` and the port it listens on; ``port`` 0 takes any. Raises ConfigError."""
+    """Start a server on ``host``; return it and its port. ``port`` 0 selects a free port. Raises ConfigError."""
     server = grpc.aio.server(
         options=[
-            ("grpc.max_receive_message_length", receiver.limits.body_bytes),  # before and after decompression
-            ("grpc.so_reuseport", 0),  # two servers on one port would share what comes
+            ("grpc.max_receive_message_length", receiver.limits.body_bytes),  # applies before and after decompression
+            ("grpc.so_reuseport", 0),  # else a second server on this port would receive part of the requests
         ]
     )
     for signal in SIGNALS:
@@ -41,8 +41,11 @@ async def start(receiver: Receiver, token: str | None, host: str, port: int) -> 
 
 
 def _export(receiver: Receiver, token: str | None, signal: Signal) -> Export:
-    """Takes the request as a stream of one message, which on the wire is the same: so the message is not read before
-    there is a place for it."""
+    """Return the handler of the method ``Export`` for ``signal``.
+
+    The handler reads the request as a stream of one message, which is the same on the wire. A unary handler would read
+    the message before a slot is reserved for it.
+    """
 
     async def export(messages: AsyncIterator[bytes], context: ServicerContext[Any, Any]) -> bytes:
         try:
@@ -60,7 +63,7 @@ def _export(receiver: Receiver, token: str | None, signal: Signal) -> Export:
 
 
 async def _only(messages: AsyncIterator[bytes]) -> bytes:
-    """The one message of a call; one that is too large never comes, and gRPC has said so."""
+    """Return the only message of a call; gRPC itself refuses a message that is too large. Raises OtlpError."""
     body: bytes | None = None
     async for message in messages:
         if body is not None:

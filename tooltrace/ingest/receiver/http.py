@@ -1,4 +1,4 @@
-"""OTLP over HTTP: three places to post to."""
+"""The OTLP receiver over HTTP: one POST route for each signal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENCODINGS: Final[dict[str, Encoding]] = {PROTOBUF: PROTOBUF, JSON: JSON}
 
 
 def routes(receiver: Receiver) -> list[Route]:
-    """``/v1/traces``, ``/v1/logs`` and ``/v1/metrics``, and what is said of other places beside them."""
+    """Return the routes ``/v1/traces``, ``/v1/logs`` and ``/v1/metrics``, and error routes for the rest of ``/v1/``."""
     found = [Route(signal.path, _endpoint(receiver, signal), methods=["POST"]) for signal in SIGNALS]
     others = [Route(signal.path, _not_so, methods=_OTHER_METHODS) for signal in SIGNALS]
     return [*found, *others, Route("/v1/{rest:path}", _elsewhere, methods=["POST", *_OTHER_METHODS])]
@@ -52,7 +52,7 @@ def _media_type(request: Request) -> str:
 
 
 def _refused(request: Request, refusal: OtlpError) -> Response:
-    """In the encoding of the request; JSON where that is none of ours."""
+    """Return the error response in the encoding of the request; JSON if that encoding is not supported."""
     encoding = _ENCODINGS.get(_media_type(request), JSON)
     headers = {}
     if refusal.retry_after is not None:

@@ -1,4 +1,4 @@
-"""From the bytes of a request to the journal: what ``ingest`` returned for is written."""
+"""Conversion of OTLP requests to records in the journal."""
 
 from __future__ import annotations
 
@@ -35,11 +35,14 @@ NOT_OURS: Final = "a log record that is no evaluation and no event of tooltrace 
 
 
 def to_record(form: LogData, settings: Settings, receipt: IngestResult) -> Event | None:
-    """The record of ``form``; None where there is none to keep, as ``receipt`` is told where that is a loss."""
+    """Return the record of ``form``; None if there is nothing to store.
+
+    ``receipt`` counts a log record that is rejected or cannot be read.
+    """
     record = from_log(form)
     if record is not None:
         return reredact(record, settings)
-    if event_name(form) == names.EXCEPTION_EVENT:  # its span says the same
+    if event_name(form) == names.EXCEPTION_EVENT:  # the span has the same exception
         return None
     reason = rejection_reason(form)
     if reason is None:
@@ -50,20 +53,24 @@ def to_record(form: LogData, settings: Settings, receipt: IngestResult) -> Event
 
 
 TOGETHER: Final = 512
-"""Spans that are made records at once."""
+"""Spans converted to records at once."""
 REMEMBERED: Final = 50_000
-"""Lines that are known again: what comes twice is written once. A store that is delivered to a receiver of its own would
-else grow without end."""
+"""Recent journal lines whose digests are remembered, so that a record received twice is written once.
+
+Otherwise a store that is delivered to its own receiver would grow without end.
+"""
 LARGE_BYTES: Final = 1024 * 1024
-"""A request that is larger waits for others that are, and keeps no small one waiting."""
+"""Size in bytes above which a request goes to the queue of large requests, so that it does not delay small ones."""
 REJECTED: Final = "otlp_rejected"
-"""The reason of a loss: spans or events came that could not be read. Who sent them was told."""
+"""Loss reason: spans or events were received that could not be read. The response reported them to the sender."""
 METRICS_NOT_KEPT: Final = "metrics are not kept: the store has the calls themselves"
 
 
 class Ingester:
-    """Takes one request after the other, in two threads: one for the small, and one for the large, of which so only one
-    at a time is held in parsed form."""
+    """Converter of requests, with one thread for small requests and one for large ones.
+
+    The single thread for large requests ensures that at most one of them is in memory in parsed form.
+    """
 
     def __init__(self, settings: Settings, limits: ReceiverLimits) -> None:
         assert settings.store is not None
@@ -77,17 +84,17 @@ class Ingester:
         self._ending = False
 
     async def ingest(self, signal: Signal, encoding: Encoding, body: bytes) -> IngestResult:
-        """Put what ``body`` says into the journal, all of it or nothing. Raises Refusal."""
+        """Write the records of ``body`` to the journal, all or none, before returning. Raises OtlpError."""
         loop = asyncio.get_running_loop()
         thread = self._small if len(body) <= LARGE_BYTES else self._large
         return await loop.run_in_executor(thread, self._take, signal, encoding, body)
 
     def end(self) -> None:
-        """Refuse what is not read yet."""
+        """Refuse requests that are not converted yet."""
         self._ending = True
 
     def close(self) -> None:
-        """Give the journal up, after what is just being written."""
+        """Close the journal after the current write."""
         self._ending = True
         self._small.shutdown()
         self._large.shutdown()
@@ -95,7 +102,7 @@ class Ingester:
             self._write([])
         self._journal.close()
 
-    # in the threads
+    # The methods below run in the threads.
 
     def _take(self, signal: Signal, encoding: Encoding, body: bytes) -> IngestResult:
         receipt = IngestResult(self._limits)
@@ -110,12 +117,13 @@ class Ingester:
             report_fault("receive", lost=receipt.seen)
             raise OtlpError(500, "the receiver failed at this request, and nothing was kept of it") from error
         self._write(list(lines.values()), receipt.lost)
+        # remembered only after a successful write: the client retries a failed request with the same lines
         for digest in lines:
             self._written.put(digest, value=True)
         return receipt
 
     def _unseen(self, lines: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Those that were not written before, each once, by their digests."""
+        """Return the lines that were not written before, once each, by digest."""
         found = {blake2b(line, digest_size=16).digest(): line for line in lines}
         return {digest: line for digest, line in found.items() if not self._written.get(digest)}
 
@@ -150,6 +158,7 @@ class Ingester:
         try:
             self._journal.write(b"".join(lines))
         except OSError as error:
+            # drained above: count the losses again, so that the next write reports them
             for reason, count in lost.items():
                 faults.count(reason, count)
             message = f"the journal of {self._settings.store} cannot be written ({error.strerror or error})"
@@ -173,7 +182,7 @@ class Ingester:
 
 
 class Receiver:
-    """Receives into the store of ``settings``, within ``limits``; for one event loop."""
+    """Receiver that writes to the store of ``settings`` within ``limits``; for one event loop."""
 
     def __init__(self, settings: Settings, limits: ReceiverLimits | None = None) -> None:
         self.limits = limits or ReceiverLimits()
@@ -181,10 +190,10 @@ class Receiver:
         self.ingester = Ingester(settings, self.limits)
 
     def end(self) -> None:
-        """Take nothing more; what is not yet acknowledged will not be, but for what is just being written."""
+        """Refuse all requests that are not acknowledged yet, except those being written."""
         self.admission.end()
         self.ingester.end()
 
     def close(self) -> None:
-        """Give the journal up, after what is just being written."""
+        """Close the journal after the current write."""
         self.ingester.close()

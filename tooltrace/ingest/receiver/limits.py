@@ -1,4 +1,4 @@
-"""How much a receiver takes."""
+"""Limits of the receiver."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverLimits:
-    """What one request may be, and how many may be under way; beyond it they are refused, and nothing is kept of them.
+    """Limits on the size of one request and on concurrent requests; a request beyond them is refused as a whole.
 
-    They bound the memory: a request is read while it is below them, and one after the other is made records.
+    The limits bound memory: bodies are read only up to them, and requests are converted to records one at a time.
     """
 
     body_bytes: int = 20 * 1024 * 1024
-    """Of one request, after decompression."""
+    """Maximum size of one request after decompression, in bytes."""
     items: int = 50_000
-    """Spans, log records or metrics of one request."""
+    """Maximum number of spans, log records or metrics in one request."""
     containers: int = 1_000_000
-    """Objects and arrays in one request of JSON: a byte of text costs some fifty of memory there."""
+    """Maximum number of objects and arrays in one JSON request: a byte of their text costs about 50 bytes of memory."""
     requests: int = 64
-    """Under way at once."""
+    """Maximum number of concurrent requests."""
     waiting_bytes: int = 64 * 1024 * 1024
-    """Of the bodies under way, together."""
+    """Maximum total size of the bodies of concurrent requests, in bytes."""
     body_seconds: float = 30.0
-    """How long a client may take to send a body."""
+    """Seconds within which a body must arrive."""
     retry_seconds: int = 1
-    """When a client that came at a busy time may come again."""
+    """Seconds after which a client may retry when the receiver was busy or ending."""
     disk_retry_seconds: int = 5
-    """When it may come again while the journal cannot be written."""
+    """Seconds after which a client may retry when the journal could not be written."""

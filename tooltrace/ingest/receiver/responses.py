@@ -34,78 +34,81 @@ CODES: Final = {
     408: DEADLINE_EXCEEDED,
     413: RESOURCE_EXHAUSTED,
     415: INVALID_ARGUMENT,
-    429: UNAVAILABLE,  # gRPC's "too many": a client may only repeat UNAVAILABLE without being told more
+    429: UNAVAILABLE,  # not RESOURCE_EXHAUSTED: without retry details, a client may only retry UNAVAILABLE
     500: INTERNAL,
     503: UNAVAILABLE,
 }
-"""HTTP status to ``google.rpc.Code``."""
+"""Map from HTTP status to ``google.rpc.Code``."""
 
 
 class OtlpError(TooltraceError):
-    """A request of which nothing is kept."""
+    """Error for a request that is refused as a whole."""
 
     def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.status = status
-        """Of HTTP."""
+        """HTTP status."""
         self.code = CODES[status]
-        """Of gRPC."""
+        """gRPC status code."""
         self.retry_after = retry_after
-        """Seconds after which the same request may succeed; None: it never will."""
+        """Seconds after which the same request may succeed; None if it never will."""
 
 
 def malformed(message: str) -> OtlpError:
-    """The request is not what it says to be; to send it again is of no use."""
+    """Return the error for a request that cannot be decoded, and would fail again."""
     return OtlpError(400, message)
 
 
 def too_large(message: str) -> OtlpError:
-    """The request has more in it than is taken at once; the client may send it in parts."""
+    """Return the error for a request beyond the size limits; the client may send it in parts."""
     return OtlpError(413, message)
 
 
 SHOWN = 3
-"""How many reasons an answer gives."""
+"""Maximum number of reasons in a response."""
 LONGEST_REASON = 300
 
 
 @dataclass(slots=True)
 class IngestResult:
-    """How many spans, log records or metrics a request had, and how many of them, or of its data points, were not kept."""
+    """Counts of one request: its spans, log records or metrics, and how many of these were not stored.
+
+    For metrics, the rejected ones are counted in data points.
+    """
 
     limits: ReceiverLimits
     seen: int = 0
     rejected: int = 0
     lost: int = 0
-    """Of the rejected: those that were to be kept, and could not be read."""
+    """Rejected items that should have been stored but could not be read."""
     reasons: dict[str, int] = field(default_factory=dict)
 
     def count(self) -> None:
-        """One more. Raises Refusal where there are too many."""
+        """Count one item. Raises OtlpError if there are too many."""
         self.seen += 1
         if self.seen > self.limits.items:
             raise too_large(f"the request has more than {self.limits.items:,} items; nothing was kept")
 
     def reject(self, reason: str, count: int = 1) -> None:
-        """``count`` that were seen are not kept, for ``reason``."""
+        """Record that ``count`` items, already counted, are not stored for ``reason``."""
         self.rejected += count
         reason = reason[:LONGEST_REASON]
         if reason in self.reasons or len(self.reasons) < SHOWN:
             self.reasons[reason] = self.reasons.get(reason, 0) + count
 
     def count_lost(self, reason: str) -> None:
-        """One that was seen was to be kept, and cannot be."""
+        """Record that one item, already counted, should have been stored and cannot be."""
         self.lost += 1
         self.reject(reason)
 
     def count_unreadable(self, reason: str) -> None:
-        """One more, of which nothing else is known."""
+        """Count one item that could not be read."""
         self.count()
         self.count_lost(reason)
 
     @property
     def message(self) -> str:
-        """Why something was not kept; "" where all was."""
+        """Reasons for the rejected items; "" if there are none."""
         told = [f"{count:,} × {reason}" for reason, count in self.reasons.items()]
         left = self.rejected - sum(self.reasons.values())
         return "; ".join([*told, f"{left:,} for other reasons"] if left else told)
@@ -117,7 +120,7 @@ JSON: Final[Encoding] = "application/json"
 
 
 def accepted_response(signal: Signal, receipt: IngestResult, encoding: Encoding) -> bytes:
-    """The request was taken; ``partial_success`` is there only where something of it was not kept."""
+    """Return the response to an accepted request; it has ``partial_success`` only if items were rejected."""
     if encoding == JSON:
         return orjson.dumps({"partialSuccess": _partial_json(signal, receipt)} if receipt.rejected else {})
     answer = signal.answer()
@@ -133,7 +136,7 @@ def _partial_json(signal: Signal, receipt: IngestResult) -> dict[str, str]:
 
 
 def error_response(refusal: OtlpError, encoding: Encoding) -> bytes:
-    """A ``google.rpc.Status``."""
+    """Return ``refusal`` as an encoded ``google.rpc.Status``."""
     status = status_of(refusal)
     if encoding == JSON:
         return json_format.MessageToJson(status, indent=None).encode()
@@ -141,7 +144,7 @@ def error_response(refusal: OtlpError, encoding: Encoding) -> bytes:
 
 
 def status_of(refusal: OtlpError) -> Status:
-    """What is wrong, and when to come again where that may help."""
+    """Return the ``google.rpc.Status`` of ``refusal``, with a retry delay if a retry may succeed."""
     status = Status(code=refusal.code, message=str(refusal))
     if refusal.retry_after is not None:
         status.details.add().Pack(RetryInfo(retry_delay=Duration(seconds=refusal.retry_after)))

@@ -1,4 +1,4 @@
-"""The three signals of OTLP, and how an answer to each is said."""
+"""The three signals of OTLP: paths, services and response types."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Signal:
 
     name: str
     path: str
-    """Of HTTP."""
+    """HTTP path."""
     service: str
-    """Of gRPC; its method is ``Export``."""
+    """gRPC service; its method is ``Export``."""
     answer: type[Message]
     rejected: str
-    """The field of the answer's partial success that counts what was not kept."""
+    """Field of the response's ``partial_success`` that counts rejected items."""
 
     @property
     def rejected_json(self) -> str:
-        """The same field's name in JSON."""
+        """Name of the field ``rejected`` in JSON."""
         first, *rest = self.rejected.split("_")
         return first + "".join(map(str.title, rest))
 

@@ -1,7 +1,7 @@
-"""Spans of other instrumentations, read as the records that tooltrace would have made itself.
+"""Conversion of other instrumentations' spans to the records that tooltrace itself would have made.
 
-``Assembler`` makes records of spans that are plain data, wherever they come from; ``TooltraceSpanProcessor`` and
-``StoreSpanExporter`` take them from the SDK of this process.
+``Assembler`` converts spans that are plain data, from any source. ``TooltraceSpanProcessor`` and ``StoreSpanExporter``
+receive spans from the SDK of this process.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ __all__ = ["Assembler", "StoreSpanExporter", "TooltraceSpanProcessor"]
 
 
 def __getattr__(name: str) -> Any:
-    """What needs the recorder of this process is loaded when asked for."""
+    """Import the classes that need the recorder of this process on first access."""
     if name == "StoreSpanExporter":
         from tooltrace.ingest.spans.exporter import StoreSpanExporter
 

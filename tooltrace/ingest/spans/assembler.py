@@ -1,4 +1,4 @@
-"""Make records of spans: spans that show one tool call become that call, all others stay spans."""
+"""Conversion of spans to records: spans that show one tool call become that call, all others stay spans."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ from tooltrace.otel.span_data import SpanData
 from tooltrace.recording.settings import Settings
 
 SCOPE = "otel.scope.name"
-"""OpenTelemetry's name for the instrumentation, where there is no field for it."""
+"""OpenTelemetry's attribute for the instrumentation's name, where a record has no field for it."""
 
 
 def merge_group(members: Sequence[SpanToolCall], settings: Settings, here: SpanOrigin) -> ExternalCall:
-    """What ``members``, the outermost first, say of their call together. Ids, parent and times are the outermost's."""
+    """Return one call from ``members``, the spans that show it, outermost first.
+
+    Ids, parent and times are those of the outermost span.
+    """
     form = members[0].form
     told: dict[str, Any] = {name: _first(getattr(each, name) for each in members) for name in TEXTS}
     told["tool"] = told["tool"] or form.name or "unknown"
@@ -64,8 +67,12 @@ def _first(values: Any) -> Any:
 
 
 def _end(ends: list[CallOutcome]) -> CallOutcome:
-    """How the call ended. A failure that any of the spans saw is the call's, in the words of the one that says most of
-    it, the innermost of equals; a result is the outermost's."""
+    """Return the outcome of the call from the outcomes of its spans, outermost first.
+
+    A pause, cancellation or other such ending of the outermost span that has one decides. Otherwise the call failed if
+    any span failed, with the error of the most detailed span, the innermost among equals. Otherwise the result is that
+    of the outermost span that has one.
+    """
     stopped = [end for end in ends if end.ending not in ("returned", "raised")]
     if stopped:
         return stopped[0]
@@ -76,12 +83,12 @@ def _end(ends: list[CallOutcome]) -> CallOutcome:
 
 
 def _is_bare(end: CallOutcome) -> bool:
-    """Whether it says no more than that nothing failed."""
+    """Whether ``end`` reports only that nothing failed."""
     return bool(end.result is NO_RESULT or (is_response(end.result) and end.result.meta.rule == RULE))
 
 
 def _attributes(members: Sequence[SpanToolCall], settings: Settings) -> dict[str, Any]:
-    """What else the spans say; where two say different things, the outer's counts."""
+    """Return the remaining attributes of the spans; where two spans differ, the outer one takes precedence."""
     out: dict[str, Any] = {}
     for each in reversed(members):
         form = each.form
@@ -100,15 +107,16 @@ def _attributes(members: Sequence[SpanToolCall], settings: Settings) -> dict[str
 
 
 TOGETHER = 4096
-"""Spans that are looked at together: far fewer than are remembered."""
+"""Spans examined together: far fewer than the deduplicator remembers."""
 NOWHERE = SpanOrigin()
-"""Nobody knows who made a span whose resource does not say."""
+"""Unknown origin, for a span whose resource does not name one."""
 
 
 class Assembler:
-    """Makes records of spans, in batches of any size; what belongs to a call that an earlier batch had is recognised.
+    """Converter of spans to records, in batches of any size.
 
-    ``here``: who made the spans whose resource does not say.
+    It recognises spans of a call that was in an earlier batch. ``here`` is the origin of spans whose resource does not
+    name one. Thread-safe.
     """
 
     def __init__(self, settings: Settings, here: SpanOrigin = NOWHERE) -> None:
@@ -119,15 +127,16 @@ class Assembler:
         self._lock = RLock()
 
     def reset_after_fork(self) -> None:
-        """In a forked child: another thread of the parent may have held the locks."""
+        """Replace the locks in a forked child: another thread of the parent may have held them."""
         self._lock = RLock()
         self._attempts.reset_after_fork()
 
     def take(self, forms: Sequence[SpanData]) -> list[ToolCall | Span]:
-        """A record for each span of ``forms``, in their order; a span that comes twice has one. Never raises.
+        """Return a record for each span of ``forms``, in their order; a repeated span has one record. Never raises.
 
-        Of the spans that show one call one becomes the ``ToolCall``: tooltrace's own, else the outermost, with what the
-        others know better; else, where an earlier batch had one of them, none. The others are kept as ``Span``.
+        Of the spans that show one call, one becomes the ``ToolCall``: tooltrace's own span, otherwise the outermost,
+        completed from the others. If an earlier batch already had that call's record, none does. The other spans become
+        ``Span`` records.
         """
         once = list({_key(form): form for form in forms}.values())
         with self._lock:
@@ -135,7 +144,7 @@ class Assembler:
             return [record for start in rounds for record in self._take(once[start : start + TOGETHER])]
 
     def know(self, forms: Iterable[SpanData]) -> None:
-        """Spans that need no record: those of this process's own recorder, and what merely stands between calls."""
+        """Register spans that need no record: those of this process's recorder, and those between calls."""
         with self._lock:
             nodes = [self._node(form, parse_tool_call(form), ours=is_native(form)) for form in forms]
             self._doubles.add(nodes)
@@ -156,7 +165,10 @@ class Assembler:
         return [calls.get(_key(form)) or to_span_record(form, self.settings, self.here) for form in forms]
 
     def _node(self, form: SpanData, seen: SpanToolCall | None, *, ours: bool) -> SpanNode:
-        """What is remembered of ``form``; a span that comes again is what it was."""
+        """Return the node of ``form``; a repeated span keeps its node.
+
+        It has a new node if only one of the two spans shows a tool call.
+        """
         key = _key(form)
         known = self._doubles.node(key)
         if known is not None and (known.group is None) == (seen is None):
@@ -172,7 +184,7 @@ class Assembler:
         return node
 
     def _groups(self, seen: dict[Key, SpanToolCall], own: Iterable[Key]) -> dict[CallGroup, list[SpanToolCall]]:
-        """The calls that are seen, each with the spans that show it, the outermost first."""
+        """Return the calls that the spans show, each with its spans, outermost first."""
         groups: dict[CallGroup, list[SpanToolCall]] = {}
         for key, each in seen.items():
             group = group_of(self._doubles.node(key))
@@ -185,10 +197,10 @@ class Assembler:
             members.sort(key=lambda member: self._doubles.depth(member.key))
         return dict(
             sorted(groups.items(), key=lambda item: item[1][0].form.end_ns)
-        )  # a retry ends after what it retries
+        )  # attempts are numbered in this order: a retry ends later
 
     def _call(self, group: CallGroup, members: list[SpanToolCall]) -> ToolCall | None:
-        """The record of one call; None where it is made already, or is another's to make."""
+        """Return the record of one call; None if another span, or tooltrace's own recorder, has the record."""
         if group.ours:
             return None
         if group.recorded is None:

@@ -1,9 +1,9 @@
-"""Which spans show one and the same call.
+"""Deduplication of spans that show the same call.
 
-A call is often seen twice or more: by the client and the server of MCP, by an agent's framework around both, by two
-instrumentations at once. Such spans stand one inside the other, with nothing but transport between them. They are *doubles*
-where what they say does not differ. Each span has at most one double right inside it: a second one is a retry, and a
-call of its own.
+Often several spans show one call: those of the client and the server of MCP, of an agent framework around both, or of
+two instrumentations. Such spans are nested, with only transport spans between them. Nested spans are *doubles* if their
+tool, call id and arguments do not contradict each other. Each span has at most one double directly inside it: a second
+one is a retry, and therefore a separate call.
 """
 
 from __future__ import annotations
@@ -19,76 +19,79 @@ from tooltrace.ingest.spans.conventions.base import Key
 from tooltrace.redact.snapshot import snapshot
 
 _MAX_DEPTH = 32
-"""How many spans of transport may stand between two that show one call."""
+"""Maximum number of steps from a span up to the span around it that shows the same call."""
 _MAX_NODES = 64
-"""Arguments of a call that are compared, and calls that wait for one span: the latest."""
+"""Maximum number of arguments compared for a call, and of calls that wait for one span (the latest are kept)."""
 ArgumentDigests = dict[str, bytes]
-"""A digest of each argument: no argument stays in memory for it."""
+"""A digest of each argument by name, so that no argument value stays in memory."""
 _JOINTS = "_./:-"
-"""What may stand between the name of a server and that of its tool."""
+"""Characters that may separate the name of a server from that of its tool."""
 
 
 @dataclass(eq=False, slots=True)
 class CallGroup:
-    """Spans that show one call."""
+    """A group of spans that show one call."""
 
     tool: str | None = None
     call_id: str | None = None
     arguments: ArgumentDigests | None = None
     ours: bool = False
-    """One of them is tooltrace's own."""
+    """Whether one of the spans is tooltrace's own."""
     recorded: Key | None = None
-    """The span that the call's record has its id from."""
+    """Key of the span whose id the call's record has."""
     attempt: int | None = None
     joined: CallGroup | None = None
-    """What it has become a part of."""
+    """The group into which this group was merged."""
 
 
 @dataclass(eq=False, slots=True)
 class SpanNode:
-    """What is remembered of a span."""
+    """The remembered data of a span."""
 
     key: Key
     parent: Key | None
     through: bool = False
-    """Transport: a call may be seen on either side of it."""
+    """Whether the span is transport: spans on both sides of it may show one call."""
     layer: tuple[str | None, ...] = ()
-    """Whose span it is, of what kind, and how it is written: one instrumentation does not show a call twice in a layer."""
+    """Scope, kind and conventions of the span.
+
+    An instrumentation does not show a call twice in the same layer, so two spans of one layer need proof to be doubles.
+    """
     remote: bool = False
-    """It shows the call under the name that the server has for it."""
+    """Whether the span shows the call under the server's name for the tool."""
     end_ns: int = 0
     group: CallGroup | None = None
-    """None: no tool call."""
+    """The call that the span shows; None if it shows none."""
     inner: Key | None = None
-    """The double right inside it."""
+    """Key of the double directly inside this span."""
     outer: Key | None = None
 
 
 @dataclass(slots=True)
 class SpanDeduplicator:
-    """The spans of the last while, and which of them are one call. Not thread-safe."""
+    """The most recent spans, grouped by call. Not thread-safe."""
 
     capacity: int = 20_000
     _nodes: OrderedDict[Key, SpanNode] = field(default_factory=OrderedDict)
     _waiting: OrderedDict[Key, deque[Key]] = field(default_factory=OrderedDict)
-    """Spans that have not been seen, and the tool calls below them."""
+    """Keys of missing parent spans, with the tool calls below each."""
 
     def add(self, nodes: list[SpanNode]) -> None:
-        """Remember ``nodes``, and find their doubles among them and what is remembered."""
+        """Remember ``nodes``, and find their doubles among all remembered spans."""
         for node in nodes:
             self._remember(node)
         lost = [key for node in nodes for key in self._waiting.pop(node.key, ())]
         calls = {node.key: node for node in nodes if node.group is not None}
         calls |= {key: found for key in lost if (found := self._nodes.get(key)) is not None}
-        for node in sorted(calls.values(), key=lambda node: -node.end_ns):  # the last one's result is the outer's
+        for node in sorted(calls.values(), key=lambda node: -node.end_ns):  # the last retry gives the outer's result
             self._look_up(node)
 
     def node(self, key: Key) -> SpanNode | None:
-        """What is remembered of a span."""
+        """Return the node of a span; None if it is not remembered."""
         return self._nodes.get(key)
 
     def depth(self, key: Key) -> int:
-        """How many doubles stand around the span."""
+        """Return the number of doubles around the span."""
         depth, node = 0, self._nodes.get(key)
         while node is not None and node.outer is not None and depth < _MAX_DEPTH:
             depth, node = depth + 1, self._nodes.get(node.outer)
@@ -101,7 +104,7 @@ class SpanDeduplicator:
             self._nodes.popitem(last=False)
 
     def _look_up(self, node: SpanNode) -> None:
-        """Find the tool call right above ``node``, and join it where both are the same."""
+        """Find the nearest tool call above ``node``, and join both if they show the same call."""
         if node.outer is not None or node.group is None:
             return
         at = node.parent
@@ -133,25 +136,25 @@ class SpanDeduplicator:
         if outer.inner is not None and not around.ours:  # a retry inside one call
             within.call_id = within.call_id or around.call_id
             return
-        if around.recorded is None or within.recorded is None:  # else both are written already
+        if around.recorded is None or within.recorded is None:  # two written records cannot be merged
             outer.inner, inner.outer = inner.key, outer.key
             _unite(around, within)
 
 
 def group_of(node: SpanNode | None) -> CallGroup | None:
-    """The call that a span shows; None where it shows none."""
+    """Return the call that a span shows; None if it shows none."""
     group = None if node is None else node.group
     while group is not None and group.joined is not None:
-        group.joined = group.joined.joined or group.joined  # a shorter way for the next who asks
+        group.joined = group.joined.joined or group.joined  # shorten the chain of merged groups for later lookups
         group = group.joined
     return group
 
 
 def marks_of(arguments: Any) -> ArgumentDigests | None:
-    """What arguments are compared by; None where they are not known by name."""
+    """Return digests to compare arguments by; None if the arguments are not known by name."""
     if not isinstance(arguments, dict):
         return None
-    data = orjson.loads(snapshot(arguments))  # type: ignore[arg-type]  # of a dict it is bytes
+    data = orjson.loads(snapshot(arguments))  # type: ignore[arg-type]  # the snapshot of a dict is bytes
     return {key: blake2b(_bytes(value), digest_size=12).digest() for key, value in list(data.items())[:_MAX_NODES]}
 
 
@@ -160,21 +163,24 @@ def _bytes(value: Any) -> bytes:
 
 
 def _same(around: CallGroup, within: CallGroup, *, remote: bool) -> bool:
-    """Whether nothing that is known of the two differs."""
+    """Whether the known ids, tools and arguments of both calls agree."""
     if around.call_id is not None and within.call_id is not None:
         return around.call_id == within.call_id and _same_name(around.tool, within.tool, remote=remote)
     return _agree(around.arguments, within.arguments) and _same_name(around.tool, within.tool, remote=remote)
 
 
 def _same_name(outer: str | None, inner: str | None, *, remote: bool) -> bool:
-    """Whether both are names of one tool. An agent may know a server's tool with the server's name before it."""
+    """Whether both names may mean one tool; an agent may prefix a server's tool with the server's name."""
     if outer is None or inner is None or outer == inner:
         return True
     return remote and outer.endswith(inner) and outer[: -len(inner)][-1:] in tuple(_JOINTS)
 
 
 def _agree(around: ArgumentDigests | None, within: ArgumentDigests | None) -> bool:
-    """Whether no argument differs. The inner may know more of them, or fewer: defaults, injected ones."""
+    """Whether both calls have common arguments and none of these differs; unknown arguments agree with any.
+
+    The inner call may have more arguments, or fewer: defaults and injected arguments.
+    """
     if not around or not within:
         return around is None or within is None or around == within
     common = around.keys() & within.keys()
@@ -182,7 +188,7 @@ def _agree(around: ArgumentDigests | None, within: ArgumentDigests | None) -> bo
 
 
 def _proven(around: CallGroup, within: CallGroup) -> bool:
-    """Whether both say the same id, or the same arguments."""
+    """Whether both calls have the same id, or else the same arguments."""
     if around.call_id is not None and within.call_id is not None:
         return around.call_id == within.call_id
     return around.arguments is not None and around.arguments == within.arguments

@@ -1,4 +1,4 @@
-"""``StoreSpanExporter``: every span of any library into the store, found by the name ``tooltrace``."""
+"""``StoreSpanExporter``: writes spans of any library to the store; its entry point is named ``tooltrace``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from tooltrace.recording.settings import Settings
 
 
 class StoreSpanExporter(SpanExporter):
-    """Writes spans into the store of this process: tool calls as ``tool_calls``, others as ``spans``.
+    """Exporter that writes spans to the store of this process: tool calls as ``tool_calls``, others as ``spans``.
 
-    ``OTEL_TRACES_EXPORTER=tooltrace opentelemetry-instrument python app.py`` finds it; the store is ``$TOOLTRACE_STORE``,
-    or what the application configures. Spans of tooltrace's own recorder, which writes them itself, are left out.
+    ``OTEL_TRACES_EXPORTER=tooltrace opentelemetry-instrument python app.py`` selects this exporter. The store is
+    ``$TOOLTRACE_STORE``, or the one that the application configures. Spans of tooltrace's own recorder are left out,
+    because the recorder writes them itself.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class StoreSpanExporter(SpanExporter):
         self._pid = os.getpid()
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Hand ``spans`` to the recorder's thread."""
+        """Pass the records of ``spans`` to the recorder's thread."""
         with suppress_faults("record", lost=len(spans)):
             recorder = config.get_recorder()
             assembler = self._for(recorder.settings)
@@ -43,15 +44,18 @@ class StoreSpanExporter(SpanExporter):
         return SpanExportResult.FAILURE
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Write what was exported. False where the time did not do."""
+        """Write all exported spans; return False on timeout."""
         return config.flush(timeout_millis / 1000)
 
     def shutdown(self) -> None:
-        """Write what was exported."""
+        """Write all exported spans, waiting at most two seconds."""
         config.flush(2.0)
 
     def _for(self, settings: Settings) -> Assembler:
-        """The assembler of the recorder in use, in this process."""
+        """Return the assembler for the current settings and process.
+
+        A forked child needs its own lock and assembler: another thread of the parent may have held the lock.
+        """
         if self._pid != os.getpid():
             self._lock, self._assembler, self._pid = RLock(), None, os.getpid()
         with self._lock:

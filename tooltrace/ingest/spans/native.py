@@ -1,7 +1,7 @@
-"""Spans that tooltrace itself made, somewhere: the record is read back as it was.
+"""Decoding of spans that tooltrace itself made, in this or another process, back to their records.
 
-What comes from elsewhere is not trusted for it. Fields of a wrong kind make it a foreign span, and secrets are taken out
-again: another recorder may have had fewer patterns.
+Such spans are not trusted. A field of a wrong type makes the span a foreign one. Secrets are redacted again, because
+another recorder may have had fewer patterns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tooltrace.recording.settings import Settings
 from tooltrace.redact.snapshot import Json
 
 MARK = names.FIELDS["recorder_version"]
-"""The attribute that every span of ours has."""
+"""The attribute that every span of tooltrace has."""
 
 _FIELDS: Final = {field.name: field for field in fields_of(ToolCall)}
 _CHECKS: Final[dict[Any, type | tuple[type, ...]]] = {str: str, float: (int, float), int: int, bool: bool}
@@ -34,7 +34,7 @@ def is_native(form: SpanData) -> bool:
 
 
 def decode_native(form: SpanData, settings: Settings) -> ToolCall | None:
-    """The record that ``form`` was made from, redacted again; None where it is not whole."""
+    """Return the record that ``form`` was made from, redacted again; None if a field is missing or invalid."""
     try:
         call = decode(form)
     except (TypeError, ValueError, KeyError, OverflowError):
@@ -45,7 +45,7 @@ def decode_native(form: SpanData, settings: Settings) -> ToolCall | None:
 
 
 def _is_sound(name: str, value: Any) -> bool:
-    """Whether a field's value is of the field's kind."""
+    """Whether ``value`` has the type of the field ``name``."""
     field = _FIELDS[name]
     if value is None:
         return field.nullable

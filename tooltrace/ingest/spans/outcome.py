@@ -1,4 +1,4 @@
-"""How a call ended, of what its span says: the status, the exception in its events, and the attributes beside them."""
+"""Outcome of a call, read from its span: from the status, the exception event and the attributes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import EventData
 
 RULE = "span_status"
-"""The span's own status said how it went."""
+"""Rule name for results that the span's own status decides."""
 _CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt", "SystemExit"})
 _PAUSED = frozenset({"ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt"})
-"""Exceptions by which frameworks (pydantic-ai, LangGraph) stop a tool for a person."""
+"""Exceptions with which frameworks (pydantic-ai, LangGraph) pause a tool until a person decides."""
 
 
 class CallOutcome(NamedTuple):
-    """How a call ended."""
+    """The ending of a call, with its exception or its result."""
 
     ending: str = "returned"
     error: ExceptionSummary | None = None
@@ -40,7 +40,7 @@ class CallOutcome(NamedTuple):
 
     @property
     def detail(self) -> int:
-        """How much it says of what went wrong; 0 where nothing did."""
+        """Level of detail about the failure, from 1 to 3; 0 if there is none."""
         if not self.failed:
             return 0
         if self.error is not None:
@@ -49,7 +49,10 @@ class CallOutcome(NamedTuple):
 
 
 def outcome_of(seen: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
-    """How the call of ``seen`` ended. A result is judged by ``rules`` where the span itself says nothing of a failure."""
+    """Return the outcome of the call that ``seen`` shows.
+
+    ``rules`` judge the result, unless the span itself reports a failure.
+    """
     thrown = _exception(seen)
     if seen.ending is not None:
         return CallOutcome(seen.ending, None, seen.result)
@@ -68,7 +71,7 @@ def outcome_of(seen: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
 
 
 def _exception(seen: SpanToolCall) -> EventData | None:
-    """The last exception that the span tells of."""
+    """Return the last exception event of the span; None if there is none."""
     return next((event for event in reversed(seen.form.events) if event.name == "exception"), None)
 
 
@@ -83,7 +86,7 @@ def _says_failed(seen: SpanToolCall, thrown: EventData | None) -> bool:
 
 
 def _what(seen: SpanToolCall, thrown: EventData | None) -> tuple[str | None, str]:
-    """The error's class or kind, and what it says."""
+    """Return the error's class or kind, and its message."""
     said = {} if thrown is None else thrown.attributes
     kind = text(said.get("exception.type")) or seen.error_type
     message = said.get("exception.message")
@@ -93,7 +96,7 @@ def _what(seen: SpanToolCall, thrown: EventData | None) -> tuple[str | None, str
 
 
 def _is_class(kind: str | None) -> bool:
-    """Whether ``kind`` names an exception's class: ``FileNotFoundError``, ``httpx.ReadTimeout``."""
+    """Whether ``kind`` names an exception class, such as ``FileNotFoundError`` or ``httpx.ReadTimeout``."""
     if kind is None or not all(part.isidentifier() for part in kind.split(".")):
         return False
     last = kind.rpartition(".")[2]
@@ -101,14 +104,17 @@ def _is_class(kind: str | None) -> bool:
 
 
 def _reported(seen: SpanToolCall) -> Any:
-    """The result for the rules to read; a span that tells of no failure and has none is a success all the same."""
+    """Return the result for the rules to interpret; a span without failure and result is a success."""
     if seen.result is NO_RESULT:
         return ToolResponse.success(meta=ResponseMeta(rule=RULE, rule_grade="certain"))
     return seen.result
 
 
 def _failure(seen: SpanToolCall, kind: str | None, message: str, rules: tuple[Rule, ...]) -> ToolResponse:
-    """A failure that nothing was raised for. What the result says of it counts, where it says so."""
+    """Return the error of a call that failed without an exception.
+
+    If the rules find an error in the result, that error takes precedence over the span's own kind and message.
+    """
     if seen.result is not NO_RESULT:
         read = normalize(seen.result, rules=rules)
         if read.status == "error":
@@ -127,7 +133,7 @@ def _failure(seen: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
 
 
 def by_name(kind: str, message: str) -> ExceptionSummary:
-    """An exception of which nothing is left but its class's name and its message."""
+    """Summarise an exception of which only the class name and the message are known."""
     verdict = next((CODES[name] for name in _bases(kind) if name in CODES), None) or _by_last(kind)
     if verdict is None and not hasattr(builtins, kind):
         error = build_error(message, type=kind).error
@@ -138,7 +144,7 @@ def by_name(kind: str, message: str) -> ExceptionSummary:
 
 
 def _bases(kind: str) -> Iterator[str]:
-    """The names of the class and of its bases, as far as this process knows it; nothing is imported for it."""
+    """Yield the names of the class and, if its module is loaded, of its bases; import nothing."""
     module, _, last = kind.rpartition(".")
     yield f"{module or 'builtins'}.{last}"
     known = sys.modules.get(module or "builtins")
@@ -149,7 +155,7 @@ def _bases(kind: str) -> Iterator[str]:
 
 
 def _by_last(kind: str) -> ErrorClassification | None:
-    """By the class's own name, where every class of that name that a table knows means the same."""
+    """Classify by the bare class name, if all classes of that name in the table have the same code."""
     last = f".{kind.rpartition('.')[2]}"
     found = {verdict.code: verdict for name, verdict in CODES.items() if name.endswith(last)}
     return next(iter(found.values())) if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""``TooltraceSpanProcessor``: record the tool calls that other instrumentations show, as their spans end."""
+"""``TooltraceSpanProcessor``: records the tool calls that other instrumentations' spans show, as they end."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from tooltrace.recording.settings import Settings
 
 
 class SpanBatch:
-    """Spans that are assembled together, when the first of their records is asked for."""
+    """Spans that are converted together, when their first record is requested."""
 
     def __init__(
         self, assembler: Assembler, around: Sequence[SpanData | ReadableSpan], spans: Sequence[ReadableSpan]
     ) -> None:
         self._assembler = assembler
         self._around = around
-        """What needs no record."""
+        """Spans that need no record, but may connect those that do."""
         self._spans = spans
         self._records: Sequence[Record] | None = None
         self._lock = RLock()
 
     def items(self) -> list[DeferredSpanRecord]:
-        """What the recorder's thread is given: one for each span."""
+        """Return one item for the recorder's thread for each span."""
         return [DeferredSpanRecord(self, number) for number in range(len(self._spans))]
 
     def record(self, number: int) -> Record:
-        """The record of a span. Raises whatever is wrong with it."""
+        """Return the record of span ``number``. Raises the exception of a failed conversion."""
         with self._lock:
             if self._records is None:
                 self._assembler.know([span if isinstance(span, SpanData) else from_sdk(span) for span in self._around])
@@ -51,7 +51,7 @@ class SpanBatch:
 
 
 class DeferredSpanRecord:
-    """One record of a batch, made in the recorder's thread."""
+    """One record of a batch, made in the recorder's thread so that the application does not wait."""
 
     __slots__ = ("_batch", "_number")
 
@@ -60,26 +60,26 @@ class DeferredSpanRecord:
         self._number = number
 
     def record(self) -> Record:
-        """The record."""
+        """Make and return the record."""
         return self._batch.record(self._number)
 
 
 _MOST_OPEN = 10_000
-"""Spans that may be open at once; the oldest are forgotten, they may never end."""
+"""Maximum number of open spans tracked; the oldest are dropped, because they may never end."""
 _MOST_HELD = 1_000
-"""Tool calls that may wait for one around them."""
+"""Maximum number of spans that wait for one enclosing tool call."""
 _DEEPEST = 64
 _AROUND = frozenset(ENCLOSING)
 
 
 class TooltraceSpanProcessor(SpanProcessor):
-    """Records the tool calls of every instrumentation of a ``TracerProvider`` that it is added to::
+    """Span processor that records the tool calls of all instrumentations of its ``TracerProvider``::
 
         provider.add_span_processor(tt.TooltraceSpanProcessor())
 
-    They go where ``configure`` says. A call that several spans show is one row: what stands inside a tool call that has
-    not ended waits for it. ``spans``: also keep the spans that are no tool calls, in the table ``spans``.
-    Add it to the provider that tooltrace itself uses, else calls that both see are recorded twice.
+    Records go to the store set by ``configure``. A call that several spans show is one row: spans inside a tool call
+    that has not ended wait for it. ``spans=True`` also stores spans that are not tool calls, in the table ``spans``.
+    Add the processor to the provider that tooltrace itself uses; otherwise calls that both record are stored twice.
     """
 
     def __init__(self, *, spans: bool = False) -> None:
@@ -93,17 +93,17 @@ class TooltraceSpanProcessor(SpanProcessor):
         self._lock = RLock()
         self._open: OrderedDict[int, ReadableSpan] = OrderedDict()
         self._held: dict[int, list[ReadableSpan]] = {}
-        """By the span that they wait for."""
+        """Waiting spans, by the id of the span that they wait for."""
         self._around: deque[SpanData | ReadableSpan] = deque(maxlen=_MOST_OPEN)
-        """What has ended since the last batch and needs no record."""
+        """Spans without a record that ended since the last batch."""
         self._assembler: Assembler | None = None
 
-    # in the threads of the application
+    # The methods below run in the threads of the application.
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002 - the SDK's signature
-        """The span has begun."""
+        """Track ``span`` as open."""
         with suppress_faults("record"):
-            if self._pid != os.getpid():  # what the parent process began is the parent's to record
+            if self._pid != os.getpid():  # forked: the parent process records its own spans
                 self._reset()
             ids = span.get_span_context()
             if ids is not None:
@@ -112,19 +112,19 @@ class TooltraceSpanProcessor(SpanProcessor):
                 self._release(self._open.popitem(last=False)[0])
 
     def on_end(self, span: ReadableSpan) -> None:
-        """The span has ended."""
+        """Record ``span``, or hold it until the tool call around it ends."""
         if self._closed:
             return
         with suppress_faults("record", lost=1):
             self._ended(span)
 
     def shutdown(self) -> None:
-        """Records what still waits, and nothing any more."""
+        """Record all waiting spans; ignore later ones."""
         self.force_flush()
         self._closed = True
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Write every call that has ended. False where the time did not do."""
+        """Write every ended call; return False on timeout."""
         with suppress_faults("record"):
             for waited_for in list(self._held):
                 self._release(waited_for)
@@ -137,7 +137,7 @@ class TooltraceSpanProcessor(SpanProcessor):
             return
         mine = ids.span_id
         self._open.pop(mine, None)
-        if isinstance(span, ToolSpan):  # the recorder has it
+        if isinstance(span, ToolSpan):  # the recorder writes it
             self._around.append(span)
             self._release(mine)
         elif is_tool_span(span.name, span.attributes or {}):
@@ -149,7 +149,10 @@ class TooltraceSpanProcessor(SpanProcessor):
             self._release(mine)
 
     def _tool_above(self, span: ReadableSpan) -> int | None:
-        """The outermost tool call around ``span`` that has not ended, with nothing but transport between."""
+        """Return the id of the outermost open tool call around ``span``; None if there is none.
+
+        Only transport spans and other tool calls may be between them.
+        """
         found = None
         parent = span.parent
         for _ in range(_DEEPEST):
@@ -165,22 +168,23 @@ class TooltraceSpanProcessor(SpanProcessor):
         return found
 
     def _tool_ended(self, mine: int, span: ReadableSpan) -> None:
-        """A tool call, and those that waited for it, wait for the one around it, or for nothing any more."""
+        """Hold an ended tool call and its waiting spans for the tool call around it; without one, pass them on."""
         above = self._tool_above(span)
         spans = [*self._waited_for(mine), span]
         with self._lock:
+            # checked again under the lock: ``above`` may have ended in another thread, and would never release them
             if above is not None and above in self._open and len(self._held.get(above, ())) < _MOST_HELD:
                 self._held.setdefault(above, []).extend(spans)
                 return
         self._give(spans)
 
     def _waited_for(self, mine: int) -> list[ReadableSpan]:
-        """What waited for a span that is over."""
+        """Remove and return the spans that waited for the ended span ``mine``."""
         with self._lock:
             return self._held.pop(mine, [])
 
     def _release(self, mine: int) -> None:
-        """Give on what waited for a span that is over."""
+        """Pass on the spans that waited for the ended span ``mine``."""
         spans = self._waited_for(mine)
         if spans:
             self._give(spans)
@@ -200,12 +204,12 @@ class TooltraceSpanProcessor(SpanProcessor):
 
 
 def local_origin(settings: Settings) -> SpanOrigin:
-    """This process."""
+    """Return this process as the origin of spans."""
     return SpanOrigin(settings.service_name, settings.host, os.getpid())
 
 
 def _outline(span: ReadableSpan) -> SpanData:
-    """As much of a span as tells what stands around what."""
+    """Return only the parts of ``span`` that show its nesting; the rest would waste memory."""
     ids, parent = span.get_span_context(), span.parent
     assert ids is not None
     attributes: dict[str, Any] = dict.fromkeys(_AROUND.intersection(span.attributes or ()), True)

@@ -1,4 +1,4 @@
-"""A span that is no tool call, as a record: redacted and bounded like every other."""
+"""Records of spans that are not tool calls: redacted and bounded like all records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tooltrace.redact.snapshot import Json, snapshot
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STACK = "exception.stacktrace"
-"""Not kept: a text can be redacted, the source lines in a stack cannot."""
+"""Attribute that is not stored: text can be redacted, but the source lines in a stack trace cannot."""
 _INT64 = range(-(2**63), 2**63)
 _TELLING = frozenset(
     (
@@ -36,14 +36,17 @@ _TELLING = frozenset(
         *("logfire.span_type", "fastmcp.server.name", "fastmcp.component.type", "fastmcp.provider.type"),
     )
 )
-"""The attributes that may stay where neither arguments nor results are to be recorded: texts that say what was done, not
-with what. By their whole names: under ``mcp.``, ``rpc.`` or ``db.operation.`` there are arguments and answers as well."""
+"""Text attributes that may be stored when arguments and results are not recorded.
+
+They describe which operation ran, not its data. They are listed by full name, because ``mcp.``, ``rpc.`` and
+``db.operation.`` are also prefixes of arguments and results.
+"""
 _PLACES = ("network.", "server.", "client.", "service.")
-"""Beginnings of others that may: all below them say where it was."""
+"""Prefixes of further attributes that may be stored: all of them describe where an operation ran."""
 
 
 class SpanOrigin(NamedTuple):
-    """Who made a span."""
+    """The service, host and process that made a span."""
 
     service: str | None = None
     host: str | None = None
@@ -51,9 +54,9 @@ class SpanOrigin(NamedTuple):
 
 
 def origin_of(form: SpanData, here: SpanOrigin) -> SpanOrigin:
-    """What the span's resource says; what it does not say is as ``here``."""
+    """Return the origin in the span's resource, completed from ``here``."""
     service, host, pid = (form.resource.get(key) for key in (names.SERVICE_NAME, names.HOST_NAME, names.PROCESS_PID))
-    if not isinstance(service, str) or service.startswith("unknown_service"):  # the SDK's way to say that nobody said
+    if not isinstance(service, str) or service.startswith("unknown_service"):  # the SDK's default for an unset name
         service = here.service
     known = isinstance(pid, int) and not isinstance(pid, bool) and pid in _INT64
     return SpanOrigin(
@@ -62,7 +65,7 @@ def origin_of(form: SpanData, here: SpanOrigin) -> SpanOrigin:
 
 
 def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span:
-    """The record of ``form``."""
+    """Return the redacted and bounded record of ``form``."""
     length = form.end_ns - form.start_ns
     origin = origin_of(form, here)
     parts = {
@@ -72,7 +75,7 @@ def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span
     }
     texts = (form.name, message_of(form), form.scope, form.scope_version, origin.service, origin.host)
     held = "\n".join((*filter(None, texts), *(part.decode() for part in parts.values() if part)))
-    clean = settings.redaction.may_skip(held)  # most spans hold no secret, and to look closer costs ten times the rest
+    clean = settings.redaction.may_skip(held)  # most spans hold no secret; a full search costs ten times the rest
     sieve = Sanitizer((settings.redaction,), settings.field_limit, clean)
     short = Sanitizer((settings.redaction,), MAX_NAME_LENGTH, clean)
     return Span(
@@ -97,7 +100,7 @@ def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span
 
 
 def parse_id(text: str, digits: int) -> int:
-    """An id of so many hex ``digits``; what is none becomes one, the same for the same text."""
+    """Return an id of ``digits`` hex digits as a number; any other text maps to a stable number instead."""
     try:
         found = int(text, 16) if len(text) == digits and text.isalnum() else 0
     except ValueError:
@@ -106,7 +109,7 @@ def parse_id(text: str, digits: int) -> int:
 
 
 def allowed_attributes(attributes: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """The attributes that may be recorded, before redaction."""
+    """Return the attributes that may be recorded, before redaction."""
     said = {key: value for key, value in attributes.items() if key != _STACK and value is not None}
     if settings.capture == "full":
         return said
@@ -118,7 +121,7 @@ def _tells(key: str) -> bool:
 
 
 def events_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
-    """The span's events, as they are recorded."""
+    """Return the span's events in the form in which they are recorded."""
     return [
         {
             "name": event.name,
@@ -130,7 +133,7 @@ def events_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
 
 
 def links_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
-    """The span's links, as they are recorded."""
+    """Return the span's links in the form in which they are recorded."""
     return [
         {
             "trace_id": link.trace_id,
@@ -142,7 +145,10 @@ def links_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
 
 
 def message_of(form: SpanData) -> str | None:
-    """What the status says. Some put the whole stack into it, behind the message: that is left out."""
+    """Return the message of the status, without a stack trace; None if it is empty.
+
+    Some libraries append the whole stack trace to the message.
+    """
     words = form.description
     if not words:
         return None
@@ -150,7 +156,7 @@ def message_of(form: SpanData) -> str | None:
 
 
 def _dumped(value: Any) -> bytes | None:
-    """``value`` as JSON; None where there is nothing."""
+    """Return ``value`` as JSON; None if it is empty."""
     if not value:
         return None
     snap = snapshot(value)
@@ -158,5 +164,5 @@ def _dumped(value: Any) -> bytes | None:
 
 
 def _json(sieve: Sanitizer, field: str, part: bytes | None) -> Json | None:
-    """What may be kept of it."""
+    """Return ``part`` redacted and bounded."""
     return None if part is None else sieve.sanitize_json(field, part)

@@ -1,1 +1,1 @@
-"""Conventions in which other instrumentations describe a tool call in a span: one file for each."""
+"""Conventions by which other instrumentations describe a tool call in a span: one module for each."""

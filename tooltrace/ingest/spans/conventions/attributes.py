@@ -1,4 +1,4 @@
-"""The attributes in which other instrumentations say what a tool call was: read by Python, and by SQL in ClickHouse."""
+"""The attributes by which other instrumentations describe a tool call; used by Python, and by SQL in ClickHouse."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 from tooltrace.otel import attributes as names
 
 DEFERRED: Final = "pydantic_ai.tool.deferral.name"
-"""The call waits for a person, or is executed elsewhere."""
+"""Attribute of a call that waits for a person or is executed elsewhere."""
 JSON_TYPE: Final = "application/json"
 MCP_METHOD: Final = "tools/call"
 OTHER_KINDS: Final = ("openinference.span.kind", "traceloop.span.kind", "langfuse.observation.type", "mcp.method.name")
-"""Where one of these says what a span is, a tool's name alone does not."""
+"""Attributes that state a span's kind: a span with one of them is not a tool call merely because it names a tool."""
 
 _OF_THE_CONVENTIONS: Final = {
     "tool_type": (names.TOOL_TYPE,),
@@ -68,10 +68,10 @@ READS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "error_message": ("langfuse.observation.status_message",),
     },
 }
-"""Dialect to field to the attributes that say it, the first that is there counts."""
+"""Map from convention and field to the attributes that hold the field; the first one present is used."""
 
 CONSUMED: Final = frozenset(key for reads in READS.values() for keys in reads.values() for key in keys) | {
     *("input.mime_type", "output.mime_type", "request", "response", "logfire.json_schema", "tool.parameters"),
     *("tool.json_schema", "langfuse.observation.level", names.OPERATION_NAME),
 }
-"""Attributes that have a field of the record to go to, and their like; the others are the call's attributes."""
+"""Attributes that a field of the record covers, and related ones; all others are stored as the call's attributes."""

@@ -1,4 +1,4 @@
-"""Types that all span conventions share, and values that are JSON text."""
+"""Types shared by all span conventions, and parsing of values that are JSON text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _OPENS = ("{", "[")
 
 
 def structure(value: Any, *, scalars: bool = True) -> Any:
-    """What ``value`` says: the data of a text that is JSON, else the value itself. ``scalars``: "3" is 3 too, not only
-    objects and arrays."""
+    """Return the data of a JSON text; any other value unchanged.
+
+    Unless ``scalars`` is true, only objects and arrays are parsed: "3" stays text.
+    """
     if not isinstance(value, str) or not value:
         return value
     if not scalars and not value.lstrip()[:1].startswith(_OPENS):
@@ -28,7 +30,7 @@ def structure(value: Any, *, scalars: bool = True) -> Any:
 
 
 def named(value: Any) -> Any:
-    """Arguments by name. What decorators write down as ``{"args": […], "kwargs": {…}}`` is opened."""
+    """Return arguments by name; unpack ``{"args": […], "kwargs": {…}}``, which decorators write."""
     value = structure(value)
     if not isinstance(value, dict) or set(value) != {"args", "kwargs"}:
         return value
@@ -39,26 +41,26 @@ def named(value: Any) -> Any:
 
 
 def text(value: Any) -> str | None:
-    """A name or an id; numbers count, nothing else does."""
+    """Return a name or an id as text; None unless ``value`` is a text or an integer."""
     if isinstance(value, str):
         return value.strip() or None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**128 else None
 
 
 Key = tuple[str, str]
-"""A span's trace and its own id: what it is known by."""
+"""Trace id and span id, which identify a span."""
 
 TEXTS = ("tool", "call_id", "conversation_id", "agent", "tool_version", "tool_type", "tool_description")
-"""Fields of a record that a dialect may say as a text."""
+"""Text fields of a record that a convention may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanToolCall:
-    """A tool call as one span shows it; unknown is None."""
+    """A tool call as one span shows it; None means unknown."""
 
     form: SpanData
     conventions: tuple[str, ...]
-    """In which ways of writing it down, the best first."""
+    """Names of the conventions that the span follows, the preferred one first."""
     tool: str | None = None
     call_id: str | None = None
     conversation_id: str | None = None
@@ -69,27 +71,27 @@ class SpanToolCall:
     arguments: Any = None
     result: Any = NO_RESULT
     error_type: str | None = None
-    """What the dialect calls the error, where the span's own events do not say."""
+    """The convention's name for the error, used when the span's events do not name it."""
     error_message: str | None = None
     ending: str | None = None
-    """Where the dialect knows one that no status shows: ``paused``."""
+    """An ending that a span status cannot express, ``paused``; else None."""
 
     @property
     def key(self) -> Key:
-        """What the span is known by."""
+        """Trace id and span id of the span."""
         return self.form.trace_id, self.form.span_id
 
 
 @dataclass(frozen=True, slots=True)
 class SpanConvention:
-    """One way to write a tool call into a span's attributes."""
+    """A convention that describes a tool call in a span's attributes."""
 
     name: str
     knows: Callable[[str, Mapping[str, Any]], bool]
     """Whether a span with this name and these attributes is a tool call."""
     reads: Mapping[str, tuple[str, ...]]
-    """Field of a sighting to the attributes that say it, the first that is there counts."""
+    """Map from field of ``SpanToolCall`` to the attributes that hold it; the first one present is used."""
     correct: Callable[[dict[str, Any], SpanData], None] = lambda _fields, _form: None
-    """Put right what was read, where a table does not say it all."""
+    """Function that corrects the fields where the map ``reads`` is not sufficient."""
     texts: frozenset[str] = field(default_factory=frozenset)
-    """Attributes among them whose value is a text, even where it looks like a number in JSON."""
+    """Attributes in ``reads`` whose value stays text, even if it looks like JSON."""

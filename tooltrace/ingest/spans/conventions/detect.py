@@ -1,5 +1,7 @@
-"""The ways in which other instrumentations write a tool call into a span: one file each;
-the attributes they read are in :mod:`tooltrace.ingest.spans.conventions.attributes`."""
+"""Detection and parsing of tool calls in spans, by all known conventions.
+
+Each convention has a module; their attributes are in :mod:`tooltrace.ingest.spans.conventions.attributes`.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,14 @@ CONVENTIONS: tuple[SpanConvention, ...] = (
     openinference.CONVENTION,
     langfuse.CONVENTION,
 )
-"""A span may be written in several; what the first says counts. Traceloop's stands before the conventions': it fills their
-attributes with what is not theirs, and knows how to open it."""
+"""All conventions, in order of precedence: a span may follow several.
+
+Traceloop comes before OpenTelemetry's GenAI conventions, because it fills their attributes with wrapped values, which
+only its module can unwrap.
+"""
 
 ENCLOSING = (names.OPERATION_NAME, openinference.KIND, traceloop.KIND, langfuse.KIND)
-"""Attributes of spans that are somebody's work (a model's call, an agent) and not merely the way to a tool."""
+"""Attributes of spans that do work of their own (a model call, an agent) and are not merely transport to a tool."""
 
 MARKS = frozenset(ENCLOSING) | {
     *(
@@ -38,18 +43,18 @@ MARKS = frozenset(ENCLOSING) | {
         DEFERRED,
     )
 }
-"""Every tool call has one of these attributes, whatever its dialect."""
+"""Every tool call has one of these attributes, whatever its convention."""
 
 
 def is_tool_span(name: str, attributes: Mapping[str, Any]) -> bool:
-    """Whether a span with this name and these attributes is a tool call, in any dialect."""
+    """Whether a span with this name and these attributes is a tool call by any convention."""
     if MARKS.isdisjoint(attributes):
         return False
     return not pydantic_ai.is_pending(attributes) and any(dialect.knows(name, attributes) for dialect in CONVENTIONS)
 
 
 def parse_tool_call(form: SpanData) -> SpanToolCall | None:
-    """What ``form`` says of a tool call; None where it is none."""
+    """Return the tool call that ``form`` shows; None if it shows none."""
     if pydantic_ai.is_pending(form.attributes):
         return None
     found = [dialect for dialect in CONVENTIONS if dialect.knows(form.name, form.attributes)]
@@ -63,7 +68,7 @@ def parse_tool_call(form: SpanData) -> SpanToolCall | None:
 
 
 def _read(dialect: SpanConvention, form: SpanData) -> dict[str, Any]:
-    """The fields of a sighting that ``dialect`` finds in ``form``."""
+    """Return the fields of ``SpanToolCall`` that ``dialect`` finds in ``form``."""
     fields: dict[str, Any] = {}
     for field, keys in dialect.reads.items():
         for key in keys:

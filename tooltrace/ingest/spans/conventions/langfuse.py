@@ -1,6 +1,6 @@
-"""Langfuse: ``langfuse.observation.type`` is ``tool``. Seen from langfuse 5.0.
+"""Langfuse's convention: ``langfuse.observation.type`` is ``tool``. Observed with langfuse 5.0.
 
-A failure is the level ``ERROR`` with a message, without an exception's class. Langfuse masks nothing by itself.
+A failure has the level ``ERROR`` and a message, but no exception class. Langfuse does not mask any values by itself.
 """
 
 from __future__ import annotations

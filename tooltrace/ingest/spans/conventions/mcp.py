@@ -1,7 +1,8 @@
-"""The Model Context Protocol: spans of the method ``tools/call``, on either side.
+"""Convention of the Model Context Protocol: client and server spans of the method ``tools/call``.
 
-Source: the MCP page of the conventions for generative AI; seen from mcp 2.3 (``MCP send tools/call add``, without the
-tool's name in an attribute) and fastmcp 4.1 (client, server). Logfire's spans of mcp 1 have the request and the response.
+Source: the MCP page of the conventions for generative AI. Observed with mcp 2.3 (``MCP send tools/call add``, without
+the tool's name in an attribute) and fastmcp 4.1 (client, server). Logfire's spans of mcp 1 have the request and the
+response.
 """
 
 from __future__ import annotations

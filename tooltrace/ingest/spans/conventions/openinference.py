@@ -1,7 +1,7 @@
-"""OpenInference, as Phoenix and Arize read it: ``openinference.span.kind`` is ``TOOL``.
+"""OpenInference's convention, which Phoenix and Arize read: ``openinference.span.kind`` is ``TOOL``.
 
-Source: openinference-semantic-conventions 0.1.42; seen from openinference-instrumentation-langchain 0.1.80. A value is
-JSON where its MIME type says so; a bare ``"3"`` may be the text of either.
+Source: openinference-semantic-conventions 0.1.42. Observed with openinference-instrumentation-langchain 0.1.80. The
+MIME type decides whether a value is JSON, because a bare ``"3"`` may be a text or a number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What pydantic-ai and Logfire write beside, and wrote before, the conventions' attributes.
+"""Attributes that pydantic-ai and Logfire write in addition to, or wrote before, those of the GenAI conventions.
 
-Seen in pydantic-ai 2.68 with ``InstrumentationSettings(version=2)`` (``tool_arguments``, ``tool_response``, the span
-``running tool``) and ``version=5``. ``pydantic_ai.tool.retry.*`` say that the model is asked to try again, in a new call;
-they are kept among the call's attributes. Logfire's ``pending_span`` announces a span that has not ended: it is none.
+Observed with pydantic-ai 2.68 and ``InstrumentationSettings(version=2)`` (``tool_arguments``, ``tool_response``, the
+span ``running tool``) and ``version=5``. ``pydantic_ai.tool.retry.*`` mean that the model is asked to retry in a new
+call; they are stored among the call's attributes. Logfire's ``pending_span`` announces a span that has not ended, and
+is not a call.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tooltrace.otel.span_data import SpanData
 
 
 def is_pending(attributes: Mapping[str, Any]) -> bool:
-    """Whether the span only announces another."""
+    """Whether the span only announces another span that has not ended."""
     return attributes.get("logfire.span_type") == "pending_span"
 
 

@@ -1,7 +1,7 @@
 """OpenTelemetry's conventions for generative AI: the span ``execute_tool {tool}``.
 
-Source: open-telemetry/semantic-conventions-genai, ``docs/gen-ai/execute-tool.md``. Written by the conventions' own
-utilities, by pydantic-ai, agno, openai-agents, google-adk and others.
+Source: open-telemetry/semantic-conventions-genai, ``docs/gen-ai/execute-tool.md``. OpenTelemetry's own utilities,
+pydantic-ai, agno, openai-agents, google-adk and others write such spans.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Traceloop's OpenLLMetry: ``traceloop.span.kind`` is ``tool``.
+"""Convention of Traceloop's OpenLLMetry: ``traceloop.span.kind`` is ``tool``.
 
-Seen from traceloop-sdk 0.62 (decorators) and opentelemetry-instrumentation-langchain 0.62, which wraps what went in and
-what came out in the parameters of LangChain's callback, under the conventions' own names too;
+Observed with traceloop-sdk 0.62 (decorators) and opentelemetry-instrumentation-langchain 0.62. The latter wraps
+arguments and results in the parameters of LangChain's callback, also in the attributes of the GenAI conventions.
 opentelemetry-instrumentation-mcp 0.62 wraps them in an object of its own.
 """
 
@@ -34,7 +34,7 @@ def _correct(fields: dict[str, Any], form: SpanData) -> None:
 
 
 def _langchain_input(given: dict[str, Any], fields: dict[str, Any]) -> Any:
-    """The tool's own arguments, of the parameters of ``on_tool_start``."""
+    """Return the tool's arguments from the parameters of LangChain's ``on_tool_start``."""
     call_id = text(given["kwargs"].get("tool_call_id")) if isinstance(given["kwargs"], dict) else None
     if call_id is not None:
         fields.setdefault("call_id", call_id)
@@ -43,7 +43,7 @@ def _langchain_input(given: dict[str, Any], fields: dict[str, Any]) -> Any:
 
 
 def _output(given: Any) -> Any:
-    """The tool's own result, of the parameters of ``on_tool_end``, or of what the instrumentation of MCP makes of one."""
+    """Return the tool's result from the parameters of ``on_tool_end``, or from the MCP instrumentation's object."""
     if not isinstance(given, dict):
         return given
     if set(given) == {"output", "kwargs"}:
