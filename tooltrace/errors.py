@@ -1,27 +1,27 @@
-"""Everything that tooltrace raises.
+"""All exceptions and warnings of tooltrace.
 
 ::
 
     TooltraceError
     ├── ConfigError            a setting that cannot be used
-    ├── LabelError             a label that judges nothing, or says nothing
-    ├── MessageError           a message to the model that could not be told from others
-    ├── ReviewError            a person's answer that does not fit the call that waits for it
-    ├── QueryError             a question that cannot be put
-    │   ├── UnknownQuery       no query of that name
-    │   ├── BadParameter       a parameter that the query does not take
-    │   └── QueryCancelled     a query that nobody waits for any more
+    ├── LabelError             a label, or a source of labels, that cannot be used
+    ├── MessageError           a message to the model without a call id, or of an unknown style
+    ├── ReviewError            a person's answer that does not fit the waiting call
+    ├── QueryError             a query that cannot be run
+    │   ├── UnknownQuery       a query name that does not exist
+    │   ├── BadParameter       a parameter that the query does not accept
+    │   └── QueryCancelled     a query that was cancelled
     └── StoreError             a store that cannot be read or written
-        ├── StoreMissing       nothing was recorded there yet
-        ├── StoreLocked        a foreign program holds the database
-        ├── StoreDamaged       the database cannot be opened
-        └── UnsupportedByStore this kind of store cannot do that
+        ├── StoreMissing       a store in which nothing was recorded yet
+        ├── StoreLocked        a database that another program holds open
+        ├── StoreDamaged       a database that cannot be opened
+        └── UnsupportedByStore an operation that this kind of store does not support
 
     UserWarning
-    └── UnwrittenCalls         an answer without calls that are not written yet
+    └── UnwrittenCalls         a query result without calls that are not written yet
 
-None of these reaches the caller of a traced tool: a fault of the recorder is counted, logged once,
-and kept to itself.
+None of these reaches the caller of a traced tool: a fault of the recorder is counted and logged once,
+not raised.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from collections.abc import Iterable
 
 
 class TooltraceError(Exception):
-    """The base of every error that tooltrace raises on purpose."""
+    """Base class of every error that tooltrace raises on purpose."""
 
 
 class ConfigError(TooltraceError, ValueError):
@@ -38,27 +38,27 @@ class ConfigError(TooltraceError, ValueError):
 
 
 class LabelError(TooltraceError, ValueError):
-    """A label that judges nothing, or says nothing."""
+    """A label, or a source of labels, that cannot be used."""
 
 
 class MessageError(TooltraceError, ValueError):
-    """A message to the model that could not be told from others."""
+    """A message to the model without the id of its call, or of an unknown style."""
 
 
 class ReviewError(TooltraceError, ValueError):
-    """A person's answer that does not fit the call that waits for it, or comes to it twice."""
+    """A person's answer that does not fit the waiting call, or a second answer to the same call."""
 
 
 class QueryError(TooltraceError):
-    """A question that cannot be put."""
+    """A query that cannot be run."""
 
 
 class UnknownQuery(QueryError, LookupError):
-    """No query has that name."""
+    """A query name that does not exist."""
 
 
 class BadParameter(QueryError, ValueError):
-    """A parameter that the query does not take, or a value that the parameter does not."""
+    """A parameter that the query does not accept, or a value that the parameter does not accept."""
 
 
 class QueryCancelled(QueryError):
@@ -70,11 +70,11 @@ class StoreError(TooltraceError):
 
 
 class StoreMissing(StoreError, FileNotFoundError):
-    """Nothing was recorded at that place yet."""
+    """A store in which nothing was recorded yet."""
 
 
 class StoreLocked(StoreError):
-    """A foreign program holds the database file open."""
+    """A database file that another program holds open; ``pid`` is its process id where known."""
 
     def __init__(self, message: str, pid: int | None = None) -> None:
         super().__init__(message)
@@ -82,19 +82,19 @@ class StoreLocked(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """The database file cannot be opened as a database."""
+    """A database file that cannot be opened as a database."""
 
 
 class UnsupportedByStore(StoreError, NotImplementedError):
-    """This kind of store cannot do what was asked; another kind may."""
+    """An operation that this kind of store does not support; another kind may."""
 
 
 class UnwrittenCalls(UserWarning):
-    """An answer lacks calls of this process that have ended and are not written yet."""
+    """A query result without some calls of this process that have ended and are not written yet."""
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Return ``; did you mean 'search'?`` for the names that are like ``name``, or an empty text."""
+    """Return ``; did you mean 'search'?`` with the names similar to ``name``, or an empty text."""
     from difflib import get_close_matches
 
     by_fold = {each.casefold(): each for each in names}

@@ -1,6 +1,7 @@
-"""Keep faults of the recorder away from the tool: count them, log each kind once, never raise them.
+"""Handling of the recorder's own faults: count them, log each kind once, never raise them into a tool.
 
-What a signal raises is not a fault: Ctrl-C and a ``SIGTERM`` handler that raises reach the tool's caller.
+An exception raised by a signal is not a fault: Ctrl-C, and the exception of a ``SIGTERM`` handler, reach the tool's
+caller.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 
 def pass_on_signal(error: BaseException) -> None:
-    """Raise ``error`` again where a signal raised it; return otherwise."""
+    """Raise ``error`` again if a signal raised it; otherwise return."""
     if raised_by_signal(error):
         raise error
 
 
 def raised_by_signal(error: BaseException) -> bool:
-    """Return whether a signal raised ``error``: it left a handler that is installed now, or it is the KeyboardInterrupt of
-    Python's own handler.
+    """Return whether a signal raised ``error``.
 
-    That handler has no frame: its KeyboardInterrupt is one that the innermost frame did not raise by a ``raise`` statement.
+    True where the traceback passes through a handler that is installed now, and for a KeyboardInterrupt of Python's
+    default SIGINT handler. The default handler has no frame of its own, so its KeyboardInterrupt is recognised by an
+    innermost frame that was not at a ``raise`` statement.
     """
-    if get_ident() != main_thread().ident:  # Python runs the handlers of signals in the main thread only
+    if get_ident() != main_thread().ident:  # Python runs signal handlers in the main thread only
         return False
     handlers = _handlers()
     trace: TracebackType | None = _traceback_of(error)
@@ -48,7 +50,7 @@ def raised_by_signal(error: BaseException) -> bool:
 
 
 def _handlers() -> set[CodeType]:
-    """Return the code of the handlers that the application installed, of any signal."""
+    """Return the code objects of all signal handlers that the application installed."""
     found = (_code_of(_signal.getsignal(number)) for number in _signal.valid_signals())
     return {code for code in found if code is not None}
 
@@ -62,46 +64,48 @@ def _code_of(handler: Any) -> CodeType | None:
 
 
 def _at_raise(trace: TracebackType) -> bool:
-    """Return whether the frame was at a ``raise`` statement."""
+    """Return whether the frame of ``trace`` was at a ``raise`` statement."""
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
 
 
 logger = logging.getLogger("tooltrace")
 
 raise_faults = os.environ.get("TOOLTRACE_STRICT") == "1"
-"""Under test, a fault of the recorder is raised instead."""
+"""Whether faults of the recorder are raised instead of counted: for tests, set by ``TOOLTRACE_STRICT=1``."""
 
 
 _MANY = 1024
+"""Number of separate counts in a LossCounter above which they are summed by reason."""
 
 
 class LossCounter:
-    """Lost records, counted by reason until a journal has the counts.
+    """Counts of lost records by reason, held until a journal has them.
 
-    Takes no lock: a signal handler or a finalizer may count while this thread does.
+    Uses no lock, because a signal handler or a finalizer may call ``count`` while the same thread is inside it.
+    Appending to a deque and popping from it are atomic.
     """
 
     def __init__(self) -> None:
         self.reset_after_fork()
 
     def reset_after_fork(self) -> None:
-        """In a forked child: what the parent counted is the parent's to write down."""
+        """Forget all counts in a forked child, because the parent writes its own counts."""
         self._counted: deque[tuple[str, int]] = deque()
         self._warned: dict[str, object] = {}
 
     def count(self, reason: str, number: int = 1) -> None:
-        """Count ``number`` records lost for ``reason``."""
+        """Count ``number`` records as lost for ``reason``."""
         self._counted.append((reason, number))
-        if len(self._counted) > _MANY:  # nobody writes them down just now: keep a sum
+        if len(self._counted) > _MANY:  # no writer drains the counts at present: sum them, to bound the memory
             self._counted.extend(self.drain().items())
 
     @property
     def pending(self) -> bool:
-        """Whether there are counts that nobody has written down."""
+        """Whether there are counts that no journal has."""
         return bool(self._counted)
 
     def drain(self) -> dict[str, int]:
-        """Return the counts since the last time, and forget them."""
+        """Return the counts since the last drain, and forget them."""
         counts: Counter[str] = Counter()
         with suppress(IndexError):
             while True:
@@ -110,15 +114,18 @@ class LossCounter:
         return dict(counts)
 
     def warn_once(self, reason: str, message: str, *, counted: bool = True, trace: bool = False) -> None:
-        """Log ``message`` the first time that ``reason`` is met in this process. ``counted``: the table
-        ``losses`` will say how often."""
+        """Log ``message`` the first time that ``reason`` occurs in this process.
+
+        ``counted``: whether the table ``losses`` will have the count, to which the message then refers.
+        ``trace``: whether to log the traceback of the current exception.
+        """
         mark = object()
         if self._warned.setdefault(reason, mark) is not mark:
             return
         try:
             more = "; see the table `losses` for the count" if counted else ""
             logger.warning("%s (said once%s)", message, more, exc_info=trace)
-        except BaseException as error:  # a handler of the user's that raises, or no stack left to log with
+        except BaseException as error:  # a logging handler of the user raised, or the stack is exhausted
             pass_on_signal(error)
 
 
@@ -126,7 +133,10 @@ faults = LossCounter()
 
 
 def report_fault(where: str, *, lost: int = 1) -> None:
-    """A fault of ours at ``where``, inside an except block."""
+    """Count and log a fault of the recorder at ``where``; call it inside an except block.
+
+    ``lost``: number of records lost by the fault. Raises the current exception where ``raise_faults`` is set.
+    """
     if raise_faults:
         raise  # noqa: PLE0704 - called from an except block
     if lost:
@@ -138,7 +148,10 @@ def report_fault(where: str, *, lost: int = 1) -> None:
 
 @contextmanager
 def suppress_faults(where: str, *, lost: int = 0) -> Iterator[None]:
-    """Keep a fault inside the block from whoever runs it, of any class of exception but for what a signal raises."""
+    """Report a fault inside the block instead of raising it.
+
+    Covers every class of exception, except those raised by a signal. ``lost``: number of records lost by a fault.
+    """
     try:
         yield
     except BaseException as error:

@@ -1,1 +1,1 @@
-"""Data types of a call, a response and a label. Nothing here reads or writes a file."""
+"""Data types of a call, a response and a label. This package reads and writes no files."""

@@ -1,7 +1,7 @@
-"""Error codes, and what each means for the next step unless the tool says otherwise.
+"""Error codes, and the default advice of each: retryable or not, and the next action.
 
 The set is open: any string is a code. The table covers the codes that the HelloAgents document and
-package define, which the other protocols' error types map onto.
+package define. The error types of the other protocols are mapped to these codes.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 NextAction = Literal["continue", "retry", "ask_user", "human_review", "stop"]
-"""What the tool advises the agent to do next."""
+"""Next step that a tool advises its agent to take."""
 
 
 class ToolErrorCode(StrEnum):
-    """The well-known codes. A member equals its string, so a custom code is any other string."""
+    """The well-known error codes.
+
+    Each member equals its string; any other string is a custom code.
+    """
 
     NOT_FOUND = "NOT_FOUND"
     ALREADY_EXISTS = "ALREADY_EXISTS"
@@ -39,15 +42,15 @@ class ToolErrorCode(StrEnum):
 
 
 class Advice(NamedTuple):
-    """What a code suggests where the tool itself said nothing."""
+    """The advice of an error code, used where the tool itself gives none."""
 
     retryable: bool | None
-    """Whether the same call may succeed later; None where nobody can know."""
+    """Whether the same call may succeed later; None where the code alone does not decide it."""
     next_action: NextAction
 
 
 NO_ADVICE = Advice(None, "human_review")
-"""The advice for a code that the table does not know."""
+"""The advice for a code that is not in the table."""
 
 ADVICE: dict[str, Advice] = {
     ToolErrorCode.NOT_FOUND: Advice(False, "ask_user"),
@@ -74,7 +77,11 @@ ADVICE: dict[str, Advice] = {
 
 
 def next_step(code: str | None, retryable: bool | None) -> NextAction:
-    """What to do after an error with ``code``, where the tool itself said no more than whether it is ``retryable``."""
+    """Return the next action after an error with ``code``.
+
+    ``retryable``: the tool's own statement; None where the tool made none. It overrides the advice of the code:
+    True gives ``retry`` (``stop`` stays ``stop``), False turns ``retry`` into ``human_review``.
+    """
     suggested = advice_for(code).next_action
     if retryable:
         return "stop" if suggested == "stop" else "retry"
@@ -82,5 +89,5 @@ def next_step(code: str | None, retryable: bool | None) -> NextAction:
 
 
 def advice_for(code: str | None) -> Advice:
-    """What ``code`` suggests: its row of the table, else :data:`NO_ADVICE`."""
+    """Return the advice for ``code`` from the table, else :data:`NO_ADVICE`."""
     return ADVICE.get(code, NO_ADVICE) if code else NO_ADVICE

@@ -1,4 +1,4 @@
-"""Confidence from named signals, and what a confidence allows."""
+"""Confidence computed from named signals, and the band that a confidence falls into."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ Band = Literal["low", "middle", "high"]
 
 
 def band(confidence: float) -> Band:
-    """``high`` from 0.8, ``middle`` from 0.5, ``low`` below."""
+    """Return the band of ``confidence``: ``high`` from 0.8, ``middle`` from 0.5, ``low`` below."""
     return "high" if confidence >= HIGH else "middle" if confidence >= LOW else "low"
 
 
 class Score(float):
-    """A confidence in [0, 1] that knows how it came about. A ``ToolResponse`` takes its ``signals`` with it."""
+    """A confidence in [0, 1] together with the signals that produced it.
+
+    A ``ToolResponse`` that receives a ``Score`` copies its ``signals``.
+    """
 
     signals: dict[str, float]
-    """The signals that fired, and what each added."""
+    """Contribution of each signal that fired, by name."""
 
     def __new__(cls, value: float, signals: Mapping[str, float]) -> Self:
         score = super().__new__(cls, min(max(value, 0.0), 1.0))
@@ -32,10 +35,11 @@ class Score(float):
 
 
 class ConfidenceRules:
-    """What each named signal adds to, or takes from, a confidence that begins at ``base``.
+    """Weights of named signals; a confidence is ``base`` plus the weights of the signals that fired.
 
-    A number that nobody can take apart cannot be mended. Signals are recorded by name, so that the history can tell
-    which of them are worth anything. Raises ConfigError for a base outside [0, 1] or a weight that is no number.
+    Signals are recorded by name, so that the history shows which signals predict correct results, and a
+    wrong weight can be corrected. Raises ConfigError for a base outside [0, 1] or a weight that is not a
+    finite number.
     """
 
     def __init__(self, weights: Mapping[str, float], *, base: float = 0.5) -> None:
@@ -48,10 +52,11 @@ class ConfidenceRules:
         self.base = float(base)
 
     def score(self, signals: Iterable[str] | Mapping[str, float | bool]) -> Score:
-        """The confidence, clamped to [0, 1].
+        """Return the confidence for ``signals``, clamped to [0, 1].
 
-        ``signals``: names of those that fired; or names with True, False, or how strongly each fired, from 0 to 1.
-        Raises ConfigError for a signal without a weight: a typo would go unseen.
+        ``signals``: names of the signals that fired; or a mapping from name to True, False, or the strength of the
+        signal from 0 to 1. Raises ConfigError for a signal without a weight, because a typo would otherwise go
+        unnoticed, and for a strength outside [0, 1].
         """
         if isinstance(signals, str):
             raise ConfigError(f"score() takes a list of signals, got the text {signals!r}")

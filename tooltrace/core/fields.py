@@ -1,4 +1,4 @@
-"""The table of record fields: each field's type, meaning and OpenTelemetry attribute, declared once.
+"""Declarations of record fields: each field's type, meaning and OpenTelemetry attribute.
 
 A record class annotates each field with :class:`About`. The schema and its comments, the journal codec, the
 catalogue of attributes, the import of files and the redaction of incoming records read that declaration
@@ -24,7 +24,7 @@ REQUIRED: Final = msgspec.NODEFAULT
 
 
 class Types(NamedTuple):
-    """How a Python type is kept in the store and sent as an attribute."""
+    """The SQL type and the attribute type of a Python type."""
 
     sql: str
     attribute: AttributeKind
@@ -38,23 +38,23 @@ TYPES: Final[dict[Any, Types]] = {
     datetime: Types("TIMESTAMP", "text"),
     Json: Types("JSON", "JSON text"),
 }
-"""The types that a field may have."""
+"""The Python types that a field may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is declared of a field beside its name, its Python type and its default."""
+    """The declaration of a field, beside its name, its Python type and its default."""
 
     meaning: str
-    """One sentence: the column's comment, and the attribute's meaning in ``docs/telemetry.md``."""
+    """One sentence: the comment of the column, and the meaning of the attribute in ``docs/telemetry.md``."""
     attribute: str | None = None
-    """The OpenTelemetry attribute that carries the value; None where none does, or the codec has a rule of its own."""
+    """OpenTelemetry attribute that carries the value; None where none does, or the codec has its own rule."""
     content: bool = False
-    """Whether it holds what a tool was given or gave: ``capture="metadata"`` leaves it out."""
+    """Whether the field holds arguments or results of a tool, which ``capture="metadata"`` leaves out."""
     prose: bool = False
-    """Whether somebody wrote it as text. It is dropped where redaction fails; a name or an id is kept."""
+    """Whether the field is free text. Where redaction fails, free text is dropped; a name or an id stays."""
     late: bool = False
-    """Whether its column comes after those of the first schema. True for every field that is added."""
+    """Whether the column follows those of the first schema. True for every field added since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +65,24 @@ class Field:
     type: Any
     """``str``, ``int``, ``float``, ``bool``, ``datetime`` or ``Json``."""
     nullable: bool
-    """Whether it may be None: unknown."""
+    """Whether the value may be None, which means unknown."""
     default: Any
-    """``REQUIRED`` where there is none."""
+    """Default value; ``REQUIRED`` where the field has no default."""
     about: About
 
     @property
     def required(self) -> bool:
-        """Whether a record cannot be made without it."""
+        """Whether a record must have a value for the field."""
         return self.default is REQUIRED
 
     @property
     def is_text(self) -> bool:
-        """Whether its value is a string: plain text, or JSON."""
+        """Whether the value is a string: plain text, or JSON."""
         return self.type in (str, Json)
 
     @property
     def type_name(self) -> str:
-        """Name of its type, for messages."""
+        """Name of the field's type, for messages."""
         return str(self.type.__name__)
 
 
@@ -90,7 +90,7 @@ _KNOWN: Final[dict[type[Any], tuple[Field, ...]]] = {}
 
 
 def fields_of(record: type[Any]) -> tuple[Field, ...]:
-    """Return the fields of the class ``record``, in their order. Raises TypeError where one is not declared."""
+    """Return the fields of the class ``record``, in order. Raises TypeError for a field without a declaration."""
     known = _KNOWN.get(record)
     if known is None:
         hints = get_type_hints(record, include_extras=True)
@@ -101,7 +101,7 @@ def fields_of(record: type[Any]) -> tuple[Field, ...]:
 
 
 def attributes_of(record: type[Any]) -> dict[str, str]:
-    """Return the attribute of each field of ``record`` that has one."""
+    """Return the OpenTelemetry attribute of each field of ``record`` that has one, by field name."""
     return {field.name: field.about.attribute for field in fields_of(record) if field.about.attribute}
 
 

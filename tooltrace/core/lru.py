@@ -1,4 +1,4 @@
-"""Remember the last calls of this process, by id."""
+"""Bounded maps from call ids to values, for the most recent calls of this process."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ T = TypeVar("T")
 
 
 class LruMap(Generic[T]):
-    """Something about each of the last ``capacity`` calls of this process, by id, whichever thread makes them."""
+    """A thread-safe map that holds a value for each of the last ``capacity`` calls of this process."""
 
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
         self._items: OrderedDict[Hashable, T] = OrderedDict()
-        self._lock = RLock()  # the garbage collector may run another call in between
+        self._lock = RLock()  # reentrant: the garbage collector may run a finalizer that makes a call here
 
     def reset_after_fork(self) -> None:
-        """In a forked child: another thread of the parent may have held the lock."""
+        """Replace the lock in a forked child, because another thread of the parent may have held it."""
         self._lock = RLock()
 
     def get(self, call: Hashable) -> T | None:
-        """What is held of ``call``."""
+        """Return the value of ``call``, or None."""
         return self._items.get(call)
 
     def put(self, call: Hashable, value: T) -> None:
-        """Hold ``value`` of ``call``, which is now the latest."""
+        """Store ``value`` for ``call``, and make ``call`` the most recent."""
         with self._lock:
             self._items.pop(call, None)
             self._items[call] = value
@@ -36,10 +36,13 @@ class LruMap(Generic[T]):
 
 
 class AttemptCounter(LruMap[int]):
-    """Numbers the attempts of each call. A call that is retried after very many others begins at 1 again."""
+    """A counter of the attempts of each call.
+
+    A call that is retried after ``capacity`` or more other calls begins at 1 again.
+    """
 
     def next(self, call: Hashable) -> int:
-        """The number of the attempt that begins now: 1, 2, …"""
+        """Return the number of the attempt of ``call`` that begins now: 1, 2, …"""
         with self._lock:
             number = (self._items.get(call) or 0) + 1
             self.put(call, number)

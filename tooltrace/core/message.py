@@ -1,4 +1,4 @@
-"""What the model reads of a response: the error first, and never nothing."""
+"""The message that a model receives for a response: the error first, and never empty."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 Style = Literal["openai", "anthropic", "plain"]
 
 NOTHING = "(The tool finished and returned nothing.)"
-"""Stands where a message would be empty: some models' services refuse that, and the model may not notice it."""
+"""Placeholder for an empty message: some model services refuse an empty one, and a model may overlook it."""
 
 _PREFIX = 12
+"""Maximum number of characters before an error message in a text that repeats it, such as "Error: "."""
 
 logger = logging.getLogger("tooltrace")
 
 Listener = Callable[["ToolResponse", str, str, str], None]
 listeners: list[Listener] = []
-"""Told of every message that is made: the response, the call's id, the text and the style."""
+"""Functions called with every message: the response, the call's id, the text and the style."""
 
 
 def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
-    """See :meth:`ToolResponse.to_message`."""
+    """Return the message for ``response``; see :meth:`ToolResponse.to_message`."""
     if not isinstance(call_id, str) or not call_id.strip():
         raise MessageError(
             f"a message needs the id of the call that it answers, got {call_id!r}; the model could not tell which of its calls this is"
@@ -45,7 +46,7 @@ def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
 
 
 def message_text(response: ToolResponse) -> str:
-    """The text of the message; empty where the response has none."""
+    """Return the text of the message for ``response``; empty where the response has no text."""
     body = response.text.strip() and response.text
     if not body and response.data is not None:
         body = response.data if isinstance(response.data, str) else to_json_bytes(response.data).decode()
@@ -55,12 +56,12 @@ def message_text(response: ToolResponse) -> str:
 
 
 def _repeats(body: str, message: str) -> bool:
-    """Whether a text is the message of the error, with at most a word like "Error:" before it."""
+    """Whether ``body`` is the error's ``message``, with at most a word like "Error:" before it."""
     return body.endswith(message) and len(body) - len(message) <= _PREFIX
 
 
 def _head(response: ToolResponse) -> list[str]:
-    """What stands before the answer: what went wrong, and what is missing."""
+    """Return the lines before the answer: the error, and the reason of a partial result."""
     error = response.error
     lines = []
     if error is not None:

@@ -1,4 +1,4 @@
-"""What an agent does next, from what a tool said."""
+"""The next step of an agent after a tool's response."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from tooltrace.core.confidence import Band, band
 from tooltrace.core.response import ToolResponse
 
 BY_BAND: dict[Band, NextAction] = {"high": "continue", "middle": "ask_user", "low": "human_review"}
-"""Success is not right: how sure the tool is decides whether its answer goes on unseen."""
+"""Next action after a success, by confidence: a successful call may still have a wrong answer."""
 
 
 def resolve_next_step(response: ToolResponse) -> NextAction:
-    """``continue``, ``retry``, ``ask_user``, ``human_review`` or ``stop``.
+    """Return ``continue``, ``retry``, ``ask_user``, ``human_review`` or ``stop`` for ``response``.
 
-    What the tool itself advised; else, for an error, what its code and ``retryable`` suggest; else what its confidence
-    allows: from 0.8 it continues, from 0.5 the user is asked, below that a person looks at it. An answer without a
-    confidence continues.
+    The tool's own advice comes first. Otherwise an error is decided by its code and ``retryable``, and any other
+    response by its confidence: ``continue`` from 0.8, ``ask_user`` from 0.5, ``human_review`` below. A response
+    without a confidence gives ``continue``.
     """
     if response.next_action is not None:
         return response.next_action

@@ -1,7 +1,8 @@
-"""The records: what stands between everything that sees a call and everything that keeps or shows it.
+"""The record types, which recorders and receivers produce and which stores, exporters and views consume.
 
-A field is declared once, by its line here. Its column, its attribute and their descriptions are made of that line,
-see :mod:`tooltrace.core.fields`. Unknown is None, never "" or 0. Times are aware, UTC, in whole microseconds.
+Each field is declared once, in this module. Its column, its attribute and their descriptions are derived from that
+declaration, see :mod:`tooltrace.core.fields`. An unknown value is None, never "" or 0. Times are aware, UTC, in whole
+microseconds.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ __all__ = ["RECORD_TYPES", "Gate", "Json", "Loss", "Message", "Outcome", "Record
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """One attempt of one call: what was asked, what came of it, and what it cost.
+    """One attempt of one call: its arguments, its result and its duration.
 
-    Field names are the columns of the table ``attempts``. Ids are OpenTelemetry hex. Whoever makes a record has
-    redacted and bounded its text before.
+    Field names are the columns of the table ``attempts``. Ids are OpenTelemetry hex. The code that makes a record
+    redacts and bounds its text beforehand.
     """
 
     # which tool
@@ -62,7 +63,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About("Streams: milliseconds that the consumer held the stream between items.", "tooltrace.consumer_ms"),
     ] = None
 
-    # what came of it
+    # the result
     status: Annotated[
         str | None,
         About(
@@ -123,7 +124,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
-    # what went in and out
+    # input and output
     text: Annotated[str | None, About("The result as text.", "tooltrace.text", content=True, prose=True)] = None
     seen_text: Annotated[
         str | None, About("What the model was given.", "tooltrace.seen_text", content=True, prose=True)
@@ -185,7 +186,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """A later judgement of one attempt, or of a call: was the result right?"""
+    """A later judgement whether the result of an attempt, or of a call, was right."""
 
     call_id: Annotated[str | None, About("The call that is judged, where it is named.", "gen_ai.tool.call.id")] = None
     span_id: Annotated[
@@ -201,7 +202,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """Records that were made and could not be kept, counted by reason."""
+    """A count of records that were made and could not be stored, for one reason."""
 
     reason: Annotated[
         str,
@@ -218,7 +219,7 @@ class Loss(Struct, frozen=True, kw_only=True):
 
 
 class Gate(Struct, frozen=True, kw_only=True):
-    """A stop for a person: asked, and perhaps answered."""
+    """A stop of a call that waits for a person's answer, and the answer where there is one."""
 
     call_id: Annotated[str, About("The call that was stopped.", "gen_ai.tool.call.id")]
     span_id: Annotated[str, About("The attempt that was stopped.", "tooltrace.gate.span_id")]
@@ -246,7 +247,7 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """What the model was given of one attempt."""
+    """The message that the model received for one attempt."""
 
     call_id: Annotated[str, About("The call.", "gen_ai.tool.call.id")]
     span_id: Annotated[
@@ -272,7 +273,7 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """A span that is not a tool call, of any library: what stands around the calls in their traces."""
+    """A span of any library that is not a tool call: the surroundings of the calls in their traces."""
 
     trace_id: Annotated[str, About("OpenTelemetry trace, 32 hex digits.")]
     span_id: Annotated[str, About("OpenTelemetry span, 16 hex digits; unique: the identity of the row.")]
@@ -299,3 +300,4 @@ class Span(Struct, frozen=True, kw_only=True):
 Record = ToolCall | Outcome | Loss | Gate | Message | Span
 """Any record."""
 RECORD_TYPES: tuple[type[Record], ...] = (ToolCall, Outcome, Gate, Message, Loss, Span)
+"""The classes of all records."""

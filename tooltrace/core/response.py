@@ -14,14 +14,18 @@ from tooltrace.core.message import Style, message_of
 from tooltrace.redact.inspection import is_subclass
 
 GateKind = Literal["confirmation", "input", "external"]
-"""A person says yes or no; a person fills in arguments; somebody else does the work and brings the result."""
+"""The answer that a paused call waits for.
+
+``confirmation``: a person approves or declines. ``input``: a person fills in arguments. ``external``: somebody else
+does the work and supplies the result.
+"""
 
 
 class PausedCall(BaseModel):
-    """A call that was asked for and not executed.
+    """A call that the model requested and that was not executed yet.
 
-    Whoever holds it can go on with the call: ``model_dump_json`` and ``model_validate_json`` carry it over a restart or
-    to another machine that has the same tools. It has the true arguments; the store has them redacted.
+    A paused call can be resumed later: ``model_dump_json`` and ``model_validate_json`` carry it over a restart or
+    to another machine that has the same tools. It holds the true arguments; the store has them redacted.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True, ser_json_inf_nan="constants")
@@ -30,37 +34,37 @@ class PausedCall(BaseModel):
     tool_version: str | None = None
     kind: GateKind
     arguments: dict[str, Any]
-    """As the model gave them, checked; what is missing for ``input`` is left out."""
+    """The model's arguments, validated; those that ``input`` is to supply are absent."""
     wanted: dict[str, Any] = Field(default_factory=dict)
-    """For ``input``: the JSON schema of each argument that the person is to give, by name."""
+    """For ``input``: the JSON schema of each argument that the person is to supply, by name."""
     call_id: str
-    """The model's; the span id where it gave none."""
+    """The model's id of the call; the span id where the model gave none."""
     attempt: int = Field(default=1, ge=1)
     span_id: str = Field(pattern="^[0-9a-f]{16}$")
-    """The attempt that stopped. A gate is known by it."""
+    """The attempt that stopped; it identifies the gate."""
     trace_id: str = Field(pattern="^[0-9a-f]{32}$")
     conversation_id: str | None = None
     agent: str | None = None
     asked_at: AwareDatetime
     expires_at: AwareDatetime | None = None
-    """When an answer comes too late; None: never."""
+    """Time from which an answer is too late; None: no limit."""
 
 
 Status = Literal["success", "partial", "error"]
-"""``partial``: usable, but something is missing (truncated, one of three sources down)."""
+"""Status that a tool reports. ``partial``: usable but incomplete (truncated, one of three sources down)."""
 
 SourceType = Literal["document", "file", "api", "database", "user_input", "other"]
 
 
 def _unit_interval(value: float) -> float:
-    """Refuse what is no confidence, saying so in the user's words."""
-    if not 0.0 <= value <= 1.0:  # nor does NaN
+    """Return ``value`` if it lies in [0, 1]; otherwise raise ValueError with a message for the tool's author."""
+    if not 0.0 <= value <= 1.0:  # false for NaN too
         raise ValueError(f"confidence must lie in [0, 1], got {value!r}; leave it out where it is unknown")
     return value
 
 
 Confidence = Annotated[float, AfterValidator(_unit_interval)]
-"""How sure the tool is that its answer is right, in [0, 1]."""
+"""The tool's confidence that its answer is right, in [0, 1]."""
 
 
 _R = TypeVar("_R", bound="ToolResponse")
@@ -73,34 +77,34 @@ class _Part(BaseModel):
 
 
 class Source(_Part):
-    """Where a result came from."""
+    """A source of a result."""
 
     type: SourceType = "document"
     id: str | None = None
-    """Stable id within its kind: a document id, a table name, an endpoint."""
+    """Stable id among sources of the same type: a document id, a table name, an endpoint."""
     label: str | None = None
-    """What a person would call it."""
+    """Name for people."""
     url: str | None = None
     section: str | None = None
-    """The place inside it: a heading, a page, a line range."""
+    """Place inside the source: a heading, a page, a line range."""
 
 
 class ToolError(_Part):
-    """What went wrong, in the form that a model can act on."""
+    """An error, in a form that a model can act on."""
 
     code: str = ToolErrorCode.EXECUTION_ERROR.value
     message: str
     type: str | None = None
-    """The class of the error: of the exception, or the protocol's own category."""
+    """Class of the exception, or the protocol's own category of the error."""
     retryable: bool | None = None
-    """Whether the same call may succeed later; None where the tool did not say and the code does not tell."""
+    """Whether the same call may succeed later; None where neither the tool nor the code states it."""
     suggestion: str | None = None
     user_message: str | None = None
-    """Words for the person, where they differ from those for the model."""
+    """Message for the person, where it differs from that for the model."""
 
 
 class ResponseMeta(_Part):
-    """What the recorder, or the tool's framework, knows about the attempt that made the response."""
+    """Facts about the attempt that made the response, set by the recorder or the tool's framework."""
 
     tool_name: str | None = None
     tool_version: str | None = None
@@ -114,13 +118,13 @@ class ResponseMeta(_Part):
     """Name of the rule that read the tool's result."""
     rule_grade: Literal["certain", "heuristic"] | None = None
     flags: tuple[str, ...] = ()
-    """What was wrong with what the tool gave: ``confidence_out_of_range``, …"""
+    """Defects of the tool's response, such as ``confidence_out_of_range``."""
 
 
 class _ErrorAccess:
-    """``ToolResponse.error(code, message)`` builds; ``response.error`` is what went wrong.
+    """A descriptor: ``ToolResponse.error(code, message)`` builds a response; ``response.error`` is its error.
 
-    The protocols use one word for both, on the class and on its instances.
+    The protocols use the same name for both: on the class for the constructor, on an instance for the error.
     """
 
     @overload
@@ -132,7 +136,7 @@ class _ErrorAccess:
 
 
 class ToolResponse(_Part):
-    """A tool's answer.
+    """A tool's response to one call.
 
     Build one with :meth:`success`, :meth:`partial` or :meth:`error`. ``model_dump_json`` and
     ``model_validate_json`` are inverse for JSON data; ``model_json_schema`` describes the form.
@@ -140,30 +144,30 @@ class ToolResponse(_Part):
 
     status: Status
     code: str | None = None
-    """The error's code; or a tool's own code for a success (``NO_MATCH``)."""
+    """Code of the error, or the tool's own code for a success (``NO_MATCH``)."""
     text: str = ""
     """The answer in words, for the model."""
     data: Any = None
     """The answer as JSON data, for programs."""
     reason: str | None = None
-    """Why a partial result is only partial."""
+    """Reason why a partial result is incomplete."""
     confidence: Confidence | None = None
     signals: dict[str, float | bool | str] | None = None
-    """What made the confidence: name of each signal, and its value or weight."""
+    """Signals behind the confidence: the value or weight of each, by name."""
     sources: tuple[Source, ...] = ()
     next_action: NextAction | None = None
     error_info: ToolError | None = Field(default=None, alias="error")
-    """What went wrong; ``error`` on the wire, and :attr:`error` on an instance."""
+    """The error; serialized as ``error``, and available as :attr:`error` on an instance."""
     stats: dict[str, Any] | None = None
     """Figures about the work: rows read, tokens used, ``time_ms``."""
     context: dict[str, Any] | None = None
-    """What else the tool's protocol carried; unknown keys are kept here."""
+    """Other values of the tool's protocol, including unknown keys."""
     explanation: str | None = None
-    """Why the tool was called, or how it came to the answer."""
+    """Reason for the call, or how the tool arrived at the answer."""
     system: str | None = None
-    """A note for the agent's loop, which the model does not see as the tool's output."""
+    """A note for the agent's loop; it is not part of the output that the model receives."""
     paused: PausedCall | None = None
-    """The call waits for a person; this is what to go on with, and there is no answer yet."""
+    """The paused call, to be resumed later, where the call waits for a person and has no answer yet."""
     meta: ResponseMeta = ResponseMeta()
 
     error: ClassVar[_ErrorAccess] = _ErrorAccess()
@@ -171,7 +175,7 @@ class ToolResponse(_Part):
     @model_validator(mode="before")
     @classmethod
     def _said_once(cls, values: Any) -> Any:
-        """What is said once holds in both places: an error's code is the response's, a score's signals are its."""
+        """Copy the error's code and the score's signals to the response, where the response has none."""
         if not isinstance(values, dict):
             return values
         sure = values.get("confidence")
@@ -196,7 +200,7 @@ class ToolResponse(_Part):
 
     @property
     def ok(self) -> bool:
-        """True unless the tool reported an error. It says nothing about whether the answer is right."""
+        """Whether the tool reported no error. The answer may still be wrong."""
         return self.status != "error"
 
     @overload
@@ -204,28 +208,34 @@ class ToolResponse(_Part):
     @overload
     def to_message(self, call_id: str, style: Literal["plain"]) -> str: ...
     def to_message(self, call_id: str, style: Style = "openai") -> dict[str, Any] | str:
-        """The message that answers the model's call: ``openai``'s tool message, ``anthropic``'s tool_result block, or
-        the text alone.
+        """Return the message that answers the model's call ``call_id``, and record it with the call.
 
-        What went wrong comes first, with what the model can do about it. It is never empty: a placeholder stands for
-        nothing, and a warning is logged. What the model was given is recorded with the call.
-        Raises MessageError, a ValueError, where ``call_id`` is none.
+        ``style``: ``openai`` for a tool message, ``anthropic`` for a tool_result block, ``plain`` for the text alone.
+        The error comes first, with the advice for the model. The message is never empty: an empty text is replaced
+        by a placeholder, and a warning is logged. Raises MessageError, a ValueError, where ``call_id`` is not a
+        non-empty string or ``style`` is unknown.
         """
         return message_of(self, call_id, style)  # type: ignore[no-any-return]
 
     @classmethod
     def success(cls, text: str = "", data: Any = None, **fields: Any) -> Self:
-        """The tool did what it was asked. ``fields``: any other field of the model."""
+        """Return the response of a tool that succeeded. ``fields``: any other field of the model."""
         return cls(status="success", text=text, data=data, **fields)
 
     @classmethod
     def partial(cls, text: str = "", data: Any = None, *, reason: str | None = None, **fields: Any) -> Self:
-        """Usable, but something is missing; ``reason`` says what. ``fields``: any other field of the model."""
+        """Return a usable but incomplete response.
+
+        ``reason``: what is missing. ``fields``: any other field of the model.
+        """
         return cls(status="partial", text=text, data=data, reason=reason, **fields)
 
 
 def is_response(value: Any) -> bool:
-    """Whether ``value`` is a ToolResponse. ``isinstance`` would ask the value itself for its ``__class__``."""
+    """Whether ``value`` is a ToolResponse.
+
+    Uses the type only: ``isinstance`` would read ``value.__class__``, which may run code of the value.
+    """
     return is_subclass(ToolResponse, type(value))
 
 
@@ -234,7 +244,7 @@ def _error(
     code: str,
     message: str,
     *,
-    type: str | None = None,  # noqa: A002 - the protocols' word
+    type: str | None = None,  # noqa: A002 - the name that the protocols use
     retryable: bool | None = None,
     suggestion: str | None = None,
     user_message: str | None = None,
@@ -242,8 +252,11 @@ def _error(
     text: str | None = None,
     **fields: Any,
 ) -> _R:
-    """The tool failed and says so. Unsaid, ``retryable`` and ``next_action`` come from the table of codes,
-    and ``text`` is the message. ``fields``: any other field of the model."""
+    """Return the response of a tool that failed.
+
+    Where left out, ``retryable`` and ``next_action`` come from the table of codes, and ``text`` is the message.
+    ``fields``: any other field of the model.
+    """
     known = advice_for(code)
     error = ToolError(
         code=str(code),

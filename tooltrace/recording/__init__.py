@@ -1,1 +1,1 @@
-"""Record calls: the decorator and the logger, the recorder, its background thread and its sinks."""
+"""Recording of calls: the decorator, the logger, the recorder, its background thread and its sinks."""

@@ -1,4 +1,4 @@
-"""One attempt while it runs: what was asked, and what came of it, held until the record is made."""
+"""One attempt while it runs: its arguments and its result, held until the record is made."""
 
 from __future__ import annotations
 
@@ -27,57 +27,63 @@ if TYPE_CHECKING:
 
 UNSET: Any = object()
 PLAIN = frozenset({str, int, float, bool, type(None), dict, list, bytes})
-"""What is no response for certain, nor of a class that a rule knows; pydantic makes ``isinstance`` dear."""
+"""Types that are never a ToolResponse nor a class that a rule reads.
+
+Checked first, because ``isinstance`` on pydantic models is slow.
+"""
 NOTHING: tuple[Snapshot, ...] = (None, None, None, None)
 
 
 class Attempt(ToolSpan):
-    """A span of the recorder's: filled in the calling thread, read by whoever makes the record.
+    """A span of the recorder, filled in the calling thread and read by the thread that makes the record.
 
-    What most attempts leave as it is stands on the class: an instance holds only what differs.
+    Defaults are class attributes, so that an instance stores only the values that differ, which saves time and memory.
     """
 
     call_id: str | None = None
     number: int = 1
     started: int = 0
-    """The monotonic clock when the tool began, in nanoseconds."""
+    """Reading of the performance counter when the tool began, in nanoseconds."""
     arguments: Snapshot = None
     ending: str = "returned"
     value: Any = UNSET
-    """A result's snapshot, for the rules to read."""
+    """Snapshot of the result, which the rules read."""
     kinds: tuple[str, ...] = ()
-    """The result's class and the bases of that."""
+    """Names of the result's class and of its bases."""
     text: str | None = None
-    """A stream's items, where all are text."""
+    """Joined items of a stream, where all items are text."""
     items: int | None = None
-    """How many items a stream gave."""
+    """Number of items that a stream yielded; None where the result is not a stream."""
     stream_size: int = 0
-    """How much a stream gave, kept or not."""
+    """Size of all items that a stream yielded, including those that were not stored."""
     response: Any = None
-    """The fields of a ToolResponse; the object itself, with its data, is the caller's to let go of."""
+    """Fields of a ToolResponse without its data.
+
+    The object itself is not stored, so that the caller can release it and its data.
+    """
     response_parts: tuple[Snapshot, ...] = NOTHING
-    """Snapshots of what can change inside a response: data, stats, context, signals."""
+    """Snapshots of the mutable parts of a response: data, stats, context, signals."""
     error: ExceptionSummary | None = None
     confidence: Any = None
     sources: tuple[Source, ...] | None = None
     flags: tuple[str, ...] = ()
-    """What was wrong with what the tool gave."""
+    """Defects of the tool's result, such as ``confidence_failed``."""
     custom_attributes: Snapshot = None
-    """The attributes that the surroundings and the tool itself set."""
+    """Attributes set by ``context`` and by the tool itself."""
     first_item_ns: int | None = None
     consumer_ns: int | None = None
     duration_ns: int | None = None
     surroundings: ContextVars | None = None
-    """The caller's context variables, for a log line with what the application bound there."""
+    """The caller's context variables, so that the log line has the values that the application bound there."""
     written: bool = False
-    """True once the journal has the record."""
+    """Whether the journal has the record."""
 
     def __init__(self, spec: ToolSpec, settings: Settings, around: CallContext) -> None:
         self._name = spec.span_name
         self.spec = spec
         self.settings = settings
         self.call_context = around
-        """What the agent around the tool knows."""
+        """The context of the call, set by the agent."""
         self.captures_content = (spec.capture or settings.capture) == "full"
         """Whether arguments and results are recorded."""
         self.rules = settings.rules if spec.rules is None else spec.rules
@@ -85,20 +91,23 @@ class Attempt(ToolSpan):
 
     @property
     def needs_live_result(self) -> bool:
-        """Whether a rule of the user's has to see the tool's own object, in the tool's thread."""
+        """Whether a rule of the user must read the tool's own object, in the tool's thread."""
         return self.rules is not RULES and any(rule.live for rule in self.rules)
 
     def record(self) -> ToolCall:
-        """The record, once the attempt has ended; made on first asking, by whichever thread asks."""
+        """Return the record of the ended attempt, and remember its outcome for messages to the model.
+
+        The record is made on the first call, by the calling thread.
+        """
         call = self.call
         assert call is not None
         remember_attempt(call)
         return call
 
     def set_result(self, result: Any) -> None:
-        """Hold a tool's result as it is now."""
+        """Store a snapshot of the tool's ``result``."""
         kind = type(result)
-        plain = type(kind) is type and kind in PLAIN  # a metaclass may have a __hash__ of its own
+        plain = type(kind) is type and kind in PLAIN  # a metaclass may define its own __hash__, which would run here
         if not plain and is_response(result):
             self.set_response(result)
         elif self.needs_live_result and (answer := apply_rules(result, self.rules)) is not None:
@@ -111,14 +120,14 @@ class Attempt(ToolSpan):
             self.read_confidence_and_sources(result)
 
     def set_response(self, response: ToolResponse) -> None:
-        """Hold what ``response`` says now."""
+        """Store the fields of ``response``, and snapshots of its mutable parts."""
         self.response = SimpleNamespace(**{**vars(response), "data": None})
         parts = (response.data, response.stats, response.context, response.signals)
         limit = self.settings.field_limit
         self.response_parts = tuple(snapshot(part, limit) for part in parts) if self.captures_content else NOTHING
 
     def read_confidence_and_sources(self, result: Any) -> None:
-        """Confidence and sources, as the decorator was told to read them from ``result``."""
+        """Read confidence and sources from ``result``, with the functions or values that the decorator has."""
         spec = self.spec
         if spec.confidence is not None:
             try:
@@ -136,7 +145,10 @@ class Attempt(ToolSpan):
 
 
 def validate_confidence(value: Any) -> float | None:
-    """``value`` where it is a confidence, else None: NaN, infinities and what lies outside [0, 1]."""
+    """Return ``value`` if it is a number in [0, 1], else None.
+
+    NaN, infinities and booleans give None too.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and 0.0 <= value <= 1.0 else None

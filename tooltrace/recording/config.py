@@ -1,4 +1,4 @@
-"""The recorder of this process: configured, found, flushed, and made anew in forked children."""
+"""The recorder of this process: configuration, access, flushing, and reset in forked children."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tooltrace.redact.redaction import Redact, Redaction, as_redaction
 from tooltrace.store.url import Address, address_of
 
 REPLACE_SECONDS = 30.0
-"""How long ``configure`` may wait for what the recorder before it has queued; the rest is counted as lost."""
+"""Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
 PATIENCE_SECONDS = 5.0
-"""How long a question waits for a queue that does not move."""
+"""Seconds for which a query waits for a queue that makes no progress."""
 _DEFAULT: Any = object()
-_lock = RLock()  # a signal handler may make the first call while this thread makes it
+_lock = RLock()  # reentrant: a signal handler may make a first call while this thread is making one
 _recorder: Recorder | None = None
 
 
@@ -48,18 +48,24 @@ def configure(
     export: Any = "auto",
     **limits: Any,
 ) -> None:
-    """Set how this process records; what is left out takes its default. Without it the defaults hold.
+    """Set how this process records. An option that is left out takes its default.
 
-    ``store``: path of the DuckDB file; ``clickhouse://host/database`` is asked there, and recorded beside the default
-    path until a collector has it; None records no history; default ``$TOOLTRACE_STORE``, else
-    ``./tooltrace.duckdb``. ``durability``: when a call is written; None is ``"call"`` in a child process of
-    multiprocessing or concurrent.futures, whose pools end their workers without warning, and ``"batch"`` elsewhere.
-    ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further
-    key names. ``export``: where records go beyond the store: ``"otlp"`` or another name, a destination (``send``,
-    ``close``), several of these in a list, or None; ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT``
-    or the one of a signal (``…_TRACES_ENDPOINT``) is set; a signal for which the application has an SDK provider of its own is
-    left to that. ``rules``: what reads the tools' results, see :func:`tooltrace.normalize`. ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
-    Raises ConfigError, and then changes nothing.
+    A process that never calls ``configure`` records with the defaults. Raises ConfigError for an option that cannot be
+    used; the configuration then stays unchanged.
+
+    ``store``: path of the DuckDB file; default ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``. None records no
+    history. With ``clickhouse://host/database``, queries run there, and records are written to the journal beside the
+    default path until a collector has them.
+    ``durability``: when a call is written. None is ``"call"`` in a child process of multiprocessing or
+    concurrent.futures, whose pools kill their workers without warning, and ``"batch"`` elsewhere.
+    ``capture``: ``"metadata"`` records neither arguments nor results.
+    ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
+    ``overflow``: whether a full queue blocks the tool's caller or drops the call.
+    ``rules``: the rules that read the tools' results, see :func:`tooltrace.normalize`.
+    ``export``: destinations beyond the store: ``"otlp"`` or another name, a destination (``send``, ``close``), several
+    of these in a list, or None. ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` or the variable of a signal
+    (``…_TRACES_ENDPOINT``) is set, except for a signal for which the application has its own SDK provider.
+    ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
     """
     unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
     if unknown:
@@ -82,34 +88,34 @@ def configure(
 
 
 def get_recorder() -> Recorder:
-    """The recorder in use, made with the defaults where nobody configured one."""
+    """Return the recorder in use; make one with the defaults where none is configured."""
     return _recorder or _first()
 
 
 def configured_store() -> Path | None:
-    """Where this process records; None where it was not configured, or keeps no history."""
+    """Return the path where this process records; None where it has no recorder yet or records no history."""
     return None if _recorder is None else _recorder.settings.store
 
 
 def configured_address() -> Address | None:
-    """Where the store is that is asked, where that is elsewhere."""
+    """Return the address of the remote store that answers queries, or None where the local store does."""
     return default_address() if _recorder is None else _recorder.settings.address
 
 
 def flush(timeout: float | None = 10.0) -> bool:
     """Wait until every call that has ended is in the journal.
 
-    Returns False where ``timeout`` seconds did not suffice, where calls still wait for a disk that takes none, and where
-    calls were lost since the last flush; the table ``losses`` has the counts as soon as a disk takes them.
+    Returns False where ``timeout`` seconds did not suffice, where calls still wait because the disk refuses writes, and
+    where calls were lost since the last flush. The table ``losses`` has the counts as soon as the disk accepts writes.
     """
     return True if _recorder is None else _recorder.worker.flush(timeout)
 
 
 def wait_until_written() -> None:
-    """Wait until the calls of this process that have ended are in the journal, for as long as the queue moves.
+    """Wait until ended calls are in the journal, for as long as the queue makes progress.
 
-    Warns with UnwrittenCalls, and how many there are, where it does not: the disk takes nothing, or a redaction
-    does not return.
+    Warns with UnwrittenCalls and the number of unwritten calls where the queue makes no progress: the disk refuses
+    writes, or a redaction does not return.
     """
     if _recorder is None or _recorder.worker.wait_until_written(PATIENCE_SECONDS):
         return
@@ -121,7 +127,7 @@ def wait_until_written() -> None:
 
 
 def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
-    """Write what is queued and close the journal. A later call is still recorded, by its own thread."""
+    """Write the queued records and close the journal. A later call is still recorded, by its own thread."""
     if _recorder is not None:
         _recorder.worker.close(timeout)
 
@@ -164,7 +170,10 @@ def _first() -> Recorder:
 
 
 def _recorder_of(settings: Settings) -> Recorder:
-    """With deliveries, where there are any to make. Raises ConfigError for a destination that cannot be."""
+    """Return a recorder with the deliveries that ``settings.export`` names.
+
+    Raises ConfigError for an unusable destination, and for destinations without a store.
+    """
     recorder = Recorder(settings)
     asked = settings.export != "auto" or any(os.environ.get(name) for name in _EXPORT_VARIABLES)
     if settings.store is None and settings.export not in ("auto", None):
@@ -193,14 +202,14 @@ _EXPORT_VARIABLES = (
 
 
 def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
-    """Whether the application has a provider of its own for ``signal``, which gets ours too."""
+    """Whether the application has its own provider for ``signal``, which then exports our records too."""
     if signal == "traces":
         return isinstance(provider or sdk_internals.global_provider(), SdkTracerProvider)
     return evaluation.is_wanted() if signal == "logs" else sdk_internals.has_meter_provider()
 
 
 def _replace(new: Recorder, *, only_first: bool = False) -> None:
-    global _recorder  # noqa: PLW0603 - one recorder a process, replaced whole
+    global _recorder  # noqa: PLW0603 - one recorder per process, replaced as a whole
     with _lock:
         old = _recorder
         if only_first and old is not None:
@@ -211,9 +220,10 @@ def _replace(new: Recorder, *, only_first: bool = False) -> None:
 
 
 def _notify_model_message(response: ToolResponse, call_id: str, text: str, style: str) -> None:
-    """The model is given ``text``; recorded where anything is."""
+    """Record ``text`` as the message for the model, where this process has a recorder."""
     if _recorder is not None:
-        tells = True if response.error is not None else None  # it stands first; else the text may say so
+        # a message begins with the response's error; without one, None has the text examined for an error
+        tells = True if response.error is not None else None
         _recorder.record_model_message(call_id, text, style=style, error=tells, span_id=response.meta.span_id)
 
 

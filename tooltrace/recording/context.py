@@ -1,4 +1,4 @@
-"""What the agent around a tool knows: the model's call id, the conversation, the agent's name."""
+"""Context of a call, set by the agent: the model's call id, the conversation, the agent's name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from opentelemetry.context.context import Context
 
 
 class CallId:
-    """The model's id for one call. An object, so that the tools which a tool calls, inside the same
-    ``context``, can tell that it was not them the model asked for."""
+    """The model's id for one call.
+
+    An object rather than a string, because its identity tells the call that the model requested from calls that the
+    tool itself makes inside the same ``context``.
+    """
 
     __slots__ = ("value",)
 
@@ -22,7 +25,7 @@ class CallId:
 
 
 class CallContext(NamedTuple):
-    """What is known around a call."""
+    """The values that ``context`` or the W3C baggage provides for a call."""
 
     call: CallId | None = None
     conversation_id: str | None = None
@@ -31,9 +34,12 @@ class CallContext(NamedTuple):
 
 
 CONVERSATION, AGENT = "gen_ai.conversation.id", "gen_ai.agent.name"
-"""Members of W3C baggage that say what ``context`` does not."""
+"""Members of W3C baggage that are used where ``context`` sets no value."""
 BAGGAGE_KEY = next(iter(set_baggage(AGENT, AGENT, Context())))
-"""Where baggage is kept in a context: most have none, and to look is all that it may cost them."""
+"""Key of the baggage in an OpenTelemetry context.
+
+Most contexts have no baggage; with the key, they cost one lookup per call.
+"""
 
 EMPTY = CallContext()
 current: ContextVar[CallContext] = ContextVar("tooltrace_context", default=EMPTY)
@@ -47,10 +53,10 @@ def context(
     agent_name: str | None = None,
     **attributes: Any,
 ) -> Iterator[None]:
-    """Say what the agent knows about the tool calls made inside the block.
+    """Set what the agent knows about the tool calls made inside the block.
 
-    What is left out is taken from the block around. ``call_id`` is the id that the model gave the
-    call; the same id again is the call's next attempt. ``attributes`` are kept with every call.
+    A value that is left out is inherited from the enclosing block. ``call_id`` is the model's id of the call; the same
+    id again is the next attempt of the call. ``attributes`` are recorded with every call.
     """
     outer = current.get()
     token = current.set(
@@ -68,13 +74,13 @@ def context(
 
 
 def call_context(otel: Context) -> CallContext:
-    """What is known around a call that begins in ``otel``: what ``context`` says, else the W3C baggage."""
+    """Return the context of a call that begins in ``otel``: values of ``context``, else of the W3C baggage."""
     known = current.get()
     return with_baggage(known, otel) if BAGGAGE_KEY in otel else known
 
 
 def with_baggage(known: CallContext, otel: Context) -> CallContext:
-    """``known``, with the conversation and the agent of the baggage in ``otel`` where it has none."""
+    """Return ``known``, with missing conversation and agent filled in from the baggage in ``otel``."""
     baggage = otel.get(BAGGAGE_KEY)
     if not isinstance(baggage, Mapping):
         return known

@@ -1,7 +1,7 @@
-"""``trace_tool``: every call of a function becomes a record, and the function does not notice.
+"""The decorator ``trace_tool``, which records every call of a function without changing its behaviour.
 
-What kind of callable it is, its signature and its name are settled at decoration. The kinds are
-written out below, one wrapper each.
+The kind of callable, its signature and its name are determined at decoration, to keep a call cheap. Each kind has its
+own wrapper below.
 """
 
 from __future__ import annotations
@@ -60,26 +60,33 @@ def trace_tool(
     inject: str | Iterable[str] = (),
 ) -> _Decorator: ...
 def trace_tool(tool: Any = None, /, **options: Any) -> Any:
-    """Record every call of ``tool``. Bare, or with options.
+    """Record every call of ``tool``. Used bare (``@trace_tool``) or with options (``@trace_tool(name=...)``).
 
-    Functions, coroutines, generators, async generators, methods, class and static methods, callable
-    objects and partials; above or below other decorators. The tool returns the same object and raises
-    the same exception as before.
+    Works on functions, coroutines, generators, async generators, methods, class and static methods, callable
+    objects and partials, above or below other decorators. The decorated tool returns the same object and raises
+    the same exception as before. Raises ConfigError for a class, for an object that is not callable, and for an
+    unusable option.
 
-    ``name``: the tool's name, else the function's. ``version``. ``description``: else the docstring's
-    first paragraph. ``tool_type``: ``function``, ``extension`` or ``datastore``. ``capture="metadata"``:
-    neither arguments nor results. ``redact``: a Redaction, a callable ``(field, value) -> value`` or key
-    names, applied after the configured redaction. ``confidence``, ``sources``: the tool's own, or how to
-    read them from a result. ``retryable``: exceptions after which the same call may succeed. ``rules``: what reads this tool's
-    results, see :func:`tooltrace.normalize`. ``inject``: names of parameters that the application fills in and the
-    model does not give; they are not recorded. Run contexts of agent frameworks are recognised without it.
+    ``name``: name of the tool; default: the function's name.
+    ``version``: version of the tool.
+    ``description``: description of the tool; default: the first paragraph of the docstring.
+    ``tool_type``: ``function``, ``extension`` or ``datastore``.
+    ``capture``: ``"metadata"`` records neither arguments nor results.
+    ``redact``: a Redaction, a callable ``(field, value) -> value`` or key names, applied after the configured
+    redaction.
+    ``confidence``, ``sources``: fixed values, or functions that read them from a result; used where the result carries
+    none.
+    ``retryable``: exceptions after which the same call may succeed.
+    ``rules``: the rules that read this tool's results, see :func:`tooltrace.normalize`.
+    ``inject``: names of parameters that the application fills in instead of the model; they are not recorded. Run
+    contexts of agent frameworks are recognised without it.
     """
     decorator = _Decorator(options)
     return decorator if tool is None else decorator(tool)
 
 
 class _Decorator:
-    """``trace_tool`` with its options, waiting for the tool."""
+    """The decorator that ``trace_tool`` returns when it is called with options only."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
@@ -101,7 +108,7 @@ class _Decorator:
 
 
 def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any) -> ToolSpec:
-    """What is known of ``tool`` before any call."""
+    """Return the spec of ``tool``, from its signature, its docstring and the options of ``trace_tool``."""
     code, name = _code_of(tool), name or _name_of(tool)
     parameters = parameters_of(tool)
     options["inject"] = checked_inject(options.get("inject", ()), parameters, name)
@@ -115,7 +122,7 @@ def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any
 
 
 def _code_of(tool: Any) -> Any:
-    """The function that holds the code: behind partials, and behind a callable object's ``__call__``."""
+    """Return the function that holds the code: behind partials, or the ``__call__`` of a callable object."""
     while isinstance(tool, functools.partial):
         tool = tool.func
     return tool if inspect.isroutine(tool) else type(tool).__call__
@@ -145,7 +152,7 @@ def _wrap(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
 
 
 def _look_like(wrapper: Any, tool: Any) -> None:
-    """The name, and the public methods, of a partial, a cache or another callable object."""
+    """Copy the name and the public methods of a partial, a cache or another callable object."""
     wrapper.__name__ = name = _name_of(tool)
     wrapper.__qualname__ = getattr(tool, "__qualname__", name)
     for method in dir(type(tool)):
@@ -170,7 +177,7 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
         kind = type(result)
         if (
             kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType
-        ):  # a decorator between us and the tool hid what it is
+        ):  # a decorator between trace_tool and the tool hides the kind of callable
             return _follow(result, recorder, attempt)
         recorder.returned(attempt, result)
         return result
@@ -199,7 +206,10 @@ def _coroutine(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
 
 
 def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any, StreamRecorder]]:
-    """Begin the attempt and open the stream, when its consumer first asks it for an item."""
+    """Return a function that begins the attempt and opens the stream.
+
+    The function runs when the consumer requests the first item.
+    """
 
     def begin(*args: Any, **kwargs: Any) -> tuple[Any, StreamRecorder]:
         recorder = get_recorder()

@@ -1,8 +1,8 @@
-"""Follow generators and async generators to their end, and record what they yield.
+"""Wrappers that drive generators, async generators and coroutines to their end, and record the items.
 
-Whatever the consumer does (send, throw, close, drop, cancel) reaches the tool as it would have, and
-what the tool does reaches the consumer. The span is current only while the tool's own code runs, and
-the context that the tool left at a ``yield`` is the one it finds again.
+Every action of the consumer (send, throw, close, drop, cancel) reaches the tool as it would without the wrapper, and
+every action of the tool reaches the consumer. The span is current only while the tool's own code runs, and the context
+that the tool had at a ``yield`` is restored when the tool continues.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tooltrace.redact.snapshot import CUT, fix_unicode, snapshot
 
 
 class StreamRecorder:
-    """What a stream gave, and how long it took, and how long its consumer held it."""
+    """The items of a stream, the time spent in the tool, and the time spent in its consumer."""
 
     __slots__ = (
         "attempt",
@@ -45,20 +45,20 @@ class StreamRecorder:
         self.parts: list[Any] = []
         self.count = 0
         self.room = attempt.settings.field_limit if attempt.captures_content else 0
-        """How much more is kept; below zero by what the stream gave beyond."""
+        """Remaining size to store; negative by the size of the items that were not stored."""
         self.last: Any = None
         self.first_ns: int | None = None
         self.tool_ns = 0
         self.consumer_ns = 0
         self.closing = False
-        """True once the consumer has closed the stream."""
+        """Whether the consumer has closed the stream."""
 
     def context(self) -> Context:
-        """The context that the tool's code starts in."""
+        """Return the context in which the tool's code starts."""
         return span_context(self.attempt)
 
     def add_item(self, item: Any) -> None:
-        """The tool gave ``item``."""
+        """Record ``item``, which the tool yielded."""
         if not self.count:
             self.first_ns = self.tool_ns
         self.count += 1
@@ -71,7 +71,7 @@ class StreamRecorder:
             self.room = self.add_object(item, self.room)
 
     def add_object(self, item: Any, room: int) -> int:
-        """The tool gave ``item``, which is no text. Keep it where there is ``room``; how much is left then."""
+        """Record ``item``, which is not a ``str``, where ``room`` is left. Returns the remaining room."""
         self.last = item if is_response(item) else None
         if room <= 0:
             return room
@@ -85,7 +85,7 @@ class StreamRecorder:
         return room - (len(part) if type(part) is bytes else 8)
 
     def returned(self, value: Any) -> None:
-        """The tool's code came to its end, with ``value``."""
+        """Record that the tool's code ended and returned ``value``."""
         if self.closing:
             self.raised(GeneratorExit())
             return
@@ -98,7 +98,7 @@ class StreamRecorder:
             self.recorder.returned(self.attempt, value if answer is None else answer, duration_ns=self.tool_ns)
 
     def raised(self, error: BaseException) -> None:
-        """``error`` left the tool, or the consumer dropped the stream."""
+        """Record that ``error`` left the tool, or that the consumer dropped the stream."""
         self._times()
         if self.count:
             self.save_items()
@@ -112,6 +112,7 @@ class StreamRecorder:
         attempt.items = self.count
 
     def save_items(self) -> None:
+        """Copy the recorded items to the attempt, unless it captures metadata only."""
         if not self.attempt.captures_content:
             return
         with suppress_faults("record"):
@@ -123,7 +124,7 @@ class StreamRecorder:
 
 
 class NullStreamRecorder(StreamRecorder):
-    """For a stream that cannot be recorded: it runs all the same."""
+    """A recorder that records nothing, for a stream that runs although it cannot be recorded."""
 
     __slots__ = ()
 
@@ -149,17 +150,17 @@ class NullStreamRecorder(StreamRecorder):
 
 
 def _array(parts: list[Any]) -> bytes:
-    """Snapshots as one JSON array."""
+    """Return the snapshots ``parts`` as one JSON array."""
     items = [orjson.Fragment(part) if type(part) is bytes else part for part in parts]
     cut = CUT if any(type(part) is bytes and part.endswith(CUT) for part in parts) else b""
     try:
         return orjson.dumps(items) + cut
-    except TypeError:  # lone surrogates
+    except TypeError:  # orjson refuses lone surrogates
         return orjson.dumps([fix_unicode(item) if type(item) is str else item for item in items]) + cut
 
 
 class UnstartedAwaitable:
-    """A coroutine or a stream that a plain function handed out, and that nobody has started yet."""
+    """A coroutine or a stream that a plain function returned and that has not been started yet."""
 
     __slots__ = ("_attempt", "_inner", "_recorder", "_started")
 
@@ -170,32 +171,32 @@ class UnstartedAwaitable:
         self._started = False
 
     def open(self) -> tuple[Any, Recorder, Attempt]:
-        """It is being started."""
+        """Mark the coroutine or stream as started, and return it with its recorder and attempt."""
         self._started = True
         return self._inner, self._recorder, self._attempt
 
     def open_stream(self) -> tuple[Any, StreamRecorder]:
-        """It is a stream, and is being started."""
+        """Mark the stream as started, and return it with its StreamRecorder."""
         inner, recorder, attempt = self.open()
         return inner, StreamRecorder(recorder, attempt)
 
     def abandoned(self) -> None:
-        """What followed it is gone."""
+        """Record the attempt as abandoned, if the wrapper was dropped before it was started."""
         if self._started:
             return
         if isinstance(self._inner, Coroutine):
-            self._inner.close()  # whoever dropped it is warned once, for what followed it
+            self._inner.close()  # avoids a second "never awaited" warning: Python warns about the wrapper already
         self._recorder.raised(self._attempt, GeneratorExit(), duration_ns=UNKNOWN)
 
 
 def _unmarked(error: BaseException) -> BaseException:
-    """``error`` that the consumer threw in, without the frame of ours that it came through."""
+    """Return ``error``, which the consumer threw in, without the wrapper's own frame in its traceback."""
     trace = error.__traceback__
     return error if trace is None else error.with_traceback(trace.tb_next)
 
 
 async def coroutine(hidden: UnstartedAwaitable) -> Any:
-    """A hidden coroutine, awaited to its end as the current span."""
+    """Await the coroutine in ``hidden`` to its end, with its span current."""
     inner, recorder, attempt = hidden.open()
     token = activate(attempt)
     try:
@@ -210,14 +211,14 @@ async def coroutine(hidden: UnstartedAwaitable) -> Any:
 
 
 def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Callable[..., Generator[Any, Any, Any]]:
-    """A generator function that drives what ``begin`` gives to its end, and tapes it."""
+    """Return a generator function that drives the generator of ``begin`` to its end and records the items."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         inner, tape = begin(*args, **kwargs)
         body = tape.context()
         send, clock, keep = inner.send, perf_counter_ns, tape.parts.append
         value: Any = None
-        items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
+        items: list[Any] = []  # popped in the yield: this frame must not keep an item that the consumer drops
         thrown: BaseException | None = None
         room = tape.room
         count = tool_ns = held_ns = 0
@@ -229,7 +230,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                     try:
                         items.append(send(value) if thrown is None else inner.throw(thrown))
                     finally:
-                        # a frame that holds its own exception is garbage that only the collector frees
+                        # a frame that refers to its own exception is a cycle, which only the garbage collector frees
                         thrown = value = None
                         body = current_context()
                         restore(token)
@@ -238,7 +239,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                     if not count:
                         tape.first_ns = tool_ns
                     count += 1
-                    if type(items[0]) is str:  # as in Tape.take, without a call for each
+                    if type(items[0]) is str:  # as in StreamRecorder.add_item, inlined because a call per item is slow
                         if room > 0:
                             keep(items[0])
                         room -= len(items[0])
@@ -267,14 +268,14 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
 def async_generator_function(
     begin: Callable[..., tuple[Any, StreamRecorder]],
 ) -> Callable[..., AsyncGenerator[Any, Any]]:
-    """An async generator function that drives what ``begin`` gives to its end, and tapes it."""
+    """Return an async generator function that drives the stream of ``begin`` to its end and records the items."""
 
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         inner, tape = begin(*args, **kwargs)
         body = tape.context()
         clock = perf_counter_ns
         value: Any = None
-        items: list[Any] = []  # emptied into the yield: what the consumer drops is gone
+        items: list[Any] = []  # popped in the yield: this frame must not keep an item that the consumer drops
         thrown: BaseException | None = None
         started = False
         before = clock()
@@ -290,7 +291,7 @@ def async_generator_function(
                         started = True
                         items.append(await _first(inner))
                 finally:
-                    thrown = value = None
+                    thrown = value = None  # as above: no cycle through this frame
                     body = current_context()
                     detach(token)
                     after = clock()
@@ -313,8 +314,11 @@ def async_generator_function(
 
 
 def _first(inner: AsyncGenerator[Any, Any]) -> Any:
-    """Begin ``inner`` unseen by the event loop: it closes the generator around it, and would otherwise
-    close both at once, each in the other's way."""
+    """Start ``inner`` without the event loop's hooks for async generators.
+
+    The event loop then closes only the wrapper, which closes ``inner``. With the hooks, the loop would close both at
+    the same time, and the two would interfere.
+    """
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(None, None)
     try:

@@ -1,8 +1,8 @@
-"""Parameters that an agent framework fills in and the model never gives, recognised by their annotations.
+"""Parameters that an agent framework fills in instead of the model, recognised by their annotations.
 
 A run context carries the application's dependencies and the whole conversation. Neither belongs in the record
-of a call. Each table below maps a package or module of a framework to the names of its classes, so a class is
-recognised by where it was defined, and no framework is imported.
+of a call. Each table below maps a package or module of a framework to the names of its classes. A class is
+recognised by its module and its name, so that no framework is imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONTEXTS: Mapping[str, frozenset[str]] = {
     "strands": frozenset({"ToolContext"}),
     "workflows.context": frozenset({"Context"}),  # llama-index-workflows, which llama_index.core uses
 }
-"""Classes by which a framework hands a run to a tool."""
+"""Classes with which a framework passes the context of its run to a tool."""
 
 OTHERS: Mapping[str, frozenset[str]] = {
     "agent_framework": frozenset({"AgentSession"}),
@@ -60,26 +60,35 @@ RESERVED: Mapping[str, frozenset[str]] = {
     "semantic_kernel": frozenset({"kernel"}),
     "strands": frozenset({"agent", "tool_context"}),
 }
-"""Parameter names that a framework fills in whatever their annotation is. They count where the framework is
-loaded and the annotation does not say otherwise: ``team: str`` is an argument of the model's."""
+"""Parameter names that a framework fills in, whatever their annotation.
+
+They count where the framework is loaded and the annotation allows any value or mapping: ``team: str`` is an argument
+of the model.
+"""
 
 
 class Found(NamedTuple):
-    """What is known of a function's parameters."""
+    """The injected parameters of a function, as far as they are known."""
 
     injected: frozenset[str]
     undecided: bool
-    """Whether a later look may find more: an annotation names something that is not defined yet, or a reserved
-    name belongs to a framework that is not loaded."""
+    """Whether a later search may find more parameters.
+
+    True where an annotation uses a name that is not defined yet, or where a reserved name belongs to a framework that
+    is not loaded.
+    """
 
 
 def find(parameters: Iterable[inspect.Parameter], names: Mapping[str, Any]) -> Found:
-    """Return the injected parameters. ``names``: the globals that annotations refer to. Never raises."""
+    """Return the injected ones of ``parameters``. Never raises.
+
+    ``names``: the globals to which annotations refer.
+    """
     injected, undecided = set(), False
     for parameter in parameters:
         try:
             verdict = _decide(parameter, names)
-        except Exception:  # a metaclass or an annotation may do anything; such a parameter is the model's
+        except Exception:  # a metaclass or an annotation may raise anything; the parameter then counts as the model's
             verdict = False
         if verdict:
             injected.add(parameter.name)
@@ -88,7 +97,7 @@ def find(parameters: Iterable[inspect.Parameter], names: Mapping[str, Any]) -> F
 
 
 def is_injected(annotation: Any, names: Mapping[str, Any] | None = None) -> bool:
-    """Return whether values of ``annotation``, an object or its text, come from a framework."""
+    """Return whether a framework fills in parameters with ``annotation``, an object or its text. Never raises."""
     try:
         return bool(_annotated(annotation, names or {}))
     except Exception:  # as above
@@ -130,7 +139,7 @@ _SEVERAL = frozenset({list, tuple, collections.abc.Sequence, collections.abc.Ite
 
 
 def _any(verdicts: Iterable[bool | None]) -> bool | None:
-    """Return True where one is True, else None where one is not known yet."""
+    """Return True where a verdict is True, else None where one is None (not known yet), else False."""
     found = list(verdicts)
     return True if True in found else None if None in found else False
 
@@ -161,10 +170,10 @@ def _by_name() -> dict[str, list[str]]:
 
 
 _BY_NAME = _by_name()
-"""Name of a class, to the packages in which it counts."""
+"""Packages and modules of the tables above, by class name."""
 
 
-# annotations that are text: read by their structure, so that one unknown name does not hide the others
+# annotations that are text: parsed instead of evaluated, so that one unknown name does not hide the others
 
 
 def _node(node: ast.expr, names: Mapping[str, Any]) -> bool | None:
@@ -191,7 +200,7 @@ def _subscript(node: ast.Subscript, names: Mapping[str, Any]) -> bool | None:
     inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     word = outer.name if isinstance(outer, _Missing) else getattr(outer, "__name__", None)
     if outer is Annotated or word == "Annotated":
-        markers = [each for each in inner[1:] if not isinstance(each, ast.Constant)]  # a text describes the parameter
+        markers = [each for each in inner[1:] if not isinstance(each, ast.Constant)]  # a string is a description
         return _any(_node(each, names) for each in (inner[0], *markers))
     if word in ("Optional", "Union") or (get_origin(outer) or outer) in _SEVERAL:
         return _any(_node(each, names) for each in inner)
@@ -203,11 +212,14 @@ class _Missing(NamedTuple):
 
     name: str
     package: str | None = None
-    """The module that is asked for it, where that is known."""
+    """The module in which the name was looked up, where known."""
 
 
 def _look_up(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """Return what ``node`` names. Runs no code: an attribute of a module that is loaded on demand is missing."""
+    """Return the object that ``node`` names, or ``_Missing``.
+
+    Runs no code of the application: a module attribute that would be loaded on demand is missing.
+    """
     if isinstance(node, ast.Name):
         builtins = vars(sys.modules["builtins"])
         return names[node.id] if node.id in names else builtins.get(node.id, _Missing(node.id))
@@ -222,7 +234,10 @@ def _look_up(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _missing(value: _Missing) -> bool | None:
-    """Judge a name by its text: a run context of a framework that is loaded has this name."""
+    """Return True where the name alone identifies a framework's class, else None (not known yet).
+
+    Where the module of the name is unknown, only run contexts of loaded frameworks count.
+    """
     if value.package is not None:
         modules = _BY_NAME.get(value.name, ())
         return any(_within(value.package, each) or _within(each, value.package) for each in modules) or None
@@ -230,7 +245,7 @@ def _missing(value: _Missing) -> bool | None:
 
 
 def _says_nothing(annotation: Any) -> bool:
-    """Return whether any value, or any mapping, fits ``annotation``."""
+    """Return whether ``annotation`` is absent, or allows any value or any mapping."""
     if isinstance(annotation, str):
         return annotation.partition("[")[0].rpartition(".")[2].split(" ")[0] in _VAGUE_NAMES
     origin = get_origin(annotation)

@@ -1,4 +1,4 @@
-"""``TraceLogger``: the same records for those who cannot decorate."""
+"""``TraceLogger``: records of calls that cannot be traced by the decorator."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tooltrace.recording.recorder import UNKNOWN, Recorder, activate
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 
 LONGEST_MS = 1e12
-"""Thirty years: what is said to have lasted longer is a mistake."""
+"""Maximum plausible duration in milliseconds, about thirty years; a longer one is treated as unknown."""
 
 _UNFINISHED: Any = object()
 
 
 class TraceLogger:
-    """Records calls that somebody else makes.
+    """A logger that records calls made by other code.
 
-    ``options``: what ``trace_tool`` takes of every call of this logger (``version``, ``tool_type``,
-    ``capture``, ``redact``, …).
+    ``options``: options of ``trace_tool`` for every call of this logger (``version``, ``tool_type``, ``capture``,
+    ``redact``, …).
     """
 
     def __init__(self, **options: Any) -> None:
@@ -41,9 +41,12 @@ class TraceLogger:
         call_id: str | None = None,
         attempt: int | None = None,
     ) -> LoggedCall:
-        """A call that is about to be made: ``with log.call("search", {...}) as call: call.finish(result)``,
-        or ``async with``. An exception that leaves the block is recorded and goes on. A block that ends
-        without ``finish`` is recorded without a status: nobody said."""
+        """Return a context manager that records the call made inside its block.
+
+        Used as ``with log.call("search", {...}) as call: call.finish(result)``, or with ``async with``. An exception
+        that leaves the block is recorded and propagates. A block that ends without ``finish`` is recorded without a
+        status, because the result is unknown.
+        """
         return LoggedCall(self._spec(tool), arguments, call_id, attempt)
 
     def record(
@@ -56,8 +59,10 @@ class TraceLogger:
         duration_ms: float | None = None,
         attempt: int | None = None,
     ) -> str | None:
-        """A call that was made: its result, or the exception that it raised. Returns the span id;
-        None where it could not be recorded."""
+        """Record a call that has ended. Returns the span id, or None where the call could not be recorded.
+
+        ``result``: the result of the call, or the exception that it raised.
+        """
         recorder = get_recorder()
         begun = recorder.begin(self._spec(tool), _plain(arguments), call_id=call_id, number=attempt)
         if begun is None:
@@ -78,7 +83,7 @@ class TraceLogger:
 
 
 class LoggedCall:
-    """A call inside its ``with`` block."""
+    """The context manager of one call, returned by ``TraceLogger.call``."""
 
     def __init__(
         self, spec: ToolSpec, arguments: Mapping[str, Any] | None, call_id: str | None, number: int | None
@@ -93,12 +98,12 @@ class LoggedCall:
         self._token: Token[Context] | None = None
 
     def finish(self, result: Any) -> None:
-        """The call's result: any value, a ToolResponse, or an exception that was caught."""
+        """Set the call's result: any value, a ToolResponse, or an exception that was caught."""
         self._result = result
 
     @property
     def span_id(self) -> str | None:
-        """The attempt's id; None outside the block."""
+        """Span id of the attempt; None before the block, or where the call cannot be recorded."""
         return None if self._attempt is None else self._attempt.hex_id
 
     def __enter__(self) -> Self:
@@ -140,12 +145,12 @@ def _plain(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     try:
         return dict(arguments)
-    except BaseException as error:  # the caller's agent runs on, whatever its model said
+    except BaseException as error:  # invalid arguments of a model must not stop the caller's agent
         pass_on_signal(error)
         return {"value": arguments}
 
 
 def _nanoseconds(duration_ms: float | None) -> int:
-    """A duration as the span wants it; what is no duration is unknown."""
+    """Return ``duration_ms`` in nanoseconds; ``UNKNOWN`` where it is not a plausible duration."""
     plausible = isinstance(duration_ms, int | float) and 0 <= duration_ms < LONGEST_MS
     return round(duration_ms * 1e6) if plausible and duration_ms is not None else UNKNOWN

@@ -1,4 +1,4 @@
-"""What the model was told of a call, until it becomes a record in the background."""
+"""Messages to the model about a call, before the background thread turns them into records."""
 
 from __future__ import annotations
 
@@ -20,31 +20,34 @@ from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import fix_unicode
 
 NOT_RUN = frozenset({"paused", "declined", "expired"})
-"""Endings of an attempt in which the tool was not executed, and so cannot have failed."""
+"""Endings of an attempt in which the tool was not executed and therefore cannot have failed."""
 REMEMBERED_CHARS = 1_000
-"""How many characters of an error's message are remembered, to find them in what the model is told."""
+"""Number of characters of an error's message that are remembered, to search for them in messages to the model."""
 _DISTINCTIVE_CHARS = 20
-"""From so many characters on, a message stands in a text by no chance, be it inside longer words."""
+"""Minimum length of an error text that counts wherever it occurs, even inside longer words.
+
+A text of this length does not occur by chance.
+"""
 _MIN_BYTES = 3
-"""Bytes; what is shorter stands in any text."""
+"""Minimum bytes of an error text to search for: a shorter one occurs in almost any text."""
 
 
 class AttemptOutcome(NamedTuple):
-    """What came of an attempt, as far as a message can tell of it."""
+    """The outcome of an attempt, as far as it matters for a message to the model."""
 
     ran: bool
     failure: tuple[str, ...] = ()
-    """The error's message and code."""
+    """Message and code of the error."""
 
 
 _ended: LruMap[AttemptOutcome] = LruMap(5_000)
-"""The attempts of this process that failed lately, or were not run; by span."""
+"""Latest attempts of this process that failed or were not run, by span id."""
 
 os.register_at_fork(after_in_child=_ended.reset_after_fork)
 
 
 def remember_attempt(call: ToolCall) -> None:
-    """The model will be told of ``call``, perhaps."""
+    """Remember the outcome of ``call`` if it failed or was not run, for a later message to the model."""
     if call.ending in NOT_RUN:
         _ended.put(call.span_id, AttemptOutcome(ran=False))
     elif call.status == "error":
@@ -53,8 +56,11 @@ def remember_attempt(call: ToolCall) -> None:
 
 
 def tells_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -> bool:
-    """Whether ``text`` tells its reader of an error: it repeats the ``failure`` of the attempt, which is the error's
-    message and its code, or ``rules`` read it as an error by itself."""
+    """Whether ``text`` reports an error to its reader.
+
+    True where ``text`` repeats the ``failure`` of the attempt (message and code of the error), or where ``rules`` read
+    ``text`` itself as an error.
+    """
     if repeats_failure(text, failure):
         return True
     found = apply_rules(text, rules)
@@ -62,13 +68,16 @@ def tells_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -
 
 
 def repeats_failure(text: str, failure: Sequence[str]) -> bool:
-    """Whether ``text`` says what went wrong, in its own words or their beginning."""
+    """Whether ``text`` contains an entry of ``failure``, or is the beginning of one."""
     words = " ".join(text.split())
     return any(_contains(words, said) for said in failure)
 
 
 def _contains(text: str, said: str) -> bool:
-    """Whether ``said`` stands in ``text``; what is short, as a word of its own."""
+    """Whether ``text`` contains ``said``, or is the beginning of it.
+
+    A short ``said`` counts only as a separate word.
+    """
     if text == said or (len(text) >= _DISTINCTIVE_CHARS and said.startswith(text)):
         return True
     if len(said) >= _DISTINCTIVE_CHARS:
@@ -81,21 +90,25 @@ def _contains(text: str, said: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModelMessage:
-    """A message that the model was given; its text is not redacted yet."""
+    """A message that the model received; its text is not redacted yet."""
 
     settings: Settings
     spec: ToolSpec | None
-    """The tool's, where this process called it."""
+    """Spec of the tool, where this process called it."""
     call_id: str
     span_id: str | None
     text: str
     style: str
     error: bool | None
-    """Whether it tells of an error; None: it is to be found out from the text."""
+    """Whether the message reports an error; None: decided from the text."""
     at: datetime
 
     def record(self) -> Message:
-        """Redacted whole, measured then, and cut last."""
+        """Return the record of the message.
+
+        The whole text is redacted first, then measured and hashed, and cut last: a secret at the limit would otherwise
+        be cut in two and missed.
+        """
         redactions = [self.settings.redaction]
         if self.spec is not None and self.spec.redact is not None:
             redactions.append(self.spec.redact)
@@ -114,7 +127,10 @@ class ModelMessage:
         )
 
     def _is_error_message(self, text: str, whole: str) -> bool:
-        """Whether ``text`` tells of an error; ``whole`` is the same, redacted, as is what is remembered of errors."""
+        """Whether ``text`` reports an error.
+
+        ``whole``: the redacted ``text``. Needed because the remembered errors are redacted too.
+        """
         ended = None if self.span_id is None else _ended.get(self.span_id)
         if ended is not None and not ended.ran:
             return False

@@ -1,4 +1,4 @@
-"""Make the record of an ended attempt: normalized, redacted and bounded."""
+"""Construction of the record of an ended attempt: normalized, redacted and bounded."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
 
 _CALLS_OWN = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
-"""Attributes that a tool may set on its span to say what the record has a field for."""
+"""Span attributes that a tool may set to fill a field of the record, with that field."""
 
 
 def build_record(attempt: Attempt) -> ToolCall:
-    """The record of ``attempt``, which has ended."""
+    """Return the record of ``attempt``, which must have ended."""
     spec, settings = attempt.spec, attempt.settings
     span_id = attempt.hex_id
     parent, around = attempt.parent, attempt.call_context
@@ -61,13 +61,16 @@ def build_record(attempt: Attempt) -> ToolCall:
 
 
 def _model_call_id(attempt: Attempt, span_id: str) -> str | None:
-    """The id that the response says; one that another attempt gave, and this tool hands on, is that attempt's."""
+    """Return the call id in the metadata of the response, or None.
+
+    A response that the tool passes on from another attempt carries the id of that attempt's call; it is ignored.
+    """
     meta = None if attempt.response is None else attempt.response.meta
     return meta.call_id if meta is not None and meta.span_id in (None, span_id) else None
 
 
 def _outcome(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
-    """What the tool reported, as fields of the record."""
+    """Return the fields of the record that describe the result, and the sanitizer that made them."""
     if attempt.error is not None:
         return _from_exception(attempt)
     if attempt.response is None and attempt.ending == "returned":
@@ -76,7 +79,7 @@ def _outcome(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
 
 
 def _normalize(attempt: Attempt) -> None:
-    """Let the rules read a result that is no ``ToolResponse``; of a stream, its text."""
+    """Apply the rules to a result that is not a ``ToolResponse``; for a stream, to its text."""
     value = attempt.value if attempt.items is None else attempt.text
     if value is not UNSET and value is not None:
         look = view_of(value, attempt.kinds)
@@ -86,7 +89,11 @@ def _normalize(attempt: Attempt) -> None:
 
 
 def _sieve(attempt: Attempt, *texts: str | None) -> Sanitizer:
-    """A sieve that knows whether there is anything to redact in ``texts``, the arguments and the attributes."""
+    """Return the sanitizer of ``attempt``.
+
+    Searches ``texts``, the arguments, the attributes and the sources once as a whole. Where nothing in them needs
+    redaction, the sanitizer does not search each field again, which saves time.
+    """
     settings, spec = attempt.settings, attempt.spec
     redactions = (settings.redaction,) if spec.redact is None else (settings.redaction, spec.redact)
     held = "\n".join(filter(None, texts))
@@ -140,8 +147,11 @@ def _from_value(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
 
 
 def _complete_stats(attempt: Attempt, text: str | None) -> Snapshot:
-    """The result to keep. The items of a stream whose ``text`` held a secret are kept as one: the secret may
-    have come in pieces."""
+    """Return the result to record.
+
+    Where redaction changed the ``text`` of a stream, its items are recorded as one item, because the secret may have
+    been spread over several items.
+    """
     if attempt.text is None or text == attempt.text:
         return attempt.value  # type: ignore[no-any-return]
     return orjson.dumps([] if text is None else [text])
@@ -188,7 +198,7 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
 
 
 def _claims(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
-    """Confidence and sources: the response's own, else what the decorator was told to read."""
+    """Set confidence, signals, flags and sources: those of the response, else those read by the decorator."""
     if attempt.confidence is None and attempt.response is None and attempt.sources is None and not attempt.flags:
         return
     flags = [*attempt.flags, *(attempt.response.meta.flags if attempt.response else ())]
@@ -208,7 +218,7 @@ def _claims(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
 
 
 def _stream(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
-    """How many items a stream gave, and its true size where not all were kept."""
+    """Set the number of items of a stream, and its full size where not all items were stored."""
     known = orjson.loads(fields["stats"]) if fields.get("stats") else {}
     fields["stats"] = orjson.dumps({**known, "items": attempt.items}).decode()
     if attempt.stream_size > sieve.limit:
@@ -221,7 +231,7 @@ def _arguments(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> No
 
 
 def _custom_attributes(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
-    """What the surroundings and the tool itself said about the call."""
+    """Set the attributes from ``context`` and from the tool itself; reserved ones fill their fields."""
     said = orjson.loads(attempt.custom_attributes) if type(attempt.custom_attributes) is bytes else {}
     for key in list(said):
         if key in names.RESERVED:
@@ -233,7 +243,7 @@ def _custom_attributes(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any
 
 
 def _redact_span(attempt: Attempt, sieve: Sanitizer) -> None:
-    """Take secrets out of the span's events and status, which the record does not carry."""
+    """Redact the span's events and status, which are not part of the record but are exported with the span."""
     own = Sanitizer(sieve.redactions, sieve.limit)
 
     def attributes(said: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From the tool's thread to the sinks: begin an attempt, run it as current, end it, hand it over."""
+"""The recorder: begins an attempt, makes its span current, ends it, and passes it to the worker."""
 
 from __future__ import annotations
 
@@ -33,25 +33,28 @@ from tooltrace.recording.worker import DeferredRecord, Worker
 from tooltrace.redact.snapshot import snapshot
 
 FLUSH_SECONDS = 1.0
-"""How long a caller that writes at once may wait for the thread, where only that can write."""
+"""Seconds for which a caller that writes at once waits for the background thread, where only that can write."""
 _NOT_LOOKED_UP: Any = object()
 
 UNKNOWN = -1
-"""A duration that nobody measured."""
+"""Value of a duration that was not measured."""
 
 _ASKED = "tooltrace-call"
-"""Key of the context inside a tool: the call that the model asked for, which is not its tools' call."""
+"""Context key of the call that the model requested.
+
+Set while the tool runs, so that calls made by the tool itself do not get the model's call id.
+"""
 
 
 class LastAttempt(NamedTuple):
-    """The last attempt of a call."""
+    """Span id and tool of the last attempt of a call."""
 
     span_id: int
     spec: ToolSpec
 
 
 class Recorder:
-    """Everything that one configuration records, in one process."""
+    """The recorder of one process under one configuration."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -77,10 +80,10 @@ class Recorder:
         number: int | None = None,
         span_id: int = 0,
     ) -> Attempt | None:
-        """An attempt that begins now; None where it cannot be recorded.
+        """Begin an attempt and return it; None where the attempt cannot be recorded.
 
-        ``call_id`` and ``number`` (of the attempt) where the caller knows better than the surroundings. ``span_id``:
-        the id by which it is to be found again; a provider that makes its own spans gives its own.
+        ``call_id``: the model's id of the call; default: that of ``context``. ``number``: number of the attempt;
+        default: counted per call. ``span_id``: wanted id of the span; a provider that makes its own spans replaces it.
         """
         try:
             context, otel = contexts.current.get(), current_context()
@@ -106,12 +109,15 @@ class Recorder:
         return attempt
 
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
-        """Which attempt of its call this is. Some models number their calls anew in each conversation."""
+        """Set the number of ``attempt``, and remember it as the last attempt of its call.
+
+        The key includes the conversation, because some models number their calls anew in each conversation.
+        """
         conversation = attempt.call_context.conversation_id
         call = (conversation, spec.name, call_id)
         if number is None:
             number = self._attempts.next(call)
-        else:  # the attempts that follow go on from it
+        else:  # later attempts count on from this number
             self._attempts.put(call, number)
         attempt.number = number
         last = LastAttempt(attempt.span_id, spec)
@@ -120,7 +126,10 @@ class Recorder:
             self._last.put((conversation, call_id), last)
 
     def returned(self, attempt: Attempt, result: Any, *, duration_ns: int | None = None) -> None:
-        """The tool returned ``result``."""
+        """End ``attempt`` with the ``result`` that the tool returned.
+
+        ``duration_ns``: duration where the caller measured it, or ``UNKNOWN``; default: the time since the start.
+        """
         elapsed = perf_counter_ns() - attempt.started
         try:
             attempt.duration_ns = _duration(elapsed, duration_ns)
@@ -130,7 +139,7 @@ class Recorder:
             self._failed(attempt, error)
 
     def raised(self, attempt: Attempt, error: BaseException, *, duration_ns: int | None = None) -> None:
-        """``error`` left the tool."""
+        """End ``attempt`` with the ``error`` that the tool raised. ``duration_ns``: as in :meth:`returned`."""
         elapsed = perf_counter_ns() - attempt.started
         try:
             attempt.duration_ns = _duration(elapsed, duration_ns)
@@ -141,7 +150,7 @@ class Recorder:
             self._failed(attempt, met)
 
     def finish_stream(self, attempt: Attempt) -> None:
-        """A stream came to its end; what it gave is in the attempt."""
+        """End the attempt of a stream, which already holds the stream's items."""
         try:
             attempt.read_confidence_and_sources(None)
             if attempt.needs_live_result and attempt.response is None and attempt.text is not None:
@@ -153,33 +162,36 @@ class Recorder:
             self._failed(attempt, error)
 
     def finish_without_run(self, attempt: Attempt, ending: str) -> None:
-        """It is over, and the tool was not executed: ``paused``, ``declined`` or ``expired``."""
+        """End ``attempt`` without an execution of the tool.
+
+        ``ending``: ``paused``, ``declined`` or ``expired``.
+        """
         with suppress_faults("record", lost=1):
             attempt.ending = ending
-            if ending == "paused" and attempt.call_id is not None:  # what goes on is the same attempt
+            if ending == "paused" and attempt.call_id is not None:  # the resumed execution gets the same attempt number
                 call = (attempt.call_context.conversation_id, attempt.spec.name, attempt.call_id)
                 self._attempts.put(call, attempt.number - 1)
             self._end(attempt)
 
     def finish_unknown(self, attempt: Attempt) -> None:
-        """It is over, and nobody said with what result."""
+        """End ``attempt`` with an unknown result."""
         with suppress_faults("record", lost=1):
             attempt.duration_ns = perf_counter_ns() - attempt.started
             self._end(attempt)
 
     def rules_of(self, spec: ToolSpec) -> tuple[Rule, ...]:
-        """What reads the results of the tool ``spec``."""
+        """Return the rules that read the results of the tool ``spec``."""
         return self.settings.rules if spec.rules is None else spec.rules
 
     def reset_after_fork(self) -> None:
-        """In a forked child: begin with nothing of the parent's."""
+        """Discard the state of the parent in a forked child."""
         self._attempts.reset_after_fork()
         self._last.reset_after_fork()
         self.worker.reset_after_fork()
         self._forget_mode()
 
     def put(self, item: DeferredRecord | Record) -> None:
-        """Record ``item``, which is not an attempt: an outcome, a gate, a message."""
+        """Record ``item``, which is not an attempt but an outcome, a gate or a message."""
         if not self._writes_at_once():
             self.worker.put(item)
             return
@@ -191,8 +203,11 @@ class Recorder:
     def record_model_message(
         self, call_id: str, text: str, *, style: str, error: bool | None = None, span_id: str | None = None
     ) -> None:
-        """The model was given ``text`` as the answer to a call. ``error``: whether it tells of one; left out, that is
-        found out from the text. ``span_id``: of the attempt, where it is not the call's last."""
+        """Record ``text`` as the message that the model received for a call.
+
+        ``error``: whether the text reports an error; None: decided from the text. ``span_id``: span id of the attempt;
+        default: the last attempt of the call.
+        """
         with suppress_faults("record", lost=1):
             conversation = contexts.call_context(current_context()).conversation_id
             last = self._last.get((conversation, call_id)) or self._last.get((None, call_id))
@@ -205,13 +220,13 @@ class Recorder:
         attributes = _start_attributes(attempt.spec, attempt.call_context)
         try:
             self.pipeline().start(attempt, attributes, otel)
-        except BaseException as error:  # of a sampler or a processor of the application's
+        except BaseException as error:  # raised by a sampler or a processor of the application
             pass_on_signal(error)
             report_fault("export", lost=0)
             pipeline_for(None).start(attempt, attributes, otel)
 
     def pipeline(self) -> Pipeline:
-        """The way of the provider that is set now; an application may set one late."""
+        """Return the pipeline of the current provider, which an application may set after the first call."""
         provider = self.settings.tracer_provider or global_provider()
         if provider is not self._provider:
             self._pipeline = pipeline_for(provider)
@@ -227,7 +242,7 @@ class Recorder:
         hurry = False
         try:
             hurry = attempt.end_and_tell()
-        except BaseException as error:  # of a processor of the application's
+        except BaseException as error:  # raised by a processor of the application
             pass_on_signal(error)
             report_fault("export", lost=0)
         if not self._writes_at_once():
@@ -236,25 +251,28 @@ class Recorder:
         written = self.worker.write_now(attempt)
         if not written or hurry or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
             self.worker.put(attempt, hurry=hurry)
-        if faults.pending:  # what was lost before is counted on the disk too, before this process may be killed
+        if faults.pending:  # write the counts of earlier losses too, before this process may be killed
             self.worker.flush(FLUSH_SECONDS)
 
     def _writes_at_once(self) -> bool:
-        """Whether a record is written before its caller goes on.
+        """Whether a record is written before its caller continues.
 
-        Asked at each record, because a forked child cannot be told from its parent until multiprocessing has prepared
-        it, nor a spawned one while it imports the main module.
+        Evaluated for each record, because a forked child cannot be distinguished from its parent until multiprocessing
+        has prepared it, and a spawned child cannot be recognised while it imports the main module.
         """
         if self._may_be_child and _is_child():
             self._may_be_child, self._writes_immediately = False, True
         if self._writes_immediately and not self._closes:
             self._closes = True
-            shutdown.on_exit(self.worker.close)  # losses are still to be written, where no thread was ever needed
+            shutdown.on_exit(self.worker.close)  # writes the losses even where no background thread was started
         return self._writes_immediately
 
     def _failed(self, attempt: Attempt, error: BaseException) -> None:
-        """The record of ``attempt`` met ``error``. What a signal raised goes on to the application, once the attempt is
-        recorded as far as it was read; all else is a fault of ours."""
+        """Handle ``error``, which was raised while ``attempt`` was being ended.
+
+        An exception raised by a signal is raised again, after the attempt was recorded as far as it was read. Any other
+        error is a fault of the recorder.
+        """
         if not raised_by_signal(error):
             report_fault("record")
             return
@@ -266,12 +284,12 @@ class Recorder:
 
 
 def activate(attempt: Attempt) -> Token[Context]:
-    """Make the attempt's span current, until ``detach``."""
+    """Make the attempt's span current; pass the returned token to ``detach`` to undo it."""
     return attach(span_context(attempt))
 
 
 def span_context(attempt: Attempt) -> Context:
-    """The context in which the attempt's span is current, and the model's call is this one."""
+    """Return the context in which the attempt's span is current and the model's call is marked as in progress."""
     otel = Context(current_context())
     dict.__setitem__(otel, SPAN_KEY, attempt)
     if attempt.call_context.call is not None:
@@ -280,21 +298,24 @@ def span_context(attempt: Attempt) -> Context:
 
 
 def _is_child() -> bool:
-    """Whether this process is a child of multiprocessing or concurrent.futures. Imports neither."""
+    """Whether this process is a child of multiprocessing or concurrent.futures. Imports neither module."""
     process = sys.modules.get("multiprocessing.process")
     return process is not None and process.parent_process() is not None
 
 
 def _duration(measured: int, given: int | None) -> int | None:
-    """Nanoseconds: as ``given`` where the caller knows better, None where nobody knows."""
+    """Return ``measured`` nanoseconds, or ``given`` where the caller passed it; None where ``given`` is UNKNOWN."""
     if given is None:
         return measured
     return None if given == UNKNOWN else given
 
 
 def classify_ending(error: BaseException) -> str:
-    """``raised`` is the tool's failure. A cancellation, an interrupt or an exit is not, nor is a stream that
-    its consumer dropped."""
+    """Return the ending of an attempt that ``error`` left.
+
+    ``raised`` (an ``Exception``) is a failure of the tool. ``cancelled`` (a cancellation, an interrupt or an exit) and
+    ``abandoned`` (a stream that its consumer dropped) are not.
+    """
     kind = type(error)
     if issubclass(kind, Exception):
         return "raised"
@@ -302,7 +323,7 @@ def classify_ending(error: BaseException) -> str:
 
 
 def _start_attributes(spec: ToolSpec, context: CallContext) -> dict[str, Any]:
-    """The attributes that samplers see."""
+    """Return the attributes of a span at its start, which samplers receive."""
     if context.agent is None:
         return spec.start_attributes
     return start_attributes(spec.name, spec.tool_type, context.agent)

@@ -1,4 +1,4 @@
-"""How the recorder records: read once, then fixed."""
+"""Settings of the recorder: read once, then immutable."""
 
 from __future__ import annotations
 
@@ -19,31 +19,40 @@ from tooltrace.store.url import Address, address_of
 from tooltrace.version import __version__
 
 Durability = Literal["batch", "call", "fsync"]
-"""When a call counts as kept: written within 100 ms; written before the tool's caller gets the result;
-as ``call`` and synced to the disk."""
+"""Time at which a call is written to the journal.
+
+``batch``: within 100 ms. ``call``: before the tool's caller gets the result. ``fsync``: as ``call``, and synced to the
+disk.
+"""
 
 Overflow = Literal["block", "drop"]
-"""What happens when calls come faster than they can be written: the tool's caller waits, up to a bound,
-and the newest is dropped and counted only then; or it is dropped and counted at once."""
+"""Behaviour when calls arrive faster than they can be written.
+
+``block``: the tool's caller waits for up to ``block_seconds``; after that the newest call is dropped and counted.
+``drop``: the newest call is dropped and counted at once.
+"""
 
 DEFAULT_STORE = "tooltrace.duckdb"
 FIELD_LIMIT = 64 * 1024
 
 
 def default_store() -> Path:
-    """Where this process records: ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``. An address is only read from: what is
-    recorded goes there by OTLP, and waits in the journal beside the default store."""
+    """Return the path where this process records: ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``.
+
+    An address in ``$TOOLTRACE_STORE`` is only queried: records reach it by OTLP, and wait in the journal beside the
+    default store until then.
+    """
     named = os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE
     return Path(DEFAULT_STORE if default_address() else named).absolute()
 
 
 def default_address() -> Address | None:
-    """What ``$TOOLTRACE_STORE`` says, where that is the address of a store elsewhere."""
+    """Return ``$TOOLTRACE_STORE`` as an address of a remote store, or None where it is not one."""
     return address_of(os.environ.get("TOOLTRACE_STORE", ""))
 
 
 def default_service() -> str | None:
-    """``$OTEL_SERVICE_NAME``, else the name of the program."""
+    """Return ``$OTEL_SERVICE_NAME``, else the name of the program, else None."""
     name = os.environ.get("OTEL_SERVICE_NAME")
     program = Path(sys.argv[0]).name if getattr(sys, "argv", None) else ""
     return name or (program if program not in ("", "-c", "-m") else None)
@@ -51,34 +60,37 @@ def default_service() -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What ``configure`` sets."""
+    """The settings that ``configure`` sets."""
 
     store: Path | None = field(default_factory=default_store)
-    """None: no journal and no store, spans and log lines only."""
+    """Path of the store; None: no journal and no store, only spans and log lines."""
     address: Address | None = field(default_factory=default_address)
-    """The store that is asked, where that is elsewhere."""
+    """Address of the remote store that answers queries; None where the local store does."""
     durability: Durability | None = None
-    """None: ``call`` in a child process of multiprocessing, which may be ended without warning, else ``batch``."""
+    """None: ``call`` in a child process of multiprocessing, which may be killed without warning, else ``batch``."""
     capture: Capture = "full"
     redaction: Redaction = field(default_factory=Redaction)
     service_name: str | None = field(default_factory=default_service)
     tracer_provider: TracerProvider | None = None
-    """None: the application's global provider, whenever it is set."""
+    """None: the application's global provider, even one that is set later."""
     field_limit: int = FIELD_LIMIT
-    """Bytes of JSON, or characters of text, that are kept of one field."""
+    """Maximum size of one field: bytes of JSON, or characters of text."""
     queue_size: int = 10_000
-    """Calls that may wait to be written."""
+    """Maximum number of calls that wait to be written."""
     overflow: Overflow = "block"
     block_seconds: float = 1.0
-    """How long a full queue may hold one caller up before calls are dropped."""
+    """Seconds for which a full queue may block one caller before calls are dropped."""
     rules: tuple[Rule, ...] = RULES
-    """What reads the tools' results, in this order."""
+    """The rules that read the tools' results, in order."""
     export: Any = "auto"
-    """Where records go beyond the store: ``auto`` is OTLP for each signal that the environment gives an endpoint and
-    the application has no provider for; None; or names, destinations, or several of these."""
+    """Destinations of records beyond the store.
+
+    ``auto`` is OTLP for each signal that has an endpoint in the environment and no provider of the application;
+    None is no destination; otherwise a name, a destination, or several of these.
+    """
     host: str = field(default_factory=socket.gethostname)
     origin: dict[str, str | None] = field(init=False)
-    """What every record says of where it was made."""
+    """The fields ``service``, ``host`` and ``recorder_version`` of every record."""
 
     def __post_init__(self) -> None:
         _one_of("durability", self.durability, (*get_args(Durability), None))

@@ -1,7 +1,7 @@
-"""What is queued is written when the process ends.
+"""Functions called at the end of the process, to write queued records.
 
 ``atexit`` covers the ends that run Python: return, ``sys.exit``, an unhandled exception. A forked
-multiprocessing child skips it and runs multiprocessing's own finalizers. A kill runs nothing.
+multiprocessing child skips ``atexit`` and runs multiprocessing's own finalizers. A kill runs neither.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from weakref import WeakMethod
 
 _closers: dict[int, list[WeakMethod[Callable[[], None]]]] = {}
-"""By process id: a forked child has its own."""
+"""Functions to call, by process id, because a forked child must not call those of its parent."""
 
 
 def on_exit(close: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""What is known of a tool before any call: decided once, at decoration."""
+"""The spec of a tool: its name, options and signature, determined once at decoration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ReadSources = Iterable[Source] | Callable[[Any], Iterable[Source]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as its calls will name it, and how they are to be read."""
+    """The identity of a tool, and the settings with which its calls are recorded."""
 
     name: str
     version: str | None = None
@@ -37,9 +37,9 @@ class ToolSpec:
     redact: Redaction | None = None
     """Applied after the configured redaction."""
     confidence: ReadConfidence | None = None
-    """The tool's confidence, or how to read it from a result that carries none."""
+    """A fixed confidence, or a function that reads it from a result; used where the result carries none."""
     sources: ReadSources | None = None
-    """The tool's sources, or how to read them from a result that carries none."""
+    """Fixed sources, or a function that reads them from a result; used where the result carries none."""
     retryable: tuple[type[BaseException], ...] = ()
     """Exceptions after which the same call may succeed."""
     rules: tuple[Rule, ...] | None = None
@@ -47,18 +47,18 @@ class ToolSpec:
     parameters: tuple[str, ...] = ()
     """Names of the positional parameters, without ``self`` and ``cls``."""
     skip: int = 0
-    """How many leading arguments are not the model's: ``self`` or ``cls``."""
+    """Number of leading arguments that the model does not supply: ``self`` or ``cls``."""
     rest: str = "args"
-    """Name of the parameter that takes further positional arguments."""
+    """Name of the parameter that receives further positional arguments."""
     injected: frozenset[str] = frozenset()
-    """Parameters that a framework fills in: left out of the recorded arguments."""
+    """Parameters that a framework fills in; they are left out of the recorded arguments."""
     look_again: Callable[[], Found] | None = None
-    """Finds the injected parameters at the first call, where they could not all be known at decoration."""
+    """Function that finds the injected parameters at the first call; None where decoration found them all."""
 
     span_name: str = field(init=False)
     start_attributes: dict[str, Any] = field(init=False)
     identity: dict[str, str | None] = field(init=False)
-    """What every record of the tool says of it."""
+    """The fields of every record of the tool that describe the tool."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "span_name", f"{names.EXECUTE_TOOL} {self.name}")
@@ -72,7 +72,7 @@ class ToolSpec:
         object.__setattr__(self, "identity", identity)
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by name, as they were passed."""
+        """Return the arguments by name, as they were passed."""
         if not args:
             return kwargs
         if self.skip:
@@ -83,7 +83,7 @@ class ToolSpec:
         return {**named, **kwargs} if kwargs else named
 
     def without_injected(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return what the model gave of ``arguments``."""
+        """Return the ``arguments`` that the model supplied, without the injected ones."""
         if self.look_again is not None:
             object.__setattr__(self, "injected", self.injected | self.look_again().injected)
             object.__setattr__(self, "look_again", None)
@@ -104,14 +104,17 @@ OPTION_NAMES = (
     "rules",
     "inject",
 )
-"""What a user may say of a tool, besides its name."""
+"""Options that a user may set for a tool, besides its name."""
 
 _TEXTS = ("version", "description", "tool_type")
 _SIGNATURE = ("parameters", "skip", "rest", "injected", "look_again")
 
 
 def named_spec(name: str, *, redact: Any = None, retryable: Any = (), inject: Any = (), **options: Any) -> ToolSpec:
-    """The spec of the tool ``name``, from what a user said of it. Raises ConfigError for an unknown option."""
+    """Return the spec of the tool ``name`` with a user's options.
+
+    Raises ConfigError for an unknown option or an invalid value.
+    """
     unknown = sorted(set(options) - set(OPTION_NAMES) - set(_SIGNATURE))
     if unknown:
         raise ConfigError(
@@ -144,7 +147,7 @@ def _names_of(inject: Any, tool: str) -> frozenset[str]:
 def checked_inject(inject: Any, parameters: Iterable[inspect.Parameter], tool: str) -> frozenset[str]:
     """Return the names in ``inject``. Raises ConfigError for one that is not among ``parameters``."""
     names, taken = _names_of(inject, tool), list(parameters)
-    if not taken or any(p.kind is p.VAR_KEYWORD for p in taken):  # no signature, or one that takes any name
+    if not taken or any(p.kind is p.VAR_KEYWORD for p in taken):  # no signature, or one that accepts any name
         return names
     known = [p.name for p in taken]
     for name in sorted(names):
@@ -159,8 +162,10 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def signature_of(func: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of ``func``; annotations that name nothing stay as they are written. Raises TypeError
-    or ValueError where it has none."""
+    """Return the signature of ``func``. Raises TypeError or ValueError where it has none.
+
+    An annotation with an undefined name stays unevaluated.
+    """
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -169,7 +174,7 @@ def signature_of(func: Callable[..., Any]) -> inspect.Signature:
 
 
 def parameters_of(func: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the parameters of ``func``. A callable without a signature has none."""
+    """Return the parameters of ``func``; an empty list for a callable without a signature."""
     try:
         return list(signature_of(func).parameters.values())
     except (TypeError, ValueError):
@@ -177,8 +182,10 @@ def parameters_of(func: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def positional_parameters(parameters: Iterable[inspect.Parameter]) -> tuple[tuple[str, ...], int, str]:
-    """Names of the positional ones of ``parameters``, how many leading ones are ``self`` or ``cls``,
-    and the name of ``*args``."""
+    """Return names of positional parameters, number to skip, and name of ``*args``.
+
+    The names exclude a leading ``self`` or ``cls``; the number to skip counts it (0 or 1).
+    """
     parameters = list(parameters)
     names = [p.name for p in parameters if p.kind in _POSITIONAL]
     skip = 1 if names and names[0] in ("self", "cls") else 0
@@ -187,6 +194,6 @@ def positional_parameters(parameters: Iterable[inspect.Parameter]) -> tuple[tupl
 
 
 def describe(func: Callable[..., Any]) -> str | None:
-    """The first paragraph of ``func``'s docstring, on one line."""
+    """Return the first paragraph of ``func``'s docstring on one line; None without a docstring."""
     text = inspect.getdoc(func)
     return " ".join(text.split("\n\n", 1)[0].split()) or None if text else None

@@ -1,8 +1,8 @@
-"""The background thread of a recorder: it takes ended attempts from a queue and gives them to the sinks.
+"""The background thread of a recorder, which passes ended attempts from a queue to the journal and the sinks.
 
 A calling thread may be interrupted at any line by a signal handler or a finalizer that calls a traced tool
-itself. The functions that it runs here (``put``, ``flush``, ``close``) therefore take no lock: they append to
-deques, put tokens into a ``SimpleQueue``, whose ``put`` is reentrant, and wait on a ``SimpleQueue`` of their own.
+itself. The functions that a calling thread runs here (``put``, ``flush``, ``close``) therefore use no lock: they append
+to deques, put tokens into a ``SimpleQueue``, whose ``put`` is reentrant, and wait on a ``SimpleQueue`` of their own.
 Threads and queues are looked up when the first call is recorded, so that a program may import this package
 before it patches the standard library (gevent, eventlet).
 """
@@ -31,37 +31,40 @@ if TYPE_CHECKING:
 
 
 class DeferredRecord(Protocol):
-    """Something that happened, whose record the background thread makes."""
+    """An item whose record is made later, by the thread that writes it."""
 
     def record(self) -> Record:
-        """Return the redacted record. Raises whatever is wrong with it."""
+        """Return the redacted record. May raise any exception; the worker then counts the record as lost."""
 
 
 Item = Attempt | DeferredRecord | Record
 
 GATHER_SECONDS = 0.03
-"""How long the thread lets calls gather before it writes them: well inside the promised 100 ms."""
+"""Seconds for which the thread gathers calls before it writes them: well within the documented 100 ms."""
 BATCH = 512
+"""Maximum number of items between two writes to the journal."""
 RETRY_SECONDS = 1.0
+"""Seconds between attempts to write records that the disk refused."""
 EXIT_SECONDS = 2.0
-"""How long the end of a process may wait for queued calls, whatever is queued. The rest is counted as lost."""
+"""Maximum seconds for which the end of a process waits for queued calls. The rest is counted as lost."""
 _STOP_SHARE = 0.1
-"""Share of the time to close that is kept for the item in hand, and again for writing down what was lost."""
+"""Share of the closing time reserved for the current item, and the same share for writing the losses."""
 _POLL_SECONDS = 0.005
+"""Seconds between attempts to acquire the permit while the worker closes."""
 
 _WAKE, _HURRY = False, True
-"""Tokens for the thread: there is work; there is work and somebody waits for it."""
+"""Tokens for the thread: there is work; there is work, and a caller waits for it."""
 
 
 class Ticket(NamedTuple):
-    """A caller's wait for the items that were queued before it asked."""
+    """A caller's wait for the items that were queued before the ticket was made."""
 
     position: int
     reply: queue.SimpleQueue[bool]
 
 
 class Worker:
-    """A bounded queue and one thread, started with the first item and anew in a forked child."""
+    """A bounded queue and one thread, which starts with the first item, and again in a forked child."""
 
     def __init__(self, settings: Settings, deliveries: DeliveryThreads | None = None) -> None:
         self._settings = settings
@@ -75,18 +78,24 @@ class Worker:
         self._tickets: deque[Ticket] = deque()
         self._blocked: deque[queue.SimpleQueue[bool]] = deque()
         self._permit: deque[None] = deque((None,))
-        """Holds one element while nobody drains; taking it is one atomic step that nobody waits for."""
+        """Holds one element while no thread drains the queue.
+
+        Used instead of a lock: popping the element is atomic and never blocks, so that a signal handler cannot
+        deadlock with the thread that it interrupts.
+        """
         self._taken = 0
-        """Items taken from the queue so far."""
+        """Number of items removed from the queue so far."""
         self._in_hand = 0
+        """1 while an item that has left the queue is being processed, else 0."""
         self._lost = 0
-        """Records lost so far; only who holds the permit adds to it."""
+        """Number of records lost so far; only the holder of the permit increases it."""
         self._lost_told = 0
+        """Value of ``_lost`` at the end of the last flush."""
         self._idle = True
         self._stalled = False
         self._closed = False
         self._stop_at: float | None = None
-        """While the worker closes: the monotonic time after which no item is begun."""
+        """While the worker closes: the monotonic time after which no further item is processed."""
         self._started = False
         self._ident: int | None = None
         self._cursors_ready = self._delivering = self._deliveries is None
@@ -94,7 +103,7 @@ class Worker:
         self._preparing: int | None = None
 
     def reset_after_fork(self) -> None:
-        """Start empty in a forked child: what the parent queued is the parent's to write."""
+        """Start with an empty queue in a forked child, because the parent writes its own items."""
         self._writer.reset_after_fork()
         if self._deliveries is not None:
             self._deliveries.reset_after_fork()
@@ -103,7 +112,10 @@ class Worker:
     # in the callers' threads
 
     def put(self, item: Item, *, hurry: bool = False) -> None:
-        """Queue ``item``. A full queue holds the caller up, or drops the item and counts it."""
+        """Queue ``item``. A full queue blocks the caller, or drops the item and counts it as lost.
+
+        ``hurry``: whether the thread writes at once instead of gathering further items.
+        """
         if len(self._queue) >= self._settings.queue_size and not self._has_room():
             faults.count("queue_full")
             faults.warn_once("queue_full", "tooltrace drops calls: they come faster than they can be written")
@@ -117,8 +129,10 @@ class Worker:
         return any(queued is item for queued in list(self._queue))
 
     def write_now(self, item: Item) -> bool:
-        """Write ``item`` into the journal before returning. Returns False where that failed: ``put`` lets the thread
-        try again, and count what fails there too."""
+        """Write ``item`` into the journal before returning. Returns False where it was not written.
+
+        The caller then uses ``put``: the thread tries again, and counts a second failure.
+        """
         if not self._cursors_ready and not self._prepare_deliveries():
             return False
         try:
@@ -131,9 +145,9 @@ class Worker:
         return True
 
     def flush(self, timeout: float | None) -> bool:
-        """Wait until all that was queued before is written.
+        """Wait until all items that were queued before are written.
 
-        Returns False where ``timeout`` seconds did not suffice, where records wait for a disk that takes none,
+        Returns False where ``timeout`` seconds did not suffice, where records wait because the disk refuses writes,
         and where records were lost since the last flush.
         """
         written = self._wait_until_written(timeout, patient=False)
@@ -143,14 +157,15 @@ class Worker:
         return written and whole
 
     def wait_until_written(self, patience: float) -> bool:
-        """Wait until all that was queued before is written, for as long as the queue moves.
+        """Wait until all items that were queued before are written, for as long as the queue makes progress.
 
-        Returns False where nothing was written for ``patience`` seconds, and where the disk takes nothing.
+        Returns False where no item left the queue for ``patience`` seconds, and where the disk refuses writes.
         """
         return self._wait_until_written(patience, patient=True) and not self._writer.waiting
 
     def _wait_until_written(self, timeout: float | None, *, patient: bool) -> bool:
-        if self._ident == threading.get_ident():  # a sink or a redaction of the user's would wait for itself
+        # a sink or a redaction of the user that runs in the background thread would wait for itself
+        if self._ident == threading.get_ident():
             return False
         if self._closed or not self._started:
             self._drain_if_free(even_empty=True)
@@ -170,13 +185,13 @@ class Worker:
 
     @property
     def unwritten(self) -> int:
-        """How many records are queued, or wait for the disk."""
+        """Number of records that are queued, in processing, or waiting for the disk."""
         return len(self._queue) + self._in_hand + self._writer.waiting
 
     def close(self, timeout: float | None = EXIT_SECONDS) -> None:
-        """Write what is queued within ``timeout`` seconds, count the rest as lost, and close the journal.
+        """Write the queued items within ``timeout`` seconds, count the rest as lost, and close the journal.
 
-        What comes later is written at once, by its caller.
+        A later item is written at once, by the thread that queues it.
         """
         share = 0.0 if timeout is None else timeout * _STOP_SHARE
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -192,7 +207,7 @@ class Worker:
                 self._writer.close()
             finally:
                 self._permit.append(None)
-        else:  # a sink or a redaction of the user's does not return
+        else:  # a sink or a redaction of the user does not return
             self._abandon()
             self._writer.abandon()
         self._stop_at = None
@@ -210,7 +225,7 @@ class Worker:
         return True
 
     def _abandon(self) -> None:
-        """Count as lost what is still queued, and what is in the hands of a thread that does not return."""
+        """Count as lost the items still queued, and the item of a thread that does not return."""
         lost = self._in_hand
         while self._queue:
             with suppress(IndexError):
@@ -221,8 +236,13 @@ class Worker:
             faults.warn_once("exit", f"tooltrace gave up {lost} calls that were not written when the process ended")
 
     def _has_room(self) -> bool:
-        """Wait for room in a full queue, once per stall; False where there is none."""
-        if self._ident == threading.get_ident():  # the thread ends a stream that nobody held any more
+        """Wait for room in a full queue, and return whether there is room.
+
+        Once a caller has waited its full time, further calls are dropped without a wait until the queue moves again,
+        because otherwise every call of the application would be delayed.
+        """
+        # the background thread itself may end a stream that was dropped; it must not wait for itself
+        if self._ident == threading.get_ident():
             return True
         self._wake(_HURRY)
         size = self._settings.queue_size
@@ -251,7 +271,10 @@ class Worker:
             self._tokens.put(token)
 
     def _start(self) -> None:
-        """Start the thread. ``threading.Thread.start`` takes a lock of the interpreter's that is not reentrant."""
+        """Start the thread.
+
+        Uses ``_thread`` because ``threading.Thread.start`` acquires a lock of the interpreter that is not reentrant.
+        """
         self._started = True
         self._tokens = queue.SimpleQueue()
         try:
@@ -264,14 +287,14 @@ class Worker:
             self._drain_if_free()
 
     def _prepare_deliveries(self) -> bool:
-        """Make the cursors of new destinations, which get what is written after this.
+        """Create the cursors of new destinations, which receive the records written from then on.
 
-        Returns False where this thread makes them already, further up its stack. The threads that deliver are
+        Returns False where this thread is already creating them, further up its stack. The delivery threads are
         started by the background thread.
         """
         if self._preparing == threading.get_ident():
             return False
-        with self._prepare_lock:  # reentrant; who asked for ``durability="call"`` waits for another thread here
+        with self._prepare_lock:  # reentrant; a caller with ``durability="call"`` may wait for another thread here
             if not self._cursors_ready and self._deliveries is not None:
                 self._preparing = threading.get_ident()
                 try:
@@ -315,12 +338,12 @@ class Worker:
             if not self._queue and not self._tickets:
                 break
         self._idle = True
-        if self._queue or self._tickets:  # put() may have seen a busy thread just before
+        if self._queue or self._tickets:  # put() may have read _idle as False just before, and sent no token
             self._idle = False
             tokens.put(_WAKE)
 
     def _gather(self, tokens: queue.SimpleQueue[bool], token: bool) -> bool:
-        """Let calls gather, until somebody waits for them."""
+        """Gather calls for up to ``GATHER_SECONDS``, or until a caller waits. Returns the last token."""
         deadline = time.monotonic() + GATHER_SECONDS
         while token is not _HURRY and not self._tickets:
             left = deadline - time.monotonic()
@@ -331,9 +354,10 @@ class Worker:
         return token
 
     def _drain_if_free(self, *, even_empty: bool = False) -> None:
-        """Write what is queued, unless another thread does, or this one further up its stack.
+        """Write the queued items, unless another thread is writing, or this thread further up its stack.
 
-        Whoever has the permit looks at the queue again after giving it back, so nothing stays behind.
+        The holder of the permit checks the queue again after releasing it, so that an item queued in between is
+        not left behind.
         """
         while (even_empty or self._queue or self._tickets) and not self._is_late():
             if not self._try_acquire_permit():
@@ -387,7 +411,7 @@ class Worker:
             pipeline.wake_exporters()
 
     def _reply(self) -> None:
-        """Answer the callers whose items are written, and those that wait for room."""
+        """Wake the callers whose items are written, and those that wait for room in the queue."""
         self._stalled = False
         while self._blocked:
             self._blocked.popleft().put(True)
@@ -402,7 +426,7 @@ class Worker:
 
 
 def _report(where: str, *, lost: int = 1) -> None:
-    """Count a fault inside an except block; under test, give it to the thread's excepthook."""
+    """Count a fault; call it inside an except block. With ``raise_faults``, call ``threading.excepthook`` instead."""
     try:
         report_fault(where, lost=lost)
     except BaseException:
@@ -410,7 +434,7 @@ def _report(where: str, *, lost: int = 1) -> None:
 
 
 def _logger() -> Any:
-    """The application's logger; None where it has none, or can log no more."""
+    """Return the application's logger; None where there is none, or the interpreter is finalizing."""
     if not structlog.is_wanted() or sys.is_finalizing():
         return None
     try:
@@ -421,7 +445,7 @@ def _logger() -> Any:
 
 
 def _events() -> bool:
-    """Whether the application wants events of labels and exceptions."""
+    """Whether to send events of labels and exceptions."""
     try:
         return evaluation.is_wanted() and not sys.is_finalizing()
     except BaseException:

@@ -1,4 +1,4 @@
-"""Records into this process's journal, with the losses beside them."""
+"""The writer of this process's journal: records, and the counts of losses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""Bytes of lines that are held in memory while the disk takes none."""
+"""Maximum bytes of lines held in memory while the disk refuses writes; beyond it the oldest are lost."""
 
 
 class Writer:
-    """The journal's side of a worker. Not thread-safe but for ``write_now`` and ``abandon``."""
+    """The journal access of a worker. Only ``write_now`` and ``abandon`` are thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -30,32 +30,32 @@ class Writer:
         self._waiting: deque[tuple[bytes, int]] = deque()
         self._waiting_bytes = 0
         self._losses: Counter[str] = Counter()
-        """Losses that no journal has yet."""
+        """Counts of losses that no journal has yet, by reason."""
 
     @property
     def waiting(self) -> int:
-        """How many records wait for a disk that took none."""
+        """Number of records that wait because the disk refused them."""
         return sum(count for _, count in self._waiting)
 
     def add(self, record: Record) -> None:
-        """Take ``record`` for the next ``write``."""
+        """Encode ``record`` for the next ``write``."""
         if self._journal is not None:
             self._lines.append(encode(record))
 
     def write_now(self, record: Record) -> None:
-        """Write ``record`` before returning. Raises OSError where the disk does not take it."""
+        """Write ``record`` before returning. Raises OSError where the write fails."""
         if self._journal is not None:
             self._journal.write(encode(record))
 
     def write(self) -> None:
-        """Write what was added; what the disk does not take waits."""
+        """Write the added records; those that the disk refuses wait for the next write."""
         if self._lines:
             lines, self._lines = self._lines, []
             self._retain(b"".join(lines), len(lines))
         self._write_waiting()
 
     def flush_losses(self) -> int:
-        """Write what waits, and the counts of what was lost. Returns how many losses are new."""
+        """Write the waiting records and the counts of losses. Returns the number of new losses."""
         self.write()
         new = faults.drain()
         self._losses.update(new)
@@ -64,7 +64,7 @@ class Writer:
         return sum(new.values())
 
     def close(self) -> None:
-        """Try a last time to write. What still waits is lost: it is counted and logged."""
+        """Try a last time to write, and close the journal. Records that still wait are counted as lost and logged."""
         self.flush_losses()
         lost = self.waiting
         if lost:
@@ -74,7 +74,7 @@ class Writer:
         self._discard_waiting()
         if self._losses or lost:
             self._losses.update(faults.drain())
-            if not self._write_losses(self._losses):  # another recorder of this process may write them down
+            if not self._write_losses(self._losses):  # another recorder of this process may write the counts later
                 for reason, count in self._losses.items():
                     faults.count(reason, count)
             self._losses.clear()
@@ -82,9 +82,9 @@ class Writer:
             self._journal.close()
 
     def abandon(self) -> None:
-        """Write what is encoded, and the counts of what was lost, while another thread may be stuck in between.
+        """Write the encoded records and the counts of losses while another thread may be stuck in a write.
 
-        A line may be written twice this way: a fold keeps one.
+        A line may be written twice as a result; a fold keeps one of them.
         """
         lines, self._lines = self._lines, []
         losses = faults.drain()
@@ -96,7 +96,10 @@ class Writer:
         self._write_losses(Counter(losses) + self._losses)
 
     def reset_after_fork(self) -> None:
-        """In a forked child: the parent's journal is not ours."""
+        """Discard all waiting records and losses in a forked child, and reset its journal.
+
+        The parent writes its own records to its own journal.
+        """
         self._discard_waiting()
         self._losses.clear()
         if self._journal is not None:
@@ -130,8 +133,10 @@ class Writer:
             self._waiting_bytes -= len(data)
 
     def _write_losses(self, losses: Counter[str]) -> bool:
-        """Write the counts down. Returns False where the disk does not take them; they never wait as lines,
-        which could be lost in their turn."""
+        """Write the counts of losses. Returns False where the disk refuses them.
+
+        Refused counts stay with the caller instead of waiting as lines, because waiting lines can be lost.
+        """
         if self._journal is None or not losses:
             return True
         service, host, now, pid = self._settings.service_name, self._settings.host, datetime.now(UTC), os.getpid()

@@ -1,1 +1,1 @@
-"""What is made of a record besides its row: the log line and the metric."""
+"""Outputs of a record besides its row in the store: log line, metric and OpenTelemetry events."""

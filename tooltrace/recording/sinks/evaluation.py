@@ -1,4 +1,4 @@
-"""The evaluation event of the semantic conventions: a label, as other tools see it."""
+"""The evaluation event of the OpenTelemetry semantic conventions, which exports a label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tooltrace.core.records import Outcome, ToolCall
 from tooltrace.recording.sinks import otel_events
 
 _recent: LruMap[tuple[str, str]] = LruMap(20_000)
-"""Trace and span of what this process recorded lately, by call and by span."""
+"""Trace id and span id of the latest attempts of this process, by call id and by span id."""
 
 os.register_at_fork(after_in_child=_recent.reset_after_fork)
 
@@ -18,14 +18,17 @@ is_wanted = otel_events.is_wanted
 
 
 def remember_call(call: ToolCall) -> None:
-    """A label of ``call`` may come: the event is to be found beside its span."""
+    """Remember the ids of ``call``, so that the event of a later label refers to its span."""
     if call.status is not None:
         _recent.put((False, call.call_id), (call.trace_id, call.span_id))
         _recent.put((True, call.span_id), (call.trace_id, call.span_id))
 
 
 def emit(outcome: Outcome, *, trace_id: str | None = None, span_id: str | None = None) -> None:
-    """Send ``outcome`` as an event, parented to the judged span: ``trace_id`` and ``span_id``, else as remembered."""
+    """Send ``outcome`` as an event whose parent is the judged span.
+
+    ``trace_id``, ``span_id``: ids of that span; where left out, the remembered ids are used.
+    """
     from tooltrace.otel.log_codec import to_log
 
     judged = (trace_id, span_id or outcome.span_id)

@@ -1,4 +1,4 @@
-"""Log events through the LoggerProvider of the application, exceptions of attempts among them."""
+"""Log events sent through the LoggerProvider of the application, including exceptions of attempts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def is_wanted() -> bool:
 
 
 def emit(form: LogData, flags: int = trace_api.TraceFlags.SAMPLED) -> None:
-    """Send ``form``. ``flags``: of the span that it belongs to; where they are not known, it is taken to be sampled."""
+    """Send ``form`` as a log event.
+
+    ``flags``: trace flags of the event's span; unknown flags default to sampled.
+    """
     _logger(get_logger_provider()).emit(
         timestamp=form.time_ns,
         context=_context(form, flags),
@@ -43,7 +46,10 @@ def _logger(provider: LoggerProvider) -> Logger:
 
 
 def _context(form: LogData, flags: int) -> Context:
-    """One in which the event's span is current, and none where it has none: least of all the background thread's."""
+    """Return a context in which the event's span is current, or an invalid span where the event has none.
+
+    Without an explicit context, the SDK would use the current span of the background thread.
+    """
     if form.trace_id is None or form.span_id is None:
         return trace_api.set_span_in_context(trace_api.INVALID_SPAN, Context())
     state = trace_api.TraceFlags(flags)
@@ -52,7 +58,10 @@ def _context(form: LogData, flags: int) -> Context:
 
 
 def emit_exception(call: ToolCall, span: ReadableSpan, flags: int) -> None:
-    """Send the exception that ended ``call``, unless the tool recorded one on its ``span`` itself: once is enough."""
+    """Send the exception that ended ``call`` as an event.
+
+    Sends nothing where the tool itself recorded an exception on ``span``, to avoid a duplicate.
+    """
     from tooltrace.otel.log_codec import exception_log
 
     form = exception_log(call)

@@ -1,4 +1,4 @@
-"""The duration histogram of the semantic conventions."""
+"""The duration histogram of the OpenTelemetry semantic conventions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def is_wanted() -> bool:
 
 
 def emit(call: ToolCall, span: Span | None = None) -> None:
-    """Count ``call`` in the histogram; without a MeterProvider nothing happens. ``span``: of the call, for exemplars."""
+    """Record the duration of ``call`` in the histogram, where the application has a MeterProvider.
+
+    ``span``: span of the call, for exemplars.
+    """
     if call.duration_ms is None or not is_wanted():
         return
     around = None if span is None else Context({sdk_internals.SPAN_KEY: span})

@@ -1,6 +1,6 @@
 """The structured log line of a call, through structlog as the application configured it.
 
-Where the application configured none, the journal is the structured log, and nothing is printed.
+An application that did not configure structlog gets no log lines: the journal is then its structured log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import structlog
 from tooltrace.core.records import ToolCall
 
 is_wanted = structlog.is_configured
-"""Whether the application has a structured log to write to."""
+"""Whether the application has configured structlog."""
 
 EVENT = "tool_call"
 _FIELDS = (
@@ -23,13 +23,19 @@ _FIELDS = (
 
 
 def logger() -> Any:
-    """The application's logger, bound once for many calls: binding costs as much as the line."""
+    """Return the application's logger, bound.
+
+    Use one bound logger for many calls: binding costs as much as logging a line.
+    """
     return structlog.get_logger("tooltrace").bind()
 
 
 def emit(call: ToolCall, surroundings: Context | None, bound: Any) -> None:
-    """Log ``call``: a warning where it failed. ``surroundings``: the context variables of the tool's caller,
-    so that what the application bound there is on the line."""
+    """Log ``call`` with ``bound``: as a warning where it failed, else as information.
+
+    ``surroundings``: context variables of the tool's caller, so that the line has the values that the application
+    bound there.
+    """
     fields = {name: value for name in _FIELDS if (value := getattr(call, name)) is not None}
     write = bound.warning if call.status == "error" else bound.info
     if surroundings is None:
