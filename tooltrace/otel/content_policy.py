@@ -49,7 +49,9 @@ _OLD_WORDS: Final = {"TRUE": Content.SPAN_AND_EVENT, "FALSE": Content.NO_CONTENT
 
 
 def current_policy() -> Content:
-    """Return the policy that the variable sets. Unset: all recorded content is sent. Unknown value: no content is sent.
+    """Return the policy that the variable sets.
+
+    Unset: all recorded content is sent. Unknown value: no content is sent.
     """
     word = os.environ.get(VARIABLE, "").strip().upper()
     if not word:
@@ -107,7 +109,9 @@ def _event(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event's attributes without content. Older events of the conventions have content keys without a prefix.
+    """Return an event's attributes without content.
+
+    Older events of the conventions have content keys without a prefix.
     """
     kept = strip_content(attributes)
     return {key: value for key, value in kept.items() if key not in _BARE} if name.startswith("gen_ai.") else kept

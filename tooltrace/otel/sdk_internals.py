@@ -109,6 +109,7 @@ class BatchQueue:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        # One entry per dropped span: deque operations are atomic, so tool threads need no lock.
         self._dropped: deque[None] = deque()
 
     @classmethod

@@ -142,8 +142,7 @@ class ToolSpan(Span, ReadableSpan):
         timestamp: int | None = None,
         escaped: bool = False,
     ) -> None:
-        """Add an ``exception`` event without the stack trace: the text of a trace is redacted, a stack trace cannot be.
-        """
+        """Add an ``exception`` event without the stack trace: the text of traces is redacted, a stack trace cannot be."""
         kind = type(exception)
         own = {"exception.type": f"{kind.__module__}.{kind.__qualname__}", "exception.escaped": str(escaped)}
         self.add_event("exception", {**own, **(attributes or {})}, timestamp)

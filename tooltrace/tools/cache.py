@@ -84,8 +84,7 @@ class Cache:
 
 
 def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
-    """Return the cache key of a call; None if the tool is not cached, or the arguments cannot be serialized or copied.
-    """
+    """Return the cache key of a call; None if the tool is not cached, or its arguments cannot be serialized and copied."""
     if tool.options.cache is False:
         return None
     from pydantic_core import to_jsonable_python

@@ -102,6 +102,7 @@ class CallExecution:
 
     def finish(self, response: ToolResponse) -> ToolResponse:
         """Record ``response``, and return it with the metadata of the call."""
+        # Compared by identity: if a hook replaced the failure's response, the exception is not the outcome.
         error = next((error for failure, error in self._failures if failure is response), None)
         self._failures.clear()  # break the reference cycle: the exception holds its frames, which hold this object
         tool = self.prepared.tool

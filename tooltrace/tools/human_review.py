@@ -159,6 +159,7 @@ def prepare_resume(state: RegistryState, held: PausedCall, answer: ReviewDecisio
         _validate(prepared, tool)
     else:
         prepared.arguments = prepared.given
+    # Checked last, so that an invalid answer does not count as the one answer to the call.
     if not state.answered.first(held.span_id):
         raise ReviewError(f"the call {held.call_id} of {held.tool!r} was answered already; nothing was done")
     return prepared

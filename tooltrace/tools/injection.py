@@ -90,7 +90,9 @@ def _missing(parameter: Parameter) -> str:
 
 
 def _made(value: Any) -> Any:
-    """Return the value for one call. Functions are called; any other value, also a callable object, is used as it is.
+    """Return the value for one call.
+
+    Functions are called; any other value, also a callable object, is used as it is.
     """
     made: Callable[[], Any] = value
     return made() if inspect.isroutine(value) or isinstance(value, functools.partial) else value

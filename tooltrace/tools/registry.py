@@ -181,6 +181,7 @@ class ToolRegistry:
 
     def _take(self, new: list[RegisteredTool], *, replace: bool) -> None:
         with self._lock:
+            # Copy and replace: running calls read the dict without the lock, and an error registers nothing.
             tools = dict(self._state.tools)
             for tool in new:
                 _check_name(tool.name)

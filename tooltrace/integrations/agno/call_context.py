@@ -44,7 +44,7 @@ class AgnoContext:
 
     @contextmanager
     def around(self) -> Iterator[None]:
-        """Inside the block, calls belong to this conversation and this agent."""
+        """Assign the calls inside the block to this conversation and this agent."""
         token = context.current.set(self._around)
         try:
             yield

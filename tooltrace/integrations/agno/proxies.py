@@ -17,6 +17,7 @@ class FunctionCallProxy:
     __slots__ = ("_call", "_execution", "function")
 
     def __init__(self, execution: Execution) -> None:
+        # Bypasses __setattr__ below, which writes to the real call.
         object.__setattr__(self, "_call", execution.call)
         object.__setattr__(self, "_execution", execution)
         object.__setattr__(self, "function", FunctionProxy(execution))

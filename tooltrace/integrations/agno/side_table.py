@@ -18,6 +18,7 @@ class WeakSideTable(Generic[T]):
         """Store ``fact`` for ``owner``."""
         key = id(owner)
         self._held[key] = fact
+        # An id is unique only while its object exists, so the value must go with the object.
         weakref.finalize(owner, self._held.pop, key, None).atexit = False
 
     def take(self, owner: Any) -> T | None:

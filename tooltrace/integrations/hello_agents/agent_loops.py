@@ -165,7 +165,7 @@ def _record_unheard(agent: Any, name: str, call_id: str | None, given: Any, text
 def _answered(agent: Any, name: str, arguments: Any, text: str) -> Any:
     if not isinstance(arguments, dict):
         return ToolResponse.error("INVALID_FORMAT", text)
-    if name in agent._builtin_tools:  # the package's table of Thought and Finish
+    if name in agent._builtin_tools:  # noqa: SLF001 - the package's table of Thought and Finish
         return ToolResponse.success(text)
     there = tool_in(agent.tool_registry, name) is not None  # this loop does not look among the functions
     return text if there else ToolResponse.error("NOT_FOUND", text)

@@ -96,8 +96,7 @@ class Recording:
                 self._recorder.finish_unknown(self._attempt)
 
     def let_go(self) -> None:
-        """Drop the references to the tool and its result, because a task that the tool started may keep this recording.
-        """
+        """Drop the references to the tool and its result: a task that the tool started may keep this recording."""
         self.result = self._arguments = self.target = None
 
     def watch(self, function: Callable[..., Any]) -> Callable[..., Any]:

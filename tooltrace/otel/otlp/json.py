@@ -72,7 +72,7 @@ def _grouped(forms: Iterable[_Form], scopes: str, items: str, write: Callable[[_
     places: dict[tuple[str, str | None, str | None], list[Object]] = {}
     for form in forms:
         about = pairs(form.resource)
-        resource = repr(about)
+        resource = repr(about)  # a list of dicts cannot be hashed
         place = (resource, form.scope, form.scope_version)
         if place not in places:
             group = resources.setdefault(resource, {"resource": {"attributes": about}, scopes: []})

@@ -148,7 +148,7 @@ def _grouped(
     resources: dict[str, tuple[Resource, list[tuple[InstrumentationScope, list[_Item]]]]] = {}
     places: dict[tuple[str, str | None, str | None], list[_Item]] = {}
     for form in forms:
-        resource = repr(form.resource)
+        resource = repr(form.resource)  # attribute values may be lists, which cannot be hashed
         place = (resource, form.scope, form.scope_version)
         if place not in places:
             if resource not in resources:

@@ -34,8 +34,7 @@ def _takes_one(run: Any) -> bool:
 
 
 def from_run_tool(tool: Any, options: ToolOptions) -> RegisteredTool:
-    """Register ``tool`` with the parameters that ``get_parameters()`` declares; without that method, any are allowed.
-    """
+    """Register ``tool`` with the parameters that ``get_parameters()`` declares; without it, any are allowed."""
     version = getattr(tool, "version", None)
     run, traced = untraced(tool.run)
     base = ToolSpec(name=tool.name, description=tool.description, version=version if isinstance(version, str) else None)
