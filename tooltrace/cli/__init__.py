@@ -1,8 +1,8 @@
-"""The command ``tooltrace``: one file here for each of its commands.
+"""The command ``tooltrace``: one module here for each of its subcommands.
 
-Exit codes: 0 answered (nothing to show is an answer), 1 it could not be done (no store, a locked or damaged
-one, wrong SQL, an unknown call), 2 the command or a parameter was wrong. What was asked for goes to standard
-output, what is said about it to standard error.
+Exit codes: 0 success (an empty result is a success), 1 the command failed (no store, a locked or damaged one, wrong
+SQL, an unknown call), 2 wrong usage of a command or a parameter. Results go to standard output, messages about them to
+standard error.
 """
 
 from __future__ import annotations
@@ -42,6 +42,6 @@ for _command in (demo, query, sql, tail, top, show, label, imports, export, repo
 
 
 def main() -> None:
-    """Entry point of the command."""
+    """Run the command line."""
     soften()
     cli(prog_name="tooltrace")

@@ -1,4 +1,4 @@
-"""One call as a person reads it: each attempt with what went in, what came out, and what it cost."""
+"""View of one call for people: each attempt with its arguments, its result and its duration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _DATA = ("arguments", "result", "sources", "signals", "stats", "context", "attri
 def card(
     attempts: list[Attempt], labels: list[dict[str, Any]], gates: list[dict[str, Any]], *, full: bool = False
 ) -> Iterator[Text]:
-    """Lines about one call, from its ``attempts`` (rows of the query ``call``), its ``labels`` and its ``gates``."""
+    """Yield the lines about one call.
+
+    ``attempts`` are rows of the query ``call``; ``labels`` and ``gates`` belong to the same call.
+    """
     yield from _head(attempts)
     spans = {attempt["span_id"] for attempt in attempts}
     yield from (_label(label) for label in labels if label["span_id"] is None)
@@ -160,7 +163,7 @@ def _pretty(value: str) -> str:
 
 
 def laid_out(value: Any, indent: str = "") -> str:
-    """``value`` as JSON: on one line where that is short, else one line for each member."""
+    """Return ``value`` as JSON: on one line if it is short, else one line for each member."""
     short = json.dumps(value, ensure_ascii=False)
     if len(indent) + len(short) <= _SHORT or not isinstance(value, dict | list) or len(indent) >= _DEEPEST:
         return short

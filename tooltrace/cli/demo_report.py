@@ -1,4 +1,4 @@
-"""What came of a run of the demo: answers of named queries, and what to type next."""
+"""Report of a demo run: results of named queries, and suggested commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BELIEF = (
 
 
 def report(run: Run) -> None:
-    """Print the answers to the first questions that one has, and the commands that go on from there."""
+    """Print the results of the first queries to read, and commands that continue from there."""
     names = ("failure_rate", "errors", "retries", "calibration")
     rates, errors, retries, belief = (_ask(run, name) for name in names)
     attempts = sum(sum(retries.values(name)) for name in ("attempts", "left_out"))
@@ -52,7 +52,7 @@ def report(run: Run) -> None:
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """What a row of the query ``calibration`` says of its tool, in words."""
+    """Describe the calibration of a tool in words, from a row of the query ``calibration``."""
     said = (
         f"{row['tool']} says {row['mean_confidence']:.2f}, is right {row['accuracy']:.2f} of the time, n = {row['n']}"
     )
@@ -71,12 +71,12 @@ def verdict(row: Mapping[str, Any]) -> str:
 
 
 def _ask(run: Run, name: str) -> QueryResult:
-    """The answer to the query ``name``, over this run alone."""
+    """Return the result of the query ``name`` for this run alone."""
     return tt.query(name, store=run.store, since=run.started_at)
 
 
 def _part(answer: QueryResult, names: Sequence[str], rows: Sequence[Row]) -> QueryResult:
-    """The groups and the columns ``names`` of ``rows``."""
+    """Return ``rows`` with the group columns and the columns ``names``."""
     kept = [at for at, name in enumerate(answer.columns) if at < answer.groups or name in names]
     return answer.with_rows(rows).with_columns_at(kept)
 

@@ -1,4 +1,4 @@
-"""``tooltrace doctor``: what state a store is in."""
+"""``tooltrace doctor``: examine the state of a store, and mend it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def doctor(*, mend: bool, form: str, store: Path) -> None:
 
 
 def facts(value: Any) -> Any:
-    """``value``, a report of dataclasses, as JSON has it."""
+    """Return ``value``, a report of dataclasses, in the types of JSON."""
     from tooltrace.cli.json_values import plain
 
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""What all commands share in failing: one line on standard error, and the exit code."""
+"""Error handling of all commands: one line on standard error, and the exit code."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.errors import BadParameter, StoreLocked, TooltraceError, UnknownQuery
 
 _INTERRUPTED = "Query interrupted"
-"""What DuckDB makes of Ctrl-C while it answers: a RuntimeError."""
+"""Message of the RuntimeError that DuckDB raises for Ctrl-C during a query."""
 
 
 class CommandError(click.ClickException):
-    """It could not be done, and a person can do something about it."""
+    """A failure of a command that the user can act on."""
 
     exit_code = 1
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print it; no more than it."""
+        """Print the message and nothing else."""
         click.echo(f"tooltrace: {clean(self.message, lines=True)}", file=file, err=file is None)
 
 
 class UsageError(CommandError):
-    """The question was put wrongly."""
+    """A wrong command or parameter."""
 
     exit_code = 2
 
 
 class Group(click.Group):
-    """A group whose commands may raise TooltraceError."""
+    """A group of commands that may raise TooltraceError."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; see :class:`Failed`."""
+        """Run the command and turn a TooltraceError into a :class:`CommandError`."""
         try:
             return super().invoke(ctx)
         except TooltraceError as error:
@@ -51,7 +51,10 @@ class Group(click.Group):
 
 @contextmanager
 def until_stopped() -> Iterator[None]:
-    """For what goes on until Ctrl-C: that is its end, and no fault, whatever it comes into."""
+    """End the block without an error on Ctrl-C, for commands that run until it.
+
+    DuckDB's RuntimeError for an interrupted query is suppressed as well.
+    """
     try:
         yield
     except KeyboardInterrupt:
@@ -62,7 +65,7 @@ def until_stopped() -> Iterator[None]:
 
 
 def sentence(error: TooltraceError) -> str:
-    """What ``error`` says; a locked store with the process that holds it."""
+    """Return the message of ``error``; for a locked store with the process that holds the lock."""
     text = str(error)
     if isinstance(error, StoreLocked) and error.pid is not None and str(error.pid) not in text:
         text = f"{text} (held by process {error.pid})"
@@ -70,7 +73,7 @@ def sentence(error: TooltraceError) -> str:
 
 
 def soften() -> None:
-    """Let a character that the terminal's encoding lacks be shown as its escape instead of failing."""
+    """Print characters that the terminal's encoding lacks as escapes instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

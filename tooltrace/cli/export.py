@@ -1,4 +1,4 @@
-"""``tooltrace export``: what was recorded to another place, and what waits for one."""
+"""``tooltrace export``: send or write the recorded history, and deliver pending records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tooltrace.store.delivery_cursors import DeliveryCursor
 
 Advance = Callable[[int], None]
-"""Told how many records more were sent."""
+"""Callback that receives the number of further records sent."""
 
 
 @click.command(short_help="Send what was recorded to a collector, or write it to a file.")
@@ -80,7 +80,7 @@ def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: A
 
 @contextmanager
 def _whole_or_nothing(destination: Destination) -> Iterator[Destination]:
-    """Leaves no half of a file behind, whatever happens before it is written."""
+    """Remove a partly written file if the block raises."""
     from tooltrace.exporters.protocol import AtomicDestination
 
     try:
@@ -114,7 +114,10 @@ def _target(options: dict[str, Any]) -> Target:
 
 @contextmanager
 def _stop() -> Iterator[threading.Event]:
-    """Set by Ctrl-C or SIGTERM: what is under way is finished, and the rest is kept."""
+    """Yield an event that Ctrl-C or SIGTERM sets: the current work is finished, and the rest is kept.
+
+    A second signal raises KeyboardInterrupt.
+    """
     import signal
 
     stop = threading.Event()
@@ -135,7 +138,7 @@ def _stop() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-# history
+# Export of the history.
 
 
 def _replay(
@@ -175,7 +178,7 @@ def _replay(
 
 
 def _on(advance: Advance, count: int, stop: threading.Event) -> None:
-    """A file is there whole or not at all, so nothing of it is worth finishing."""
+    """Advance, and raise KeyboardInterrupt once stopped: a partly written file is useless, so it is not finished."""
     advance(count)
     if stop.is_set():
         raise KeyboardInterrupt
@@ -199,7 +202,7 @@ def _send(replay: Replay, destination: Destination, total: int, stop: threading.
 
 
 def _moment(name: str, text: str | None) -> str | None:
-    """As ISO text, UTC."""
+    """Return the parameter ``name`` as ISO text in UTC; None if it is not set."""
     if text is None:
         return None
     from tooltrace.analysis.parameters import Parameter
@@ -214,12 +217,12 @@ def _read(text: str | None) -> datetime | None:
 
 
 def _delivered(store: Path, name: str, destination: Destination) -> DeliveryCursor | None:
-    """Return the progress of the delivery to the same place, which needs no history of what came since it began."""
+    """Return the cursor of the delivery to the same place; the history ends where that delivery began."""
     from tooltrace.delivery.delivery import describe
     from tooltrace.delivery.plan import cursors_of
     from tooltrace.store.delivery_cursors import DestinationFiles
 
-    for known in cursors_of(name):  # a destination of several signals is described by the place of the first
+    for known in cursors_of(name):  # the target of the first signal's place describes a destination of several signals
         cursor = DestinationFiles.of(store, known).load()
         if cursor is not None and cursor.target == describe(destination):
             since = f"{cursor.begun_at:%Y-%m-%d %H:%M:%S}"
@@ -230,7 +233,7 @@ def _delivered(store: Path, name: str, destination: Destination) -> DeliveryCurs
 
 @contextmanager
 def _bar(total: int) -> Iterator[Advance]:
-    """How far it is, on a terminal."""
+    """Show the progress on a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from tooltrace.cli.table import console

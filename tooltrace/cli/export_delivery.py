@@ -1,4 +1,4 @@
-"""What of ``tooltrace export`` is about the journals that wait for a destination."""
+"""The part of ``tooltrace export`` that delivers pending journal records to a destination."""
 
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ if TYPE_CHECKING:
 
 
 PENDING_SECONDS = 60.0
-"""How long ``--pending`` waits for a destination that is away."""
+"""Maximum seconds that ``--pending`` waits for an unavailable destination."""
 
 
 def deliver(store: Path, wishes: Sequence[DestinationSpec], target: Target, stop: Event, *, follow: bool) -> None:
-    """Deliver what waits and, with ``follow``, what comes until ``stop`` is set, to all ``wishes`` at once. Raises Failed."""
+    """Deliver pending records to all destinations in ``wishes`` at once.
+
+    With ``follow``, also deliver new records until ``stop`` is set. Raises CommandError.
+    """
     from tooltrace.store.paths import StorePaths
 
     if not wishes:
         raise CommandError("the environment leaves no signal to send: see OTEL_SDK_DISABLED and OTEL_…_EXPORTER")
-    made = [(wish, wish.make(target)) for wish in wishes]  # what is wrong with one is said before any other begins
+    made = [(wish, wish.make(target)) for wish in wishes]  # an invalid destination fails here, before any other begins
     paths = StorePaths.of(store)
-    for wish in wishes:  # before the threads, which would keep the earlier cursor's lock from each other
+    for wish in wishes:  # before the threads start, which would block each other on the earlier cursor's lock
         wish.take_over(paths)
     with ThreadPoolExecutor(len(made), thread_name_prefix="tooltrace-export") as pool:
         runs = [pool.submit(_deliver, store, wish, destination, stop, follow=follow) for wish, destination in made]
@@ -83,7 +86,7 @@ def _take_turn(files: DestinationFiles, wish: DestinationSpec, lock: Lock, stop:
 
 
 def _run(delivery: Delivery, stop: Event, *, follow: bool) -> int:
-    """Deliver; records."""
+    """Deliver, and return the number of records sent."""
     total = 0
     while not stop.is_set():
         sent = delivery.step()
@@ -94,7 +97,7 @@ def _run(delivery: Delivery, stop: Event, *, follow: bool) -> int:
 
 
 def say_status(store: Path) -> None:
-    """How far each destination is."""
+    """Print the progress of each destination."""
     from tooltrace.store.delivery_cursors import destinations
     from tooltrace.store.paths import StorePaths
 
@@ -119,7 +122,7 @@ def _line(files: DestinationFiles, cursor: DeliveryCursor) -> str:
 
 
 def forget_destination(store: Path, name: str) -> None:
-    """Keep nothing for it any more. Raises Failed."""
+    """Delete the cursors of the destination ``name``, so that nothing is retained for it. Raises CommandError."""
     from tooltrace.delivery.plan import cursors_of
     from tooltrace.store.delivery_cursors import DestinationFiles
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tooltrace.recording.tool_spec import Capture
 
 Advance = Callable[[int], None]
-"""Told how many bytes were read."""
+"""Callback that receives the number of bytes read."""
 
 
 @click.command("import", short_help="Read trace files and exports into the store.")
@@ -60,7 +60,7 @@ def _skipped(read: list[ImportResult]) -> str:
 
 
 def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[ImportResult | UnreadableFile]:
-    """What came of each file."""
+    """Import the files; return a result or an error for each."""
     from tooltrace.ingest.files import import_file
     from tooltrace.recording.settings import Settings
     from tooltrace.recording.writer import Writer
@@ -80,7 +80,7 @@ def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[Impo
 
 
 def _files(named: tuple[Path, ...]) -> tuple[list[Path], list[ImportResult | UnreadableFile]]:
-    """The files, with those of the folders, and what is wrong with folders that have none."""
+    """Return the files, with those in folders, and an error for each folder without files."""
     from tooltrace.ingest.files import UnreadableFile, files_of
 
     files: list[Path] = []
@@ -103,7 +103,7 @@ def _tried(read: Callable[[], ImportResult]) -> ImportResult | UnreadableFile:
 
 
 def _say(result: ImportResult | UnreadableFile) -> None:
-    """What could not be read."""
+    """Print the lines that could not be read."""
     if isinstance(result, Exception):
         click.echo(f"tooltrace: {clean(str(result))}", err=True)
         return
@@ -116,7 +116,7 @@ def _say(result: ImportResult | UnreadableFile) -> None:
 
 @contextmanager
 def _bar(files: list[Path]) -> Iterator[Advance]:
-    """How far it is, on a terminal."""
+    """Show the progress on a terminal."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     from tooltrace.cli.table import console

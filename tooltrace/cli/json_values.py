@@ -1,4 +1,4 @@
-"""Values of a result as JSON has them."""
+"""Convert values of a result to the types of JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def plain(value: Any, unit: str = "") -> Any:
-    """``value`` as JSON has it: times in ISO form (UTC), what is no number as None."""
+    """Return ``value`` in the types of JSON: times as ISO 8601 in UTC, NaN and infinities as None."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):

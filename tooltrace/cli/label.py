@@ -1,4 +1,4 @@
-"""``tooltrace label``: say whether a result was right, of one call or of a file of them."""
+"""``tooltrace label``: record whether a result was right, for one call or for a file of calls."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _many(file: Path, by: str, store: Path) -> None:
 
 
 def _waiting(done: LabelFileReport, store: Store) -> int:
-    """How many labels match no call today; 0 where the store cannot be read, which is said."""
+    """Return the number of labels without a recorded call; 0, with a message, if the store cannot be read."""
     from tooltrace.errors import StoreError
     from tooltrace.labels.from_file import unmatched
 
@@ -138,7 +138,7 @@ def _waiting(done: LabelFileReport, store: Store) -> int:
 
 @contextmanager
 def _bar(file: Path) -> Iterator[Callable[[int], None]]:
-    """How far it is, on a terminal."""
+    """Show the progress on a terminal."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     from tooltrace.cli.table import console

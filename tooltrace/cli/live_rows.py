@@ -1,4 +1,4 @@
-"""New attempts in a store, whichever process they come from, each once."""
+"""Follow new attempts in a store, from every process, each exactly once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ Seen = dict[str, Any]
 """A row of the query ``attempts``, by column."""
 
 OVERLAP = timedelta(seconds=60)
-"""How much later than its end an attempt may be written and still be found."""
+"""Maximum delay between the end of an attempt and its writing for which the attempt is still found."""
 _ALL = 2**63 - 1
 
 
 class RowFollower:
-    """Asks again and again; an attempt that was given once is not given again.
+    """Queries the store repeatedly and returns each attempt once.
 
-    ``wanted``: for a column of the answer the values that will do, one or several. ``text`` is somewhere in the attempt.
+    ``wanted`` maps a column of the result to one or several accepted values. ``text`` must occur somewhere in the
+    attempt.
     """
 
     def __init__(self, store: Store, *, text: str | None = None, **wanted: str | Sequence[str] | None) -> None:
@@ -35,14 +36,17 @@ class RowFollower:
         self._state: object = None
 
     def last(self, number: int) -> list[Seen]:
-        """The last ``number`` attempts, the oldest first. Raises StoreMissing and StoreLocked."""
+        """Return the last ``number`` attempts, the oldest first. Raises StoreMissing and StoreLocked."""
         self._fresh(self._since(self._last - OVERLAP))
         rows = self._newest(number) if number else []
         self._fresh(rows)
         return rows
 
     def more(self) -> list[Seen]:
-        """What came since, the oldest first; nothing where there is no store yet. Raises StoreLocked."""
+        """Return the attempts since the last call, the oldest first; none if there is no store yet.
+
+        Raises StoreLocked.
+        """
         state, now = signature(self._store), datetime.now(UTC)
         if state == self._state:
             return []
@@ -55,7 +59,7 @@ class RowFollower:
         return rows
 
     def _newest(self, number: int) -> list[Seen]:
-        """Of each combination of what is wanted so many; of those the newest."""
+        """Return the newest ``number`` attempts, merged from one query per combination of wanted values."""
         found = [row for one in self._combinations() for row in self._ask(**one, limit=number)]
         newest = heapq.nlargest(number, found, key=lambda row: row["ended_at"])
         return newest[::-1]
@@ -66,7 +70,7 @@ class RowFollower:
             yield dict(zip(names, values, strict=True))
 
     def _since(self, since: datetime) -> list[Seen]:
-        """The few that ended since then: one question, whatever is wanted."""
+        """Return the attempts that ended since then: one query for all wanted values, because the rows are few."""
         single = {name: values[0] for name, values in self._wanted.items() if len(values) == 1}
         rows = self._ask(**single, since=since, limit=_ALL)
         return [row for row in reversed(rows) if all(row[name] in values for name, values in self._wanted.items())]
@@ -84,7 +88,7 @@ class RowFollower:
 
 
 def signature(store: StoreBackend) -> object:
-    """What changes whenever the store does. A store that cannot tell may have changed."""
+    """Return a value that changes whenever the store does. A store without a version counts as always changed."""
     return store.version() or object()
 
 

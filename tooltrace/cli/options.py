@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 
 LONG_BYTES = 32 * 1024 * 1024
-"""So much journal takes about a second to fold: worth a word to whoever waits."""
+"""Journal size that takes about a second to fold; above it a message explains the wait."""
 
 
 class _PlaceType(click.Path):
-    """A path, or the address of a store elsewhere."""
+    """Parameter type for a path, or the address of a remote store."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         address = address_of(value) if isinstance(value, str) else None
@@ -32,7 +32,7 @@ class _PlaceType(click.Path):
 
 
 def _ready(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> Path:
-    """The store of a command that writes. Raises BadParameter for one that is only read."""
+    """Return the path of the store for a command that writes. Raises BadParameter for a read-only store."""
     store = _opened(place)
     try:
         path = store.path
@@ -63,12 +63,12 @@ def _say_how_much_waits(path: Path) -> None:
 
 
 def store_option(command: _F) -> _F:
-    """``--store``: a path, ready to be opened."""
+    """Add ``--store``, a path of a local store that is ready to be opened."""
     return _store_option(_ready, "The store.")(command)
 
 
 def place_option(command: _F) -> _F:
-    """``--store`` of a command that only reads: a path, or an address."""
+    """Add ``--store`` for a command that only reads: a path, or an address."""
     return _store_option(_ready_to_read, "The store: a path, or clickhouse://host/database.")(command)
 
 
@@ -82,7 +82,7 @@ def _store_option(ready: Callable[..., Path | StoreBackend], said: str) -> Calla
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:
-    """``--format``, one of ``formats``; the first is the default."""
+    """Add ``--format``, one of ``formats``; the first is the default."""
     return click.option(
         "--format",
         "form",
@@ -94,7 +94,7 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
 
 
 def capture_option(command: _F) -> _F:
-    """``--capture``: whether what tools were given and gave is kept."""
+    """Add ``--capture``: whether arguments and results are stored."""
     return click.option(
         "--capture",
         type=click.Choice(["full", "metadata"]),

@@ -1,4 +1,4 @@
-"""Answers for programs and documents: JSON, CSV, Markdown. Numbers stay as they are."""
+"""Results for programs and documents: JSON, CSV, Markdown. Numbers are not rounded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKUP = re.compile(r"([\\`*\[\]<>|])")
 
 
 def write(answer: QueryResult, form: str) -> None:
-    """Print ``answer`` as ``form``: table, json, csv or markdown."""
+    """Print ``answer`` in the format ``form``: table, json, csv or markdown."""
     if form == "table":
         from tooltrace.cli.table import write_table
 
@@ -31,14 +31,14 @@ def write(answer: QueryResult, form: str) -> None:
 
 
 def as_json(answer: QueryResult) -> str:
-    """An array of objects, one a line."""
+    """Return a JSON array of objects, one per line."""
     objects = (json.dumps(_object(answer, row), ensure_ascii=False, allow_nan=False) for row in answer.rows)
     body = ",\n ".join(objects)
     return f"[{body}]\n"
 
 
 def as_csv(answer: QueryResult) -> str:
-    """A line of names, and one for each row; unknown is an empty field."""
+    """Return a CSV text: a header line, and one line for each row; NULL is an empty field."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in answer.fields])
@@ -47,7 +47,7 @@ def as_csv(answer: QueryResult) -> str:
 
 
 def as_markdown(answer: QueryResult) -> str:
-    """A table; what Markdown would read as markup is escaped."""
+    """Return a Markdown table; characters that Markdown would interpret are escaped."""
     names = [_escape(column.name) for column in answer.fields]
     rows = ([_escape(_cell(value)) for value in row] for row in answer.rows)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (names, ["---"] * len(names), *rows))

@@ -1,4 +1,4 @@
-"""``tooltrace query``: a named question."""
+"""``tooltrace query``: run a named query."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, s
     try:
         result = store.query(statement)
     except StoreMissing:
-        if form != "table":  # a program gets a form that it can read; a person, the one line
+        if form != "table":  # programs get an empty result in their format; people get only the message
             columns = [(column, "VARCHAR") for column in find(name).columns(by)]
             write(QueryResult.of_rows(columns, (), statement), form)
         raise

@@ -1,4 +1,4 @@
-"""``tooltrace report``: one document about a window, or about two beside one another."""
+"""``tooltrace report``: one document about a time range, or a comparison of two."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS = ("html", "markdown", "json")
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
 BAD_NEWS = 3
 NO_NEWS = 4
-"""Exit code where --fail-on found what it looks for."""
+"""Exit code if --fail-on has nothing to compare; BAD_NEWS is the one for a found regression."""
 
 
 @click.command(short_help="Write a report: one file, for people, pull requests or programs.")
@@ -133,7 +133,7 @@ def _judge(found: Report, level: str) -> None:
     click.echo(f"{counts(found.comparison, words)}. {chance_note(found.comparison, words)}", err=True)
     if fails_threshold(found.comparison, level):
         raise click.exceptions.Exit(BAD_NEWS)
-    if not compared(found.comparison):  # a gate that never closes would be trusted
+    if not compared(found.comparison):  # exit code 0 without a comparison would be mistaken for success
         raise click.exceptions.Exit(NO_NEWS)
 
 
@@ -148,7 +148,7 @@ def _require_jinja() -> None:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Told]:
-    """Which question is put, on standard error: a bar on a terminal, else one line."""
+    """Show the current query on standard error: a bar on a terminal, else one line."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from tooltrace.cli.table import console

@@ -1,4 +1,4 @@
-"""Text from a store is a stranger's: made safe before a terminal reads it."""
+"""Sanitize text from a store, which is not trusted, before a terminal shows it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u
 
 
 def clean(text: str, *, lines: bool = False) -> str:
-    """``text`` without escape sequences, control characters and marks that turn the direction of writing.
+    """Return ``text`` without escape sequences, control characters and marks that change the writing direction.
 
     Line breaks and tabs become spaces, unless ``lines`` keeps them.
     """

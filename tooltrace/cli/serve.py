@@ -1,4 +1,4 @@
-"""``tooltrace serve``: pages over the store, and a place for other programs to send their spans to."""
+"""``tooltrace serve``: web pages over the store, and an OTLP receiver for other programs."""
 
 from __future__ import annotations
 
@@ -131,5 +131,5 @@ def _require(modules: Sequence[str], extra: str) -> None:
 def _there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package that it would be in
+    except ModuleNotFoundError:  # the parent package is not installed either
         return False

@@ -1,4 +1,4 @@
-"""``tooltrace sql``: any question, in SQL."""
+"""``tooltrace sql``: run any query in SQL."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sql(*, statement: str | None, form: str, store: StoreBackend) -> None:
     if not (statement or "").strip():
         raise click.UsageError("no SQL: give it as an argument, or on standard input")
     result = store.query(Statement(sql=statement or ""))
-    if result.fields:  # a statement such as SET gives no table
+    if result.fields:  # a statement such as SET returns no table
         write(result, form)
         if not result.rows:
             click.echo("No rows.", err=True)

@@ -1,4 +1,4 @@
-"""Answers for people: a table with units, percentages and intervals."""
+"""Results for people: a table with units, percentages and intervals."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _WIDE = 10_000
 _LONGEST = 200
 _NARROW = 8
 _NAME = 16
-"""The longest name of a group that is kept on one line, where the figures do not have to break for it."""
+"""Maximum length of a group's name that is kept on one line, if the figures fit without breaking."""
 _AMPLE = 96
 _COLUMN = 40
-"""Characters of a text that count when rows are put beside one another; a longer one is folded."""
+"""Maximum characters of a text that count for the number of rows side by side; a longer text is folded."""
 _NUMBERS = ("count", "aside", "share", "ratio", "ms", "number", "points")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where a person reads. Colours on a terminal only; nothing in a text is read as markup."""
+    """Return the console for people: colours on a terminal only, no markup in texts."""
     from rich.console import Console
 
     file = sys.stderr if stderr else sys.stdout
@@ -37,8 +37,10 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def write_table(answer: QueryResult) -> None:
-    """Print ``answer``. Beside-counts that are 0 and texts that are unknown throughout are left out. What is too wide
-    is printed on its side."""
+    """Print ``answer``. All-zero auxiliary counts and all-NULL text columns are hidden.
+
+    A table that is too wide is transposed.
+    """
     out = console()
     shown = [index for index in range(len(answer.fields)) if _is_shown(answer, index)]
     columns = [answer.fields[index] for index in shown]
@@ -54,7 +56,7 @@ def _write_upright(groups: list[bool], columns: list[Column], cells: list[list[s
 
     table = _table()
     numbers = [column.unit in _NUMBERS for column in columns]
-    # figures, and what a row is about, are not broken
+    # Figures and names of groups are not broken across lines.
     kept = [
         number or (group and _longest(cells, at) <= _NAME and out.width >= _AMPLE)
         for at, (number, group) in enumerate(zip(numbers, groups, strict=True))
@@ -69,7 +71,10 @@ def _write_upright(groups: list[bool], columns: list[Column], cells: list[list[s
 
 
 def _widths(columns: list[Column], cells: list[list[str]], kept: list[bool], room: int) -> list[int]:
-    """Of each column, its titles in as few lines as there is room for; of a text that may be folded, the least."""
+    """Return the column widths with titles broken into as few lines as fit into ``room``.
+
+    A column whose text may be folded gets its minimum width.
+    """
     widths: list[int] = []
     for lines in range(1, 8):
         widths = [
@@ -82,7 +87,7 @@ def _widths(columns: list[Column], cells: list[list[str]], kept: list[bool], roo
 
 
 def _narrowest(title: str, lines: int) -> int:
-    """The least width at which ``title`` takes so many lines, broken between words."""
+    """Return the minimum width at which ``title``, broken between words, takes at most ``lines`` lines."""
     from textwrap import wrap
 
     least = _longest_word(title)
@@ -90,7 +95,7 @@ def _narrowest(title: str, lines: int) -> int:
 
 
 def _write_turned(columns: list[Column], cells: list[list[str]], out: Console) -> None:
-    """A row of the answer is a column here; as many beside one another as there is room for."""
+    """Print the table transposed, with as many rows of the result side by side as fit."""
     from rich.text import Text
 
     titles = [_title(column) for column in columns]
@@ -109,7 +114,7 @@ def _write_turned(columns: list[Column], cells: list[list[str]], out: Console) -
 
 
 def _fitting(cells: list[list[str]], room: int) -> int:
-    """How many of the first rows fit beside one another; one at least."""
+    """Return how many of the first rows fit side by side; at least one."""
     for count, line in enumerate(cells):
         room -= min(max(map(len, line)), _COLUMN) + 2
         if room < 0:
@@ -118,7 +123,7 @@ def _fitting(cells: list[list[str]], room: int) -> int:
 
 
 def _min_width(columns: list[Column], cells: list[list[str]]) -> int:
-    """The width below which the columns cannot be read: figures whole, texts with a word a line."""
+    """Return the minimum readable width of the table: figures unbroken, texts with one word per line."""
     widths = (
         max(
             _longest(cells, at)
@@ -147,7 +152,7 @@ def _table() -> Table:
 
 
 def format_value(value: Any, unit: str = "") -> str:
-    """``value`` as a person reads it."""
+    """Format ``value`` for people."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""``tooltrace tail``: attempts as they come."""
+"""``tooltrace tail``: show attempts as they arrive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tooltrace.cli.live_rows import RowFollower
 
 INTERVAL = 0.5
-"""Seconds between two looks at the store."""
+"""Seconds between two queries of the store."""
 
 STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
 ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
@@ -64,21 +64,21 @@ def tail(
 
 
 def as_json(row: dict[str, Any]) -> str:
-    """One attempt as an object on one line."""
+    """Return one attempt as a JSON object on one line."""
     from tooltrace.cli.json_values import plain
 
     return json.dumps({name: plain(value) for name, value in row.items()}, ensure_ascii=_wants_ascii())
 
 
 def _wants_ascii() -> bool:
-    """A terminal reads what a stranger wrote; another encoding may lack it."""
+    """Whether non-ASCII text must be escaped: a terminal shows untrusted text, another encoding may lack characters."""
     return sys.stdout.isatty() or "utf" not in (sys.stdout.encoding or "").lower()
 
 
 def line(row: dict[str, Any], *, said: bool = False) -> Text:
-    """One attempt: local time, tool, status and ending, duration, attempt, call, code, message.
+    """Return one attempt as a line: local time, tool, status and ending, duration, attempt, call, code, message.
 
-    ``said``: with what it said where nothing went wrong, too.
+    ``said``: whether the message is included for attempts without an error too.
     """
     from rich.text import Text
 
@@ -115,7 +115,7 @@ def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[
 
 
 def _wait_for(error: StoreMissing | StoreLocked, said: set[str]) -> None:
-    """Say, once, what tail waits for."""
+    """Print, once, why tail waits."""
     from tooltrace.cli.errors import sentence
     from tooltrace.cli.sanitize import clean
 

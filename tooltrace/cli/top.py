@@ -1,4 +1,4 @@
-"""``tooltrace top``: the tools of the last minutes, as they are now."""
+"""``tooltrace top``: a live view of the tools of the last minutes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SORTS = ("excess", "hurt", "calls", "failed", "rate", "retries", "p95", "tool")
 STALE_SECONDS = 3.0
-"""A board is asked anew after so long, though nothing came: its window moves on."""
+"""Seconds after which a view is refreshed without new calls, because its time range moves on."""
 
 
 @click.command(short_help="Show the tools of the last minutes, live.")
@@ -43,7 +43,7 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBacke
     if once or not sys.stdout.isatty():
         screen.print(look(store, since, sort).table(screen.width, None))
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the terminal is given back
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM restores the terminal
     with until_stopped():
         _watch(store, since, sort, interval, screen)
 

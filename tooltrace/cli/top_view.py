@@ -1,4 +1,4 @@
-"""What ``tooltrace top`` shows: a row for each tool, made of the answers to three questions."""
+"""View of ``tooltrace top``: a row for each tool, from the results of three queries."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 PARTS = 24
-"""So many bars at most."""
+"""Maximum number of bars."""
 _BARS = "▁▂▃▄▅▆▇█"
 _HEADS = ("tool", "calls", "failed", "rate of calls", "tries", "p95 ms", "over time", "last error")
 _AROUND = 6
-"""Lines that are no tool's."""
+"""Number of lines that do not belong to a tool."""
 _FIGURES = 6
-"""Columns that are shown however little room there is."""
+"""Number of columns that are shown in any width."""
 _NAME, _ERROR = 24, 20
-"""Characters of a name at most, and of an error at least."""
+"""Maximum characters of a name, and minimum characters of an error."""
 
 _SORTS: dict[str, Callable[[Row], Any]] = {
-    "excess": lambda row: -max(row["excess_low"], 0),  # of equals the query's own order is kept
+    "excess": lambda row: -max(row["excess_low"], 0),  # equal rows keep the query's own order
     "hurt": lambda row: -(row["hurt_ms"] or 0),
     "calls": lambda row: -row["calls"],
     "failed": lambda row: -row["failed_calls"],
@@ -45,20 +45,20 @@ _SORTS: dict[str, Callable[[Row], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class TopView:
-    """The tools at one moment."""
+    """State of the tools at one moment."""
 
     at: datetime
     since: str
     tools: list[Row]
     """Rows of the query ``hurt``."""
     parts: dict[str, list[Row]]
-    """Of each tool, rows of the query ``timeline``."""
+    """Map from a tool to its rows of the query ``timeline``."""
     errors: dict[str, Row]
-    """Of each tool, the row of the query ``errors`` that was seen last."""
+    """Map from a tool to its most recent row of the query ``errors``."""
     note: str = ""
 
     def table(self, width: int, height: int | None) -> Group:
-        """What is printed, in no more lines than ``height``; where lines are short, without bars and errors."""
+        """Return the table in at most ``height`` lines; a narrow one leaves out bars and errors."""
         from rich.console import Group
         from rich.text import Text
 
@@ -89,7 +89,7 @@ class TopView:
             table.add_column(
                 Text(head, no_wrap=True),
                 justify="right" if 0 < at < _FIGURES else "left",
-                no_wrap=0 < at < len(_HEADS) - 1,  # names and errors give way where there is little room, figures never
+                no_wrap=0 < at < len(_HEADS) - 1,  # names and errors are shortened in a narrow terminal, figures never
                 overflow="ellipsis",
                 max_width=_NAME if at == 0 else None,
             )
@@ -137,7 +137,7 @@ class TopView:
 
 
 def look(store: Store, since: str, sort: str) -> TopView:
-    """The tools of ``store`` now. Raises StoreMissing and StoreLocked."""
+    """Return the current state of the tools in ``store``. Raises StoreMissing and StoreLocked."""
     at = datetime.now(UTC)
     tools = sorted(_rows(store, "hurt", since=since), key=_SORTS[sort])
     parts, errors = _rows(store, "timeline", since=since, parts=PARTS), _rows(store, "errors", since=since)
@@ -147,7 +147,7 @@ def look(store: Store, since: str, sort: str) -> TopView:
 
 
 def look_again(store: Store, since: str, sort: str) -> TopView:
-    """As ``look``; a store that is not there yet, or held by others, is said on the board."""
+    """Return the state as ``look`` does; for a missing or locked store, an empty view with a note."""
     try:
         return look(store, since, sort)
     except (StoreMissing, StoreLocked) as error:
@@ -159,7 +159,7 @@ def _rows(store: Store, name: str, **params: Any) -> list[Row]:
 
 
 def _fitting(cells: list[list[Text]], width: int) -> int:
-    """How many columns are shown whole in so many characters: the figures, the bars too, or the error as well."""
+    """Return how many columns fit into ``width``: the figures, also the bars, or also the errors."""
     widths = [max(len(head), *(row[at].cell_len for row in cells)) + 2 for at, head in enumerate(_HEADS)]
     bars = 1 + min(widths[0], _NAME + 2) + sum(widths[1 : _FIGURES + 1])
     if bars > width:

@@ -1,4 +1,4 @@
-"""The agents. What they know of a call they say with ``tt.context``; what they know to be true, with ``tt.label``."""
+"""The agents. They pass the context of a call with ``tt.context``, and a known correct answer with ``tt.label``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENOUGH_ITEMS = 3
 
 
 class Agents:
-    """Three agents with one toolbox, all at work at once. ``done`` is told after each errand."""
+    """Three agents with one toolbox, running concurrently. ``done`` is called after each errand."""
 
     def __init__(self, tools: Toolbox, done: Callable[[], None]) -> None:
         self._tools = tools
@@ -44,7 +44,7 @@ class Agents:
     def _converse(self, task: Task) -> None:
         with tt.context(conversation_id=task.conversation_id, agent_name=task.agent):
             for errand in task.errands:
-                with tt.context(call_id=errand.call_id), suppress(Exception):  # what a tool raises is recorded
+                with tt.context(call_id=errand.call_id), suppress(Exception):  # an exception of a tool is recorded
                     judge(errand, self._do(errand))
                 self._done()
 
@@ -85,7 +85,7 @@ class Agents:
 
 
 def judge(errand: Errand, result: Any) -> None:
-    """Label the call, where the truth is known and the tool gave an answer."""
+    """Label the call, if the correct answer is known and the tool returned a result."""
     truth = errand.wish.truth
     if truth is None:
         return
@@ -94,7 +94,7 @@ def judge(errand: Errand, result: Any) -> None:
 
 
 def _turns(errand: Errand) -> Iterator[dict[str, Any]]:
-    """The arguments of each attempt. Who calms down is patient from the second one on."""
+    """Yield the arguments of each attempt; with the manner "calm down", a long timeout from the second attempt on."""
     arguments = errand.wish.arguments
     yield arguments
     while True:
@@ -102,13 +102,13 @@ def _turns(errand: Errand) -> Iterator[dict[str, Any]]:
 
 
 def _attempt(tool: Callable[..., Any], turns: Iterator[dict[str, Any]], held: ExitStack) -> Any:
-    """One attempt. Whoever stood in its way is gone before the next."""
+    """Make one attempt, and release the locks that made it fail before the next attempt."""
     with held:
         return tool(**next(turns))
 
 
 def _read(stream: Generator[str, None, None], *, drop: bool) -> list[str]:
-    """The items of ``stream``; to drop it is to leave after the first few."""
+    """Return the items of ``stream``; with ``drop``, only the first few."""
     with closing(stream):
         return list(islice(stream, ENOUGH_ITEMS if drop else None))
 

@@ -1,4 +1,4 @@
-"""Safe evaluation of arithmetic: a tree of numbers and operators, nothing else."""
+"""Safe evaluation of arithmetic: only numbers and operators are allowed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LARGEST_POWER = 64
 
 
 def value_of(expression: str) -> Number:
-    """The value of ``expression``.
+    """Return the value of ``expression``.
 
-    Raises SyntaxError for what is no expression, ValueError for what is no arithmetic, ZeroDivisionError,
-    and OverflowError for a power that would take for ever.
+    Raises SyntaxError for an invalid expression, ValueError for anything but arithmetic, ZeroDivisionError, and
+    OverflowError for a power that would take too long.
     """
     return _value(parse_expression(expression))
 
@@ -44,8 +44,10 @@ def _value(node: ast.expr) -> Number:
 
 
 def _negative(node: ast.expr) -> Number:
-    """The demo's known fault: the sign binds tighter than the power, as in a spreadsheet, so that
-    ``-2 ** 2`` is 4. Python says -4, and nothing raises. Only a label can tell.
+    """Return the negated value, with the demo's deliberate bug.
+
+    The sign binds tighter than the power, as in a spreadsheet, so that ``-2 ** 2`` is 4. Python returns -4. No
+    exception is raised: only a label can reveal the bug.
     """
     match node:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):

@@ -1,4 +1,4 @@
-"""Search over docstrings: an inverted index, and the signals that say how sure an answer is."""
+"""Search over docstrings: an inverted index, and signals for the confidence of an answer."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Entry(NamedTuple):
     """One documented function or class."""
 
     name: str
-    """Qualified: ``textwrap.TextWrapper.fill``."""
+    """Qualified name, such as ``textwrap.TextWrapper.fill``."""
     path: str
     line: int
     doc: str
 
 
 class Hit(NamedTuple):
-    """What a search found, and the signals for it, each in [0, 1]."""
+    """The result of a search, with its signals, each in [0, 1]."""
 
     entry: Entry
     coverage: float
-    """Share of the question's weight that the docstring's words carry."""
+    """Share of the question's total weight that belongs to words in the docstring."""
     margin: float
-    """How far the second best is behind."""
+    """Distance to the second-best score: 1 minus the ratio of the second-best score to the best."""
     detail: float
-    """How much was asked: one word is little to go by, six are much."""
+    """Number of words in the question, relative to six: a single word identifies little."""
 
     @property
     def signals(self) -> dict[str, float]:
@@ -40,19 +40,20 @@ class Hit(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """What the signals say together. Rather too sure of itself, as such formulas are until somebody
-        compares them with outcomes.
+        """Confidence from the signals combined.
+
+        The value is deliberately too high, as such formulas are until somebody compares them with outcomes.
         """
         return round(min(0.99, 0.3 + 0.35 * self.coverage + 0.25 * math.sqrt(self.margin) + 0.1 * self.detail), 3)
 
 
 def words(text: str) -> list[str]:
-    """The words of ``text``, in order and in lower case; those of one or two letters left out."""
+    """Return the words of ``text``, in order and in lower case, without words of one or two letters."""
     return _WORD.findall(text.lower())
 
 
 def entries_of(tree: ast.Module, module: str, path: str) -> Iterable[Entry]:
-    """What a module documents."""
+    """Yield the documented functions and classes of a module."""
     yield from _walk(tree.body, module, path)
 
 
@@ -67,7 +68,7 @@ def _walk(body: Iterable[ast.stmt], prefix: str, path: str) -> Iterable[Entry]:
 
 
 class DocIndex:
-    """All entries by the words of their docstrings."""
+    """Index of all entries by the words of their docstrings."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = tuple(entries)
@@ -79,7 +80,7 @@ class DocIndex:
                 self._where[word][number] = count
 
     def search(self, question: str) -> Hit | None:
-        """The entry that fits best, or None where no word is known. Ties go to the first by name."""
+        """Return the best entry; None if no word is known. The first name wins a tie."""
         asked = sorted(set(words(question)))
         scores = self._scores(asked)
         if not scores:
@@ -92,7 +93,7 @@ class DocIndex:
         return Hit(self.entries[best], found / total, 1 - behind, min(1.0, len(asked) / 6))
 
     def _scores(self, asked: list[str]) -> dict[int, float]:
-        """BM25 of each entry that has one of the words."""
+        """Return the BM25 score of each entry that has one of the words."""
         scores: defaultdict[int, float] = defaultdict(float)
         for word in asked:
             weight = self._weight(word)
@@ -102,5 +103,5 @@ class DocIndex:
         return scores
 
     def _weight(self, word: str) -> float:
-        """Inverse document frequency: a rare word tells more."""
+        """Return the inverse document frequency: a rare word counts more."""
         return math.log(1 + len(self.entries) / (1 + len(self._where.get(word, ()))))

@@ -1,4 +1,4 @@
-"""What the agents are going to ask for: drawn from a seed, whole before the first call is made."""
+"""The plan of the agents' calls, drawn from a seed before the first call is made."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from tooltrace.demo.workspace import BAD_MODULE, LIBRARY_DB, LOCKED_FILE, NOTES_
 Agent = Literal["reader", "librarian", "scout"]
 TASK_LENGTH = 6
 IMPATIENT_SECONDS = 0.1
-"""Less than a slow page takes."""
+"""Client timeout that is shorter than the delay of a slow page."""
 API_KEY = "sk-demo-0123456789abcdefghij"
 
 
 class Scenario(NamedTuple):
-    """Arguments for a tool, and what is known beside them."""
+    """Arguments for a tool, and the correct answer if it is known."""
 
     arguments: dict[str, Any]
     truth: Any = None
-    """The right answer, where it is known."""
+    """The correct answer, if it is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """One call that an agent is going to make."""
+    """One call that an agent will make."""
 
     call_id: str
     tool: str
     wish: Scenario
     manner: str
-    """How the agent goes about it; empty for the plain way."""
+    """Variation of how the agent makes the call; empty for the normal way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One conversation: errands that an agent does one after another."""
+    """One conversation: errands that an agent does in sequence."""
 
     conversation_id: str
     agent: Agent
@@ -48,7 +48,7 @@ class Task:
 
 
 class Dice:
-    """Draws from the library, from one seed."""
+    """Random draws from the library, from one seed."""
 
     def __init__(self, library: Library, seed: int) -> None:
         self.random = Random(seed)  # noqa: S311 - the same seed must give the same plan
@@ -56,24 +56,24 @@ class Dice:
         self._serial = 0
 
     def module(self) -> str:
-        """Path of a module."""
+        """Return the path of a random module."""
         return f"{STDLIB}/{self.random.choice(self._library.modules)}"
 
     def folder(self) -> str:
-        """Path of a package."""
+        """Return the path of a random package."""
         return f"{STDLIB}/{self.random.choice(self._library.folders)}"
 
     def binary(self) -> str:
-        """Path of a file that is no text."""
+        """Return the path of a file that is not text."""
         return self._library.binary
 
     def page(self) -> str:
-        """Name of a page, as nobody asked for it before."""
+        """Return a page name that no other call uses."""
         self._serial += 1
         return f"{self.random.choice(self._library.modules).removesuffix('.py')}~{self._serial}"
 
     def question(self) -> Scenario:
-        """Words that somebody remembers of a docstring, one of them perhaps wrongly; the truth is its name."""
+        """Return words from a random docstring, one of them perhaps wrong; the correct answer is its entry's name."""
         entries = self._library.docs.entries
         entry, other = self.random.sample(entries, 2)
         known = sorted(set(words(entry.doc)))
@@ -83,7 +83,7 @@ class Dice:
         return Scenario({"question": " ".join(kept)}, truth=entry.name)
 
     def sum(self) -> Scenario:
-        """An expression, and its value."""
+        """Return an expression and its value."""
         a, b, c = (self.random.randint(1, 99) for _ in range(3))
         text, truth = self.random.choice(
             [(f"{a} + {b} * {c}", a + b * c), (f"({a} - {b}) / {c}", (a - b) / c), (f"{a} ** 2 % {c}", a**2 % c)]
@@ -91,13 +91,13 @@ class Dice:
         return Scenario({"expression": text}, truth=truth)
 
     def square_of_negative(self) -> Scenario:
-        """The expression that the evaluator gets wrong."""
+        """Return an expression that the evaluator gets wrong."""
         a, b = self.random.randint(2, 20), self.random.randint(1, 99)
         return Scenario({"expression": f"-{a} ** 2 + {b}"}, truth=-(a**2) + b)
 
 
 class Case(NamedTuple):
-    """A kind of errand, and how often it comes up."""
+    """A kind of errand, with its relative frequency."""
 
     agent: Agent
     tool: str
@@ -176,13 +176,14 @@ CASES: tuple[Case, ...] = (
     Case("scout", "follow", 1, lambda dice: Scenario({"path": f"/lines/{dice.random.randint(5, 40)}"}), "drop"),
     Case("scout", "follow", 0.4, lambda dice: Scenario({"path": f"/cut/{dice.random.randint(2, 9)}"})),
 )
-"""All that can come up, the plain ones and the sorry ones."""
+"""All kinds of errands, successful and failing ones."""
 
 
 def plan(library: Library, calls: int, seed: int) -> list[Task]:
-    """``calls`` errands as tasks of the three agents: each case once, as far as ``calls`` goes, then as they fall.
+    """Return ``calls`` errands as tasks of the three agents.
 
-    The same library and seed give the same errands; the ids are new each time, as a model's are.
+    Each case occurs once, as far as ``calls`` allows, then cases are drawn by weight. The same library and seed give
+    the same errands; the ids are new each time, as a model's are.
     """
     run = secrets.token_hex(3)
     dice = Dice(library, seed)

@@ -1,4 +1,4 @@
-"""Python's own parser, one text at a time."""
+"""Python's own parser, limited to one thread at a time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _one_at_a_time = Lock()
 
 
 def parse(source: str | bytes) -> ast.Module:
-    """The tree of ``source``, without the parser's remarks on its style. Raises SyntaxError, ValueError.
+    """Return the syntax tree of ``source``, without warnings. Raises SyntaxError or ValueError.
 
-    Some versions of CPython count the depth of all threads' trees together, and then raise SystemError.
-    ``warnings.catch_warnings`` is for one thread at a time as well.
+    The lock is needed because some versions of CPython add up the nesting depth over all threads, and then raise
+    SystemError. ``warnings.catch_warnings`` is not thread-safe either.
     """
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -21,6 +21,6 @@ def parse(source: str | bytes) -> ast.Module:
 
 
 def parse_expression(source: str) -> ast.expr:
-    """The tree of one expression. Raises SyntaxError, ValueError."""
+    """Return the syntax tree of one expression. Raises SyntaxError or ValueError."""
     with _one_at_a_time:
         return ast.parse(source, mode="eval").body

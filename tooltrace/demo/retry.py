@@ -16,7 +16,7 @@ _LIMITS: dict[str, Any] = {"attempts": 3, "timeout": None, "wait_initial": 0.02,
 
 
 class _Again(Exception):
-    """A response that reports an error, and says that another attempt may succeed."""
+    """A response with an error that another attempt may avoid."""
 
     def __init__(self, response: tt.ToolResponse) -> None:
         super().__init__(response.text)
@@ -24,7 +24,7 @@ class _Again(Exception):
 
 
 def retry(attempt: Callable[[], T]) -> T:
-    """The result of ``attempt``, made again where that is worth it; the last one where nothing helped."""
+    """Return the result of ``attempt``, retried if that may help; the last result if all attempts fail."""
     try:
         for turn in stamina.retry_context(on=_worth_it, **_LIMITS):
             with turn:
@@ -35,7 +35,7 @@ def retry(attempt: Callable[[], T]) -> T:
 
 
 async def retry_async(attempt: Callable[[], Awaitable[T]]) -> T:
-    """:func:`persist` for a coroutine function."""
+    """Retry a coroutine function as :func:`retry` does."""
     try:
         async for turn in stamina.retry_context(on=_worth_it, **_LIMITS):
             with turn:
@@ -52,7 +52,7 @@ def _checked(result: T) -> T:
 
 
 def _worth_it(error: Exception) -> bool | float:
-    """Whether another attempt may succeed; a number where it is known how many seconds to wait before it."""
+    """Whether another attempt may succeed; a number of seconds if the required wait is known."""
     if isinstance(error, _Again):
         return _seconds((error.response.stats or {}).get("retry_after_s"))
     if isinstance(error, httpx.HTTPStatusError):

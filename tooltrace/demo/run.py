@@ -1,4 +1,4 @@
-"""The demo from beginning to end, without a word to the screen."""
+"""The complete demo, without output to the screen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLUSH_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run of the demo, which is in the store."""
+    """Summary of a demo run, whose calls are in the store."""
 
     store: Path
     started_at: datetime
@@ -35,7 +35,7 @@ class Run:
 
 
 def run(store: Path, *, calls: int, seed: int, done: Callable[[], None] = lambda: None) -> Run:
-    """Let the agents make ``calls`` calls, recorded in ``store``. ``done`` is told after each.
+    """Let the agents make ``calls`` calls, recorded in ``store``. ``done`` is called after each.
 
     The same ``seed`` gives the same statuses on the same machine.
     """
@@ -55,7 +55,7 @@ def run(store: Path, *, calls: int, seed: int, done: Callable[[], None] = lambda
 
 @contextmanager
 def _retries_unsaid() -> Iterator[None]:
-    """stamina logs each retry; here the record has it."""
+    """Disable stamina's log of retries, because the retries are recorded as attempts."""
     before = stamina.instrumentation.get_on_retry_hooks()
     stamina.instrumentation.set_on_retry_hooks([])
     try:

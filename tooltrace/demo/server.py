@@ -26,11 +26,11 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PATIENCE_HEADER = "X-Patience"
-"""How long the client is going to wait, in seconds."""
+"""Header with the seconds that the client waits."""
 SLOW_SECONDS = 0.4
 HELD_SECONDS = 30.0
 RETRY_AFTER_SECONDS = 0.05
-"""A fraction, which the header's definition does not know, and which keeps the demo short."""
+"""Seconds; a fraction, which the definition of Retry-After does not allow, keeps the demo short."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -44,13 +44,13 @@ class _Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def requests(self, path: str) -> int:
-        """How often ``path`` was asked for, this time included."""
+        """Count a request of ``path``, and return the number of its requests so far."""
         with self._lock:
             self._seen[path] += 1
             return self._seen[path]
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is part of the demo, and no news."""
+        """Ignore the error: clients that disconnect are part of the demo."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -91,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._doc(name)
 
     def _held(self, _name: str) -> None:
-        # Until the client hangs up: on a busy machine too, a short patience must never be rewarded.
+        # Wait until the client hangs up: on a busy machine too, a short timeout must always expire.
         select.select([self.connection], [], [], HELD_SECONDS)
         self.close_connection = True
 
@@ -125,12 +125,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """The tools' records say it all."""
+        """Log nothing: the tools' records have everything."""
 
 
 @contextmanager
 def serving(pages: Mapping[str, str]) -> Iterator[str]:
-    """The address of a server of ``pages``, docstrings by module, while it runs on a port of its own."""
+    """Yield the address of a server of ``pages``, docstrings by module, on a free port."""
     with _Server(pages) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()

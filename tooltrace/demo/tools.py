@@ -1,8 +1,8 @@
-"""The demo's tools, written as a user would write them. Read this to see how tools are traced.
+"""The demo's tools, written as a user would write them: an example of how tools are traced.
 
-A decorator is enough. A tool may return what it likes, or raise: the recorder reads the result, and hands on
-the very same object. One that returns a ``ToolResponse`` can say more: how sure it is and why, where the
-answer comes from, what went wrong and whether another try is worth it.
+A decorator is enough. A tool may return any value, or raise: the recorder reads the result, and passes on the same
+object. A tool that returns a ``ToolResponse`` can report more: its confidence with signals, the sources of the answer,
+the error, and whether a retry may help.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ MAX_ROWS = 100
 SURE_ENOUGH = 0.5
 
 log = tt.TraceLogger(version="2.1", tool_type="extension")
-"""For tools that cannot be decorated: see :meth:`Toolbox.list_directory`."""
+"""Logger for tools that cannot be decorated: see :meth:`Toolbox.list_directory`."""
 
 
 class Toolbox:
-    """Methods make good tools: ``self`` is no argument of the model's, and is not recorded."""
+    """The demo's tools as methods; ``self`` is not an argument of the model and is not recorded."""
 
     def __init__(self, library: Library, web: httpx.Client, async_web: httpx.AsyncClient) -> None:
         self.library = library
         self.web = web
         self.async_web = async_web
 
-    # Plain functions: what they return is the data, what they raise is the error.
+    # Plain functions: the return value is the data, the exception is the error.
 
     @tt.trace_tool
     def read_file(self, path: str) -> str:
@@ -56,7 +56,7 @@ class Toolbox:
         page: dict[str, Any] = answer.raise_for_status().json()
         return page
 
-    # Streams: recorded when they end, however they end, with the time that the reader held them set apart.
+    # Streams: recorded when they end, in any way; the time that the reader holds them is measured separately.
 
     @tt.trace_tool
     def read_lines(self, path: str) -> Generator[str, None, None]:
@@ -71,7 +71,7 @@ class Toolbox:
             async for line in answer.aiter_lines():
                 yield line
 
-    # Tools that answer with a ToolResponse.
+    # Tools that return a ToolResponse.
 
     @tt.trace_tool(version="3.0", tool_type="datastore")
     def search_docs(self, question: str) -> tt.ToolResponse:
@@ -137,7 +137,7 @@ class Toolbox:
         source = tt.Source(type="api", id=path.split("/")[1], url=str(answer.url))
         return tt.ToolResponse.success(answer.text, sources=[source], stats={"bytes": len(answer.content)})
 
-    # A tool of somebody else's, which cannot be decorated: record it from outside.
+    # A tool of another library, which cannot be decorated: it is recorded from outside.
 
     def list_directory(self, path: str) -> list[str]:
         """List a directory of the workspace."""
@@ -159,12 +159,12 @@ def _no_outline(path: str, error: Exception) -> tt.ToolResponse:
         return tt.ToolResponse.error(
             tt.ToolErrorCode.NOT_FOUND, f"there is no {path}", suggestion="List the directory."
         )
-    # The known codes are not all: any string is one.
+    # Any string is a valid code, not only the known ones.
     return tt.ToolResponse.error("NOT_PYTHON", f"{path}: {error}", type=type(error).__name__, retryable=False)
 
 
 def _timeout(patience: float) -> httpx.Timeout:
-    """Patience is for the answer; a busy machine may take its time to connect."""
+    """Return the timeout for the answer; a busy machine may take longer to connect."""
     return httpx.Timeout(30.0, read=patience)
 
 

@@ -1,4 +1,4 @@
-"""What the agents work on: the standard library's source tree, a database about it, and a workspace."""
+"""The material of the agents: the standard library's source tree, a database about it, and a workspace."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ NOTES_DB = "notes.sqlite"
 
 
 class OutsideWorkspace(PermissionError):
-    """A path that leads out of what the agent may read."""
+    """A path outside the directories that the agent may read."""
 
 
 class Library:
-    """A workspace in ``desk``, an empty directory that the caller removes again."""
+    """A workspace in ``desk``, an empty directory that the caller removes afterwards."""
 
     def __init__(self, desk: Path) -> None:
         self.desk = desk.resolve()
@@ -44,7 +44,7 @@ class Library:
         self._fill_databases()
 
     def resolve(self, path: str) -> Path:
-        """The file that ``path``, relative to the workspace, names. Raises OutsideWorkspace."""
+        """Return the file that ``path``, relative to the workspace, names. Raises OutsideWorkspace."""
         found = (self.desk / path).resolve()
         if found.is_relative_to(self.desk) or found.is_relative_to(self.source):
             return found
@@ -52,13 +52,13 @@ class Library:
 
     @contextmanager
     def notes_held(self) -> Iterator[None]:
-        """Another program writes to the notes, and holds them, inside the block."""
+        """Lock the notes database inside the block, as another writing program would."""
         with closing(sqlite3.connect(self.desk / NOTES_DB, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
             yield
 
     def _binary(self) -> str:
-        """A file that is no text: an extension module, where the library has any as files."""
+        """Return the path of a file that is not text: an extension module, if the library has any as files."""
         extensions = sorted(self.source.glob("lib-dynload/*.so"))
         return f"{STDLIB}/lib-dynload/{extensions[0].name}" if extensions else LIBRARY_DB
 
@@ -70,7 +70,10 @@ class Library:
         locked.chmod(0)
 
     def _read(self, name: str) -> None:
-        """Take what is of use from a module; its tree is let go, for many trees make the collector slow."""
+        """Read the docstrings of a module.
+
+        The syntax tree is dropped, because many trees slow the garbage collector.
+        """
         tree = parse((self.source / name).read_bytes())
         module = name.removesuffix(".py")
         entries = list(entries_of(tree, module, f"{STDLIB}/{name}"))

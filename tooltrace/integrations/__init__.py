@@ -1,1 +1,4 @@
-"""Agent frameworks whose tools are recorded without changing a tool: one module each, imported only when asked for."""
+"""Integrations that record the tools of agent frameworks without changing a tool.
+
+Each framework has one module, imported only when needed.
+"""

@@ -1,4 +1,4 @@
-"""LangChain's tools, recorded by a callback: no instrumentation, and no tool is changed.
+"""Recording of LangChain's tools by a callback handler, without instrumentation or changes to a tool.
 
 ::
 
@@ -6,7 +6,7 @@
 
     agent.invoke(question, config={"callbacks": [ToolTraceCallbackHandler()]})
 
-A tool that is decorated with ``trace_tool`` records itself: give one of the two. Where OpenInference or Traceloop already
+A tool decorated with ``trace_tool`` records itself: use only one of the two. If OpenInference or Traceloop already
 instruments LangChain, add ``TooltraceSpanProcessor`` to their provider instead.
 """
 
@@ -35,26 +35,26 @@ except ImportError as error:
 __all__ = ["ToolTraceCallbackHandler"]
 
 _MOST = 10_000
-"""Calls that may run at once; of the oldest nobody will say how they ended."""
+"""Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
-"""What LangGraph, and applications, call the conversation in a run's metadata."""
+"""Names of the conversation in a run's metadata, as LangGraph and applications use them."""
 _AGENT = "lc_agent_name"
 _INTERRUPTS = frozenset({"GraphInterrupt", "NodeInterrupt"})
-"""LangGraph's way to stop a tool for a person."""
+"""Exceptions with which LangGraph pauses a tool for a person."""
 
 
 class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
-    """Records every tool call of the runs it is given to: the model's call id, arguments, result or exception.
+    """Handler that records every tool call of its runs: the model's call id, arguments, result or exception.
 
-    One may serve any number of runs, in any number of threads. ``options``: what ``trace_tool`` takes of every tool
-    (``version``, ``capture``, ``redact``, …). Raises ConfigError for an unknown one.
+    One handler may serve any number of runs, in any number of threads. ``options`` are those of ``trace_tool``, applied
+    to every tool (``version``, ``capture``, ``redact``, …). Raises ConfigError for an unknown option.
     """
 
-    run_inline = True  # in the caller's context, whose span is the parent
+    run_inline = True  # runs in the caller's context, whose span is the parent
 
     def __init__(self, **options: Any) -> None:
         self._options = options
-        named_spec("", **options)  # what is wrong with them is said here
+        named_spec("", **options)  # raises for invalid options early
         self._running: OrderedDict[UUID, tuple[Recorder, Attempt]] = OrderedDict()
         self._lock = RLock()
         self._spec = lru_cache(maxsize=1024)(self._spec_of)
@@ -69,7 +69,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         inputs: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        """A tool begins."""
+        """Begin the attempt of a tool."""
         with suppress_faults("begin", lost=1):
             told = serialized or {}
             spec = self._spec(str(told.get("name") or more.get("name") or "tool"), told.get("description"))
@@ -82,13 +82,13 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
                 self._remember(run_id, recorder, attempt)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_more: Any) -> None:
-        """It returned ``output``."""
+        """Record that the tool returned ``output``."""
         running = self._running.pop(run_id, None)
         if running is not None:
             running[0].returned(running[1], output)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
-        """``error`` left it."""
+        """Record that ``error`` left the tool, or that the tool was paused."""
         running = self._running.pop(run_id, None)
         if running is None:
             return

@@ -1,4 +1,4 @@
-"""Functions of a library, replaced and put back."""
+"""Replace functions of a library, and restore them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""Makes the function that stands in for the one it is given, which it calls."""
+"""Function that returns a replacement for its argument; the replacement calls the original."""
 
 _ABSENT: Any = object()
 
@@ -23,7 +23,7 @@ class _Patch(NamedTuple):
     mine: Any
 
     def put_back(self) -> bool:
-        """False where somebody else has wrapped it meanwhile, and it has to stay."""
+        """Restore the original. Return False if other code has wrapped the replacement, which then stays."""
         owner = self.owner()
         if owner is None:
             return True
@@ -36,21 +36,26 @@ class _Patch(NamedTuple):
 
 
 class MonkeyPatcher:
-    """What one integration replaces in a class or a module."""
+    """The replacements of one integration in classes and modules."""
 
     def __init__(self) -> None:
         self.on = False
-        """Whether the replacements record. One that had to stay passes calls on, and records again with the rest."""
+        """Whether the replacements record.
+
+        A replacement that could not be removed only calls the original while this is false.
+        """
         self._made: list[_Patch] = []
         self._lock = RLock()
 
     def make(self, hook: Callable[[], None]) -> None:
-        """Let ``hook`` replace functions, and record from then on; a second time changes nothing. Where it raises,
-        the originals are back."""
+        """Let ``hook`` replace functions, and start recording; a second call has no effect.
+
+        If ``hook`` raises, the originals are restored.
+        """
         with self._lock:
             if self.on:
                 return
-            self.undo()  # somebody may have let go of what had to stay
+            self.undo()  # retry to remove replacements that had to stay
             try:
                 hook()
             except BaseException:
@@ -59,20 +64,19 @@ class MonkeyPatcher:
             self.on = True
 
     def undo(self) -> None:
-        """Put the originals back, the last first."""
+        """Restore the originals, the last replaced first."""
         with self._lock:
             self.on = False
             self._made = [patch for patch in reversed(self._made) if not patch.put_back()][::-1]
 
     def wrap(self, owner: type, name: str, make: Make) -> None:
-        """Replace the function that ``owner`` itself defines under ``name`` while this is on; where it defines none,
-        do nothing."""
+        """Replace the function that ``owner`` itself defines under ``name``; no effect if it defines none."""
         original = vars(owner).get(name)
         if isinstance(original, FunctionType):
             self.put(owner, name, lambda: functools.wraps(original)(self._switched(original, make)))
 
     def put(self, owner: Any, name: str, value: Callable[[], Any]) -> None:
-        """Set the attribute to what ``value`` makes, and remember what was there; once."""
+        """Set the attribute to the result of ``value`` and store the original; only once per attribute."""
         if any(patch.owner() is owner and patch.name == name for patch in self._made):
             return
         original, mine = vars(owner).get(name, _ABSENT), value()

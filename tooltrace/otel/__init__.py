@@ -1,1 +1,1 @@
-"""The OpenTelemetry form of what is recorded: spans, log events, metrics, and OTLP."""
+"""OpenTelemetry encodings of the records: spans, log events, metrics and OTLP."""

@@ -11,18 +11,18 @@ from tooltrace.core.fields import attributes_of
 from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
 
 FIELDS = attributes_of(ToolCall)
-"""Field of a ``ToolCall`` to the span attribute that carries it, unchanged."""
+"""Map from a field of ``ToolCall`` to its span attribute; values are passed unchanged."""
 OUTCOME_FIELDS = attributes_of(Outcome)
-"""Field of an ``Outcome`` to the attribute of its event."""
+"""Map from a field of ``Outcome`` to the attribute of its event."""
 GATE_FIELDS = attributes_of(Gate)
-"""Field of a ``Gate`` to the attribute of its event; times in ISO form."""
+"""Map from a field of ``Gate`` to the attribute of its event; times are ISO 8601."""
 MESSAGE_FIELDS = attributes_of(Message)
-"""Field of a ``Message`` to the attribute of its event."""
+"""Map from a field of ``Message`` to the attribute of its event."""
 LOSS_FIELDS = attributes_of(Loss)
-"""Field of a ``Loss`` to the attribute of its event."""
+"""Map from a field of ``Loss`` to the attribute of its event."""
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
-"""The conventions that our spans, metric and log events keep."""
+"""Version of the semantic conventions that our spans, metric and log events follow."""
 
 OPERATION_NAME = "gen_ai.operation.name"
 """Required. Always :data:`EXECUTE_TOOL`."""
@@ -35,7 +35,7 @@ TOOL_TYPE = FIELDS["tool_type"]
 TOOL_DESCRIPTION = FIELDS["tool_description"]
 """Recommended."""
 TOOL_CALL_ID = GATE_FIELDS["call_id"]
-"""Recommended; only where the agent gave one."""
+"""Recommended; set only if the agent passed a call id."""
 TOOL_CALL_ARGUMENTS = FIELDS["arguments"]
 """Opt-in: JSON text."""
 TOOL_CALL_RESULT = FIELDS["result"]
@@ -43,7 +43,7 @@ TOOL_CALL_RESULT = FIELDS["result"]
 AGENT_NAME = FIELDS["agent"]
 CONVERSATION_ID = FIELDS["conversation_id"]
 ERROR_TYPE = "error.type"
-"""On failure only: the error's class, else its code, else ``_OTHER``."""
+"""Set on failure only: the error's class, else its code, else ``_OTHER``."""
 ERROR_TYPE_OTHER = "_OTHER"
 
 DURATION_METRIC = "gen_ai.execute_tool.duration"
@@ -51,22 +51,22 @@ DURATION_METRIC = "gen_ai.execute_tool.duration"
 DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 
 EVALUATION_EVENT = "gen_ai.evaluation.result"
-"""Log event: what somebody says of a result, parented to the span that is judged."""
+"""Log event: a label of a result, parented to the labeled span."""
 EVALUATION_NAME = "gen_ai.evaluation.name"
-"""What was judged: always :data:`CORRECTNESS`."""
+"""Name of the evaluated quality: always :data:`CORRECTNESS`."""
 CORRECTNESS = "correctness"
 EVALUATION_SCORE_VALUE = OUTCOME_FIELDS["score"]
-"""How right it was, 0 to 1."""
+"""Correctness of the result, from 0 to 1."""
 EVALUATION_SCORE_LABEL = "gen_ai.evaluation.score.label"
 """``correct`` or ``incorrect``."""
 EVALUATION_EXPLANATION = OUTCOME_FIELDS["reason"]
-"""Why, redacted."""
+"""Reason for the label, redacted."""
 JUDGED_SPAN_ID = OUTCOME_FIELDS["span_id"]
-"""Hex id of the attempt that is judged, where one is: its trace is not always known."""
+"""Hex id of the labeled attempt, if the label names one: its trace id is not always known."""
 LABELER = OUTCOME_FIELDS["labeler"]
-"""Who judged."""
+"""Name of the person or program that labeled the result."""
 SAID = "tooltrace.said"
-"""Array of ``correct`` and ``score``: which of the two the labeler gave; the other is made of it."""
+"""Array of ``correct`` and ``score``: the values that the labeler passed; the other value is derived."""
 
 EXCEPTION_EVENT = "gen_ai.execute_tool.exception"
 """Log event: an exception that ended an attempt, parented to the attempt's span."""
@@ -74,23 +74,23 @@ EXCEPTION_TYPE = "exception.type"
 EXCEPTION_MESSAGE = "exception.message"
 
 GATE_EVENT = "tooltrace.gate"
-"""Log event: a stop for a person, as it stands."""
+"""Log event: the current state of a call that waits for a person."""
 MESSAGE_EVENT = "tooltrace.message"
-"""Log event: what the model was given of an attempt."""
+"""Log event: the text that the model received for an attempt."""
 LOSS_EVENT = "tooltrace.loss"
-"""Log event: records that could not be kept."""
+"""Log event: records that could not be stored."""
 AT = "tooltrace.at"
-"""When the event was, in ISO form, where its own timestamp cannot say that: before 1970, after 2262."""
+"""Time of the event, ISO 8601, if its own timestamp cannot represent it: before 1970 or after 2262."""
 
 SERVICE_NAME = "service.name"
 HOST_NAME = "host.name"
 PROCESS_PID = "process.pid"
 
 RESOURCE_FIELDS: dict[str, str] = {"service": SERVICE_NAME, "host": HOST_NAME, "pid": PROCESS_PID}
-"""Field of a record to the attribute of the resource."""
+"""Map from a field of a record to the attribute of the resource."""
 
 RESULT_IS_TEXT = "tooltrace.result.is_text"
-"""True where the result on the span is the text of a response that has no data: other backends show results alone."""
+"""True if the result on the span is the text of a response without data: other backends show results alone."""
 
 RESERVED = frozenset(FIELDS.values()) | {OPERATION_NAME, TOOL_CALL_ID, ERROR_TYPE, RESULT_IS_TEXT}
-"""What the recorder itself writes; a tool that sets one of these does not displace it."""
+"""Attributes that the recorder writes; a tool that sets one of these does not overwrite it."""

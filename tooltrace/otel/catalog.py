@@ -1,7 +1,8 @@
-"""The catalogue of attributes: the signal, level, type, meaning and source of each name that is sent.
+"""The catalog of attributes: the signal, level, type, meaning and source of each name that is sent.
 
-The attributes of record fields come from :mod:`tooltrace.core.records`; the conventions' own levels and sources stand here.
-``docs/telemetry.md`` is made of this table, and what is really sent is held against it.
+The attributes of record fields come from :mod:`tooltrace.core.records`; the levels and sources of the conventions are
+defined here. ``docs/telemetry.md`` is generated from this table, and tests compare the table with the attributes
+actually sent.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, ToolCal
 from tooltrace.otel import attributes as names
 
 Level = Literal["required", "conditionally required", "recommended", "opt-in", "custom"]
-"""As the conventions say it; ``custom`` is what they do not define."""
+"""Requirement level in the terms of the conventions; ``custom`` marks attributes that they do not define."""
 Signal = Literal["span", "metric", "exception", "evaluation", "gate", "message", "loss", "resource"]
 
 EXECUTE_TOOL: Final = (
@@ -25,7 +26,7 @@ EVENTS: Final = "https://github.com/open-telemetry/semantic-conventions-genai/bl
 RESOURCE: Final = "https://opentelemetry.io/docs/specs/semconv/resource/"
 OURS: Final = "tooltrace"
 SOURCES: Final = {"execute_tool": EXECUTE_TOOL, "evaluation": EVENTS, "resource": RESOURCE}
-"""Short name of a source to its place."""
+"""Map from the short name of a source to its URL."""
 
 
 class Attribute(NamedTuple):
@@ -100,7 +101,7 @@ _RECORDS: Final[dict[Signal, type[Record]]] = {
     "message": Message,
     "loss": Loss,
 }
-"""Each signal that carries the fields of a record."""
+"""Map from each signal that carries the fields of a record to the record's class."""
 
 
 def _meaning(field: Field) -> str:
@@ -122,9 +123,10 @@ def _custom() -> Iterator[Attribute]:
 
 
 ATTRIBUTES: Final = (*_conventions(), *_custom())
-"""What tooltrace itself sends; what a tool sets on its span comes beside it, under the names that it gave."""
+"""All attributes that tooltrace itself sends. Attributes that a tool sets on its span are added under their own names.
+"""
 
 
 def of(signal: Signal) -> dict[str, Attribute]:
-    """The attributes of ``signal``, by name."""
+    """Return the attributes of ``signal``, by name."""
     return {attribute.name: attribute for attribute in ATTRIBUTES if attribute.signal == signal}

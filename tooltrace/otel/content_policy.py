@@ -1,8 +1,8 @@
-"""What a tool was given and gave: which attributes carry it, and whether it may leave the process.
+"""Arguments and results as content: which attributes carry it, and whether it may leave the process.
 
-``configure(capture=…)`` says what is recorded at all. The variable of the GenAI conventions,
-``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT``, says what of that may go out as telemetry; it takes away and
-never adds, and the local store is not telemetry. Content leaves where both allow it.
+``configure(capture=…)`` defines what is recorded at all. The variable of the GenAI conventions,
+``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT``, defines what part of the record may be sent as telemetry; it
+only restricts and never adds, and the local store does not count as telemetry. Content is sent only if both allow it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 class Content(Enum):
-    """Where content may go, in the words of the variable."""
+    """Signals that may carry content, in the values of the variable."""
 
     NO_CONTENT = "NO_CONTENT"
     SPAN_ONLY = "SPAN_ONLY"
@@ -45,11 +45,14 @@ class Content(Enum):
 
 
 _OLD_WORDS: Final = {"TRUE": Content.SPAN_AND_EVENT, "FALSE": Content.NO_CONTENT}
-"""What the variable took before it had modes."""
+"""Values that the variable accepted before it had modes."""
 
 
 def current_policy() -> Content:
-    """What the variable says now. Unset, everything that was recorded; what cannot be understood, nothing."""
+    """Return the policy that the variable sets.
+
+    Unset: all recorded content is sent. Unknown value: no content is sent.
+    """
     word = os.environ.get(VARIABLE, "").strip().upper()
     if not word:
         return Content.SPAN_AND_EVENT
@@ -76,18 +79,21 @@ _FOREIGN: Final = (
     r"|gen_ai\.event\.content$|retrieval\.documents(\.|$)|traceloop\.entity\.(input|output)$|langfuse\.(observation|trace)\.(input|output)$"
     r"|(tool_arguments|tool_response|all_messages_events|pydantic_ai\.all_messages|logfire\.msg)$"
 )
-"""Attributes of other instrumentations that carry it: a pattern, compiled when it is needed."""
+"""Pattern for content attributes of other instrumentations; compiled on first use."""
 
 
 _BARE: Final = frozenset({"content", "body", "message", "messages", "tool_calls", "arguments", "prompt", "completion"})
-"""Attributes of events ``gen_ai.…`` that carry content."""
+"""Attributes that carry content in events named ``gen_ai.…``."""
 
 EVENTS: Final = "otel.events"
-"""Attribute of a call that another library's span showed: the events of that span."""
+"""Attribute of a call read from another library's span: the events of that span."""
 
 
 def strip_content(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """A span's attributes, but for content. What a tool says of a failure is none; why an answer is partial is."""
+    """Return a span's attributes without content.
+
+    The error message of a failure does not count as content; the reason of a partial result does.
+    """
     kept = {key: value for key, value in attributes.items() if key not in OWN and not re.match(_FOREIGN, key)}
     if isinstance(events := kept.get(EVENTS), list | tuple):
         kept[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]
@@ -97,19 +103,22 @@ def strip_content(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _event(event: Mapping[str, Any]) -> dict[str, Any]:
-    """A span's event, as it is kept among the attributes of a call."""
+    """Return a span's event, as stored in the attributes of a call, without content."""
     said = event.get("attributes")
     return {**event, "attributes": _of_event(str(event.get("name")), said) if isinstance(said, Mapping) else {}}
 
 
 def _of_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """An event's attributes, but for content: that of the conventions' older events has no prefix."""
+    """Return an event's attributes without content.
+
+    Older events of the conventions have content keys without a prefix.
+    """
     kept = strip_content(attributes)
     return {key: value for key, value in kept.items() if key not in _BARE} if name.startswith("gen_ai.") else kept
 
 
 def without_content(form: SpanData) -> SpanData:
-    """The span as it goes out where spans may carry no content."""
+    """Return the span without content, for export when spans may carry none."""
     events = tuple(
         EventData(name=event.name, time_ns=event.time_ns, attributes=_of_event(event.name, event.attributes))
         for event in form.events
@@ -118,8 +127,10 @@ def without_content(form: SpanData) -> SpanData:
 
 
 def without_log_content(form: LogData) -> LogData:
-    """The log event as it goes out where events may carry no content. Of arguments that a person changed, the names
-    are kept."""
+    """Return the log event without content, for export when events may carry none.
+
+    The names of arguments that a person changed are kept; their values are not.
+    """
     kept = strip_content(form.attributes)
     kept.pop(names.MESSAGE_FIELDS["text"], None)
     changed = kept.get(names.GATE_FIELDS["changed"])
@@ -129,10 +140,10 @@ def without_log_content(form: LogData) -> LogData:
 
 
 def apply_policy(form: SpanData) -> SpanData:
-    """``form`` as the variable lets it leave the process."""
+    """Return ``form``, without content if the variable forbids content on spans."""
     return form if current_policy().on_spans else without_content(form)
 
 
 def outgoing_log(form: LogData) -> LogData:
-    """``form`` as the variable lets it leave the process."""
+    """Return ``form``, without content if the variable forbids content on log events."""
     return form if current_policy().on_events else without_log_content(form)

@@ -1,4 +1,4 @@
-"""The conventions' event ``gen_ai.evaluation.result``, made of an ``Outcome`` and read as one."""
+"""Encode an ``Outcome`` as the conventions' event ``gen_ai.evaluation.result``, and decode it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from tooltrace.version import __version__
 
 RIGHT: Final = frozenset({"correct", "right", "accurate", "pass", "passed"})
 WRONG: Final = frozenset({"incorrect", "wrong", "inaccurate", "fail", "failed", "not_correct"})
-"""Labels that say by themselves whether a result was right; in lower case, with ``_`` for spaces and hyphens. What is
-``true``, ``positive`` or ``high`` may be a harm as well."""
+"""Labels that state by themselves whether a result was right; lower case, with ``_`` for spaces and hyphens. ``true``,
+``positive`` and ``high`` are left out because they may also describe a harm."""
 
 INVERSE: Final = re.compile(
     r"toxic|hallucinat|harm|bias|hate|violen|unsafe|risk|jailbreak|injection|fabricat", re.IGNORECASE
 )
-"""Metrics of which more may be worse: their scores say nothing about right and wrong."""
+"""Names of metrics for which a higher score may be worse: their scores do not measure correctness."""
 
 
 def to_log(outcome: Outcome, *, trace_id: str | None = None, span_id: str | None = None) -> LogData:
-    """The event of ``outcome``. Score and label are both given, as in the view ``judged``: right is 1 and wrong is 0
-    where no score was said, and right from 0.5 on; :data:`names.SAID` tells which of them was said."""
+    """Return the event of ``outcome``.
+
+    Score and label are both set, as in the view ``judged``: a missing score is 1 for right and 0 for wrong, a missing
+    label is right from 0.5 on. :data:`names.SAID` lists which of the two the labeler passed.
+    """
     time_ns, late = to_unix_ns(outcome.labeled_at)
     trace_id, span_id = valid_parent(trace_id, span_id or outcome.span_id)
     return LogData(
@@ -63,7 +66,7 @@ def _attributes(outcome: Outcome, late: str | None) -> dict[str, Any]:
 
 
 def from_log(form: LogData) -> Outcome:
-    """What the event says: exactly what it was made of, where it is ours. Raises ValueError."""
+    """Return the outcome that the event encodes; exact for our own events. Raises ValueError."""
     return _ours(form) if names.LABELER in form.attributes else _foreign(form)
 
 
@@ -84,7 +87,10 @@ def _ours(form: LogData) -> Outcome:
 
 
 def _foreign(form: LogData) -> Outcome:
-    """Another's evaluation. What it measures is its labeler, so that several of one span count beside each other."""
+    """Decode an evaluation of another library.
+
+    The name of the metric becomes the labeler, so that several evaluations of one span count separately.
+    """
     call_id, name = _text(form, names.TOOL_CALL_ID), _text(form, names.EVALUATION_NAME)
     if call_id is None and form.span_id is None:
         raise ValueError("it names neither a span nor a call, so nobody knows what is judged")
@@ -104,7 +110,7 @@ def _foreign(form: LogData) -> Outcome:
 
 
 def _usable(score: float | None, correct: bool | None, name: str) -> float | None:
-    """``score`` where it says how right the result was: in our range, the right way up, and not against the label."""
+    """Return ``score`` if it measures correctness: within [0, 1], higher is better, consistent with the label."""
     if score is None or not 0.0 <= score <= 1.0 or INVERSE.search(name):
         return None
     return score if correct is None or correct == (score >= 0.5) else None
@@ -125,7 +131,7 @@ def _unusable(form: LogData, score: float | None, name: str | None) -> str:
 
 
 def _reason(form: LogData, score: float | None) -> str | None:
-    """The explanation, and a score that is none of ours, which would else be lost."""
+    """Return the explanation, followed by a score that our schema cannot represent and would otherwise lose."""
     said = _text(form, names.EVALUATION_EXPLANATION)
     return said if score is None else f"{said} (score {score:g})" if said else f"score {score:g}"
 

@@ -1,7 +1,8 @@
-"""Records that are no spans as OpenTelemetry log events, and back: ``from_log(to_log(record)) == record``.
+"""Encode records other than spans as OpenTelemetry log events, and decode them: ``from_log(to_log(record)) == record``.
 
 An ``Outcome`` is the conventions' ``gen_ai.evaluation.result``; a ``Gate``, a ``Message`` and a ``Loss`` are events of
-our own. Of a call that raised there is an exception event besides its span: one way only, for the span says the same.
+our own. A call that raised also has an exception event besides its span; it is encoded only, because the span has the
+same data.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tooltrace.redact.snapshot import Json
 from tooltrace.version import __version__
 
 Event = Outcome | Gate | Message | Loss
-"""The records that are log events."""
+"""Records that are encoded as log events."""
 _T = TypeVar("_T", Gate, Message, Loss)
 
 INFO: Final = 9
@@ -42,8 +43,11 @@ _NAMES: Final[dict[type[Any], str]] = {
 
 
 def to_log(record: Event, *, trace_id: str | None = None, span_id: str | None = None) -> LogData:
-    """The event of ``record``. ``trace_id`` and ``span_id``: of the span that it belongs to, where they are known;
-    left out, the span is the record's own."""
+    """Return the event of ``record``.
+
+    ``trace_id`` and ``span_id`` are the ids of the span that the event belongs to, if known; without ``span_id``, the
+    record's own span id is used.
+    """
     if isinstance(record, Outcome):
         return evaluation_codec.to_log(record, trace_id=trace_id, span_id=span_id)
     own = None if isinstance(record, Loss) else record.span_id
@@ -67,8 +71,11 @@ def to_log(record: Event, *, trace_id: str | None = None, span_id: str | None = 
 
 
 def from_log(form: LogData) -> Event | None:
-    """The record that ``form`` says, be it ours or another's evaluation; None where it says none, see
-    :func:`why_not`. Text is as it came: whoever records it redacts and bounds it before."""
+    """Return the record that ``form`` encodes, ours or another library's evaluation.
+
+    None if it encodes none; :func:`rejection_reason` says why. Text is not changed: the caller redacts and truncates it
+    before recording.
+    """
     reader = _READERS.get(event_name(form) or "")
     try:
         return None if reader is None else reader(form)
@@ -77,7 +84,7 @@ def from_log(form: LogData) -> Event | None:
 
 
 def rejection_reason(form: LogData) -> str | None:
-    """Why ``form`` is no record; None where it is one, or is no event that could be."""
+    """Return why ``form`` cannot be decoded; None if it can be, or if its event name is not one of ours."""
     name = event_name(form) or ""
     reader = _READERS.get(name)
     try:
@@ -87,16 +94,16 @@ def rejection_reason(form: LogData) -> str | None:
 
 
 def event_name(form: LogData) -> str | None:
-    """The event's name; of older SDKs, which had no field for it, the attribute ``event.name``."""
+    """Return the event's name. Older SDKs have no field for it and use the attribute ``event.name``."""
     name = form.event_name or form.attributes.get("event.name")
     return name if isinstance(name, str) else None
 
 
 def exception_log(call: ToolCall) -> LogData | None:
-    """The event of the exception that ended ``call``; None where none did.
+    """Return the event of the exception that ended ``call``; None if no exception did.
 
-    A failure that the tool reported by value is no exception: the span says it. Without a stack: a record's text is
-    redacted, a stack cannot be.
+    A failure that the tool returned as a value is not an exception: the span records it. The event has no stack trace,
+    because the text of records is redacted and a stack trace cannot be.
     """
     if call.ending != "raised" or call.status != "error":
         return None
@@ -145,7 +152,7 @@ def _attributes(record: Gate | Message | Loss) -> dict[str, Any]:
     return out
 
 
-# and back
+# Decoding.
 
 
 def _gate(form: LogData) -> Gate:
@@ -162,7 +169,7 @@ def _loss(form: LogData) -> Loss:
 
 
 def _record(kind: type[_T], form: LogData, known: dict[str, Any]) -> _T:
-    """A record of ``kind`` from the event's attributes and what is ``known`` otherwise. Raises ValueError."""
+    """Return a record of ``kind`` from the event's attributes and the ``known`` values. Raises ValueError."""
     given = {name: form.attributes.get(key) for name, key in _FIELDS[kind].items()}
     if "call_id" in given and given["call_id"] is None:
         given["call_id"] = given["span_id"]

@@ -1,4 +1,4 @@
-"""The duration metric of the conventions: what every maker of it says alike."""
+"""The duration metric of the conventions: definitions shared by all producers of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ DESCRIPTION: Final = "The duration of a single tool execution."
 
 
 def duration_attributes(call: ToolCall) -> dict[str, str]:
-    """The attributes of the call's point. Few values each: no ids, and nothing that the tool was given."""
+    """Return the attributes of the call's data point.
+
+    The attributes have few distinct values each: no ids, and no arguments.
+    """
     known = {names.TOOL_TYPE: call.tool_type, names.AGENT_NAME: call.agent}
     out = {names.OPERATION_NAME: names.EXECUTE_TOOL, names.TOOL_NAME: call.tool}
     out |= {key: value for key, value in known.items() if value is not None}

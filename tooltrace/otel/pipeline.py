@@ -1,4 +1,4 @@
-"""Where our spans go: nowhere, to the SDK provider of the user's, or to a provider of another make."""
+"""Pipelines for our spans: no provider, the user's SDK provider, or a provider of another library."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _SCOPE = InstrumentationScope("tooltrace", __version__, names.SCHEMA_URL)
 
 
 class Pipeline:
-    """No provider: spans have ids and parents, and go nowhere but into the record."""
+    """Pipeline without a provider: spans get ids and parents, and only the record uses them."""
 
     resource: Resource = Resource.get_empty()
     scope = _SCOPE
     limits: SpanLimits | None = None
 
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
-        """Begin ``span``, child of the span current in ``context``."""
+        """Start ``span`` as a child of the current span in ``context``."""
         span.pipeline = self
         span.start = attributes
         span._parent = parent = parent_of(context)  # noqa: SLF001 - the name that ReadableSpan reads
@@ -50,15 +50,15 @@ class Pipeline:
         span.trace_flags = _SAMPLED
 
     def ended(self, span: ToolSpan) -> bool:  # noqa: ARG002 - for the pipelines that give it on
-        """Give an ended span on. Returns whether :meth:`wake_exporters` is due soon."""
+        """Pass an ended span on. Return whether :meth:`wake_exporters` should be called soon."""
         return False
 
     def wake_exporters(self) -> None:
-        """Wake the exporters that have a full batch. Not for a caller's thread: it takes locks of the SDK's."""
+        """Wake the exporters that have a full batch. Not to be called in a tool's thread: it takes locks of the SDK."""
 
 
 class SdkPipeline(Pipeline):
-    """The SDK's provider: its sampler decides, its ids are used, its processors get the span."""
+    """Pipeline to the SDK's provider: it uses the provider's sampler, ids and processors."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -80,7 +80,8 @@ class SdkPipeline(Pipeline):
         span._parent = parent = parent_of(context)  # noqa: SLF001
         span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
         span.span_id = span.span_id or self._ids.generate_span_id()
-        if parent is None and self._at_root is not None:  # as below, without asking: most spans of a simple agent
+        # Constant decision: the sampler is skipped, as for most spans of a simple agent.
+        if parent is None and self._at_root is not None:
             span.start, span.trace_flags, decision = attributes, self._root_flags, self._at_root
         else:
             decision = self._decide(span, attributes, context)
@@ -92,7 +93,7 @@ class SdkPipeline(Pipeline):
             self._processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
 
     def _decide(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> Decision:
-        """Ask the sampler, unless it is known what it always says."""
+        """Return the sampler's decision; sampling is skipped if the decision is constant."""
         span.start = attributes
         parent = span.parent
         if parent is not None and parent.trace_flags & 1 and not parent.is_remote and self._under_sampled is not None:
@@ -106,7 +107,7 @@ class SdkPipeline(Pipeline):
         return result.decision
 
     def _flags(self, sampled: bool, parent: SpanContext | None) -> TraceFlags:
-        """Sampled or not; and random where the ids are (W3C level 2, SDK 1.45)."""
+        """Return the trace flags: sampled or not, and random if the ids are (W3C level 2, SDK 1.45)."""
         random = self._random_ids if parent is None else parent.trace_flags & _RANDOM
         return _FLAGS[sampled, bool(random)]
 
@@ -137,7 +138,7 @@ class SdkPipeline(Pipeline):
 
 
 class CustomProviderPipeline(Pipeline):
-    """A provider of another make: a span of its own runs beside ours, with the same ids and attributes."""
+    """Pipeline to a custom provider: a second span runs beside ours, with the same ids and attributes."""
 
     def __init__(self, provider: trace_api.TracerProvider) -> None:
         self._tracer = provider.get_tracer("tooltrace", __version__, schema_url=names.SCHEMA_URL)
@@ -154,7 +155,7 @@ class CustomProviderPipeline(Pipeline):
 
 
 class ForwardingPipeline(Pipeline):
-    """One foreign span, ended when ours is."""
+    """Pipeline to one span of another library, which ends when ours does."""
 
     def __init__(self, twin: Span) -> None:
         self._twin = twin
@@ -170,7 +171,7 @@ _NOWHERE = Pipeline()
 
 
 def pipeline_for(provider: trace_api.TracerProvider | None) -> Pipeline:
-    """The way that spans take with ``provider``."""
+    """Return the pipeline for ``provider``."""
     if provider is None or isinstance(provider, trace_api.NoOpTracerProvider):
         return _NOWHERE
     if isinstance(provider, TracerProvider):
@@ -179,7 +180,7 @@ def pipeline_for(provider: trace_api.TracerProvider | None) -> Pipeline:
 
 
 def parent_of(context: Context) -> SpanContext | None:
-    """The ids of the span current in ``context``, or None at the root."""
+    """Return the ids of the current span in ``context``; None at the root."""
     span = context.get(sdk_internals.SPAN_KEY)
     if span is None:
         return None

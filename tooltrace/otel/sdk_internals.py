@@ -1,6 +1,7 @@
 """The private names of the OpenTelemetry SDK that a light span needs, in one place.
 
-Public ways to the same things cost several microseconds a call. A test fails when one of these moves.
+The public ways to the same values cost several microseconds per call. A test fails when the SDK moves one of these
+names.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ if isinstance(_runtime, ContextVarsRuntimeContext):
     restore = _var.reset
 
     def detach(token: Token[Context]) -> None:
-        """Restore what was current before ``attach``; in another context (a generator closed by the
-        garbage collector) there is nothing to restore."""
+        """Restore the context that was current before ``attach``.
+
+        In another context (a generator closed by the garbage collector) there is nothing to restore.
+        """
         try:  # contextlib.suppress costs a third of a microsecond
             _var.reset(token)
         except ValueError:
@@ -50,7 +53,7 @@ else:  # a runtime context of the user's own (OTEL_PYTHON_CONTEXT)
 
 
 def global_provider() -> trace_api.TracerProvider | None:
-    """The provider that the application has set, or None so far."""
+    """Return the provider that the application has set; None if it has set none yet."""
     return trace_api._TRACER_PROVIDER  # noqa: SLF001
 
 
@@ -60,8 +63,11 @@ def has_meter_provider() -> bool:
 
 
 def constant_decisions(sampler: Sampler) -> tuple[Decision | None, Decision | None]:
-    """What ``sampler`` decides at the root, and under a sampled local parent, where that is always the same:
-    for the SDK's own always-on and always-off, and what is based on a parent over them. Else None: ask it."""
+    """Return the constant decisions of ``sampler`` at the root and under a sampled local parent.
+
+    The SDK's always-on and always-off samplers have constant decisions, also as parts of a parent-based sampler. None
+    where the decision is not constant: the sampler must be called.
+    """
     if type(sampler) is StaticSampler:
         return sampler._decision, sampler._decision  # noqa: SLF001
     if type(sampler) is not ParentBased:
@@ -72,12 +78,12 @@ def constant_decisions(sampler: Sampler) -> tuple[Decision | None, Decision | No
 
 
 def span_processor(provider: TracerProvider) -> SpanProcessor:
-    """What the provider's spans are given to, at start and at end."""
+    """Return the processor that receives the provider's spans at start and at end."""
     return provider._active_span_processor  # noqa: SLF001
 
 
 def span_limits(provider: TracerProvider) -> SpanLimits:
-    """The provider's limits on attributes, events and links."""
+    """Return the provider's limits on attributes, events and links."""
     return provider._span_limits  # noqa: SLF001
 
 
@@ -87,7 +93,10 @@ def is_disabled(provider: TracerProvider) -> bool:
 
 
 def processors_of(active: SpanProcessor) -> tuple[SpanProcessor, ...] | None:
-    """The processors behind a provider's own, where it calls one after the other. The tuple is replaced, never changed."""
+    """Return the processors that a provider's own processor calls one after the other; None for other processors.
+
+    The SDK replaces the tuple and never changes it.
+    """
     return active._span_processors if type(active) is SynchronousMultiSpanProcessor else None  # noqa: SLF001
 
 
@@ -95,16 +104,17 @@ class BatchQueue:
     """The queue of the SDK's ``BatchSpanProcessor``, filled without waking its thread.
 
     ``on_end`` sets a ``threading.Event`` once a batch is full. An event's lock is not reentrant: a signal handler that
-    calls a traced tool just then would wait for itself. Here the recorder's thread sets it, in :meth:`wake`.
+    calls a traced tool at that moment would deadlock. Therefore the recorder's thread sets the event, in :meth:`wake`.
     """
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        # One entry per dropped span: deque operations are atomic, so tool threads need no lock.
         self._dropped: deque[None] = deque()
 
     @classmethod
     def of(cls, processor: SpanProcessor) -> BatchQueue | None:
-        """Return the queue of ``processor``; None where only its public methods are known."""
+        """Return the queue of ``processor``; None if only its public methods are known."""
         inner = getattr(processor, "_batch_processor", None)
         needed = ("_queue", "_max_queue_size", "_max_export_batch_size", "_worker_awaken", "_shutdown", "_pid", "emit")
         if type(processor) is not BatchSpanProcessor or not all(hasattr(inner, name) for name in needed):
@@ -112,7 +122,7 @@ class BatchQueue:
         return cls(inner)
 
     def add(self, span: ReadableSpan) -> bool:
-        """Queue ``span``. Returns whether a batch is full. A full queue drops its oldest span, as the SDK does."""
+        """Queue ``span``. Return whether a batch is full. A full queue drops its oldest span, as the SDK does."""
         inner = self._inner
         waiting = inner._queue  # noqa: SLF001
         if inner._shutdown or inner._pid != os.getpid():  # noqa: SLF001
@@ -124,7 +134,7 @@ class BatchQueue:
         return bool(len(waiting) >= inner._max_export_batch_size)  # noqa: SLF001
 
     def wake(self) -> None:
-        """Wake the exporting thread where a batch is full, and report the spans that were dropped."""
+        """Wake the exporting thread if a batch is full, and report the spans that were dropped."""
         inner = self._inner
         if len(inner._queue) >= inner._max_export_batch_size and not inner._worker_awaken.is_set():  # noqa: SLF001
             inner._worker_awaken.set()  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""The SDK's spans as plain data."""
+"""Convert the SDK's spans to plain data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATUSES: dict[StatusCode, SpanStatus] = {StatusCode.OK: "ok", StatusCode.ERROR
 
 
 def from_sdk(span: ReadableSpan) -> SpanData:
-    """``span``, which has ended, as data."""
+    """Return the ended ``span`` as plain data."""
     ids = span.get_span_context()
     assert ids is not None  # a span that has ended has ids
     scope = span.instrumentation_scope
@@ -50,7 +50,7 @@ def from_sdk(span: ReadableSpan) -> SpanData:
 
 
 def _plain(value: Any) -> Any:
-    """An attribute value in lists and dicts of its own: the SDK has tuples and read-only mappings."""
+    """Copy an attribute value into plain lists and dicts: the SDK uses tuples and read-only mappings."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

@@ -18,7 +18,7 @@ _KINDS: Final = get_args(SpanKindName)
 
 
 def encode_span(record: Span) -> SpanData:
-    """The span that ``record`` was made from, in whole microseconds."""
+    """Return the span that ``record`` was made from, in whole microseconds."""
     start = nanoseconds(record.started_at)
     resource = {names.SERVICE_NAME: record.service, names.HOST_NAME: record.host, names.PROCESS_PID: record.pid}
     kind: Any = record.span_kind if record.span_kind in _KINDS else "internal"
@@ -53,10 +53,10 @@ def _link(link: dict[str, Any]) -> LinkData:
 
 
 SCOPE = "tooltrace"
-"""Name of the instrumentation on our spans."""
+"""Name of the instrumentation scope of our spans."""
 
 LONGEST_MS = 1e12
-"""31 years: what is longer is no duration of a span."""
+"""Maximum duration of a span in milliseconds, about 31 years; larger values are invalid."""
 
 _FIELDS = tuple(names.FIELDS)
 _KEYS = tuple(names.FIELDS.values())
@@ -65,7 +65,7 @@ _BY_KEY = {key: name for name, key in names.FIELDS.items()}
 
 
 def span_attributes(call: ToolCall) -> dict[str, Any]:
-    """The attributes of the call's span. What the tool set itself comes under the names it gave."""
+    """Return the attributes of the call's span. Attributes that the tool set keep their own names."""
     out: dict[str, Any] = orjson.loads(call.attributes) if call.attributes else {}
     out[names.OPERATION_NAME] = names.EXECUTE_TOOL
     pairs = zip(_KEYS, _VALUES(call), strict=True)
@@ -81,15 +81,15 @@ def span_attributes(call: ToolCall) -> dict[str, Any]:
 
 
 def error_type(call: ToolCall) -> str:
-    """The same on span and metric: the error's class, else its code, else ``_OTHER``."""
+    """Return the error type for span and metric: the error's class, else its code, else ``_OTHER``."""
     return call.error_type or call.code or names.ERROR_TYPE_OTHER
 
 
 def encode(call: ToolCall) -> SpanData:
-    """The call's span."""
+    """Return the call's span."""
     start = nanoseconds(call.started_at)
     held = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
-    if not 0 <= held < LONGEST_MS:  # an imported record may say anything; the attribute keeps what it says
+    if not 0 <= held < LONGEST_MS:  # an imported record may have any duration; the attribute keeps it
         held = 0.0
     resource = {names.SERVICE_NAME: call.service, names.HOST_NAME: call.host, names.PROCESS_PID: call.pid}
     failed = call.status == "error"
@@ -100,7 +100,7 @@ def encode(call: ToolCall) -> SpanData:
         parent_span_id=call.parent_span_id,
         start_ns=start,
         end_ns=start + round(held * 1e6),
-        status="error" if failed else "unset",  # as the conventions ask
+        status="error" if failed else "unset",  # the conventions require unset, not ok
         description=call.error_message if failed else None,
         attributes=span_attributes(call),
         resource={key: value for key, value in resource.items() if value is not None},
@@ -110,7 +110,7 @@ def encode(call: ToolCall) -> SpanData:
 
 
 def decode(form: SpanData) -> ToolCall:
-    """The call that ``form`` was made from."""
+    """Return the call that ``form`` was made from."""
     fields = {_BY_KEY[key]: value for key, value in form.attributes.items() if key in _BY_KEY}
     if form.attributes.get(names.RESULT_IS_TEXT):
         fields.pop("result", None)

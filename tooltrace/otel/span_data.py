@@ -1,4 +1,4 @@
-"""Spans and log events as plain data: what stands between a record and every OpenTelemetry encoding of it."""
+"""Spans and log events as plain data: the common form between records and every OpenTelemetry encoding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SpanStatus = Literal["unset", "ok", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventData:
-    """Something that happened within a span."""
+    """An event within a span."""
 
     name: str
     time_ns: int
@@ -21,7 +21,7 @@ class EventData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkData:
-    """Another span that a span has to do with."""
+    """A link from a span to another span."""
 
     trace_id: str
     span_id: str
@@ -30,8 +30,11 @@ class LinkData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanData:
-    """A span of any library. Ids are lower-case hex; attribute values are what OpenTelemetry's ``AnyValue`` can
-    say: text, bool, int, float, bytes, None, and lists and string-keyed dicts of these."""
+    """A span of any library.
+
+    Ids are lower-case hex. Attribute values are those of OpenTelemetry's ``AnyValue``: text, bool, int, float, bytes,
+    None, and lists and string-keyed dicts of these.
+    """
 
     name: str
     trace_id: str
@@ -43,23 +46,23 @@ class SpanData:
     end_ns: int
     status: SpanStatus = "unset"
     description: str | None = None
-    """What the status says, on error."""
+    """Message of the status, on error."""
     attributes: dict[str, Any] = field(default_factory=dict)
     events: tuple[EventData, ...] = ()
     links: tuple[LinkData, ...] = ()
     resource: dict[str, Any] = field(default_factory=dict)
     scope: str | None = None
-    """Name of the instrumentation that made it."""
+    """Name of the instrumentation that made the span."""
     scope_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogData:
-    """A log record of any library; an event where it has a name."""
+    """A log record of any library; an event if it has a name."""
 
     event_name: str | None = None
     time_ns: int
-    """Nanoseconds since the epoch: when it happened, else when it was seen."""
+    """Nanoseconds since the epoch: the time of the event, else the time it was observed."""
     severity: int | None = None
     """OpenTelemetry's severity number: 9 is INFO, 13 WARN, 17 ERROR."""
     body: Any = None

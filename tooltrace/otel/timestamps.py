@@ -1,4 +1,4 @@
-"""Times and ids as log events have them."""
+"""Times and ids in the form of log events."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
 
 
 def nanoseconds(moment: datetime) -> int:
-    """Since the epoch, in whole microseconds."""
+    """Return nanoseconds since the epoch, in whole microseconds."""
     return (moment - EPOCH) // _MICROSECOND * 1000
 
 
 def to_unix_ns(moment: datetime) -> tuple[int, str | None]:
-    """Nanoseconds since the epoch, and ``moment`` in ISO form where these cannot say it: they are then 0."""
+    """Return nanoseconds since the epoch and None; 0 and ``moment`` in ISO form if they cannot represent it."""
     ns = nanoseconds(moment)
     return (ns, None) if ns in _SAYABLE else (0, moment.astimezone(UTC).isoformat())
 
 
 def from_log_time(form: LogData) -> datetime:
-    """When the event was, in whole microseconds. Raises ValueError, or OverflowError."""
+    """Return the time of the event, in whole microseconds. Raises ValueError or OverflowError."""
     late = form.attributes.get(names.AT)
     if isinstance(late, str):
         moment = datetime.fromisoformat(late)
@@ -37,7 +37,7 @@ def from_log_time(form: LogData) -> datetime:
 
 
 def valid_parent(trace_id: str | None, span_id: str | None) -> tuple[str | None, str | None]:
-    """Both, where both are ids that a trace can have; else neither."""
+    """Return both ids if both are valid in a trace; else None for both."""
     if trace_id is None or span_id is None or not _TRACE_ID.fullmatch(trace_id) or not _SPAN_ID.fullmatch(span_id):
         return None, None
     return trace_id, span_id

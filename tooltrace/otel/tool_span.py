@@ -1,8 +1,8 @@
-"""The span of one attempt: light to start and end, made in full only when somebody reads it.
+"""The span of one attempt: cheap to start and end, completed only when it is read.
 
-It is the current span while the tool runs, so ``get_current_span().set_attribute()`` works and spans
-begun inside become its children. Processors of the user's provider receive it at start and end, in the
-calling thread and in the SDK's order; its attributes come from the finished ``ToolCall``, on first read.
+The span is current while the tool runs, so ``get_current_span().set_attribute()`` works and spans started inside become
+its children. Processors of the user's provider receive the span at start and end, in the calling thread and in the
+SDK's order; its attributes come from the finished ``ToolCall``, on first read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNSET = Status(StatusCode.UNSET)
 
 
 class SpanSink(Protocol):
-    """Where a span goes when it has ended, and what it goes with."""
+    """The destination of an ended span, with the resource, scope and limits of the span."""
 
     scope: InstrumentationScope
     limits: SpanLimits | None
@@ -40,7 +40,7 @@ class SpanSink(Protocol):
         """The resource of the provider that the span belongs to."""
 
     def ended(self, span: ToolSpan) -> bool:
-        """Give an ended span on. Returns whether :meth:`wake_exporters` is due soon."""
+        """Pass an ended span on. Return whether :meth:`wake_exporters` should be called soon."""
 
     def wake_exporters(self) -> None:
         """Wake the exporters that have a full batch."""
@@ -51,9 +51,9 @@ class ToolSpan(Span, ReadableSpan):
 
     trace_state: TraceState = _NO_STATE
     span_attributes: dict[str, Any] | None = None
-    """What was set on the span while it ran."""
+    """Attributes that were set on the span while it ran."""
     finish: Callable[[Any], ToolCall] | None = None
-    """Makes the record, of the span that has ended."""
+    """Function that makes the record from the ended span."""
     _end_time: int | None = None
     _context_cache: SpanContext | None = None
     _attribute_cache: Mapping[str, Any] | None = None
@@ -64,22 +64,22 @@ class ToolSpan(Span, ReadableSpan):
 
     trace_id: int
     span_id: int = 0
-    """Given by the pipeline, unless it is known before."""
+    """Id of the span, set by the pipeline unless it is known before."""
     _parent: SpanContext | None
     trace_flags: TraceFlags
     start: Mapping[str, Any]
-    """The attributes that samplers and processors see at the start."""
+    """Attributes that samplers and processors receive at the start."""
     pipeline: SpanSink
-    """Where it goes when it has ended; a pipeline sets all of these when it starts the span."""
+    """Destination of the ended span; a pipeline sets the fields above and this one when it starts the span."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.started_ns = time_ns()
 
-    # what the tool may do to its span
+    # Methods that the tool may call on its span.
 
     def get_span_context(self) -> SpanContext:
-        """The ids, built when first asked for."""
+        """Return the ids, built on first use."""
         context = self._context_cache
         if context is None:
             context = SpanContext(self.trace_id, self.span_id, False, self.trace_flags, self.trace_state)
@@ -87,23 +87,23 @@ class ToolSpan(Span, ReadableSpan):
         return context
 
     def is_recording(self) -> bool:
-        """True until the tool has ended, sampled or not: the store wants what the tool sets."""
+        """Whether the tool still runs. Sampling does not matter: the store needs the tool's attributes in any case."""
         return self._end_time is None
 
     def set_attribute(self, key: str, value: AttributeValue) -> None:
-        """Kept with the call, under ``key``."""
+        """Store the attribute with the call, under ``key``."""
         if self._end_time is None:
             if self.span_attributes is None:
                 self.span_attributes = {}
             self.span_attributes[key] = value
 
     def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
-        """Each as by :meth:`set_attribute`."""
+        """Set each attribute as :meth:`set_attribute` does."""
         for key, value in attributes.items():
             self.set_attribute(key, value)
 
     def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
-        """Goes out with the span."""
+        """Add an event, which is exported with the span."""
         if self._end_time is None:
             limits = self.pipeline.limits
             if limits is None:
@@ -113,7 +113,7 @@ class ToolSpan(Span, ReadableSpan):
             self._event_list = _last((*self._event_list, Event(name, kept, timestamp)), limits.max_events)
 
     def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
-        """Goes out with the span."""
+        """Add a link, which is exported with the span."""
         if self._end_time is None:
             limits = self.pipeline.limits
             if limits is None:
@@ -123,12 +123,12 @@ class ToolSpan(Span, ReadableSpan):
             self._link_list = _last((*self._link_list, Link(context, kept)), limits.max_links)
 
     def update_name(self, name: str) -> None:
-        """Renames the span, not the tool."""
+        """Rename the span, not the tool."""
         if self._end_time is None:
             self._name = name
 
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
-        """Overrides the status that the call's ending would give; OK is final, as in the SDK."""
+        """Override the status that the call's ending would set; OK is final, as in the SDK."""
         if self._end_time is not None or (self._user_status and self._user_status.status_code is StatusCode.OK):
             return
         new = status if isinstance(status, Status) else Status(status, description)
@@ -142,25 +142,25 @@ class ToolSpan(Span, ReadableSpan):
         timestamp: int | None = None,
         escaped: bool = False,
     ) -> None:
-        """An ``exception`` event without the stack: a trace's text is redacted, a stack cannot be."""
+        """Add an ``exception`` event without the stack trace: the text of traces is redacted, a stack trace cannot be."""
         kind = type(exception)
         own = {"exception.type": f"{kind.__module__}.{kind.__qualname__}", "exception.escaped": str(escaped)}
         self.add_event("exception", {**own, **(attributes or {})}, timestamp)
 
     @property
     def hex_id(self) -> str:
-        """The span's id as records have it: 16 hex digits."""
+        """The span's id in the form of records: 16 hex digits."""
         return f"{self.span_id:016x}"
 
     @property
     def spoke(self) -> bool:
-        """Whether events or a status were set."""
+        """Whether the tool set events or a status."""
         return bool(self._event_list or self._user_status)
 
     def cleanse(
         self, attributes: Callable[[dict[str, Any]], dict[str, Any]], text: Callable[[str], str | None]
     ) -> None:
-        """Take secrets out of what the tool said in events and in the span's status."""
+        """Remove secrets from the tool's events and from its status description."""
         self._event_list = tuple(
             Event(event.name, attributes(dict(event.attributes or {})), event.timestamp) for event in self._event_list
         )
@@ -169,21 +169,21 @@ class ToolSpan(Span, ReadableSpan):
             self._user_status = Status(status.status_code, text(status.description))
 
     def backdate(self, ns: int) -> None:
-        """The attempt began ``ns`` nanoseconds ago: it is recorded after the fact."""
+        """Move the start back by ``ns`` nanoseconds, for an attempt that is recorded after the fact."""
         self.started_ns -= ns
 
     def end(self, end_time: int | None = None) -> None:
-        """End the span, once, and hand it to the provider's processors."""
+        """End the span, once, and pass it to the provider's processors."""
         self.end_and_tell(end_time)
 
     def end_and_tell(self, end_time: int | None = None) -> bool:
-        """End the span as :meth:`end` does. Returns whether an exporter of the provider's has a full batch."""
+        """End the span as :meth:`end` does. Return whether an exporter of the provider has a full batch."""
         if self._end_time is not None:
             return False
         self._end_time = time_ns() if end_time is None else end_time
         return self.pipeline.ended(self)
 
-    # what readers see
+    # Properties that processors and exporters read.
 
     @property
     def call(self) -> ToolCall | None:
@@ -245,7 +245,7 @@ class ToolSpan(Span, ReadableSpan):
 
     @property
     def _events(self) -> Sequence[Event]:  # type: ignore[override]
-        _ = self.call  # whose making takes secrets out
+        _ = self.call  # making the record removes the secrets
         return self._event_list
 
     @property
@@ -277,7 +277,7 @@ def _last(all_: tuple[_T, ...], most: int | None) -> tuple[_T, ...]:
 
 
 def start_attributes(tool: str, tool_type: str, agent: str | None = None) -> dict[str, Any]:
-    """What the conventions ask to be set at the start, for samplers."""
+    """Return the attributes that the conventions require at the start, for samplers."""
     out = {names.OPERATION_NAME: names.EXECUTE_TOOL, names.TOOL_NAME: tool, names.TOOL_TYPE: tool_type}
     if agent is not None:
         out[names.AGENT_NAME] = agent

@@ -1,4 +1,4 @@
-"""Functions, toolkits and tool objects as the tools of a model: described, checked, run, and always traced.
+"""Functions, toolkits and tool objects as the tools of a model: described, validated, run and recorded.
 
 ::
 

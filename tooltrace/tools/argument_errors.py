@@ -1,4 +1,4 @@
-"""What a model sent for a tool: parsed, checked, and answered in words that it can act on."""
+"""Parse the arguments that a model sent, and describe their errors in words that the model can act on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MayQuote = Callable[[str], bool]
 
 _LONGEST = 40
-"""Characters of a value that an answer quotes."""
+"""Maximum characters of a value that an answer quotes."""
 _MOST_FAULTS = 10
 _JSON_WORDS = (
     (type(None), "null"), (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (Mapping, "object"),
@@ -35,8 +35,10 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def parse(sent: Any) -> tuple[dict[str, Any], ToolResponse | None]:
-    """The arguments in a model's JSON text, or in a mapping; nothing is ``{}``. Or the answer that says
-    what is wrong with them, beside what there is to record."""
+    """Return the arguments in a model's JSON text or in a mapping; no arguments are ``{}``.
+
+    If they are invalid, return the values to record and the response that describes the error.
+    """
     if isinstance(sent, bytes | bytearray):
         sent = sent.decode(errors="replace")
     if sent is None or (isinstance(sent, str) and not sent.strip()):
@@ -61,24 +63,26 @@ def parse(sent: Any) -> tuple[dict[str, Any], ToolResponse | None]:
 def _members(sent: Mapping[Any, Any]) -> tuple[dict[str, Any], ToolResponse | None]:
     try:
         return {str(key): value for key, value in sent.items()}, None
-    except Exception:  # a mapping of the caller's own
+    except Exception:  # the caller's own mapping may raise anything
         return {"value": sent}, _format(f"the {type(sent).__name__} that came cannot be read")
 
 
 def faults(error: ValidationError, given: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> list[str]:
-    """Each parameter that is wrong, what was expected and what came, from pydantic's ``error``. ``may_quote``:
-    whether a parameter's short value may stand there."""
+    """Return one message per wrong parameter, with the expected and the received type, from pydantic's ``error``.
+
+    ``may_quote`` returns whether a message may quote the parameter's value, if the value is short.
+    """
     found = error.errors(include_url=False)
     return list(dict.fromkeys(_fault(fault, given, parameters, may_quote) for fault in found))
 
 
 def unknown(name: str, parameters: Parameters) -> str:
-    """The fault of a parameter that there is not."""
+    """Return the message for a parameter that the tool does not have."""
     return f"unknown parameter {truncate_name(name)!r}{near(name, parameters.names)}"
 
 
 def refused(found: list[str], parameters: Parameters) -> ToolResponse:
-    """INVALID_PARAM with the faults ``found``."""
+    """Return an INVALID_PARAM response with the messages ``found``."""
     shown = found[:_MOST_FAULTS]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more")
@@ -88,7 +92,7 @@ def refused(found: list[str], parameters: Parameters) -> ToolResponse:
 
 
 def kind_of(value: Any) -> str:
-    """JSON's word for what ``value`` is; the class's name for what JSON has no word for."""
+    """Return the JSON type name of ``value``; the class name if JSON has no such type."""
     return next((word for kind, word in _JSON_WORDS if isinstance(value, kind)), type(value).__name__)
 
 
@@ -109,7 +113,7 @@ def _fault(fault: ErrorDetails, given: dict[str, Any], parameters: Parameters, m
         return f"missing parameter {path!r}" + _described(path, parameters)
     if kind == "extra_forbidden":
         return f"parameter {path!r}: not expected here"
-    if kind == "union_tag_invalid":  # pydantic's own words hold the tag that came
+    if kind == "union_tag_invalid":  # pydantic's own message quotes the tag that was sent
         message = f"Input should be one of the kinds {fault['ctx']['expected_tags']}"
     expected = message.removeprefix("Input should be ").removeprefix("Value error, ")
     said = f"expected {expected}" if message.startswith("Input should be ") else expected
@@ -125,8 +129,10 @@ def _came(value: Any, *, quote: bool) -> str:
 
 
 def _path(loc: tuple[int | str, ...], given: Any) -> str:
-    """The place in what was given, dotted. pydantic also names the members of unions that it tried: those are
-    no places."""
+    """Return the dotted path of ``loc`` within the arguments.
+
+    pydantic's ``loc`` also names the union members that it tried; those are left out because they are not in the data.
+    """
     path: list[str] = []
     here = given
     for number, part in enumerate(loc):
@@ -150,7 +156,7 @@ def _described(path: str, parameters: Parameters) -> str:
 
 
 def _wanted(parameters: Parameters) -> str:
-    """The parameters in short: ``query (string, required), limit (integer)``."""
+    """Summarize the parameters: ``query (string, required), limit (integer)``."""
     if not parameters.fields:
         return "any parameters" if parameters.extra else "no parameters: {}"
     properties = parameters.schema()["properties"]

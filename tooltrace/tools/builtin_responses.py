@@ -1,4 +1,4 @@
-"""What a registry answers by itself, where the tool was not run."""
+"""Responses of the registry itself, for calls whose tool was not run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tooltrace.core.response import PausedCall, ResponseMeta, ToolResponse
 from tooltrace.errors import near as did_you_mean
 
 RULE = "registry"
-"""The rule of an answer that the registry made."""
+"""Name of the rule in responses that the registry made."""
 
 CALL_LIMIT = "CALL_LIMIT"
-"""The code of a call beyond the limit."""
+"""Code of a call beyond the limit."""
 
 PAUSED = "PAUSED"
-"""The code of a call that waits for a person."""
+"""Code of a call that waits for a person."""
 DECLINED = "DECLINED"
 EXPIRED = "EXPIRED"
-"""The codes of a call that nobody let through."""
+"""Codes of a call that was declined, or that nobody decided in time."""
 
 _MOST_NAMES = 20
 _LONGEST_NAME = 100
@@ -28,13 +28,13 @@ _LONGEST_NAME = 100
 def registry_error(
     code: str, message: str, *, suggestion: str | None = None, next_action: NextAction | None = None, **error: Any
 ) -> ToolResponse:
-    """An error of the registry's own."""
+    """Return an error response of the registry itself."""
     meta = ResponseMeta(rule=RULE, rule_grade="certain")
     return ToolResponse.error(code, message, suggestion=suggestion, next_action=next_action, meta=meta, **error)
 
 
 def not_found(name: str, names: Sequence[str]) -> ToolResponse:
-    """No tool of that name; which there are."""
+    """Return the response to an unknown tool name, with the names that exist."""
     return registry_error(
         ToolErrorCode.NOT_FOUND,
         f"no tool named {truncate_name(name)!r}{did_you_mean(name, names)}",
@@ -46,7 +46,7 @@ def not_found(name: str, names: Sequence[str]) -> ToolResponse:
 
 
 def over_limit(limit: int, tool: str | None) -> ToolResponse:
-    """No more calls, of ``tool`` or of any tool."""
+    """Return the response to a call beyond the limit of ``tool``, or of all tools together."""
     of = f"of {tool!r}" if tool else "of tools"
     return registry_error(
         CALL_LIMIT,
@@ -58,7 +58,7 @@ def over_limit(limit: int, tool: str | None) -> ToolResponse:
 
 
 def not_injected(why: str) -> ToolResponse:
-    """What the application had to give is not there."""
+    """Return the response to a call for which a value to inject is missing."""
     return registry_error(
         ToolErrorCode.INTERNAL_ERROR,
         why,
@@ -68,14 +68,14 @@ def not_injected(why: str) -> ToolResponse:
 
 
 def hook_failed(hook: Any, what: str, error: BaseException | None = None) -> ToolResponse:
-    """A hook raised, or answered with what is no response."""
+    """Return the response to a call whose hook raised, or returned a value that is not a ToolResponse."""
     name = getattr(hook, "__qualname__", None) or type(hook).__qualname__
     kind = None if error is None else type(error).__qualname__
     return registry_error(ToolErrorCode.INTERNAL_ERROR, f"the hook {name} {what}", type=kind)
 
 
 def paused(held: PausedCall, meta: ResponseMeta) -> ToolResponse:
-    """A call that waits for a person: no failure, and no answer yet."""
+    """Return the response to a call that waits for a person: neither a failure nor an answer yet."""
     for_what = {"confirmation": "allow it", "input": "give what is missing", "external": "do it, and bring the result"}
     return ToolResponse.partial(
         f"{held.tool!r} was not run yet: a person has to {for_what[held.kind]} first.",
@@ -88,7 +88,10 @@ def paused(held: PausedCall, meta: ResponseMeta) -> ToolResponse:
 
 
 def not_run(decision: str, note: str | None) -> ToolResponse:
-    """A call that nobody let through: no failure of the tool, and nothing for the model to try again."""
+    """Return the response to a declined or expired call.
+
+    The tool did not fail, and the model has nothing to retry.
+    """
     said = f": {note}" if note else "."
     text = f"A person declined this call{said}" if decision == "declined" else "Nobody answered in time."
     return ToolResponse.partial(
@@ -101,7 +104,7 @@ def not_run(decision: str, note: str | None) -> ToolResponse:
 
 
 def unrecorded(tool: str) -> ToolResponse:
-    """A call that has to wait, and cannot: nothing holds it."""
+    """Return the response to a call that must wait for a person but could not be recorded."""
     return registry_error(
         ToolErrorCode.INTERNAL_ERROR, f"{tool!r} has to wait for a person, and the recorder could not hold it"
     )
@@ -112,11 +115,11 @@ def _made_here(meta: ResponseMeta) -> ResponseMeta:
 
 
 def truncate_name(name: str) -> str:
-    """A name that somebody else made up, as far as it is one."""
+    """Return a name that the model sent, truncated."""
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 def quoted(names: Sequence[str]) -> str:
-    """The names, as far as they are few."""
+    """Return the names as a list in words; beyond the maximum number, only how many more there are."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Successes that are answered again to the same arguments."""
+"""Cache of successful responses, returned again for the same arguments."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tooltrace.tools.registered_tool import RegisteredTool
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A call of a tool with certain arguments."""
+    """A call of a tool with certain arguments, as a cache key."""
 
     tool: RegisteredTool
     text: str
     """The arguments as canonical JSON."""
     arguments: dict[str, Any]
-    """A copy of them. What JSON does not show (a secret, a field that is left out) has to be equal too."""
+    """A copy of the arguments. Values that JSON does not show (a secret, an excluded field) must be equal too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class _Kept:
 
 
 class Cache:
-    """The latest answers, from any thread; the one that was asked for the longest ago goes first."""
+    """A thread-safe cache of the latest responses; the least recently used one is evicted first."""
 
     def __init__(self, size: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """``size``: how many answers are kept."""
+        """``size``: maximum number of responses in the cache."""
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ConfigError(f"cache_size takes a number of answers from 1 on, got {size!r}")
         self._size = size
@@ -48,7 +48,7 @@ class Cache:
         self._kept: OrderedDict[tuple[RegisteredTool, str], _Kept] = OrderedDict()
 
     def get(self, key: Key) -> ToolResponse | None:
-        """A copy of the answer that is kept for ``key``, marked as cached."""
+        """Return a copy of the cached response for ``key``, marked as cached; None if there is none."""
         place = (key.tool, key.text)
         with self._lock:
             kept = self._kept.get(place)
@@ -63,7 +63,7 @@ class Cache:
         return _copied(kept.response, cached=True)
 
     def put(self, key: Key, response: ToolResponse) -> None:
-        """Keep a success; what is none, or cannot be copied, is not kept."""
+        """Store a success; a response of another status, or one that cannot be copied, is not stored."""
         if response.status != "success":
             return
         copied = _copied(response, cached=False)
@@ -78,13 +78,13 @@ class Cache:
                 self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget every answer."""
+        """Remove every response."""
         with self._lock:
             self._kept.clear()
 
 
 def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
-    """The key of a call; None where the tool is not cached, or the arguments cannot be told apart."""
+    """Return the cache key of a call; None if the tool is not cached, or its arguments cannot be serialized and copied."""
     if tool.options.cache is False:
         return None
     from pydantic_core import to_jsonable_python
@@ -92,7 +92,7 @@ def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
     try:
         text = json.dumps(to_jsonable_python(arguments), sort_keys=True)
         return Key(tool, text, copy.deepcopy(arguments))
-    except BaseException as error:  # of the arguments' own serializers and copies
+    except BaseException as error:  # raised by the arguments' own serializers and copy methods
         pass_on_signal(error)
         return None
 
@@ -100,7 +100,7 @@ def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
 def _copied(response: ToolResponse, *, cached: bool) -> ToolResponse | None:
     try:
         copied = response.model_copy(deep=True)
-    except BaseException as error:  # whatever the data's own __deepcopy__ raises: a lock, a connection
+    except BaseException as error:  # whatever the data's own __deepcopy__ raises, e.g. for a lock or a connection
         pass_on_signal(error)
         return None
     return copied.model_copy(update={"meta": copied.meta.model_copy(update={"cached": cached})})
@@ -109,6 +109,6 @@ def _copied(response: ToolResponse, *, cached: bool) -> ToolResponse | None:
 def _equal(left: dict[str, Any], right: dict[str, Any]) -> bool:
     try:
         return bool(left == right)
-    except BaseException as error:  # of the arguments' own comparison
+    except BaseException as error:  # raised by the arguments' own comparison
         pass_on_signal(error)
         return False

@@ -1,4 +1,4 @@
-"""One recorded run of a prepared call: begun, current while the tool runs, ended with one answer."""
+"""One recorded run of a prepared call: started, made current while the tool runs, finished with one response."""
 
 from __future__ import annotations
 
@@ -27,17 +27,20 @@ from tooltrace.tools.validation import PreparedCall
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """A call with everything that the tool needs."""
+    """A call with all values that the tool needs."""
 
     tool: RegisteredTool
     key: Key | None
-    """Where the answer is kept."""
+    """Cache key of the response; None if the tool is not cached."""
     values: dict[str, Any]
 
 
 class CallExecution:
-    """A call from the moment that it is on record until its answer is. As a context manager it makes the attempt's
-    span current, and records what leaves the block by force: a cancellation, an interrupt, an exit."""
+    """A call from the start of its attempt until its response is recorded.
+
+    As a context manager it makes the attempt's span current, and records an exception that leaves the block: a
+    cancellation, an interrupt or an exit.
+    """
 
     def __init__(self, state: RegistryState, prepared: PreparedCall) -> None:
         self._state = state
@@ -48,7 +51,7 @@ class CallExecution:
         self._failures: list[tuple[ToolResponse, Exception]] = []
         self._token: Any = None
         self.refusal = self._refusal(prepared)
-        """The answer, where the call is not to be run."""
+        """The response, if the call must not be run."""
 
     def __enter__(self) -> Self:
         if self._attempt is not None:
@@ -65,18 +68,18 @@ class CallExecution:
 
     @property
     def invocation(self) -> ToolInvocation:
-        """The call as hooks see it; with arguments of its own, which they may change."""
+        """The call as hooks receive it, with a copy of the arguments that hooks may change."""
         return ToolInvocation(self.prepared.spec.name, dict(self.prepared.arguments), self.prepared.call_id)
 
     def ready(self, call: ToolInvocation) -> BoundCall | ToolResponse:
-        """What to call the tool with; or the answer that makes that needless, or impossible."""
+        """Return the call bound to its values; or the response that makes running it needless or impossible."""
         tool = self.prepared.tool
         assert tool is not None, "a call of no tool has its answer"
         try:
             injected = injection.values(tool.injected, self._state.provided)
         except injection.MissingInjection as missing:
             return builtin_responses.not_injected(f"the tool {tool.name!r} cannot be run: {missing}")
-        except Exception as error:  # a factory of the user's
+        except Exception as error:  # raised by a factory of the user
             return builtin_responses.not_injected(
                 f"what is to be injected for {tool.name!r} could not be made: {error}"
             )
@@ -86,7 +89,7 @@ class CallExecution:
         return BoundCall(tool, key, values) if kept is None else kept
 
     def answer(self, ready: BoundCall, result: Any) -> ToolResponse:
-        """What the tool returned, or raised, as its answer; kept, where it is to be given again."""
+        """Return the response for what the tool returned or raised; a response to be cached is stored."""
         if type(result) is ToolRaised:
             return self._failed(result.release())
         tool = ready.tool
@@ -98,9 +101,10 @@ class CallExecution:
         return response
 
     def finish(self, response: ToolResponse) -> ToolResponse:
-        """Record ``response``, and return it with what is known of the call."""
+        """Record ``response``, and return it with the metadata of the call."""
+        # Compared by identity: if a hook replaced the failure's response, the exception is not the outcome.
         error = next((error for failure, error in self._failures if failure is response), None)
-        self._failures.clear()  # an exception holds its frames, and they hold this
+        self._failures.clear()  # break the reference cycle: the exception holds its frames, which hold this object
         tool = self.prepared.tool
         if tool is not None and tool.options.stop_after_call and response.ok:
             response = response.model_copy(update={"next_action": "stop"})
@@ -120,7 +124,8 @@ class CallExecution:
         return prepared.refusal
 
     def _failed(self, error: Exception) -> ToolResponse:
-        """The answer where the tool raised ``error``. Where it is the call's answer, on record is the exception."""
+        """Return the response for the exception ``error``. If that becomes the call's response, the exception is
+        recorded."""
         response = normalize(error)
         told = response.error
         if told is not None and isinstance(error, self.prepared.spec.retryable):
@@ -145,7 +150,7 @@ class CallExecution:
 
 
 def begin(recorder: Recorder, prepared: PreparedCall) -> Attempt | None:
-    """The attempt that goes on with a paused one: its number, and a link to it."""
+    """Begin an attempt. An attempt that resumes a paused one continues its number and links to its span."""
     held = prepared.resumed
     number = None if held is None else held.attempt
     attempt = recorder.begin(prepared.spec, prepared.recorded, call_id=prepared.call_id, number=number)

@@ -1,4 +1,4 @@
-"""Confidence and sources, as ``trace_tool`` was told to read them from a tool's own result."""
+"""Read confidence and sources from a tool's own result, as configured with ``trace_tool``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from tooltrace.recording.tool_spec import ToolSpec
 
 
 def claimed(response: ToolResponse, result: Any, spec: ToolSpec) -> ToolResponse:
-    """``response`` with what ``spec`` reads from ``result``, where it has none itself. What cannot be read is
-    flagged."""
+    """Return ``response`` with the confidence and sources that ``spec`` reads from ``result``, where it has none.
+
+    A value that cannot be read adds a flag.
+    """
     said: dict[str, Any] = {}
     flags: list[str] = []
     if response.confidence is None and spec.confidence is not None:
@@ -28,7 +30,7 @@ def claimed(response: ToolResponse, result: Any, spec: ToolSpec) -> ToolResponse
 def _confidence(result: Any, spec: ToolSpec, said: dict[str, Any], flags: list[str]) -> None:
     try:
         found = spec.confidence(result) if callable(spec.confidence) else spec.confidence
-    except BaseException as error:  # the user's own reading
+    except BaseException as error:  # raised by the user's own reader
         pass_on_signal(error)
         flags.append("confidence_failed")
         return
@@ -43,6 +45,6 @@ def _sources(result: Any, spec: ToolSpec, said: dict[str, Any], flags: list[str]
     try:
         found = spec.sources(result) if callable(spec.sources) else spec.sources
         said["sources"] = tuple(Source.model_validate(source) for source in found or ())
-    except BaseException as error:  # the user's own reading
+    except BaseException as error:  # raised by the user's own reader
         pass_on_signal(error)
         flags.append("sources_failed")

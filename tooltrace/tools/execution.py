@@ -1,8 +1,9 @@
-"""The way of one call through a registry, the same from a thread and from an event loop.
+"""Execution of one call through a registry, the same in a thread and in an event loop.
 
-``prepare``: find the tool, check the limit, parse and check the arguments, ask whether a person has to agree. ``run``:
-the hooks, inside them the cache, inside it the tool; normalize, say in ``meta`` what is known, record. Whatever comes
-of it is a ToolResponse and one record. The cache stands inside the hooks: a hook that refuses a call is asked each time.
+``prepare`` finds the tool, checks the limit, parses and validates the arguments, and checks whether a person has to
+agree. ``run`` calls the hooks, inside them the cache and inside it the tool; then it normalizes the result, adds the
+call's metadata and records. Every outcome is a ToolResponse and one record. The cache is inside the hooks, so that a
+hook that refuses calls runs each time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tooltrace.tools.validation import PreparedCall, prepare
 
 
 def execute(state: RegistryState, name: str, sent: Any, call_id: str | None) -> ToolResponse:
-    """Run one call in this thread. Raises ConfigError where a hook would have to be awaited."""
+    """Run one call in this thread. Raises ConfigError if a hook is a coroutine function."""
     hooks.refuse_async(state.hooks)
     return run(state, prepare(state, name, sent, call_id))
 
@@ -30,7 +31,7 @@ async def aexecute(state: RegistryState, name: str, sent: Any, call_id: str | No
 
 
 def resume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> ToolResponse:
-    """Go on with a paused call in this thread. Raises ReviewError, ConfigError."""
+    """Resume a paused call in this thread. Raises ReviewError or ConfigError."""
     hooks.refuse_async(state.hooks)
     with human_review.resume_context(held):
         prepared = human_review.prepare_resume(state, held, answer)
@@ -45,7 +46,7 @@ def resume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> To
 
 
 async def aresume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> ToolResponse:
-    """Go on with a paused call in this event loop. Raises ReviewError."""
+    """Resume a paused call in this event loop. Raises ReviewError."""
     with human_review.resume_context(held):
         prepared = human_review.prepare_resume(state, held, answer)
         if not human_review.runs_tool(answer):
@@ -59,7 +60,7 @@ async def aresume(state: RegistryState, held: PausedCall, answer: ReviewDecision
 
 
 def run(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
-    """Run a call that was prepared, in this thread; or stop it for a person."""
+    """Run a prepared call in this thread, or pause it for a person."""
     if prepared.gate is not None:
         return human_review.pause(prepared)
     with CallExecution(state, prepared) as begun:
@@ -69,7 +70,7 @@ def run(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
 
 
 async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
-    """Run a call that was prepared, in this event loop; or stop it for a person."""
+    """Run a prepared call in this event loop, or pause it for a person."""
     if prepared.gate is not None:
         return human_review.pause(prepared)
     with CallExecution(state, prepared) as begun:

@@ -1,4 +1,4 @@
-"""A function, method, partial or callable object as a tool."""
+"""Register a function, method, partial or callable object as a tool."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from tooltrace.tools.registered_tool import Invoke, RegisteredTool
 from tooltrace.tools.schema import Parameter, Parameters
 
 _TRACERS = (vars(decorator), vars(generators))
-"""The globals of the wrappers that ``trace_tool`` puts around functions."""
+"""Globals of the wrappers that ``trace_tool`` puts around functions."""
 
 
 def from_function(tool: Callable[..., Any], options: ToolOptions, provided: injection.Provided) -> RegisteredTool:
-    """``tool`` with its schema read. One that ``trace_tool`` traces already is called without its tracer, by the
-    tracer's spec: the registry records the call. Raises ConfigError for what cannot be offered to a model."""
+    """Return ``tool`` as a registered tool, with its schema.
+
+    A function that ``trace_tool`` already wraps is called without the wrapper but with the wrapper's spec, because the
+    registry records the call. Raises ConfigError for a function that cannot be offered to a model.
+    """
     function, traced = untraced(tool)
     found = signature.read(function)
     spec, description = _spec(function, traced, options, found.description)
@@ -46,7 +49,7 @@ def from_function(tool: Callable[..., Any], options: ToolOptions, provided: inje
 
 
 def untraced(tool: Any) -> tuple[Any, ToolSpec | None]:
-    """The callable behind ``trace_tool``, bound and partial as ``tool`` is, and the spec of its tracer."""
+    """Return the callable behind ``trace_tool``, bound and partial as ``tool`` is, and the spec of the wrapper."""
     if isinstance(tool, functools.partial):
         inner, spec = untraced(tool.func)
         return (tool, None) if spec is None else (functools.partial(inner, *tool.args, **tool.keywords), spec)
@@ -61,7 +64,7 @@ def untraced(tool: Any) -> tuple[Any, ToolSpec | None]:
 
 
 def for_model(parameters: Parameters, options: ToolOptions, name: str) -> Parameters:
-    """The parameters without those that a person gives."""
+    """Return the parameters without those that a person provides."""
     by_person = options.requires_user_input
     if isinstance(by_person, bool):
         return parameters.without(parameters.names) if by_person else parameters
@@ -72,7 +75,7 @@ def for_model(parameters: Parameters, options: ToolOptions, name: str) -> Parame
 
 
 def spec_with(spec: ToolSpec, options: ToolOptions) -> ToolSpec:
-    """``spec`` with what was said at registration."""
+    """Return ``spec`` with the options set at registration."""
     said = {key: getattr(options, key) for key in ("name", "version", "description", "capture", "redact")}
     said = {key: value for key, value in said.items() if value is not None}
     if options.retryable:
@@ -86,7 +89,10 @@ def spec_with(spec: ToolSpec, options: ToolOptions) -> ToolSpec:
 def _spec(
     function: Any, traced: ToolSpec | None, options: ToolOptions, docstring: str | None
 ) -> tuple[ToolSpec, str | None]:
-    """The spec, and the description for the model: said at registration, else to ``trace_tool``, else the docstring."""
+    """Return the spec and the description for the model.
+
+    The description comes from registration, else from ``trace_tool``, else from the docstring.
+    """
     first = describe(signature.code_of(function))
     base = traced or ToolSpec(name=options.name or _name_of(function), description=first)
     said_to_tracer = traced.description if traced is not None and traced.description != first else None
@@ -105,10 +111,10 @@ def _name_of(function: Any) -> str:
 def _offered(
     name: str, asked: list[Parameter], extra: bool, refused: frozenset[str]
 ) -> tuple[Parameters, list[injection.Injected]]:
-    """The parameters that JSON can say; the others can only be injected."""
+    """Return the parameters that JSON can represent; the others can only be injected."""
     try:
         return Parameters(asked, extra=extra, refused=refused, title=name), []
-    except Exception:  # one of them; which, is asked one by one
+    except Exception:  # one of the parameters failed: test them one by one
         sayable = [parameter for parameter in asked if _sayable(name, parameter)]
     unsayable = [injection.Injected(parameter, None) for parameter in asked if parameter not in sayable]
     refused |= {each.parameter.name for each in unsayable}

@@ -1,4 +1,4 @@
-"""What runs around a call: to look, to change the arguments, to answer instead, to change the answer."""
+"""Hooks around a call, which can observe it, change its arguments, respond instead, or change the response."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ from tooltrace.tools import builtin_responses
 
 @dataclass(frozen=True, slots=True)
 class ToolInvocation:
-    """A call that is about to be run, as a hook sees it."""
+    """A call that is about to be run, as a hook receives it."""
 
     tool: str
     """The tool's name."""
     arguments: dict[str, Any]
-    """The arguments that the tool will be called with, but for the injected ones. What a hook changes in this
-    dictionary is what the tool gets; on record are the model's."""
+    """The arguments of the tool, without the injected ones. Changes that a hook makes in this dictionary reach the
+    tool; the record keeps the model's arguments."""
     call_id: str | None
-    """The model's id for the call; None where nobody gave one."""
+    """The model's id for the call; None if none was passed."""
 
 
 Proceed = Callable[[], ToolResponse]
 AsyncProceed = Callable[[], Awaitable[ToolResponse]]
 Hook = Callable[[ToolInvocation, Proceed], ToolResponse]
-"""Gets the call, and the way on: ``proceed()`` runs the inner hooks and the tool, and never raises what the tool
-raises. May call it, not at all or again, and returns the answer."""
+"""Function of the call and of ``proceed``, which runs the inner hooks and the tool, and never raises the tool's
+exceptions.
+
+A hook may call ``proceed`` once, not at all or several times, and returns the response.
+"""
 AsyncHook = Callable[[ToolInvocation, AsyncProceed], Awaitable[ToolResponse]]
 AnyHook = Hook | AsyncHook
 
 
 def is_async(hook: AnyHook) -> bool:
-    """Whether ``hook`` has to be awaited."""
+    """Whether ``hook`` is a coroutine function, or an object whose ``__call__`` is one."""
     code: Any = hook
     while isinstance(code, functools.partial):
         code = code.func
@@ -48,7 +51,7 @@ def is_async(hook: AnyHook) -> bool:
 
 
 def refuse_async(hooks: Sequence[AnyHook]) -> None:
-    """Raise ConfigError where a hook would have to be awaited."""
+    """Raise ConfigError if a hook is a coroutine function."""
     names = [getattr(hook, "__qualname__", type(hook).__qualname__) for hook in hooks if is_async(hook)]
     if names:
         raise ConfigError(
@@ -57,7 +60,7 @@ def refuse_async(hooks: Sequence[AnyHook]) -> None:
 
 
 def around(hooks: Sequence[Any], call: ToolInvocation, run: Proceed) -> ToolResponse:
-    """``run`` inside ``hooks``, the first of them outermost."""
+    """Call ``run`` inside ``hooks``; the first hook is the outermost."""
     if not hooks:
         return run()
     hook, inner = hooks[0], hooks[1:]
@@ -68,7 +71,7 @@ def around(hooks: Sequence[Any], call: ToolInvocation, run: Proceed) -> ToolResp
 
 
 async def aaround(hooks: Sequence[Any], call: ToolInvocation, run: AsyncProceed) -> ToolResponse:
-    """As :func:`around`, in an event loop. A hook that is no coroutine runs in a thread."""
+    """Call ``run`` inside ``hooks``, in an event loop. A hook that is not a coroutine function runs in a thread."""
     if not hooks:
         return await run()
     hook, inner = hooks[0], hooks[1:]
@@ -84,8 +87,10 @@ async def aaround(hooks: Sequence[Any], call: ToolInvocation, run: AsyncProceed)
 
 
 async def _in_thread(hook: Any, call: ToolInvocation, proceed: AsyncProceed) -> Any:
-    """A hook that blocks: in a thread of its own (one of a pool could wait for a tool that waits for the pool), from
-    where its ``proceed`` comes back to this loop."""
+    """Run a blocking hook in a thread of its own; its ``proceed`` runs in this event loop.
+
+    A shared pool could deadlock: a hook in the pool could wait for a tool that waits for a free thread of the pool.
+    """
     loop = asyncio.get_running_loop()
     way = _WayBack(loop, proceed)
     pool = ThreadPoolExecutor(1, "tooltrace-hook")
@@ -101,7 +106,7 @@ async def _in_thread(hook: Any, call: ToolInvocation, proceed: AsyncProceed) -> 
 
 
 class _WayBack:
-    """From a hook's thread to the loop, as long as somebody waits there."""
+    """Run ``proceed`` in the event loop from a hook's thread, until the loop's side is cancelled."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, proceed: AsyncProceed) -> None:
         self._loop = loop
@@ -111,7 +116,7 @@ class _WayBack:
         self._begun: list[Future[ToolResponse]] = []
 
     def proceed(self) -> ToolResponse:
-        """Run the rest in the loop, and wait for it."""
+        """Run the inner hooks and the tool in the event loop, and wait for the response."""
         with self._lock:
             if self._closed:
                 raise CancelledError
@@ -120,7 +125,7 @@ class _WayBack:
         return future.result()
 
     def close(self) -> None:
-        """Nobody waits any more: cancel what runs."""
+        """Cancel the running calls, because the caller was cancelled."""
         with self._lock:
             self._closed = True
             for future in self._begun:
@@ -128,7 +133,7 @@ class _WayBack:
 
 
 def _caught(hook: Any, call: ToolInvocation, proceed: Proceed) -> tuple[Any, Exception | None]:
-    """A StopIteration cannot leave a thread by way of a future."""
+    """Return the hook's response and its exception: a StopIteration cannot be raised through a future."""
     try:
         return hook(call, proceed), None
     except Exception as error:

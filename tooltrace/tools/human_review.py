@@ -1,4 +1,4 @@
-"""Calls that wait for a person: stopped and handed out, and gone on with, here or in another process."""
+"""Calls that wait for a person: paused, passed to the application, and resumed in this or another process."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ UNGIVEN: Any = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewDecision:
-    """What a person said."""
+    """The decision of a person."""
 
     decision: Decision
     by: str | None = None
     note: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments that they gave, or changed."""
+    """Arguments that the person provided or changed."""
     result: Any = UNGIVEN
-    """What somebody else's execution gave."""
+    """Result of an execution outside the registry."""
 
 
-# stopping
+# Pausing.
 
 
 def pause(prepared: PreparedCall) -> ToolResponse:
-    """Record that the call stops here, and hand out what is needed to go on with it."""
+    """Record that the call is paused, and return a response with everything needed to resume it."""
     tool = prepared.tool
     assert tool is not None, "a call of no tool has its answer"
     assert prepared.gate is not None, "nobody has to be asked"
@@ -80,19 +80,19 @@ def pause(prepared: PreparedCall) -> ToolResponse:
 
 
 def _wanted(tool: RegisteredTool) -> dict[str, Any]:
-    """The schemas of the parameters that the model does not give."""
+    """Return the schemas of the parameters that the model does not provide."""
     mine = set(tool.asked.names)
     return {name: schema for name, schema in tool.parameters.schema()["properties"].items() if name not in mine}
 
 
-# going on
+# Resuming.
 
 
 def answer_of(
     *, approve: bool | None, decline: bool | str | None, inputs: Mapping[str, Any] | None, result: Any, by: str | None,
     note: str | None,
 ) -> ReviewDecision:  # fmt: skip
-    """What was said, once. Raises ReviewError where that is nothing, or two things."""
+    """Return the decision in the arguments of ``resume``. Raises ReviewError if there is none, or more than one."""
     if not isinstance(approve, bool | None):
         raise ReviewError(f"approve= takes True or False, got {approve!r}; the call waits on")
     if inputs is not None and not isinstance(inputs, Mapping):
@@ -116,7 +116,10 @@ def _said(word: Any) -> str | None:
 
 
 def load_paused(paused: Any, answer: ReviewDecision) -> tuple[PausedCall, ReviewDecision]:
-    """The paused call, in whatever it was kept as, and the answer to it; which may come too late. Raises ReviewError."""
+    """Return the paused call, from any form it was stored in, and the decision on it.
+
+    A decision after the deadline becomes ``expired``. Raises ReviewError.
+    """
     held = _opened(paused)
     late = held.expires_at is not None and datetime.now(UTC) > held.expires_at
     return held, replace(answer, decision="expired", inputs={}, result=UNGIVEN) if late else answer
@@ -140,7 +143,10 @@ def _opened(paused: PausedCall | ToolResponse | Mapping[str, Any] | str | bytes)
 
 
 def prepare_resume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> PreparedCall:
-    """The call with a person's answer, ready to be run or to be ended. Raises ReviewError; the call waits on then."""
+    """Return the call with a person's decision, ready to run or to finish without a run.
+
+    Raises ReviewError; the call then keeps waiting.
+    """
     tool = state.tools.get(held.tool)
     if tool is None:
         raise ReviewError(f"this registry has no tool {held.tool!r} to go on with; the call waits on")
@@ -153,6 +159,7 @@ def prepare_resume(state: RegistryState, held: PausedCall, answer: ReviewDecisio
         _validate(prepared, tool)
     else:
         prepared.arguments = prepared.given
+    # Checked last, so that an invalid answer does not count as the one answer to the call.
     if not state.answered.first(held.span_id):
         raise ReviewError(f"the call {held.call_id} of {held.tool!r} was answered already; nothing was done")
     return prepared
@@ -175,7 +182,7 @@ def _validate(prepared: PreparedCall, tool: RegisteredTool) -> None:
 
 
 def resume_context(held: PausedCall) -> AbstractContextManager[None]:
-    """The conversation and the agent that the call came from, where the surroundings name no other."""
+    """Restore the conversation and the agent of the paused call, unless the current context names others."""
     now = context.current.get()
     return context.context(
         conversation_id=held.conversation_id if now.conversation_id is None else None,
@@ -184,12 +191,12 @@ def resume_context(held: PausedCall) -> AbstractContextManager[None]:
 
 
 def runs_tool(answer: ReviewDecision) -> bool:
-    """Whether the tool itself is run now; else somebody ran it, or nobody does."""
+    """Whether the tool is run now. Otherwise it was run elsewhere, or the call was declined or has expired."""
     return answer.decision == "approved" and answer.result is UNGIVEN
 
 
 def finish_without_run(prepared: PreparedCall, answer: ReviewDecision) -> ToolResponse:
-    """A call that is not run: declined, too late, or done by somebody else."""
+    """Finish a call that is not run here: declined, expired, or executed elsewhere."""
     held, recorder = prepared.resumed, get_recorder()
     assert held is not None, "only a paused call is ended so"
     attempt = begin(recorder, prepared)
@@ -208,14 +215,14 @@ def finish_without_run(prepared: PreparedCall, answer: ReviewDecision) -> ToolRe
 
 
 def finish_run(prepared: PreparedCall, answer: ReviewDecision, response: ToolResponse) -> ToolResponse:
-    """Record the decision beside the run that it led to."""
+    """Record the decision with the span of the run that it led to."""
     assert prepared.resumed is not None, "only a paused call is gone on with"
     record_decision(prepared.resumed, answer, prepared.spec, response.meta.span_id)
     return response
 
 
 def record_decision(held: PausedCall, answer: ReviewDecision, spec: ToolSpec, resumed: str | None) -> None:
-    """Record who decided what, and when; ``resumed``: the span that went on."""
+    """Record the decision, who made it and when. ``resumed`` is the id of the span that resumed the call."""
     recorder = get_recorder()
     settings = recorder.settings
     with suppress_faults("record", lost=1):

@@ -1,4 +1,4 @@
-"""Parameters that the model neither sees nor gives: filled in from what the registry was given."""
+"""Parameters that the model neither sees nor provides: the registry fills them in."""
 
 from __future__ import annotations
 
@@ -17,36 +17,38 @@ from tooltrace.recording import injected_parameters
 from tooltrace.tools.schema import REQUIRED, Parameter
 
 ALWAYS = frozenset({"run_context", "session_state"})
-"""Names that no model gives."""
+"""Parameter names that are always injected."""
 
 UNLESS_PLAIN = frozenset({"agent", "cls", "ctx", "self", "team"})
-"""Names that frameworks, or the language, fill in, but for parameters of plain types: ``team: str`` is a team's name."""
+"""Parameter names that frameworks or the language fill in, except for plain types: ``team: str`` is a team's name."""
 
 CONTEXTS = frozenset[str]().union(*injected_parameters.CONTEXTS.values())
-"""Names of the classes by which frameworks hand a run to a tool. Only the name counts here: a registry has no framework
-that would fill the parameter in, wherever the class of that name comes from."""
+"""Names of the classes with which frameworks pass a run to a tool.
+
+Only the name counts here, not the module of the class: no framework is there to fill in the parameter.
+"""
 
 Provided = Mapping[str | type, Any]
-"""A parameter's name or class, to its value, or to a function that makes it for each call."""
+"""Map from a parameter's name or class to its value, or to a function that makes the value for each call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """A parameter that is filled in."""
+    """A parameter that the registry fills in."""
 
     parameter: Parameter
     key: str | type | None
-    """What the registry has for it; None: nothing."""
+    """Key of the value in the registry; None if the registry has no value."""
 
 
 class MissingInjection(LookupError):
-    """A parameter without a default, for which the registry has nothing."""
+    """The registry has no value for an injected parameter without a default."""
 
 
 def split(
     parameters: Iterable[Parameter], provided: Provided, hidden: Iterable[str] = ()
 ) -> tuple[list[Parameter], list[Injected]]:
-    """The parameters that the model is asked for, and those that are injected."""
+    """Split the parameters into those that the model provides and those that are injected."""
     asked: list[Parameter] = []
     filled: list[Injected] = []
     hidden = set(hidden)
@@ -60,7 +62,7 @@ def split(
 
 
 def values(filled: Iterable[Injected], provided: Provided) -> dict[str, Any]:
-    """What to call with, besides the model's arguments. Raises MissingInjection, and what a factory raises."""
+    """Return the injected arguments. Raises MissingInjection, and the exceptions of factories."""
     found: dict[str, Any] = {}
     for each in filled:
         name = each.parameter.name
@@ -74,7 +76,7 @@ def values(filled: Iterable[Injected], provided: Provided) -> dict[str, Any]:
 
 
 def check(provided: Provided) -> dict[str | type, Any]:
-    """A copy of what a user gave as ``inject=``."""
+    """Return a copy of the user's ``inject=``. Raises ConfigError for a key that is neither a name nor a class."""
     for key in provided:
         if not isinstance(key, str | type):
             raise ConfigError(f"inject takes names of parameters and classes as keys, got {key!r}")
@@ -88,7 +90,10 @@ def _missing(parameter: Parameter) -> str:
 
 
 def _made(value: Any) -> Any:
-    """A function is called for each call; any other value, a callable object too, is the value."""
+    """Return the value for one call.
+
+    Functions are called; any other value, also a callable object, is used as it is.
+    """
     made: Callable[[], Any] = value
     return made() if inspect.isroutine(value) or isinstance(value, functools.partial) else value
 
@@ -118,7 +123,7 @@ def _is_context(parameter: Parameter) -> bool:
 
 
 def _is_plain(annotation: Any) -> bool:
-    """Whether every value that the annotation allows is a text, a number, a choice, or a list of such."""
+    """Whether every value that the annotation allows is a text, a number, a choice, or a list of these."""
     found = list(_kinds(annotation))
     return bool(found) and all(
         kind is Literal
@@ -130,7 +135,7 @@ def _is_plain(annotation: Any) -> bool:
 
 
 def _kinds(annotation: Any) -> Iterable[Any]:
-    """The classes that an annotation names, without Annotated, Optional and type arguments."""
+    """Return the classes that an annotation names, without Annotated, Optional and type arguments."""
     annotation = _bare(annotation)
     if get_origin(annotation) in (Union, types.UnionType):
         return [kind for part in get_args(annotation) for kind in _kinds(part)]

@@ -1,4 +1,4 @@
-"""Call a tool of any kind, to its end, from a thread or from an event loop."""
+"""Call a tool of any kind until it is finished, from a thread or from an event loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tooltrace.tools.registered_tool import RegisteredTool
 
 
 class ToolRaised:
-    """What the tool raised. Cancellations, interrupts and exits are not caught."""
+    """An exception that the tool raised. Cancellations, interrupts and exits are not caught."""
 
     __slots__ = ("_error",)
 
@@ -23,26 +23,27 @@ class ToolRaised:
         self._error: Exception | None = error
 
     def release(self) -> Exception:
-        """The exception, once: its frames' callers have this object, and are not to hold it in a circle."""
+        """Return the exception and drop our reference, to avoid a traceback cycle. Can be called once."""
         error, self._error = self._error, None
         assert error is not None, "taken already"
         return error
 
 
 def call(tool: RegisteredTool, values: dict[str, Any]) -> Any:
-    """What the tool returns, or :class:`Raised`. What has to be awaited is awaited in a loop of its own."""
+    """Return the tool's result, or :class:`ToolRaised`. An awaitable is awaited in a new event loop."""
     found = _begun(tool, values)
     return _driven(_settled(found)) if _has_to_be_awaited(found) else found
 
 
 async def acall(tool: RegisteredTool, values: dict[str, Any]) -> Any:
-    """As :func:`call`. What blocks runs in a thread, with the caller's context variables."""
+    """Return the tool's result as :func:`call` does. A blocking tool runs in a thread, with the caller's context
+    variables."""
     found = _begun(tool, values) if tool.asynchronous else await asyncio.to_thread(_begun, tool, values)
     return await _settled(found) if _has_to_be_awaited(found) else found
 
 
 def _begun(tool: RegisteredTool, values: dict[str, Any]) -> Any:
-    """The tool's result, a generator's items, or what is still to be awaited."""
+    """Return the tool's result, the joined items of a generator, or an awaitable."""
     try:
         found = tool.invoke(values)
         return _drained(found) if type(found) is GeneratorType else found
@@ -73,14 +74,14 @@ def _drained(stream: Any) -> Any:
 
 
 def _joined(items: list[Any]) -> Any:
-    """A stream as one result: the ToolResponse that it ends with; else its text; else its items."""
+    """Return a stream as one result: the ToolResponse at its end; else its joined text; else the list of its items."""
     if items and is_response(items[-1]):
         return items[-1]
     return "".join(items) if items and all(isinstance(item, str) for item in items) else items
 
 
 def _driven(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run ``coroutine`` to its end, in a loop of its own; in a thread of its own where a loop runs in this one."""
+    """Run ``coroutine`` in a new event loop; in a new thread if this thread already runs a loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Tools in the forms that models' APIs take."""
+"""Tools in the formats of model APIs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Style = Literal["openai", "anthropic", "plain"]
 
 
 def schema(tool: RegisteredTool, style: Style = "openai") -> dict[str, Any]:
-    """``tool`` for the model, in the form of ``style``; an object of the caller's own."""
+    """Return ``tool`` in the format of ``style``, as a new object. Raises ConfigError for an unknown style."""
     if style not in _STYLES:
         raise ConfigError(f"no style {style!r} of schemas; known are {', '.join(_STYLES)}")
     return _STYLES[style]({"name": tool.name, "description": tool.description or ""}, tool.asked.schema())

@@ -1,4 +1,4 @@
-"""How one tool of a registry is to be offered and run: said at registration, or beforehand by ``tool``."""
+"""Options of one tool in a registry, set at registration or beforehand with ``tool``."""
 
 from __future__ import annotations
 
@@ -15,40 +15,41 @@ from tooltrace.redact.redaction import Redact, Redaction
 T = TypeVar("T")
 
 MARK = "__tooltrace_tool__"
-"""Attribute of a function or method that ``tool`` has marked: its options."""
+"""Attribute that ``tool`` sets on a function or method to hold its options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOptions:
-    """What a registry was told about a tool. What is left out is as the tool itself has it."""
+    """Options of a tool. An option that is not set keeps the tool's own value."""
 
     name: str | None = None
-    """The name that the model calls; else the function's."""
+    """Name under which the model calls the tool; default: the function's name."""
     description: str | None = None
-    """What the model reads; else the docstring."""
+    """Description for the model; default: the docstring."""
     version: str | None = None
     cache: bool | float = False
-    """True: a success is answered again to the same arguments; a number: for so many seconds."""
+    """True: a success is returned again for the same arguments. A number: the same, for that many seconds."""
     call_limit: int | None = None
-    """How many calls are run before the answer is CALL_LIMIT."""
+    """Maximum number of calls that are run; the response beyond it is CALL_LIMIT."""
     requires_confirmation: bool = False
     requires_user_input: bool | tuple[str, ...] = False
-    """True: a person gives every parameter; names: these. The model is not shown what a person gives."""
+    """True: a person provides every parameter. Names: a person provides these. The model does not see these parameters.
+    """
     external_execution: bool = False
     expires_after: float | None = None
-    """Seconds after which a person's answer comes too late; None: never."""
+    """Seconds after which a person's decision is too late; None: never."""
     stop_after_call: bool = False
-    """A call that did not fail advises the agent to stop."""
+    """Whether a call that did not fail advises the agent to stop."""
     hidden: tuple[str, ...] = ()
-    """Further parameters that the model neither sees nor gives."""
+    """Further parameters that the model neither sees nor provides."""
     capture: Capture | None = None
-    """As in ``trace_tool``; so ``redact`` and ``retryable``."""
+    """As in ``trace_tool``; the same holds for ``redact`` and ``retryable``."""
     redact: Redaction | Redact | Iterable[str] | None = None
     retryable: type[BaseException] | Iterable[type[BaseException]] = ()
 
     @property
     def gate(self) -> GateKind | None:
-        """What a person is asked for before a call goes on."""
+        """The kind of decision that a person has to make before a call continues; None if no person is needed."""
         if self.requires_user_input:
             return "input"
         if self.requires_confirmation:
@@ -80,10 +81,10 @@ def tool(func: T, /, **options: Unpack[OptionWords]) -> T: ...
 @overload
 def tool(**options: Unpack[OptionWords]) -> Callable[[T], T]: ...
 def tool(func: Any = None, /, **options: Unpack[OptionWords]) -> Any:
-    """Mark a function or a toolkit's method as a tool, with options for the registry that takes it.
+    """Mark a function or a toolkit's method as a tool, with options for the registry that it is added to.
 
-    Bare, or with options: those of ``ToolRegistry.register``. The function itself is returned, unchanged in
-    what it does. Where any method of a toolkit is marked, the marked ones are its tools.
+    Used bare or with options, which are those of ``ToolRegistry.register``. Returns the function itself, with unchanged
+    behaviour. If any method of a toolkit is marked, only the marked methods are its tools.
     """
     settled = settle(ToolOptions(), options)
     if func is None:
@@ -100,13 +101,13 @@ def _mark(func: Any, options: ToolOptions) -> Any:
 
 
 def marked(func: Any) -> ToolOptions | None:
-    """The options that ``tool`` left on ``func``; None where it is not marked."""
+    """Return the options that ``tool`` set on ``func``; None if it is not marked."""
     options = getattr(func, MARK, None)
     return options if isinstance(options, ToolOptions) else None
 
 
 def settle(base: ToolOptions, words: OptionWords | Mapping[str, Any]) -> ToolOptions:
-    """``base`` with what ``words`` say. Raises ConfigError for what cannot be meant."""
+    """Return ``base`` with the options in ``words``. Raises ConfigError for invalid options."""
     known = [field.name for field in fields(ToolOptions)]
     unknown = sorted(set(words) - set(known))
     if unknown:
@@ -140,7 +141,7 @@ def _check_gate(options: ToolOptions) -> None:
 
 
 def check_limit(limit: Any) -> None:
-    """Refuse what is no number of calls."""
+    """Raise ConfigError if ``limit`` is not a number of calls from 1 on, or None."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise ConfigError(f"call_limit takes a number of calls from 1 on, or None for no limit, got {limit!r}")
 

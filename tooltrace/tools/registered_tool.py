@@ -16,7 +16,7 @@ from tooltrace.tools.options import ToolOptions, check_limit
 from tooltrace.tools.schema import Parameters
 
 Invoke = Callable[[dict[str, Any]], Any]
-"""Calls the tool with its arguments by name."""
+"""Function that calls the tool with its arguments by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,39 +24,41 @@ class RegisteredTool:
     """One tool of a registry."""
 
     spec: ToolSpec
-    """How its calls are recorded; without ``confidence`` and ``sources``, which are in ``claims``."""
+    """Spec with which calls are recorded, without ``confidence`` and ``sources``, which are in ``claims``."""
     claims: ToolSpec | None = None
-    """Where ``trace_tool`` was told how to read confidence or sources from a result."""
+    """Spec whose ``confidence`` and ``sources`` read the result, if ``trace_tool`` set them."""
     options: ToolOptions
     description: str | None
     parameters: Parameters
-    """All that a model and a person give together."""
+    """All parameters that the model and a person provide together."""
     asked: Parameters
-    """What the model is shown and gives."""
+    """The parameters that the model sees and provides."""
     injected: tuple[Injected, ...] = ()
     invoke: Invoke
     asynchronous: bool = False
-    """Whether ``invoke`` must be called in the event loop; else it is called in a thread."""
+    """Whether ``invoke`` must be called in the event loop; otherwise it is called in a thread."""
 
     @property
     def name(self) -> str:
-        """The name that the model calls."""
+        """The name under which the model calls the tool."""
         return self.spec.name
 
 
 class CallLimiter:
-    """Counts the calls of one registry, from any thread. Every call of a known tool counts, whatever comes of it:
-    a model that repeats a mistake is to be stopped as well."""
+    """Thread-safe counter of the calls of one registry.
+
+    Every call of a known tool counts, whatever its outcome, so that a model that repeats a mistake is stopped as well.
+    """
 
     def __init__(self, limit: int | None = None) -> None:
-        """``limit``: of all calls together; None for none."""
+        """``limit``: maximum number of all calls together; None for no limit."""
         check_limit(limit)
         self._limit = limit
         self._lock = RLock()
         self._counts: Counter[RegisteredTool] = Counter()
 
     def take(self, tool: RegisteredTool) -> ToolResponse | None:
-        """Count a call; or the answer that it is one too many, and then it is not counted."""
+        """Count a call and return None. Beyond the limit, return the error response and do not count."""
         own = tool.options.call_limit
         with self._lock:
             if self._limit is not None and self._counts.total() >= self._limit:
@@ -67,6 +69,6 @@ class CallLimiter:
         return None
 
     def reset(self) -> None:
-        """Start anew."""
+        """Set the counts back to zero."""
         with self._lock:
             self._counts.clear()

@@ -25,8 +25,8 @@ _LATER: Any = object()
 class ToolRegistry:
     """Functions, toolkits and tool objects, offered to a model and run for it.
 
-    Every call is answered with a ToolResponse and recorded once: also one of an unknown tool, with wrong arguments,
-    over the limit, or answered from the cache. May be used from many threads.
+    Every call gets a ToolResponse and is recorded once: also a call of an unknown tool, with invalid arguments, over
+    the limit, or answered from the cache. Thread-safe.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class ToolRegistry:
         hooks: Iterable[AnyHook] = (),
         cache_size: int = 1000,
     ) -> None:
-        """``tools``: what ``register`` takes. ``call_limit``: how many calls are run, of all tools together, until
-        ``reset``. ``inject``: a parameter's name or class, to its value, or to a function that makes it for each call.
-        ``hooks``: what ``add_hook`` takes. ``cache_size``: how many answers are kept for tools with ``cache``.
-        """
+        """``tools``: what ``register`` accepts. ``call_limit``: maximum number of calls that are run, of all tools
+        together, until ``reset``. ``inject``: map from a parameter's name or class to its value, or to a function
+        that makes it for each call. ``hooks``: what ``add_hook`` accepts. ``cache_size``: maximum number of cached
+        responses of tools with ``cache``."""
         self._state = RegistryState(
             limits=CallLimiter(call_limit), cache=Cache(cache_size), provided=injection.check(inject or {})
         )
@@ -56,12 +56,12 @@ class ToolRegistry:
     @overload
     def register(self, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Callable[[T], T]: ...
     def register(self, tool: Any = _LATER, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Any:
-        """Take a tool, or all tools of a toolkit; as a decorator too, bare or with options. Returns what it was given.
+        """Register a tool, or all tools of a toolkit, and return the argument; also a decorator, bare or with options.
 
-        A function, method, partial or callable object; an object with ``name``, ``description`` and
-        ``run(parameters)``; an object, class or module whose methods are tools: those that its ``tools`` or
-        ``__all__`` lists, else those marked by ``tool``, else the public ones. Options are the fields of ToolOptions.
-        ``replace``: a tool of the same name makes room. Raises ConfigError, and then takes nothing.
+        Accepts a function, method, partial or callable object; an object with ``name``, ``description`` and
+        ``run(parameters)``; an object, class or module whose methods are tools: those that its ``tools`` or ``__all__``
+        lists, else those marked by ``tool``, else the public ones. Options are the fields of ToolOptions. ``replace``
+        allows replacing a tool of the same name. Raises ConfigError, and then registers nothing.
         """
         if tool is _LATER:
             return lambda later: self.register(later, replace=replace, **words)
@@ -70,7 +70,7 @@ class ToolRegistry:
 
     @property
     def names(self) -> list[str]:
-        """The names that the model may call, in the order of their registration."""
+        """The names under which the model may call the tools, in the order of registration."""
         return list(self._state.tools)
 
     def __contains__(self, name: object) -> bool:
@@ -80,26 +80,30 @@ class ToolRegistry:
         return len(self._state.tools)
 
     def schemas(self, style: model_schemas.Style = "openai") -> list[dict[str, Any]]:
-        """The tools in the form that a model's API takes: ``openai`` (Chat Completions), ``anthropic`` (Messages) or
-        ``plain`` (name, description, parameters)."""
+        """Return the tools in the format of a model API.
+
+        ``openai`` is Chat Completions, ``anthropic`` is Messages, ``plain`` is name, description, parameters.
+        """
         return [model_schemas.schema(tool, style) for tool in list(self._state.tools.values())]
 
     def execute(
         self, name: str, arguments: str | Mapping[str, Any] | None = None, *, call_id: str | None = None
     ) -> ToolResponse:
-        """Run one call: ``arguments`` are the model's JSON text, or a mapping; ``call_id`` is the model's id.
+        """Run one call. ``arguments`` are the model's JSON text or a mapping; ``call_id`` is the model's id.
 
-        Always a ToolResponse, always recorded. What the tool raises is an error in the response; KeyboardInterrupt,
-        SystemExit and CancelledError go through. A coroutine is run in a loop of its own. Raises ConfigError where a
-        hook is a coroutine.
+        Returns a ToolResponse and records the call in every case. An exception of the tool becomes an error in the
+        response; KeyboardInterrupt, SystemExit and CancelledError are raised. A coroutine runs in a new event loop.
+        Raises ConfigError if a hook is a coroutine function.
         """
         return execution.execute(self._state, name, arguments, call_id)
 
     async def aexecute(
         self, name: str, arguments: str | Mapping[str, Any] | None = None, *, call_id: str | None = None
     ) -> ToolResponse:
-        """As :meth:`execute`, in an event loop. A tool that is no coroutine runs in a thread, with the caller's
-        context variables."""
+        """Run one call as :meth:`execute` does, in an event loop.
+
+        A tool that is not a coroutine function runs in a thread, with the caller's context variables.
+        """
         return await execution.aexecute(self._state, name, arguments, call_id)
 
     def resume(
@@ -113,16 +117,16 @@ class ToolRegistry:
         by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
-        """Go on with a call that waits for a person; in another process too, with the same tools.
+        """Resume a call that waits for a person; also in another process that has the same tools.
 
-        ``paused``: the response that ``execute`` gave, its ``paused``, or that as JSON. ``approve=True``, with ``inputs``
-        where arguments are to be changed; ``decline``, True or the reason; ``inputs``: the arguments that the call waits
-        for; ``result``: what an execution elsewhere gave. ``by``: who decided. ``note``: what they said.
+        ``paused``: the response of ``execute``, its ``paused``, or that as JSON. ``approve``: True, with ``inputs`` if
+        arguments are to be changed. ``decline``: True or the reason. ``inputs``: the arguments that the call waits for.
+        ``result``: the result of an execution elsewhere. ``by``: who decided. ``note``: the comment of the person.
 
-        The gate is on record with who, when and what was changed; the wait is not the tool's time, a decline is no
-        failure. Raises ReviewError where the answer does not fit the call, or this registry took an answer to it already:
-        nothing is done then, and the call waits on. Two processes that hold the same call can both run it: whoever
-        hands it out sees to it that one does.
+        The gate is recorded with the person, the time and the changes; the waiting time does not count as the tool's
+        time, and a decline is not a failure. Raises ReviewError if the decision does not fit the call, or this registry
+        already accepted a decision on it: nothing is run then, and the call keeps waiting. Two processes that hold the
+        same call can both run it: the application has to make sure that only one does.
         """
         answer = human_review.answer_of(
             approve=approve, decline=decline, inputs=inputs, result=result, by=by, note=note
@@ -140,18 +144,18 @@ class ToolRegistry:
         by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
-        """As :meth:`resume`, in an event loop."""
+        """Resume a call as :meth:`resume` does, in an event loop."""
         answer = human_review.answer_of(
             approve=approve, decline=decline, inputs=inputs, result=result, by=by, note=note
         )
         return await execution.aresume(self._state, *human_review.load_paused(paused, answer))
 
     def add_hook(self, hook: AnyHook) -> None:
-        """Put ``hook(call, proceed)`` around every call that is run, inside the hooks before it.
+        """Put ``hook(call, proceed)`` around every call that is run, inside the hooks added before.
 
-        It gets a ToolInvocation, and the way on: ``proceed()`` returns the tool's ToolResponse. It may change
-        ``call.arguments``, answer without proceeding, or change the answer. A coroutine serves ``aexecute`` only, and
-        awaits ``proceed()``. Where a hook raises, the answer is INTERNAL_ERROR.
+        The hook gets a ToolInvocation and ``proceed``, which returns the tool's ToolResponse. It may change
+        ``call.arguments``, respond without proceeding, or change the response. A coroutine function works only with
+        ``aexecute``, and awaits ``proceed()``. If a hook raises, the response is INTERNAL_ERROR.
         """
         if not callable(hook):
             raise ConfigError(f"a hook is called with (call, proceed), which {hook!r} cannot be")
@@ -159,11 +163,11 @@ class ToolRegistry:
             self._state.hooks = (*self._state.hooks, hook)
 
     def reset(self) -> None:
-        """Begin to count the calls anew."""
+        """Set the call counts back to zero."""
         self._state.limits.reset()
 
     def clear_cache(self) -> None:
-        """Forget the answers that are kept."""
+        """Remove all cached responses."""
         self._state.cache.clear()
 
     def _registered(self, tool: Any, words: OptionWords) -> RegisteredTool:
@@ -177,6 +181,7 @@ class ToolRegistry:
 
     def _take(self, new: list[RegisteredTool], *, replace: bool) -> None:
         with self._lock:
+            # Copy and replace: running calls read the dict without the lock, and an error registers nothing.
             tools = dict(self._state.tools)
             for tool in new:
                 _check_name(tool.name)

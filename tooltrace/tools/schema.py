@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def usable(annotation: Any) -> Any:
-    """``annotation``, and what is in it, as pydantic is to have it."""
+    """Return ``annotation`` in a form that pydantic accepts, including its type arguments."""
     if sys.version_info < (3, 12) and typing.is_typeddict(annotation):
         return _extended(annotation)
     args, origin = get_args(annotation), get_origin(annotation)
@@ -72,23 +72,23 @@ _TYPES: dict[str, Any] = {
     "str": str, "string": str, "int": int, "integer": int, "float": float, "number": float, "bool": bool,
     "boolean": bool, "list": list, "array": list, "dict": dict, "object": dict,
 }  # fmt: skip
-"""Types that docstrings and other descriptions name in words."""
+"""Map from type names in docstrings and other descriptions to types."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocstring:
-    """A function's own words."""
+    """The description and parameters in a function's docstring."""
 
     text: str | None = None
-    """All that stands before the sections, for the model."""
+    """Text before the sections, for the model."""
     parameters: dict[str, str] = field(default_factory=dict)
-    """Parameter to its description."""
+    """Map from a parameter to its description."""
     types: dict[str, Any] = field(default_factory=dict)
-    """Parameter to its type, where the docstring names a simple one."""
+    """Map from a parameter to its type, if the docstring names a simple one."""
 
 
 def read_docstring(function: Any) -> ParsedDocstring:
-    """The docstring of ``function``. One that cannot be parsed counts as a description only."""
+    """Return the parsed docstring of ``function``. A docstring that cannot be parsed counts as a description only."""
     text = inspect.getdoc(function)
     if not text:
         return ParsedDocstring()
@@ -96,7 +96,7 @@ def read_docstring(function: Any) -> ParsedDocstring:
 
     try:
         parsed = parse(text)
-    except Exception:  # anything may stand in a docstring
+    except Exception:  # a docstring may have any content
         return ParsedDocstring(describe(function))
     words = [part for part in (parsed.short_description, parsed.long_description) if part]
     known = {param.arg_name.lstrip("*"): param for param in parsed.params}
@@ -108,12 +108,12 @@ def read_docstring(function: Any) -> ParsedDocstring:
 
 
 def type_named(name: str | None) -> Any:
-    """The type that ``name`` means; None where it is no simple one."""
+    """Return the type with the name ``name``; None if it is not a simple type."""
     return _TYPES.get(name.strip().lower()) if isinstance(name, str) else None
 
 
 REQUIRED: Any = inspect.Parameter.empty
-"""The default of a parameter that has none."""
+"""Default of a parameter without a default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class Parameter:
     name: str
     annotation: Any = Any
     unresolved: str | None = None
-    """The annotation's text, where it names nothing that can be found."""
+    """Text of the annotation, if a name in it cannot be resolved."""
     default: Any = REQUIRED
     description: str | None = None
     positional_only: bool = False
@@ -135,7 +135,7 @@ class Parameter:
 
 
 class Parameters:
-    """The parameters that somebody may give, and what they must be."""
+    """A set of parameters, with their schema and their validation."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class Parameters:
         refused: frozenset[str] = frozenset(),
         title: str = "tool",
     ) -> None:
-        """``extra``: whether parameters beyond these are taken, with any value, but for the names ``refused``."""
+        """``extra``: whether further parameters are allowed, with any value, except for the names in ``refused``."""
         self.fields = tuple(fields)
         self.extra = extra
         self.refused = refused
@@ -160,11 +160,11 @@ class Parameters:
         return [field.name for field in self.fields]
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema (2020-12) of the object to send; a copy."""
+        """Return the JSON Schema (2020-12) of the arguments object, as a copy."""
         return copy.deepcopy(self._schema)
 
     def without(self, names: Iterable[str]) -> Parameters:
-        """The parameters but for ``names``."""
+        """Return the parameters without ``names``."""
         gone = set(names)
         if not gone:
             return self
@@ -172,9 +172,11 @@ class Parameters:
         return Parameters(kept, extra=self.extra, refused=self.refused | gone, title=self._title)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The values to call with: what was given, as the annotations want it, in the order of the signature.
-        What was left out stays out, for the function's own default. Raises pydantic's ValidationError, and
-        whatever a validator of the tool's own raises."""
+        """Return the arguments to call with, converted to the annotated types, in the order of the signature.
+
+        Parameters that were left out stay out, so that the function's own default applies. Raises pydantic's
+        ValidationError, and any exception of the tool's own validators.
+        """
         extras = {} if not self.extra else {key: value for key, value in given.items() if key not in self._known}
         valid = self._validated({key: value for key, value in given.items() if key not in extras})
         said = valid.model_fields_set
@@ -186,7 +188,7 @@ class Parameters:
         return values | extras
 
     def _validated(self, given: dict[str, Any]) -> BaseModel:
-        """By JSON's rules where it is JSON: in strict models a date is a string there."""
+        """Validate by JSON's rules if the arguments are JSON: strict models accept a date as a string only there."""
         try:
             text = json.dumps(given)
         except (TypeError, ValueError, RecursionError):  # the caller's own objects
@@ -200,7 +202,8 @@ class Parameters:
 
 
 def _model(fields: tuple[Parameter, ...], title: str) -> type[BaseModel]:
-    """Fields have numbers for names, since ``schema``, ``copy`` and ``_x`` are none that a model may have."""
+    """Return the pydantic model. Fields are numbered because a model cannot have fields like ``schema``, ``copy`` or
+    ``_x``."""
     from pydantic import ConfigDict, create_model
 
     config = ConfigDict(extra="forbid", title=title)
@@ -234,7 +237,7 @@ def _generator() -> type[GenerateJsonSchema]:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Quiet(GenerateJsonSchema):
-        """No titles, which say the name again; a default that JSON cannot say is left out in silence."""
+        """Schema generator without titles, which repeat the name, and without warnings for defaults that JSON lacks."""
 
         ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012 - the base's own form
 

@@ -1,4 +1,4 @@
-"""A function's signature and docstring as parameters."""
+"""Read a function's signature and docstring as parameters."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _EMPTY = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function takes, and what it says of itself."""
+    """The parameters and the description of a function."""
 
     parameters: tuple[Parameter, ...]
     extra: bool
-    """Whether it takes ``**kwargs``."""
+    """Whether the function accepts ``**kwargs``."""
     description: str | None
 
 
 def read(function: Callable[..., Any]) -> Signature:
-    """The signature of ``function``; ``*args`` are left out. Raises ConfigError where it has none."""
+    """Return the signature of ``function``, without ``*args``. Raises ConfigError if it has none."""
     found = list(_signature(function).parameters.values())
     code = code_of(function)
     words = schema.read_docstring(code)
@@ -43,7 +43,7 @@ def read(function: Callable[..., Any]) -> Signature:
 
 
 def code_of(function: Any) -> Any:
-    """The function that holds the code: behind partials, and behind a callable object's ``__call__``."""
+    """Return the function that holds the code: behind partials, and behind a callable object's ``__call__``."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else type(function).__call__
@@ -59,10 +59,10 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def _hints(code: Any, parameters: list[inspect.Parameter]) -> dict[str, Any]:
-    """Annotations with their names looked up; what cannot be found is left as it is written."""
+    """Return the resolved annotations; an annotation that cannot be resolved stays as written."""
     try:
         return typing.get_type_hints(code, include_extras=True)
-    except Exception:  # any code may stand in an annotation
+    except Exception:  # an annotation may run any code
         return {p.name: _hint(code, p.annotation) for p in parameters if p.annotation is not _EMPTY}
 
 
@@ -94,7 +94,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, words: schema.Pars
 
 
 def _written(annotation: Any) -> str | None:
-    """The text of an annotation that names something unknown, itself or in its parts."""
+    """Return the text of an annotation that cannot be resolved, as a whole or in a part; None if all is resolved."""
     if isinstance(annotation, str):
         return annotation
     if isinstance(annotation, typing.ForwardRef):
@@ -106,7 +106,7 @@ def _written(annotation: Any) -> str | None:
 
 
 def _optional(annotation: Any) -> Any:
-    """``x: int = None`` takes None."""
+    """Return ``annotation`` with None allowed, for parameters such as ``x: int = None``."""
     if get_origin(annotation) is Annotated:
         base, *more = get_args(annotation)
         return Annotated[(Optional[base], *more)]  # noqa: UP045 - `|` is not in every annotation's power
@@ -114,7 +114,7 @@ def _optional(annotation: Any) -> Any:
 
 
 def _own_words(annotation: Any, default: Any) -> str | None:
-    """The description in ``Field(description=…)``, in ``Annotated[int, "words"]`` or in PEP 727's ``Doc``."""
+    """Return the description in ``Field(description=…)``, in ``Annotated[int, "words"]`` or in PEP 727's ``Doc``."""
     for part in (default, *reversed(getattr(annotation, "__metadata__", ()))):
         said = part if isinstance(part, str) and part is not default else None
         said = said or getattr(part, "description", None) or getattr(part, "documentation", None)

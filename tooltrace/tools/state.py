@@ -1,4 +1,4 @@
-"""What a registry holds while its calls run."""
+"""State of a registry, shared by its calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tooltrace.tools.registered_tool import CallLimiter, RegisteredTool
 
 
 class SeenSet:
-    """Lets each of the last many ids through once, whichever thread asks."""
+    """A thread-safe set of the most recent ids, which recognizes an id that was used before."""
 
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
@@ -21,7 +21,7 @@ class SeenSet:
         self._lock = RLock()
 
     def first(self, name: str) -> bool:
-        """Whether ``name`` comes for the first time."""
+        """Add ``name``; return whether it was not in the set."""
         with self._lock:
             if name in self._seen:
                 return False
@@ -33,13 +33,13 @@ class SeenSet:
 
 @dataclass(slots=True, kw_only=True)
 class RegistryState:
-    """What a registry holds while its calls run."""
+    """State of a registry, shared by its calls."""
 
     limits: CallLimiter
     cache: Cache
     provided: Provided
     answered: SeenSet = field(default_factory=SeenSet)
-    """Paused calls that were gone on with here."""
+    """Span ids of paused calls that were resumed in this registry."""
     tools: dict[str, RegisteredTool] = field(default_factory=dict)
     hooks: tuple[AnyHook, ...] = ()
-    """Replaced whole when one is added: a call that runs keeps those that it began with."""
+    """Replaced as a whole when a hook is added, so that a running call keeps the hooks it began with."""

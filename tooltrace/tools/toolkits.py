@@ -1,4 +1,4 @@
-"""Which tools an object, a class or a module holds."""
+"""Find the tools in an object, a class or a module."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tooltrace.tools.adapters.hello_agents_tool import is_run_tool
 from tooltrace.tools.options import marked
 
 _FOREIGN = frozenset({"abc", "builtins", "enum", "pydantic", "typing"})
-"""Packages whose base classes bring methods that are no tools."""
+"""Packages whose base classes have methods that are not tools."""
 
 
 def tools_of(found: Any) -> Iterator[Any]:
-    """Functions, methods and tool objects in ``found``: itself, or what it holds.
+    """Yield the functions, methods and tool objects in ``found``: itself, or its members.
 
-    A toolkit's tools are those that its ``tools`` or ``__all__`` lists, by name or as they are; else the methods
-    marked by ``tool``; else its public methods. A class stands for an object made from it without arguments.
+    The tools of a toolkit are those that its ``tools`` or ``__all__`` lists, by name or as objects; else the methods
+    marked by ``tool``; else its public methods. A class is instantiated without arguments.
     """
     if isinstance(found, staticmethod | classmethod):
         raise ConfigError(f"register {found!r} through its class: registry.register(TheClass)")
@@ -73,19 +73,19 @@ def _methods(found: Any) -> list[Any]:
 
 
 def callable_object(found: Any) -> bool:
-    """Whether ``found`` is itself called, and so is one tool: its methods are not."""
+    """Whether ``found`` itself is callable and therefore one tool; its methods are then not tools."""
     return not inspect.ismodule(found) and callable(found)
 
 
 def _class_names(kind: type) -> Iterator[str]:
-    """Names of the class's own attributes and of its bases', in the order of their definition, the bases' first."""
+    """Yield the attribute names of the class and its bases in the order of definition, the bases' first."""
     for base in reversed(kind.__mro__):
         if base.__module__.partition(".")[0] not in _FOREIGN:
             yield from vars(base)
 
 
 def _is_method(found: Any, name: str) -> bool:
-    """Whether the attribute is code, seen without running a property."""
+    """Whether the attribute is a function or method, determined without running a property."""
     if inspect.ismodule(found):
         return inspect.isfunction(vars(found)[name]) and vars(found)[name].__module__ == found.__name__
     raw = inspect.getattr_static(type(found), name, None)

@@ -1,4 +1,4 @@
-"""From what a model sent to a call that can be run, or to the answer that stands in for it."""
+"""Turn the arguments that a model sent into a call that can be run, or into a response."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ class PreparedCall:
     spec: ToolSpec
     call_id: str | None
     given: dict[str, Any]
-    """The arguments as they were sent, as JSON data."""
+    """The arguments as the model sent them, as JSON data."""
     tool: RegisteredTool | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
-    """The arguments as the tool wants them, without what is injected."""
+    """The validated arguments of the tool, without the injected ones."""
     refusal: ToolResponse | Exception | None = None
-    """The answer, where the call is not run; or what a validator of the tool's raised."""
+    """The response, if the call is not run; or an exception of the tool's own validators."""
     gate: GateKind | None = None
-    """What a person is asked for before the call is run."""
+    """The kind of decision that a person has to make before the call is run."""
     resumed: PausedCall | None = None
-    """What the call goes on from."""
+    """The paused call that this call resumes."""
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """The arguments to record: as the tool got them; as they were sent, where it got none."""
+        """The arguments to record: the validated ones; if the call is refused, those that the model sent."""
         return self.given if self.refusal is not None else self.arguments
 
 
 def prepare(state: RegistryState, name: str, sent: Any, call_id: str | None) -> PreparedCall:
-    """The call of the tool ``name`` with what was ``sent`` as its arguments. Never raises."""
+    """Return the call of the tool ``name`` with the arguments ``sent``. Never raises."""
     call_id = str(call_id) if call_id else None
     given, broken = argument_errors.parse(sent)
     tool = state.tools.get(name) if isinstance(name, str) else None
@@ -64,7 +64,7 @@ def prepare(state: RegistryState, name: str, sent: Any, call_id: str | None) -> 
 def _guarded(
     step: Callable[[PreparedCall, RegisteredTool], None], prepared: PreparedCall, tool: RegisteredTool
 ) -> None:
-    """A fault of ours is an answer too, and nothing is run on it."""
+    """Run ``step``; turn an internal fault into a response, so that the tool is not run."""
     try:
         step(prepared, tool)
     except Exception:
@@ -75,7 +75,7 @@ def _guarded(
 
 
 def check(prepared: PreparedCall, tool: RegisteredTool) -> None:
-    """Check what was given against what the model is asked for."""
+    """Validate the arguments against the parameters that the model sees."""
     given, asked = prepared.given, tool.asked
     barred = [name for name in given if name in asked.refused]
     try:
@@ -83,7 +83,7 @@ def check(prepared: PreparedCall, tool: RegisteredTool) -> None:
         faults = []
     except ValidationError as error:
         faults = argument_errors.faults(error, given, asked, _may_quote(tool))
-    except Exception as error:  # a validator of the tool's own
+    except Exception as error:  # raised by a validator of the tool
         prepared.refusal = error
         return
     faults += [argument_errors.unknown(name, asked) for name in barred]
@@ -92,8 +92,10 @@ def check(prepared: PreparedCall, tool: RegisteredTool) -> None:
 
 
 def _may_quote(tool: RegisteredTool) -> Callable[[str], bool]:
-    """Whether the value of a parameter may stand in an answer, which is recorded: by the rules of redaction, and where
-    arguments are recorded at all."""
+    """Return a function that says whether a response, which is recorded, may quote a parameter's value.
+
+    Redaction rules may forbid it, and so does a ``capture`` that leaves out the arguments.
+    """
     settings = get_recorder().settings
     redactions = [each for each in (settings.redaction, tool.spec.redact) if each is not None]
     if (tool.spec.capture or settings.capture) != "full" or any(each.hook for each in redactions):
@@ -102,5 +104,5 @@ def _may_quote(tool: RegisteredTool) -> Callable[[str], bool]:
 
 
 def ask_person(prepared: PreparedCall, tool: RegisteredTool) -> None:
-    """Whether a person has to agree first."""
+    """Set the gate if a person has to agree first."""
     prepared.gate = tool.options.gate

@@ -1,4 +1,4 @@
-"""Agno's agents and teams, recorded without changing an agent or a tool.
+"""Recording of Agno's agents and teams, without changing an agent or a tool.
 
 ::
 
@@ -8,9 +8,9 @@
     ...
     agno.remove()
 
-From then on every tool call of every ``Agent`` and ``Team``, made before or after, is recorded with the model's
-call id, the agent's name and the session as conversation: what a tool returned or raised, what hooks or a cache
-answered instead, calls that Agno refused, and calls that waited for a person and what became of them.
+After ``install``, every tool call of every ``Agent`` and ``Team``, created before or after, is recorded with the
+model's call id, the agent's name and the session as conversation. Recorded are the tool's results and exceptions,
+responses of hooks or a cache, calls that Agno rejected, and calls that waited for a person with their outcome.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ __all__ = ["install", "remove"]
 
 
 def install() -> None:
-    """Record from now on. Once is enough, twice does no harm. Raises ImportError where Agno is not installed, and
-    ConfigError where its version is not known."""
+    """Start recording; a second call has no effect.
+
+    Raises ImportError if Agno is not installed, and ConfigError if its version is not supported.
+    """
     try:
         import_module("agno")
     except ImportError as error:
@@ -37,5 +39,5 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Record no more; Agno's own functions are back in their places."""
+    """Stop recording and restore Agno's own functions."""
     patches.undo()

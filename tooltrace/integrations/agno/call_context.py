@@ -1,4 +1,4 @@
-"""What Agno knows of a call, in the recorder's words."""
+"""Agno's data about a call, in the form that the recorder uses."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 
 RUN_ID = "agno.run_id"
-"""Attribute: the run that the call belongs to."""
+"""Attribute: id of the run that the call belongs to."""
 TEAM = "agno.team"
-"""Attribute: the team that the calling agent is a member of."""
+"""Attribute: name of the team that the calling agent is a member of."""
 
 
 class AgnoContext:
-    """Who called which tool. ``owner``: the agent, or the team. ``run``: its run, or that run's context."""
+    """The tool, the call id and the surrounding context of a call.
+
+    ``owner`` is the agent or the team; ``run`` is its run, or that run's context.
+    """
 
     __slots__ = ("_around", "call_id", "run_id", "spec")
 
@@ -41,7 +44,7 @@ class AgnoContext:
 
     @contextmanager
     def around(self) -> Iterator[None]:
-        """Inside the block, calls belong to this conversation and this agent."""
+        """Assign the calls inside the block to this conversation and this agent."""
         token = context.current.set(self._around)
         try:
             yield
@@ -51,8 +54,10 @@ class AgnoContext:
     def begin(
         self, recorder: Recorder, arguments: Any, *, number: int | None = None, span_id: int = 0
     ) -> Attempt | None:
-        """An attempt that begins now; None where it cannot be recorded. ``number``, ``span_id``: as in
-        ``Recorder.begin``."""
+        """Begin an attempt now; return None if it cannot be recorded.
+
+        ``number`` and ``span_id`` are as in ``Recorder.begin``.
+        """
         try:
             with self.around():
                 named = _named(arguments)
@@ -63,22 +68,22 @@ class AgnoContext:
 
 
 def span_id(attempt: Attempt) -> str:
-    """The attempt's id, in hex."""
+    """Return the attempt's span id, in hex."""
     return attempt.hex_id
 
 
 def context_for_function(function: Any, call_id: Any) -> AgnoContext:
-    """What is known of a call of ``function``, an ``agno.tools.function.Function``."""
+    """Return the context of a call of ``function``, an ``agno.tools.function.Function``."""
     return _facts(_spec(function.name, function.description), call_id, function)
 
 
 def context_for_sibling(name: str, call_id: Any, function: Any) -> AgnoContext:
-    """What is known of a call of the tool ``name``, which the agent of ``function`` does not have."""
+    """Return the context of a call of the tool ``name``, which the agent of ``function`` does not have."""
     return _facts(_spec(name, None), call_id, function)
 
 
 def context_by_name(name: str, call_id: Any, owner: Any = None, run: Any = None) -> AgnoContext:
-    """What is known of a call of the tool ``name`` where its function is not at hand."""
+    """Return the context of a call of the tool ``name`` if its function is not available."""
     return AgnoContext(_spec(name, None), call_id, owner, run)
 
 
@@ -89,7 +94,7 @@ def _facts(spec: ToolSpec, call_id: Any, function: Any) -> AgnoContext:
 
 
 def _foreign(outer: CallContext) -> dict[str, Any]:
-    """The attributes of the surroundings that are not another run's."""
+    """Return the attributes of the outer context without those of another run."""
     return {key: value for key, value in (outer.attributes or {}).items() if key not in (RUN_ID, TEAM)}
 
 
@@ -105,7 +110,7 @@ def _text(value: Any) -> str | None:
 
 
 def _named(arguments: Any) -> dict[str, Any]:
-    """The model's arguments by name, whatever the model sent."""
+    """Return the model's arguments by name; arguments that are not a dict go under ``value``."""
     if arguments is None:
         return {}
     return dict(arguments) if isinstance(arguments, dict) else {"value": arguments}

@@ -1,4 +1,4 @@
-"""A tool's own function, recorded: of the kind that it was, so that Agno treats it alike."""
+"""Wrap a tool's own function to record it, as the same kind of function, so that Agno treats both alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _is_stream(result: Any) -> bool:
 
 
 def record_entrypoint(tool: Callable[..., Any], execution: Execution) -> Callable[..., Any]:
-    """``tool``, each of whose runs is an attempt of ``execution``."""
+    """Return ``tool`` wrapped, so that each run is an attempt of ``execution``."""
     if inspect.iscoroutinefunction(tool):
         return functools.update_wrapper(_coroutine(tool, execution), tool)
     function = functools.update_wrapper(_function(tool, execution), tool)
@@ -34,7 +34,7 @@ def record_entrypoint(tool: Callable[..., Any], execution: Execution) -> Callabl
 
 
 def follow_hook_stream(result: Any, execution: Execution) -> Any:
-    """What hooks made of a call. A stream of their own, in place of the tool's, is followed like the tool's."""
+    """Return the result of hooks around a call; a stream that hooks made instead of the tool's is recorded as well."""
     if execution.runs or not _is_stream(result):
         return result
     attempt = execution.begin_instead()
@@ -42,8 +42,11 @@ def follow_hook_stream(result: Any, execution: Execution) -> Any:
 
 
 class _StreamFunction:
-    """A generator function to whoever asks ``inspect``, which goes by the attributes of functions. A true one
-    would begin only when its first item is wanted, and so would the refusal of arguments that do not fit."""
+    """A callable that ``inspect`` reports as a generator function, from the attributes that it copies.
+
+    A true generator function would start only when its first item is requested, and would reject wrong arguments only
+    then.
+    """
 
     def __init__(self, function: Callable[..., Any], tool: Any) -> None:
         functools.update_wrapper(self, function)
@@ -100,7 +103,7 @@ def _coroutine(tool: Callable[..., Any], execution: Execution) -> Callable[..., 
 
 
 def _follow(result: Any, execution: Execution, attempt: Attempt) -> Any:
-    """A stream that was handed out, followed to its end."""
+    """Return the stream ``result`` wrapped, so that it is recorded until its end."""
     hidden = generators.UnstartedAwaitable(result, execution.recorder, attempt)
 
     def begin() -> tuple[Any, StreamRecorder]:

@@ -1,4 +1,4 @@
-"""The stream of a tool that passes on the events of an agent's run."""
+"""Streams of tools that pass on the events of an agent's run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tooltrace.redact.inspection import bases, name_of
 _RUNS = "agno.run."
 _CONTENT = frozenset({"RunContentEvent", "WorkflowCompletedEvent"})
 _ITEMS = frozenset({"CustomEvent"})
-"""Events by which a tool itself says something."""
+"""Events that contain the tool's own output."""
 
 
 class EventStreamRecorder(StreamRecorder):
-    """Keeps what the model will read of a stream: its items, and of a run's events their content."""
+    """Recorder of the parts of a stream that the model reads: items, and the content of a run's events."""
 
     __slots__ = ()
 
     def add_object(self, item: Any, room: int) -> int:
-        """The tool gave ``item``, which is no text."""
+        """Add ``item``, which is not a text, and return the remaining room."""
         kind: Any = type(item)
         if not _looks_like_event(kind):
             return super().add_object(item, room)
@@ -36,7 +36,7 @@ class EventStreamRecorder(StreamRecorder):
         return room - len(content)
 
     def raised(self, error: BaseException) -> None:
-        """``error`` left the tool, or the consumer dropped the stream."""
+        """Record that ``error`` left the tool, or that the consumer dropped the stream."""
         if not is_cancellation(error):
             super().raised(error)
             return
@@ -48,12 +48,15 @@ class EventStreamRecorder(StreamRecorder):
 
 
 def is_cancellation(error: BaseException) -> bool:
-    """Whether ``error`` says that somebody cancelled the run. Agno's is an ``Exception``, but no tool failed."""
+    """Whether ``error`` means that the run was cancelled.
+
+    Agno's error is an ``Exception``, but the tool did not fail.
+    """
     return any(name_of(kind) == "RunCancelledException" for kind in bases(type(error)))
 
 
 def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
-    """The run of ``attempt`` was cancelled."""
+    """Record that the run of ``attempt`` was cancelled."""
     from tooltrace.normalize.exceptions import reader
 
     with suppress_faults("record", lost=1):
@@ -65,7 +68,7 @@ def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
 def _looks_like_event(kind: Any) -> bool:
     try:
         return _is_event(kind)
-    except BaseException as error:  # the metaclass's own comparison
+    except BaseException as error:  # raised by the metaclass's own comparison
         pass_on_signal(error)
         return False
 

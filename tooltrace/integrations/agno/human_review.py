@@ -1,4 +1,4 @@
-"""A person in between: a call that pauses, and what becomes of it."""
+"""Calls that wait for a person in Agno: the pause, and the outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tooltrace.redact.snapshot import snapshot
 
 
 class Answered:
-    """A paused call about which somebody has said something."""
+    """A paused call on which a person has decided."""
 
     def __init__(self, tool: Any, asked: PendingReview | None, inputs: Mapping[str, Any] | None = None) -> None:
         self.note: str | None = tool.confirmation_note
@@ -36,17 +36,17 @@ class Answered:
 
     @property
     def number(self) -> int | None:
-        """Which attempt of its call goes on: the paused one, for it was not executed yet."""
+        """The number of the resumed attempt: that of the paused one, which was not executed yet."""
         return None if self.asked is None else self.asked.number
 
     def approved(self, recorder: Recorder, attempt: Attempt | None, arguments: Mapping[str, Any] | None) -> None:
-        """The call goes on, as ``attempt`` where that is known."""
+        """Record that the call continues, as ``attempt`` if that is known."""
         with suppress_faults("record", lost=1):
             changed = _changes(self.asked, arguments) if self._inputs is None else self._inputs
             self._keep(recorder, "approved", attempt, dict(changed))
 
     def declined(self, recorder: Recorder, attempt: Attempt) -> None:
-        """The person said no, and ``attempt`` is the record of it."""
+        """Record that the person declined the call; ``attempt`` is the record of the call."""
         with suppress_faults("record", lost=1):
             self._keep(recorder, "declined", attempt, {})
 
@@ -80,7 +80,7 @@ _inputs: WeakSideTable[Mapping[str, Any]] = WeakSideTable()
 
 
 def paused(facts: AgnoContext, tool: Any) -> None:
-    """Agno pauses the call that ``tool``, a ``ToolExecution``, describes."""
+    """Record that Agno pauses the call that ``tool``, a ``ToolExecution``, describes."""
     recorder = get_recorder()
     attempt = facts.begin(recorder, tool.tool_args, span_id=derived_span_id(tool, facts.run_id) or 0)
     if attempt is None:
@@ -103,29 +103,29 @@ def paused(facts: AgnoContext, tool: Any) -> None:
 
 
 def answer_to(tool: Any, run_id: str | None, inputs: Mapping[str, Any] | None = None) -> Answered:
-    """What somebody says now about the paused ``tool``; ``inputs``: what they filled in."""
+    """Return the answer to the paused ``tool``. ``inputs`` are the values that the person filled in."""
     return Answered(tool, find_pending(tool, run_id), inputs)
 
 
 def will_run(call: Any, tool: Any, facts: AgnoContext) -> None:
-    """``call``, a ``FunctionCall``, was made to go on with the paused ``tool``."""
+    """Store the answer for ``call``, a ``FunctionCall`` made to resume the paused ``tool``."""
     _answers.put(call, answer_to(tool, facts.run_id, _inputs.take(tool)))
 
 
 def answered_by(call: Any) -> Answered | None:
-    """The answer that ``call`` goes on with; None where nobody was asked about it."""
+    """Return the answer that ``call`` continues with; None if the call was not paused."""
     return _answers.take(call)
 
 
 def given(tool: Any) -> None:
-    """A person has filled in the fields of the paused ``tool``, whose arguments are the model's still."""
+    """Store the values that a person filled in for the paused ``tool``, while its arguments are still the model's."""
     arguments = tool.tool_args or {}
     fields = {field.name: field.value for field in tool.user_input_schema or ()}
     _inputs.put(tool, {name: value for name, value in fields.items() if _differs(arguments, name, value)})
 
 
 def declined(facts: AgnoContext, tool: Any) -> Attempt | None:
-    """A person said no to the paused ``tool``."""
+    """Record that a person declined the paused ``tool``."""
     recorder, answer = get_recorder(), answer_to(tool, facts.run_id)
     attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
     if attempt is not None:
@@ -135,7 +135,7 @@ def declined(facts: AgnoContext, tool: Any) -> Attempt | None:
 
 
 def brought(facts: AgnoContext, tool: Any, answer: Answered, result: Any) -> Attempt | None:
-    """A person, or a program of theirs, brought the ``result`` of the paused ``tool``."""
+    """Record the ``result`` of the paused ``tool``, provided by a person or an external program."""
     recorder = get_recorder()
     attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
     if attempt is not None:
@@ -147,7 +147,7 @@ def brought(facts: AgnoContext, tool: Any, answer: Answered, result: Any) -> Att
 
 
 def _changes(asked: PendingReview | None, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments that are not what the model gave, where that is known."""
+    """Return the arguments that differ from the model's; empty if the model's are not known."""
     if asked is None or asked.arguments is None:
         return {}
     before = asked.arguments

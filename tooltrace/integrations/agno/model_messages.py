@@ -1,4 +1,4 @@
-"""What the model is told of a call, beside what happened."""
+"""Record the messages about calls that the model receives."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tooltrace.recording.recorder import Recorder
 STYLE = "agno"
 
 _last: WeakSideTable[str] = WeakSideTable()
-"""Span id of each call's last attempt."""
+"""Map from a call to the span id of its last attempt."""
 
 
 def remember_attempt(call: Any, attempt: Attempt) -> None:
-    """``attempt`` is the last of ``call``, a ``FunctionCall``, so far."""
+    """Store ``attempt`` as the last attempt of ``call``, a ``FunctionCall``."""
     _last.put(call, id_of(attempt))
 
 
 def record_result_message(call: Any, message: Any) -> None:
-    """``message`` is what the model will read about ``call``, a ``FunctionCall``."""
+    """Record ``message``, which the model reads about ``call``, a ``FunctionCall``."""
     record_message(get_recorder(), message, _last.take(call))
 
 
 def record_message(recorder: Recorder, message: Any, span_id: str | None) -> None:
-    """``message`` is what the model will read about the attempt ``span_id``, else about the call's last."""
+    """Record ``message``, which the model reads about the attempt ``span_id``; None means the call's last attempt."""
     content = message.content
     text = content if isinstance(content, str) else "" if content is None else str(content)
     if message.tool_call_id is not None:

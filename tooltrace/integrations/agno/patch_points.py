@@ -1,4 +1,4 @@
-"""Where Agno is listened to. Each replacement does what the original does, and records."""
+"""Functions of Agno that are replaced. Each replacement calls the original and records."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ patches = MonkeyPatcher()
 
 
 def hook() -> None:
-    """Replace all of it. Raises ImportError, AttributeError or KeyError where something is not there."""
+    """Replace all patch points. Raises ImportError, AttributeError or KeyError if one does not exist."""
     for owner, name, make in targets():
         patches.put(owner, name, functools.partial(make, vars(owner)[name]))
 
 
 def targets() -> list[tuple[Any, str, Make]]:
-    """Everything that is replaced: a class or module, the name in it, and what makes the replacement of the original."""
+    """Return all patch points: a class or module, a name in it, and the function that wraps the original."""
     tools, model = import_module("agno.agent._tools"), import_module("agno.models.base").Model
     call = import_module("agno.tools.function").FunctionCall
     return [
@@ -48,7 +48,7 @@ def targets() -> list[tuple[Any, str, Make]]:
 
 
 def _execution(call: Any) -> tuple[Execution, FunctionCallProxy] | None:
-    """What records the execution of ``call``, and the view that Agno executes; None where it is not recorded."""
+    """Return the execution that records ``call``, and the proxy that Agno executes; None if it is not recorded."""
     if not patches.on:
         return None
     try:
@@ -60,8 +60,10 @@ def _execution(call: Any) -> tuple[Execution, FunctionCallProxy] | None:
 
 
 def _bound(original: Any, instance: Any, real: Any = None) -> Callable[..., Any]:
-    """``original`` as a method: what another library put there may want to know of whom. ``real``: of whose class,
-    where ``instance`` stands in for it."""
+    """Bind ``original`` to ``instance``, because another library's replacement may need the class.
+
+    The method belongs to ``type(real)`` if ``instance`` is a proxy of ``real``.
+    """
     method: Callable[..., Any] = original.__get__(instance, type(instance if real is None else real))
     return method
 
@@ -127,7 +129,7 @@ def _arun_function_calls(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _look(event: Any, calls: Any) -> None:
-    """Record the calls that ``event`` says are paused."""
+    """Record the calls that ``event`` reports as paused."""
     if not patches.on or getattr(event, "event", None) != "ToolCallPaused":
         return
     with suppress_faults("record", lost=1):
@@ -198,7 +200,7 @@ def _reject(original: Callable[..., Any]) -> Callable[..., Any]:
             with suppress_faults("record", lost=1):
                 said = signature.bind(*args, **kwargs).arguments
                 tool, function = said["tool"], (said.get("functions") or {}).get(said["tool"].tool_name)
-                if function is not None:  # without it Agno will raise
+                if function is not None:  # without the function Agno will raise
                     human_review.declined(context_for_function(function, tool.tool_call_id), tool)
         return original(*args, **kwargs)
 
@@ -214,7 +216,10 @@ def _asked_by_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _brought(original: Callable[..., Any], read: Callable[..., tuple[Any, Any] | None]) -> Callable[..., Any]:
-    """``original`` takes over the result that somebody brought; ``read`` gives it, and what they filled in."""
+    """Wrap ``original``, which accepts the result that a person provided.
+
+    ``read`` returns that result and the values that the person filled in.
+    """
     signature = inspect.signature(original)
 
     @functools.wraps(original)
@@ -233,8 +238,10 @@ def _brought(original: Callable[..., Any], read: Callable[..., tuple[Any, Any] |
 
 
 def _bringing(said: dict[str, Any], read: Callable[..., tuple[Any, Any] | None]) -> Callable[[], None] | None:
-    """What records the result that was brought, once Agno has taken it over; it is read now, as Agno may put
-    another in its place."""
+    """Return a function that records the provided result once Agno has accepted it.
+
+    The result is read now, because Agno may replace it.
+    """
     tool, messages = said["tool"], said["run_messages"].messages
     found = read(tool, messages)
     if found is None:
@@ -251,14 +258,14 @@ def _bringing(said: dict[str, Any], read: Callable[..., tuple[Any, Any] | None])
 
 
 def _external_result(tool: Any, messages: Any) -> tuple[Any, None] | None:
-    """The result that was set; None where there is none yet, or the run has it already."""
+    """Return the result that was set; None if there is none yet, or the run already has it."""
     if tool.result is None or any(message.tool_call_id == tool.tool_call_id for message in messages):
         return None
     return tool.result, None
 
 
 def _filled_in(tool: Any, messages: Any) -> tuple[Any, dict[str, Any]] | None:
-    """What a person answered to the tool's questions."""
+    """Return the person's answers to the tool's questions; None if there are none."""
     del messages
     fields = {field.name: field.value for field in tool.user_input_schema or ()}
     fields |= {question.question: question.selected_options for question in tool.user_feedback_schema or ()}

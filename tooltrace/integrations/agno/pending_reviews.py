@@ -1,7 +1,7 @@
-"""What a person was asked, found again when the answer comes, be it in another process.
+"""Pending questions to a person, found again when the answer arrives, also in another process.
 
-Agno keeps a paused call in its own words (``ToolExecution``) and says nothing of ours. So the span of a
-paused attempt has an id that follows from what Agno does keep: the run, the call, the tool and the time.
+Agno stores a paused call in its own form (``ToolExecution``) without our data. Therefore the span id of a paused
+attempt is derived from what Agno does store: the run, the call, the tool and the time.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from typing import Any, NamedTuple
 from opentelemetry.trace import SpanContext
 
 REMEMBERED = 1000
-"""How many unanswered questions a process remembers beyond what it can derive."""
+"""Maximum number of unanswered questions that a process stores, for the data that cannot be derived."""
 
 
 class PendingReview(NamedTuple):
-    """One question about one call."""
+    """A question to a person about one call."""
 
     span_id: str
-    """The paused attempt, in hex."""
+    """Span id of the paused attempt, in hex."""
     call_id: str
     kind: str
     """``confirmation``, ``input`` or ``external``."""
     at: datetime
     number: int = 1
-    """Which attempt of its call was paused. Agno does not keep it: what another process asked is taken for the first."""
+    """Number of the paused attempt. Agno does not store it: 1 is assumed for a question of another process."""
     span: SpanContext | None = None
-    """Where this process asked: the paused span, to link to."""
+    """The paused span, to link to, if this process asked; else None."""
     arguments: dict[str, Any] | None = None
-    """Where this process asked: what the model gave."""
+    """The model's arguments, if this process asked; else None."""
 
 
 _remembered: dict[str, PendingReview] = {}
 
 
 def kind_of(tool: Any) -> str:
-    """What ``tool``, a paused ``ToolExecution``, waits for."""
+    """Return the kind of decision that ``tool``, a paused ``ToolExecution``, waits for."""
     if tool.external_execution_required:
         return "external"
     asks = tool.user_input_schema is not None or getattr(tool, "user_feedback_schema", None) is not None
@@ -46,23 +46,23 @@ def kind_of(tool: Any) -> str:
 
 
 def asked_at(tool: Any) -> datetime:
-    """When ``tool`` was paused: whole seconds, as Agno keeps it."""
+    """Return the time at which ``tool`` was paused, in whole seconds, as Agno stores it."""
     return datetime.fromtimestamp(tool.created_at, UTC)
 
 
 def remember(asked: PendingReview, tool: Any, run_id: str | None) -> None:
-    """Keep what cannot be derived."""
+    """Store the data of ``asked`` that cannot be derived."""
     derived = derived_span_id(tool, run_id)
     if derived is None:
         return
     _remembered[f"{derived:016x}"] = asked
-    with suppress(StopIteration, KeyError, RuntimeError):  # another thread may be at it
+    with suppress(StopIteration, KeyError, RuntimeError):  # another thread may remove entries at the same time
         while len(_remembered) > REMEMBERED:
             del _remembered[next(iter(_remembered))]
 
 
 def find_pending(tool: Any, run_id: str | None) -> PendingReview | None:
-    """What was asked about ``tool``; None where the model gave the call no id."""
+    """Return the question about ``tool``; None if the model's call has no id."""
     derived = derived_span_id(tool, run_id)
     if derived is None:
         return None
@@ -72,7 +72,10 @@ def find_pending(tool: Any, run_id: str | None) -> PendingReview | None:
 
 
 def derived_span_id(tool: Any, run_id: str | None) -> int | None:
-    """The span id of the attempt that paused ``tool``, by what Agno keeps of it; None where the model gave the call no id."""
+    """Return the span id of the attempt that paused ``tool``; None if the model's call has no id.
+
+    The id is a hash of data that Agno stores.
+    """
     if not tool.tool_call_id:
         return None
     words = "\0".join(map(str, ("agno", run_id, tool.tool_call_id, tool.tool_name, tool.created_at)))

@@ -1,4 +1,4 @@
-"""What Agno's ``execute`` is given in place of a call: the same call, with the tool recorded."""
+"""Proxies of a call and its function, which Agno executes instead, so that the tool is recorded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tooltrace.integrations.agno.entrypoint import follow_hook_stream, record_en
 from tooltrace.integrations.agno.tool_execution import Execution
 
 _ON_THE_VIEW = frozenset({"_execute", "_aexecute"})
-"""Methods that run on the view; all others run on the call itself, and so hooks are given the call itself."""
+"""Methods that run on the proxy. All others run on the call itself, and hooks receive the call itself."""
 
 
 class FunctionCallProxy:
@@ -17,6 +17,7 @@ class FunctionCallProxy:
     __slots__ = ("_call", "_execution", "function")
 
     def __init__(self, execution: Execution) -> None:
+        # Bypasses __setattr__ below, which writes to the real call.
         object.__setattr__(self, "_call", execution.call)
         object.__setattr__(self, "_execution", execution)
         object.__setattr__(self, "function", FunctionProxy(execution))

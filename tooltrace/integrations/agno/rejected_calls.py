@@ -1,4 +1,4 @@
-"""Calls that Agno answers itself: an unknown tool, arguments that are no JSON, too many calls."""
+"""Calls that Agno answers itself: an unknown tool, arguments that are not JSON, too many calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tooltrace.recording.recorder import UNKNOWN
 def record_unusable_calls(
     tool_calls: Sequence[Mapping[str, Any]], messages: Sequence[Any], functions: Mapping[str, Any]
 ) -> None:
-    """Agno answered some of ``tool_calls`` by ``messages``, and will not execute them."""
+    """Record the calls among ``tool_calls`` that Agno answered with ``messages`` instead of executing them."""
     asked = {call.get("id"): call.get("function") or {} for call in tool_calls}
     for message in messages:
         name = message.tool_name or "unknown"
@@ -36,7 +36,7 @@ def record_unusable_calls(
 
 
 def over_the_limit(call: Any, answer: Any) -> None:
-    """Agno gave ``answer``, a message, to ``call``, a ``FunctionCall``, instead of executing it."""
+    """Record that Agno answered ``call``, a ``FunctionCall``, with the message ``answer`` instead of executing it."""
     response = ToolResponse.error("CALL_LIMIT", str(answer.content), retryable=False, next_action="stop")
     _record(context_for_function(call.function, call.call_id), call.arguments, response, answer)
 
@@ -50,7 +50,7 @@ def _record(facts: AgnoContext, arguments: Any, response: ToolResponse, message:
 
 
 def _of_the_same_agent(functions: Mapping[str, Any], name: str, call_id: Any) -> AgnoContext:
-    """Any tool of the agent knows the agent and its run."""
+    """Return the context of an unknown tool; any other tool of the agent provides the agent and its run."""
     other = next(iter(functions.values()), None)
     return context_by_name(name, call_id) if other is None else context_for_sibling(name, call_id, other)
 

@@ -1,4 +1,4 @@
-"""Facts kept beside objects that are no keys of a dict, until they are taken or the object is gone."""
+"""Values attached to objects that cannot be keys of a dict, until they are taken or the object is deleted."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ T = TypeVar("T")
 
 
 class WeakSideTable(Generic[T]):
-    """At most one fact for each object, by its identity."""
+    """Table of at most one value per object, by the object's identity."""
 
     def __init__(self) -> None:
         self._held: dict[int, T] = {}
 
     def put(self, owner: Any, fact: T) -> None:
-        """Keep ``fact`` beside ``owner``."""
+        """Store ``fact`` for ``owner``."""
         key = id(owner)
         self._held[key] = fact
+        # An id is unique only while its object exists, so the value must go with the object.
         weakref.finalize(owner, self._held.pop, key, None).atexit = False
 
     def take(self, owner: Any) -> T | None:
-        """What was kept beside ``owner``; it is kept no longer."""
+        """Remove and return the value stored for ``owner``; None if there is none."""
         return self._held.pop(id(owner), None)

@@ -1,9 +1,9 @@
 """One execution of an Agno tool: every run of the tool's own code becomes an attempt.
 
-Agno's ``FunctionCall.execute`` runs hooks around the tool, turns exceptions into text and answers from a
-cache. It is run on a view of the call in which only the tool differs: it is the same tool, recorded. So a
-hook that tries again makes two attempts, an exception is seen before it is text, and a hook's own time is
-not the tool's. Where the tool did not run, the call is recorded once, with what came of it instead.
+Agno's ``FunctionCall.execute`` runs hooks around the tool, turns exceptions into text and answers from a cache. It runs
+on a proxy of the call whose only difference is that the tool is recorded. Therefore a hook that retries makes two
+attempts, an exception is recorded before it becomes text, and a hook's own time does not count as the tool's. If the
+tool did not run, the call is recorded once, with its outcome.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import Recorder
 
 RAN = "agno.ran"
-"""Attribute: false where the tool's own code did not run: a hook or a cache answered, or a hook refused."""
+"""Attribute: false if the tool's own code did not run, because a hook or a cache answered, or a hook refused."""
 
 
 class Execution:
@@ -37,18 +37,18 @@ class Execution:
         self.facts: AgnoContext = context_for_function(call.function, call.call_id)
         self.recorder: Recorder = get_recorder()
         self.traced = hasattr(call.function.entrypoint, "__tooltrace__")
-        """Whether the tool is recorded by a decorator already."""
+        """Whether a decorator already records the tool."""
         self.answer: Answered | None = answered_by(call)
         self.number: int | None = None if self.answer is None else self.answer.number
-        """Which attempt of its call the next run is, where that is known."""
+        """Number of the next attempt of the call, if it is known."""
         self.runs = 0
         self.cached = False
         self.error: BaseException | None = None
-        """What left the hooks, before Agno made text of it."""
+        """The exception that left the hooks, before Agno turned it into text."""
         self.started = perf_counter_ns()
 
     def begin(self) -> Attempt | None:
-        """The tool is about to run; None where its decorator records it, or nobody can."""
+        """Begin an attempt before the tool runs; None if its decorator records it, or it cannot be recorded."""
         if not self.traced:
             return self._begin()
         self.runs += 1
@@ -56,7 +56,7 @@ class Execution:
         return None
 
     def begin_instead(self) -> Attempt | None:
-        """Something else than the tool is about to answer."""
+        """Begin an attempt for an answer that does not come from the tool."""
         attempt = self._begin()
         if attempt is not None:
             attempt.set_attribute(RAN, value=False)
@@ -64,7 +64,7 @@ class Execution:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """While a decorated tool runs: what is refused before the decorator sees it is recorded here."""
+        """Record an exception of a decorated tool that was raised before the decorator could record it."""
         try:
             yield
         except BaseException as error:
@@ -74,22 +74,22 @@ class Execution:
             raise
 
     def raised(self, attempt: Attempt, error: BaseException) -> None:
-        """``error`` left the tool."""
+        """Record that ``error`` left the tool."""
         if is_cancellation(error):
             cancelled(self.recorder, attempt, error)
         else:
             self.recorder.raised(attempt, error)
 
     def left(self, error: BaseException) -> None:
-        """``error`` left Agno's execution."""
+        """Record that ``error`` left Agno's execution."""
         with suppress_faults("record", lost=1):
             if not self.runs:
                 self._instead(error)
 
     def ended(self, outcome: Any) -> None:
-        """Agno's execution came to its end."""
+        """Record the end of Agno's execution, if the tool did not run."""
         with suppress_faults("record", lost=1):
-            error, self.error = self.error, None  # it holds the frames, and they hold this
+            error, self.error = self.error, None  # break the cycle: it holds the frames, and they hold this object
             if not self.runs:
                 self._instead(self._answer(outcome) if error is None else error)
 
@@ -105,13 +105,13 @@ class Execution:
         return attempt
 
     def _tell(self, attempt: Attempt | None) -> None:
-        """Whoever was asked about the call is answered by its first attempt."""
+        """Record the person's answer, if there is one, with the first attempt that resumes the call."""
         answer, self.answer = self.answer, None
         if answer is not None:
             answer.approved(self.recorder, attempt, self.call.arguments)
 
     def _answer(self, outcome: Any) -> Any:
-        """What the model gets, where the tool did not run and nobody raised."""
+        """Return the result for the model if the tool did not run and no exception was raised."""
         if outcome.status == "failure":
             return ToolResponse.error("EXECUTION_ERROR", outcome.error or "the tool did not run")
         if not self.cached:
@@ -120,7 +120,7 @@ class Execution:
         return response.model_copy(update={"meta": response.meta.model_copy(update={"cached": True})})
 
     def _instead(self, result: Any) -> None:
-        """The tool did not run, and this came of the call."""
+        """Record ``result`` as the outcome of a call whose tool did not run."""
         elapsed = perf_counter_ns() - self.started
         attempt = self.begin_instead()
         if attempt is None:

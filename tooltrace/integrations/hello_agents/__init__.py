@@ -1,4 +1,4 @@
-"""HelloAgents: every tool call of its agents and registries is recorded.
+"""Recording of every tool call of HelloAgents' agents and registries.
 
 ::
 
@@ -9,14 +9,13 @@
     hello_agents.remove()
 
 A call is recorded once, wherever it enters: ``ToolRegistry.execute_tool``, ``Tool.run_with_timing``,
-``Tool.arun_with_timing`` (overridden ones too), or an agent's loop. From the loop come the model's own
-arguments and call id, the agent's name and the session. A tool that the registry does not have, and one whose
-circuit is open, are on record as well, and so are ``Thought`` and ``Finish``, which the model of a ReActAgent
-calls like any tool. A call whose arguments are not JSON never reaches a tool: it is seen in asynchronous
-runs only, where the loop reports it.
+``Tool.arun_with_timing`` (overridden ones too), or an agent's loop. The loop provides the model's own arguments and
+call id, the agent's name and the session. Calls of an unknown tool, and of one whose circuit is open, are recorded as
+well, and so are ``Thought`` and ``Finish``, which the model of a ReActAgent calls like any tool. A call whose arguments
+are not JSON never reaches a tool: it is recorded in asynchronous runs only, where the loop reports it.
 
-Tools get and return the same objects. In the threads that ``arun`` uses, the call's span and
-``tooltrace.context`` are current, as they are everywhere else.
+Tools receive and return the same objects. In the threads that ``arun`` uses, the call's span and ``tooltrace.context``
+are current, as everywhere else.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ _patches = MonkeyPatcher()
 
 
 def install() -> None:
-    """Record the calls of HelloAgents in this process; a second time changes nothing.
+    """Record the calls of HelloAgents in this process; a second call has no effect.
 
-    Raises ImportError where the package is not there.
+    Raises ImportError if the package is not installed.
     """
     _patches.make(lambda: hook(_patches))
 
 
 def remove() -> None:
-    """Put the package's own functions back; without ``install`` before, nothing happens."""
+    """Restore the package's own functions; no effect without ``install``."""
     _patches.undo()

@@ -1,4 +1,4 @@
-"""The loops of the agents: what the model asked for, and what it was shown."""
+"""The loops of the agents: calls that the model requested, and the messages that it received."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tooltrace.recording.recorder import UNKNOWN
 Function = Callable[..., Any]
 
 Call = tuple[str | None, str]
-"""A call by the model's id; where it gave none, by the tool's name."""
+"""Key of a call: the model's call id, else the tool's name."""
 
 _heard: ContextVar[dict[Call, Recording] | None] = ContextVar("tooltrace_hello_agents_heard", default=None)
-"""The calls of the asynchronous loop at work that reached a tool, and what was recorded of each."""
+"""Calls of the current asynchronous loop that reached a tool, with their recordings."""
 
 
 def hook(patches: MonkeyPatcher, agent: type, react: type) -> None:
-    """Replace the functions of the agents through which calls go."""
+    """Replace the functions of the agents that calls pass through."""
     patches.wrap(agent, "_execute_tool_call", execute_tool_call)
     patches.wrap(agent, "arun", arun)
     patches.wrap(react, "_handle_builtin_tool", lambda original: handle_builtin_tool(original, agent))
@@ -36,14 +36,14 @@ def hook(patches: MonkeyPatcher, agent: type, react: type) -> None:
 
 
 def hear(who: CallerInfo, name: str, recording: Recording) -> None:
-    """The call that ``who`` made reached the tool ``name``."""
+    """Store that the call of ``who`` reached the tool ``name``."""
     heard = _heard.get()
     if heard is not None:
         heard[_key(who.call_id, name)] = recording
 
 
 def execute_tool_call(original: Function) -> Function:
-    """``Agent._execute_tool_call``: what the model asked for goes in, what it is shown comes out."""
+    """Wrap ``Agent._execute_tool_call``, whose arguments come from the model and whose result the model reads."""
 
     def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
         step: Any = nullcontext()
@@ -60,7 +60,7 @@ def execute_tool_call(original: Function) -> Function:
 
 
 def handle_builtin_tool(original: Function, agent_class: type) -> Function:
-    """``ReActAgent._handle_builtin_tool``: Thought and Finish, which cannot fail."""
+    """Wrap ``ReActAgent._handle_builtin_tool``, which runs Thought and Finish; neither can fail."""
 
     def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
         step: Any = nullcontext()
@@ -77,7 +77,7 @@ def handle_builtin_tool(original: Function, agent_class: type) -> Function:
 
 
 def execute_tools(original: Function) -> Function:
-    """The asynchronous loop of ReActAgent: calls that reached no tool are told from its answers."""
+    """Wrap the asynchronous loop of ReActAgent; calls that reached no tool are recognized by its answers."""
 
     async def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
         heard: dict[Call, Recording] = {}
@@ -94,7 +94,7 @@ def execute_tools(original: Function) -> Function:
 
 
 def arun(original: Function) -> Function:
-    """``arun`` of an agent or a tool, which goes on with ``run`` in a thread: what is current here is current there."""
+    """Wrap ``arun`` of an agent or a tool, which calls ``run`` in a thread, to carry our context into the thread."""
 
     async def wrapper(runs: Any, *args: Any, **kwargs: Any) -> Any:
         held = runs
@@ -124,12 +124,12 @@ def _builtin(agent: Any, passed: CallArguments, agent_class: type) -> Step:
 
 def _said(recording: Recording, result: Any) -> None:
     recording.result = ToolResponse.success(result["content"], result)
-    if _heard.get() is None:  # else the loop's answers tell it
+    if _heard.get() is None:  # otherwise the loop's answers are recorded
         recording.seen_text = result["content"]
 
 
 def _shown(recording: Recording, agent: Any, text: Any) -> None:
-    """What the model is shown; it is also the result where no tool gave one."""
+    """Store the text that the model receives; it is also the result if no tool returned one."""
     recording.seen_text = text if isinstance(text, str) else None
     if not recording.answered:
         registry = agent.tool_registry
@@ -138,7 +138,7 @@ def _shown(recording: Recording, agent: Any, text: Any) -> None:
 
 
 def _tell(agent: Any, tool_calls: Any, results: Any, heard: dict[Call, Recording]) -> None:
-    """What the model is shown of each call; those that the loop answered itself are recorded here."""
+    """Record the message of each call; calls that the loop answered itself are recorded as attempts here."""
     asked = {call.id: getattr(call, "function", call) for call in tool_calls}
     for name, call_id, answer in results:
         text = answer["content"]
@@ -165,17 +165,17 @@ def _record_unheard(agent: Any, name: str, call_id: str | None, given: Any, text
 def _answered(agent: Any, name: str, arguments: Any, text: str) -> Any:
     if not isinstance(arguments, dict):
         return ToolResponse.error("INVALID_FORMAT", text)
-    if name in agent._builtin_tools:  # noqa: SLF001 - the package's own word for Thought and Finish
+    if name in agent._builtin_tools:  # noqa: SLF001 - the package's table of Thought and Finish
         return ToolResponse.success(text)
     there = tool_in(agent.tool_registry, name) is not None  # this loop does not look among the functions
     return text if there else ToolResponse.error("NOT_FOUND", text)
 
 
 def _or_agent(who: CallerInfo, agent: Any) -> CallerInfo:
-    """``who``, or the agent itself where its caller is not known."""
+    """Return ``who``, completed from the agent itself where the caller is not known."""
     return who._replace(agent=who.agent or name_of(agent), session=who.session or session_of(agent))
 
 
 def _agent_class(agent: Any) -> type:
-    """The package's class of all agents: the one that has the loop's helper."""
+    """Return the package's base class of all agents, which defines the loop's helper."""
     return next(kind for kind in reversed(type(agent).__mro__) if "_execute_tool_call" in vars(kind))

@@ -1,4 +1,4 @@
-"""What a function of the package was given, and what a registry has by that name."""
+"""Arguments of the package's functions, and lookups in a registry."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ class CallArguments(NamedTuple):
     kwargs: dict[str, Any]
 
     def value(self, place: int, name: str) -> Any:
-        """One argument, however it was passed; None where it was not."""
+        """Return one argument, positional or named; None if it was not passed."""
         return self.args[place] if len(self.args) > place else self.kwargs.get(name)
 
 
 def model_arguments(given: Any, *, parsed: bool) -> Any:
-    """What the model asked for, of what ``execute_tool`` was given. ``parsed``: the package itself reads a text that is
-    JSON; a function gets it as it is."""
+    """Return the model's arguments, from the argument of ``execute_tool``.
+
+    ``parsed``: whether the package itself parses a JSON text; functions get the text as it is.
+    """
     if not parsed or not isinstance(given, str):
         return given
     return json_object(given)
 
 
 def json_object(text: str) -> Any:
-    """The object that ``text`` is in JSON, else the text."""
+    """Return the object that ``text`` encodes in JSON, else the text."""
     try:
         data = orjson.loads(text)
     except ValueError:
@@ -36,12 +38,15 @@ def json_object(text: str) -> Any:
 
 
 def tool_in(registry: Any, name: Any) -> Any:
-    """The tool that ``registry`` keeps under ``name``, or None. Its methods may be overridden, and are not asked."""
+    """Return the tool that ``registry`` stores under ``name``; None if there is none.
+
+    The registry's methods are not called because they may be overridden.
+    """
     return _kept(registry, "_tools").get(name)
 
 
 def function_in(registry: Any, name: Any) -> Any:
-    """What ``registry`` keeps of the function ``name``, or None."""
+    """Return the entry that ``registry`` stores for the function ``name``; None if there is none."""
     return _kept(registry, "_functions").get(name)
 
 

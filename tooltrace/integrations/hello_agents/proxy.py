@@ -1,4 +1,4 @@
-"""What a method of the package gets as ``self`` where one thing that it calls is to be watched."""
+"""Proxy that a method of the package gets as ``self``, so that one function it calls can be watched."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class AgentProxy:
-    """``target`` in all but the attributes that are given; what is set on it is set on ``target``."""
+    """Proxy of ``target`` with some attributes replaced; attributes that are set go to ``target``."""
 
     def __init__(self, target: Any, **own: Any) -> None:
         object.__setattr__(self, "_target", target)
@@ -24,5 +24,5 @@ class AgentProxy:
 
 
 def takes_proxy(method: Any) -> bool:
-    """Whether the function ``method`` works with any object as ``self``: ``super()`` inside it would not."""
+    """Whether the function ``method`` accepts any object as ``self``; with ``super()`` inside it does not."""
     return "__class__" not in method.__code__.co_freevars

@@ -1,4 +1,4 @@
-"""One attempt, from the outermost function of the package that runs it to the innermost."""
+"""Recording of one attempt, from the outermost function of the package that runs it to the innermost."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _NOTHING: Any = object()
 
 
 class ExpectedCall(NamedTuple):
-    """What goes on with an open attempt."""
+    """The next function that belongs to an open attempt, not to a new call."""
 
     recording: Recording
     tool: Any = None
-    """``run_with_timing`` of this very object,"""
+    """The tool object whose ``run_with_timing`` is expected."""
     name: str | None = None
-    """or it, or ``execute_tool``, of this name."""
+    """The tool name for which ``run_with_timing`` or ``execute_tool`` is expected."""
 
 
 class Recording:
-    """An attempt that is open, and what was seen of it."""
+    """An open attempt, with its observed result, message and failure."""
 
     def __init__(self, tool: str, arguments: Any, *, target: Any = None, caller: CallerInfo = NOBODY) -> None:
         self.tool = tool
@@ -50,24 +50,24 @@ class Recording:
         self._span: Token[Any] | None = None
         self.result: Any = _NOTHING
         self.duration_ns: int | None = None
-        """Nanoseconds, where the clock around this recording would not tell them."""
+        """Duration in nanoseconds, if it is not the time between begin and end of this recording."""
         self.seen_text: str | None = None
-        """What the model is given."""
+        """The text that the model receives."""
         self.failure: str | None = None
         """Class of the exception that the package turned into a response."""
 
     @property
     def answered(self) -> bool:
-        """Whether a result was seen."""
+        """Whether a result was observed."""
         return self.result is not _NOTHING
 
     @property
     def span_id(self) -> str | None:
-        """The attempt's id, in hex; None where there is none."""
+        """Span id of the attempt, in hex; None if there is no attempt."""
         return None if self._attempt is None else self._attempt.hex_id
 
     def begin(self) -> None:
-        """The attempt begins, and its span is current."""
+        """Begin the attempt and make its span current."""
         with suppress_faults("begin", lost=1):
             self._around = context.current.set(self._surroundings())
             self._recorder = get_recorder()
@@ -78,11 +78,11 @@ class Recording:
                 self._span = activate(self._attempt)
 
     def end(self, error: BaseException | None) -> None:
-        """The attempt is over: ``error`` left it, or it returned what was seen."""
+        """End the attempt: ``error`` left it, or it returned the observed result."""
         if self._span is not None:
             detach(self._span)
         if self._around is not None:
-            with suppress(ValueError):  # a coroutine that the garbage collector closed elsewhere
+            with suppress(ValueError):  # a coroutine that the garbage collector closed in another context
                 context.current.reset(self._around)
         if self._recorder is None or self._attempt is None:
             return
@@ -96,11 +96,11 @@ class Recording:
                 self._recorder.finish_unknown(self._attempt)
 
     def let_go(self) -> None:
-        """Whoever still holds the recording does not hold the tool's result: a task that the tool began, perhaps."""
+        """Drop the references to the tool and its result: a task that the tool started may keep this recording."""
         self.result = self._arguments = self.target = None
 
     def watch(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """``function``, whose exceptions the package is going to swallow: their class is kept."""
+        """Wrap ``function`` to keep the class of its exceptions, which the package turns into responses."""
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -112,7 +112,7 @@ class Recording:
         return watched
 
     def watch_async(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """As ``watch``, of a coroutine function."""
+        """Wrap a coroutine function as ``watch`` does."""
 
         async def watched(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -124,12 +124,13 @@ class Recording:
         return watched
 
     def saw(self, error: Exception) -> None:
-        """The exception left the tool."""
+        """Store the class of an exception that left the tool."""
         with suppress_faults("read"):
             self.failure = class_name(error)
 
     def _surroundings(self) -> CallContext:
-        """The agent at work is the nearest one; the conversation is the application's, where it named one."""
+        """Return the call context: the nearest agent, and the application's conversation if it set one, else the
+        session."""
         around = context.current.get()
         return around._replace(
             agent=self._caller.agent or around.agent,
@@ -142,7 +143,7 @@ class Recording:
             recorder.record_model_message(attempt.call_id or span_id, self.seen_text, style="openai", span_id=span_id)
 
     def _answer(self) -> Any:
-        """The result; an error that was an exception with its class."""
+        """Return the result; an error that was an exception gets the exception's class."""
         if self.failure is None or self._attempt is None:
             return self.result
         response = normalize(self.result, rules=self._attempt.rules)
@@ -156,12 +157,14 @@ _current: ContextVar[Recording | None] = ContextVar("tooltrace_hello_agents", de
 _expected: ContextVar[ExpectedCall | None] = ContextVar("tooltrace_hello_agents_expected", default=None)
 _awaited_lock = RLock()
 _awaited: dict[tuple[int, int], list[Recording]] = {}
-"""What ``arun_with_timing`` runs, by the identity of tool and parameters: it may go on in a thread, which knows no
-context variables."""
+"""Recordings of running ``arun_with_timing`` calls, by the identity of tool and parameters.
+
+The call may continue in a thread, which has no context variables.
+"""
 
 
 class Step:
-    """One function of the package on the way of an attempt; the first opens it and ends it."""
+    """One function of the package that an attempt passes through; the first begins the attempt and ends it."""
 
     def __init__(
         self, recording: Recording, inside: ExpectedCall | None, *, opens: bool, key: tuple[int, int] | None = None
@@ -192,17 +195,17 @@ class Step:
         if self._opens:
             self.recording.end(error)
             self.recording.let_go()
-        elif isinstance(error, Exception):  # the package may swallow it
+        elif isinstance(error, Exception):  # the package may turn it into a response
             self.recording.saw(error)
 
 
 def current() -> Recording | None:
-    """The recording of the innermost tool at work."""
+    """Return the recording of the innermost running tool."""
     return _current.get()
 
 
 def expected_tool(tool: Any) -> Recording | None:
-    """The open attempt that goes on with ``tool``; None where it is a call of its own."""
+    """Return the open attempt that continues with ``tool``; None if this is a separate call."""
     expected = _expected.get()
     if expected is None or not (expected.tool is tool or expected.name == tool.name):
         return None
@@ -210,20 +213,22 @@ def expected_tool(tool: Any) -> Recording | None:
 
 
 def awaited(tool: Any, parameters: Any) -> Recording | None:
-    """The attempt whose ``arun_with_timing`` goes on with this ``run_with_timing``, perhaps in another thread."""
+    """Return the attempt whose ``arun_with_timing`` calls this ``run_with_timing``, perhaps in another thread."""
     recordings = _awaited.get((id(tool), id(parameters)))
     return recordings[-1] if recordings else None
 
 
 def expected_name(name: str) -> Recording | None:
-    """The open attempt that goes on with an ``execute_tool`` of ``name``; None where it is a call of its own."""
+    """Return the open attempt that continues with an ``execute_tool`` of ``name``; None if this is a separate call."""
     expected = _expected.get()
     return expected.recording if expected is not None and expected.name == name else None
 
 
 def carried(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` for another thread: what we know here is known there. The user's own context variables
-    are left as the package leaves them."""
+    """Wrap ``function`` for another thread, where our current context is restored.
+
+    The user's own context variables stay as the package leaves them.
+    """
     otel, around, recording = current_context(), context.current.get(), _current.get()
 
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the loop of an agent knows of the call that it makes, and hands to nobody."""
+"""Facts about a call that an agent's loop has only in local variables."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 _FAR = 16
-"""How many frames up an agent is looked for: its loop may run in a helper of its own."""
+"""Maximum number of frames searched for an agent: its loop may run in a helper."""
 
 
 class CallerInfo(NamedTuple):
-    """Who calls a tool, as far as it is known."""
+    """The caller of a tool, as far as it is known."""
 
     call_id: str | None = None
     """The model's id of the call."""
     agent: str | None = None
     session: str | None = None
     tool: str | None = None
-    """What the model called the tool."""
+    """The tool name that the model used."""
 
 
 NOBODY = CallerInfo()
 
 
 def caller(function: str, tool: str, agent_class: type, target: Any = None) -> CallerInfo:
-    """Who called ``function`` for ``tool``, which is the object ``target``.
+    """Return the caller of ``function`` for ``tool``, which is the object ``target``.
 
-    The loops of the package keep the model's id in a local variable, which is read here: neither
-    ``_execute_tool_call`` nor ``arun_with_timing`` is given it. A caller that is no such loop is nobody.
+    The loops of the package keep the model's call id in a local variable, which is read here, because neither
+    ``_execute_tool_call`` nor ``arun_with_timing`` receives it. Returns NOBODY if the caller is not such a loop.
     """
     frame = _calling(function)
     if frame is None:
@@ -42,7 +42,7 @@ def caller(function: str, tool: str, agent_class: type, target: Any = None) -> C
 
 
 def _calling(function: str) -> FrameType | None:
-    """The frame that called ``function``: not ours, and none of its overrides."""
+    """Return the frame that called ``function``, skipping our own frames and overrides of the function."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the caller's variables
     while frame is not None and (_ours(frame) or frame.f_code.co_name == function):
         frame = frame.f_back
@@ -54,7 +54,7 @@ def _ours(frame: FrameType) -> bool:
 
 
 def _agent(frame: FrameType | None, agent_class: type) -> Any:
-    """The nearest agent at work. PlanSolveAgent lets an executor run the loop."""
+    """Return the nearest agent on the stack. PlanSolveAgent lets an executor run the loop, so it may be further up."""
     for _ in range(_FAR):
         if frame is None:
             break
@@ -66,17 +66,17 @@ def _agent(frame: FrameType | None, agent_class: type) -> Any:
 
 
 def name_of(agent: Any) -> str | None:
-    """The agent's name."""
+    """Return the agent's name."""
     return _text(getattr(agent, "name", None))
 
 
 def session_of(agent: Any) -> str | None:
-    """The session of the agent's own trace; None where tracing is off."""
+    """Return the session of the agent's own trace; None if tracing is off."""
     return _session(vars(agent)) if hasattr(agent, "__dict__") else None
 
 
 def _session(names: Any) -> str | None:
-    """SimpleAgent begins a session with each run, and keeps it in a variable of its loop."""
+    """Return the session id among ``names``. SimpleAgent starts a session per run, in a local variable of its loop."""
     return _text(getattr(names.get("trace_logger"), "session_id", None))
 
 

@@ -1,1 +1,1 @@
-"""The wire forms of OTLP: from and to spans and log events as plain data."""
+"""OTLP wire formats: encode and decode spans and log events as plain data."""

@@ -1,4 +1,4 @@
-"""OTLP's protobuf form, read as spans and log events: what :mod:`tooltrace.otel.otlp.json` reads of the JSON form."""
+"""Decode spans and log events from OTLP's protobuf form; :mod:`tooltrace.otel.otlp.json` decodes the JSON form."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tooltrace.otel.otlp.proto_layers import groups
 from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData, SpanKindName, SpanStatus
 
 ITEM_BYTES: Final = 4 * 1024 * 1024
-"""How large one span or log record may be; it is some fifty times larger when it is parsed, at worst."""
+"""Maximum bytes of one span or log record. Parsing takes up to about fifty times as much memory."""
 MOST_PARTS: Final = 10_000
-"""How many attributes, events or links it may have."""
+"""Maximum number of attributes, events or links of one item."""
 
 Refused = Callable[[str], None]
-"""Told why a span or a log record was left out, once for each."""
+"""Callback that receives the reason, once for each span or log record that is left out."""
 
 _Message = TypeVar("_Message", bound=Message)
 _Form = TypeVar("_Form", SpanData, LogData)
@@ -30,15 +30,15 @@ _STATUSES: Final[tuple[SpanStatus, ...]] = get_args(SpanStatus)
 
 
 def spans_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Iterator[SpanData]:
-    """The spans of an ``ExportTraceServiceRequest``. A span that cannot be read is left out, and ``refused`` told why.
+    """Yield the spans of an ``ExportTraceServiceRequest``. ``refused`` gets the reason for each unreadable span.
 
-    Raises MalformedOtlp where ``data`` is no such request, which may be seen only after some of its spans.
+    Raises MalformedOtlp if ``data`` is not such a request, possibly only after some of its spans.
     """
     return _read(data, Span, _span, refused)
 
 
 def logs_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Iterator[LogData]:
-    """The log records of an ``ExportLogsServiceRequest``, as in :func:`spans_from_proto`."""
+    """Yield the log records of an ``ExportLogsServiceRequest``, as in :func:`spans_from_proto`."""
     return _read(data, LogRecord, _log, refused)
 
 
@@ -121,7 +121,7 @@ def _log(log: LogRecord, about: dict[str, Any]) -> LogData:
 
 
 def _id(given: bytes, what: str, size: int) -> str | None:
-    """Lower-case hex; None where there is none, which OTLP says by no bytes or by zeros."""
+    """Return the id in lower-case hex; None if it is absent, which OTLP encodes as no bytes or as zeros."""
     if given and len(given) != size:
         raise MalformedOtlp(f"its {what} is {len(given)} bytes long, not {size}")
     return given.hex() if any(given) else None
@@ -145,7 +145,7 @@ def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
 
 
 def _value(value: AnyValue, depth: int) -> Any:
-    """What ``value`` says; None where it says nothing."""
+    """Return the Python value of ``value``; None if it is empty."""
     name = value.WhichOneof("value")
     if name == "string_value":
         return value.string_value

@@ -1,8 +1,9 @@
-"""OTLP's JSON form, from and to spans and log events as plain data. It needs no protobuf.
+"""Encode and decode OTLP's JSON form of spans and log events, without protobuf.
 
-As the specification of OTLP asks: ids are hex, 64-bit integers are text. What is read may be looser where readers are
-asked to be: integers as numbers too, enum values by number or by name, unknown members left alone. Text that is not
-valid Unicode is replaced; an integer beyond 64 bits, which OTLP cannot say, becomes text.
+As the OTLP specification requires, ids are hex and 64-bit integers are text. The decoder accepts more where the
+specification requires that of readers: integers as numbers too, enum values by number or by name, unknown members
+ignored. Text that is not valid Unicode is repaired; an integer beyond 64 bits, which OTLP cannot represent, becomes
+text.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tooltrace.redact.snapshot import fix_unicode
 __all__ = ["MAX_DEPTH", "MalformedOtlp", "logs_from_json", "logs_to_json", "spans_from_json", "spans_to_json"]
 
 Refused = Callable[[str], None]
-"""Told why a span or a log record was left out, once for each."""
+"""Callback that receives the reason, once for each span or log record that is left out."""
 
 _Form = TypeVar("_Form", SpanData, LogData)
 _KINDS: Final[tuple[SpanKindName, ...]] = get_args(SpanKindName)  # numbered from 1; 0 is unspecified
@@ -53,16 +54,16 @@ _SEVERITY_NAMES: Final = {"SEVERITY_NUMBER_UNSPECIFIED": 0} | {
 }
 
 
-# out
+# Encoding.
 
 
 def spans_to_json(forms: Iterable[SpanData]) -> Object:
-    """An ``ExportTraceServiceRequest``: the spans by their resource and scope, in their order."""
+    """Return an ``ExportTraceServiceRequest``: the spans grouped by resource and scope, in their order."""
     return {"resourceSpans": _grouped(forms, "scopeSpans", "spans", _span)}
 
 
 def logs_to_json(forms: Iterable[LogData]) -> Object:
-    """An ``ExportLogsServiceRequest``: the log records by their resource and scope, in their order."""
+    """Return an ``ExportLogsServiceRequest``: the log records grouped by resource and scope, in their order."""
     return {"resourceLogs": _grouped(forms, "scopeLogs", "logRecords", _log)}
 
 
@@ -71,7 +72,7 @@ def _grouped(forms: Iterable[_Form], scopes: str, items: str, write: Callable[[_
     places: dict[tuple[str, str | None, str | None], list[Object]] = {}
     for form in forms:
         about = pairs(form.resource)
-        resource = repr(about)
+        resource = repr(about)  # a list of dicts cannot be hashed
         place = (resource, form.scope, form.scope_version)
         if place not in places:
             group = resources.setdefault(resource, {"resource": {"attributes": about}, scopes: []})
@@ -126,23 +127,23 @@ def _log(form: LogData) -> Object:
 
 
 def _known(**members: Any) -> Object:
-    """The members that differ from what a reader takes for one that is missing."""
+    """Return the members that are not empty: readers use the empty value for a missing member."""
     return {name: value for name, value in members.items() if value}
 
 
-# in
+# Decoding.
 
 
 def spans_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[SpanData]:
-    """The spans of an ``ExportTraceServiceRequest``. A span that cannot be read is left out, and ``refused`` told why.
+    """Yield the spans of an ``ExportTraceServiceRequest``. ``refused`` gets the reason for each unreadable span.
 
-    Raises MalformedOtlp where ``data`` is no such request.
+    Raises MalformedOtlp if ``data`` is not such a request.
     """
     return _read(data, "resourceSpans", "scopeSpans", "spans", _read_span, refused)
 
 
 def logs_from_json(data: Any, *, refused: Refused = lambda _: None) -> Iterator[LogData]:
-    """The log records of an ``ExportLogsServiceRequest``, as in :func:`spans_from_json`."""
+    """Yield the log records of an ``ExportLogsServiceRequest``, as in :func:`spans_from_json`."""
     return _read(data, "resourceLogs", "scopeLogs", "logRecords", _read_log, refused)
 
 

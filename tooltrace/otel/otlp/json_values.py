@@ -1,4 +1,4 @@
-"""OTLP's JSON form of values and ids, and back: what :mod:`tooltrace.otel.otlp.json` is made of."""
+"""Encode and decode the values and ids of OTLP's JSON form, for :mod:`tooltrace.otel.otlp.json`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from tooltrace.redact.snapshot import fix_unicode
 
 MAX_DEPTH: Final = 64
-"""How many lists and maps may lie inside each other in one attribute."""
+"""Maximum nesting depth of lists and maps in one attribute."""
 
 Object = dict[str, Any]
 _INT64: Final = range(-(2**63), 2**63)
@@ -20,26 +20,26 @@ _WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class MalformedOtlp(ValueError):
-    """What was given is not OTLP."""
+    """The input is not valid OTLP."""
 
 
 def plain(text: str | None) -> str:
-    """Valid text; OTLP says by an empty one that there is none."""
+    """Return valid Unicode text; None becomes the empty string, as in OTLP."""
     return fix_unicode(text or "")
 
 
 def time_of(nanoseconds: int) -> str:
-    """A time since the epoch; what OTLP cannot say is the next that it can."""
+    """Return nanoseconds since the epoch as text, clamped to the range of OTLP."""
     return str(min(max(nanoseconds, 0), _LATEST))
 
 
 def pairs(attributes: Object) -> list[Object]:
-    """A list of ``KeyValue``."""
+    """Return ``attributes`` as a list of ``KeyValue``."""
     return [{"key": fix_unicode(key), "value": any_value(value)} for key, value in attributes.items()]
 
 
 def any_value(value: Any) -> Object:
-    """An ``AnyValue``. Raises TypeError for what OpenTelemetry has no word for."""
+    """Return ``value`` as an ``AnyValue``. Raises TypeError for a type that OpenTelemetry does not have."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -64,8 +64,10 @@ def _word(value: float) -> str:
 
 
 def read_attributes(holder: Object, depth: int = MAX_DEPTH, name: str = "attributes") -> Object:
-    """The list of ``KeyValue`` that ``holder`` has under ``name``; of a key that is there twice the last. Raises
-    MalformedOtlp."""
+    """Return the attributes in the list of ``KeyValue`` under ``name``. The last of duplicate keys counts.
+
+    Raises MalformedOtlp.
+    """
     out: Object = {}
     for pair in objects(holder, name):
         key = pair.get("key")
@@ -76,7 +78,7 @@ def read_attributes(holder: Object, depth: int = MAX_DEPTH, name: str = "attribu
 
 
 def read_value(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """What an ``AnyValue`` says; None where it says nothing. Raises MalformedOtlp."""
+    """Return the Python value of an ``AnyValue``; None if it is empty. Raises MalformedOtlp."""
     if value is None:
         return None
     if depth < 0:
@@ -143,29 +145,29 @@ _READERS: Final[dict[str, Callable[[Any, int], Any]]] = {
 
 
 def unreadable(reason: str) -> NoReturn:
-    """Raise MalformedOtlp."""
+    """Raise MalformedOtlp with ``reason``."""
     raise MalformedOtlp(reason)
 
 
 def mapping(value: Any, what: str) -> Object:
-    """``value``, which must be an object."""
+    """Return ``value`` if it is an object. Raises MalformedOtlp otherwise."""
     return value if isinstance(value, dict) else unreadable(f"{what} is not an object")
 
 
 def members(holder: Object, name: str) -> list[Any]:
-    """The array that ``holder`` has under ``name``; empty where it has none."""
+    """Return the array under ``name``; empty if there is none. Raises MalformedOtlp."""
     value = holder.get(name)
     return [] if value is None else value if isinstance(value, list) else unreadable(f"{name} is not an array")
 
 
 def objects(holder: Object, name: str) -> Iterator[Object]:
-    """The same where all of it must be objects."""
+    """Yield the objects of the array under ``name``. Raises MalformedOtlp for an item of another type."""
     for item in members(holder, name):
         yield mapping(item, f"one of {name}")
 
 
 def string(holder: Object, name: str) -> str | None:
-    """The text under ``name``; None where it is empty or not there."""
+    """Return the text under ``name``; None if it is empty or missing. Raises MalformedOtlp."""
     value = holder.get(name)
     if value is None or isinstance(value, str):
         return fix_unicode(value) if value else None
@@ -173,7 +175,7 @@ def string(holder: Object, name: str) -> str | None:
 
 
 def identity(holder: Object, name: str, digits: int) -> str | None:
-    """Lower-case hex; None where there is none, which OTLP says by an empty text or by zeros."""
+    """Return the id in lower-case hex; None if it is absent, which OTLP encodes as an empty text or as zeros."""
     value = holder.get(name)
     if value is None or value == "":
         return None
@@ -186,18 +188,18 @@ def identity(holder: Object, name: str, digits: int) -> str | None:
 
 
 def required_id(holder: Object, name: str, digits: int) -> str:
-    """As ``identity``, where there must be one."""
+    """Return the id as ``identity`` does. Raises MalformedOtlp if it is absent."""
     return identity(holder, name, digits) or unreadable(f"it has no {name}")
 
 
 def nanoseconds(holder: Object, name: str) -> int:
-    """A time since the epoch; 0 where there is none."""
+    """Return the time under ``name`` in nanoseconds since the epoch; 0 if there is none."""
     number = integer(holder.get(name) or 0)
     return number if number is not None and 0 <= number < 2**64 else unreadable(f"{name} is no time")
 
 
 def integer(value: Any) -> int | None:
-    """A whole number, or the text of one; None where it is none."""
+    """Return a whole number, also from its text; None if ``value`` is neither."""
     if isinstance(value, str):
         digits = value.removeprefix("-")
         return int(value) if digits.isascii() and digits.isdigit() and len(digits) < 25 else None
@@ -207,7 +209,7 @@ def integer(value: Any) -> int | None:
 
 
 def enum(holder: Object, name: str, names: dict[str, int], highest: int) -> int:
-    """The number of an enum value; one of a later version is taken for none."""
+    """Return the number of an enum value; 0 for a value of a later version."""
     value = holder.get(name) or 0
     number = names.get(value, 0) if isinstance(value, str) and not value.isdigit() else integer(value)
     if number is None:

@@ -1,8 +1,8 @@
-"""An OTLP request opened layer by layer: what lies in a layer stays bytes until its turn comes.
+"""Open an OTLP request layer by layer: the content of a layer stays bytes until it is needed.
 
-Protobuf makes an object of some hundred bytes of two bytes that say "an empty span": twenty megabytes of those would
-fill the memory. So the layers are read with messages of our own that call what they hold ``bytes``, which on the wire is
-the same, and a span is parsed alone. Traces, logs and metrics number these fields alike.
+Protobuf makes an object of some hundred bytes from two bytes that encode an empty span: twenty megabytes of those would
+fill the memory. Therefore the layers are parsed with message types of our own that declare their content as ``bytes``,
+which has the same wire form, and each span is parsed alone. Traces, logs and metrics use the same field numbers here.
 """
 
 from __future__ import annotations
@@ -23,24 +23,27 @@ _SHAPES: Final[dict[str, dict[str, int]]] = {
     "Metric": {"gauge": -5, "sum": -7, "histogram": -9, "exponential_histogram": -10, "summary": -11},
     "Points": {"points": 1},
 }
-"""Message to its fields' numbers; a negative one is not repeated."""
+"""Map from a message to its fields' numbers; a negative number marks a field that is not repeated."""
 
 
 MOST_GROUPS: Final = 50_000
-"""How many resources and scopes one request may have."""
+"""Maximum number of resources and scopes in one request."""
 
 
 class Group(NamedTuple):
-    """What has one resource and one scope in common, each as bytes."""
+    """Items that share one resource and one scope, each as bytes."""
 
     resource: bytes
     scope: bytes
     items: Any
-    """Spans, log records or metrics: a sequence that makes the bytes of each when it is asked for."""
+    """Spans, log records or metrics: a sequence that makes the bytes of each item on access."""
 
 
 def groups(data: bytes) -> Iterator[Group]:
-    """The groups of an ``Export…ServiceRequest``. Raises MalformedOtlp where ``data`` is none, or has too many."""
+    """Yield the groups of an ``Export…ServiceRequest``.
+
+    Raises MalformedOtlp if ``data`` is not such a request, or has too many groups.
+    """
     blocks = _open("Request", data, "the request").resources
     number = _few(len(blocks))
     for block in blocks:
@@ -58,7 +61,7 @@ def _few(number: int) -> int:
 
 
 def points(data: bytes) -> Iterator[int]:
-    """How many data points each metric of an ``ExportMetricsServiceRequest`` has. Raises MalformedOtlp."""
+    """Yield the number of data points of each metric of an ``ExportMetricsServiceRequest``. Raises MalformedOtlp."""
     return (_points(metric) for group in groups(data) for metric in group.items)
 
 

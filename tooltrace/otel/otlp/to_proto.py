@@ -1,7 +1,7 @@
-"""Spans, log events and histograms as plain data into OTLP's protobuf messages.
+"""Encode spans, log events and histograms as OTLP's protobuf messages.
 
-Text that is not valid Unicode is replaced; an integer beyond 64 bits, which OTLP cannot say, becomes text. What is nested
-deeper than a reader of protobuf must bear becomes JSON text.
+Text that is not valid Unicode is repaired; an integer beyond 64 bits, which OTLP cannot represent, becomes text. A
+value nested deeper than protobuf readers must accept becomes JSON text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tooltrace.otel.span_data import LogData, SpanData, SpanKindName, SpanStatus
 from tooltrace.redact.snapshot import fix_unicode
 
 MAX_DEPTH: Final = 20
-"""Lists and maps inside each other: each costs up to four of the hundred levels that protobuf reads by default."""
+"""Maximum nesting depth of lists and maps: each level costs up to four of protobuf's default 100 levels."""
 
 _KINDS: Final = {name: number for number, name in enumerate(get_args(SpanKindName), 1)}
 _STATUSES: Final = {name: number for number, name in enumerate(get_args(SpanStatus))}
@@ -35,7 +35,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramPoint:
-    """One point of a histogram, with delta temporality: what was counted between two times."""
+    """One point of a histogram with delta temporality: the counts between two times."""
 
     name: str
     unit: str = ""
@@ -48,7 +48,7 @@ class HistogramPoint:
     min: float
     max: float
     bounds: tuple[float, ...]
-    """Upper edges of all buckets but the last, which has none. An edge belongs to the bucket below it."""
+    """Upper edges of all buckets except the last, which is unbounded. An edge belongs to the bucket below it."""
     buckets: tuple[int, ...]
     """Counts, one more than bounds."""
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -62,9 +62,9 @@ _Item = TypeVar("_Item")
 
 
 def spans_to_proto(forms: Iterable[SpanData]) -> ExportTraceServiceRequest:
-    """The request of the trace service: the spans by their resource and scope, in their order.
+    """Return the request of the trace service: the spans grouped by resource and scope, in their order.
 
-    Raises ValueError for an id that is not hex, or a time that OTLP cannot say.
+    Raises ValueError for an id that is not hex, or a time that OTLP cannot represent.
     """
     groups = [
         ResourceSpans(
@@ -77,7 +77,7 @@ def spans_to_proto(forms: Iterable[SpanData]) -> ExportTraceServiceRequest:
 
 
 def logs_to_proto(forms: Iterable[LogData]) -> ExportLogsServiceRequest:
-    """The request of the logs service; see :func:`spans_to_proto`."""
+    """Return the request of the logs service; see :func:`spans_to_proto`."""
     groups = [
         ResourceLogs(
             resource=resource,
@@ -89,7 +89,7 @@ def logs_to_proto(forms: Iterable[LogData]) -> ExportLogsServiceRequest:
 
 
 def histograms_to_proto(forms: Iterable[HistogramPoint]) -> ExportMetricsServiceRequest:
-    """The request of the metrics service; points of one name, resource and scope are one metric."""
+    """Return the request of the metrics service. Points with the same name, resource and scope form one metric."""
     groups = [
         metrics.ResourceMetrics(
             resource=resource,
@@ -104,7 +104,7 @@ def histograms_to_proto(forms: Iterable[HistogramPoint]) -> ExportMetricsService
 
 
 def any_value(value: Any, depth: int = MAX_DEPTH) -> AnyValue:
-    """An ``AnyValue``; what OpenTelemetry has no word for as text."""
+    """Return ``value`` as an ``AnyValue``; a type that OpenTelemetry does not have becomes text."""
     if value is None:
         return AnyValue()
     if isinstance(value, str):
@@ -138,7 +138,7 @@ def _as_text(value: Any) -> str:
 
 
 def attributes_of(values: Mapping[str, Any], depth: int = MAX_DEPTH) -> list[KeyValue]:
-    """A mapping as OTLP's list of pairs."""
+    """Return a mapping as OTLP's list of pairs."""
     return [KeyValue(key=fix_unicode(str(key)), value=any_value(value, depth)) for key, value in values.items()]
 
 
@@ -148,7 +148,7 @@ def _grouped(
     resources: dict[str, tuple[Resource, list[tuple[InstrumentationScope, list[_Item]]]]] = {}
     places: dict[tuple[str, str | None, str | None], list[_Item]] = {}
     for form in forms:
-        resource = repr(form.resource)
+        resource = repr(form.resource)  # attribute values may be lists, which cannot be hashed
         place = (resource, form.scope, form.scope_version)
         if place not in places:
             if resource not in resources:
@@ -163,7 +163,7 @@ def _grouped(
 
 
 def _schema(scope: InstrumentationScope) -> str:
-    """Which conventions our own spans, events and points follow."""
+    """Return the URL of the conventions for our own spans, events and points; empty for others."""
     return names.SCHEMA_URL if scope.name == SCOPE else ""
 
 

@@ -1,1 +1,1 @@
-"""Tools of other frameworks as registered tools."""
+"""Adapters that register tools of other frameworks."""

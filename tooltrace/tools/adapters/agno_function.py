@@ -1,4 +1,4 @@
-"""Functions that an object carries with options of its own, as Agno's ``Function`` does."""
+"""Adapter for objects that carry a function and its options, as Agno's ``Function`` does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_agno_function(found: Any) -> bool:
 
 
 def agno_functions(found: Any) -> list[Any]:
-    """Such objects in the ``functions`` of a toolkit, which has bound them to itself; the coroutines among them, too."""
+    """Return the Agno functions of a toolkit, which has bound them to itself; coroutine functions are included."""
     kept: dict[Any, Any] = {}
     for attribute in ("async_functions", "functions"):
         functions = getattr(found, attribute, None)
@@ -28,7 +28,7 @@ def agno_functions(found: Any) -> list[Any]:
 
 
 def options_of(found: Any) -> ToolOptions:
-    """What the object says of its function. A person that it wants asked is asked here as well."""
+    """Return the options that the object declares for its function. Its gates for a person apply here as well."""
     names = getattr(found, "user_input_fields", None)
     said = getattr(found, "description", None)
     documented = inspect.getdoc(found.entrypoint) or ""

@@ -1,4 +1,4 @@
-"""Tool objects with ``name``, ``description`` and ``run(parameters)``, as HelloAgents has them."""
+"""Adapter for tool objects with ``name``, ``description`` and ``run(parameters)``, as in HelloAgents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _takes_one(run: Any) -> bool:
 
 
 def from_run_tool(tool: Any, options: ToolOptions) -> RegisteredTool:
-    """``tool`` with the parameters that its ``get_parameters()`` names; without that method, any."""
+    """Register ``tool`` with the parameters that ``get_parameters()`` declares; without it, any are allowed."""
     version = getattr(tool, "version", None)
     run, traced = untraced(tool.run)
     base = ToolSpec(name=tool.name, description=tool.description, version=version if isinstance(version, str) else None)
@@ -64,7 +64,8 @@ def _parameters(tool: Any) -> Parameters:
 
 
 def _parameter(declared: Any) -> Parameter:
-    """A parameter as an object declares it; None for one that it may leave out means that it was left out."""
+    """Return a parameter as the object declares it. The default None of an optional parameter means that it was left
+    out."""
     if not isinstance(declared, Mapping):
         declared = {key: getattr(declared, key, None) for key in ("name", "type", "description", "required", "default")}
     kind = type_named(declared.get("type")) or Any
