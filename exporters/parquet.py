@@ -150,7 +150,7 @@ def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> N
     final = folder / FILE
     files = [str(final)] * final.exists() + [str(file) for file in sorted(part.glob("*.parquet"))]
     names = ", ".join(quote_identifier(name) for name in table.names)
-    # An attempt is the same if its span is; the other records have no id and must be equal in all columns.
+    # Attempts are identified by their span; all other records are compared by all columns.
     key = "span_id" if table is ATTEMPTS else names
     new = folder / f".{FILE}-{os.getpid()}{TEMP_SUFFIX}"
     listed = ", ".join(map(quote_literal, files))

@@ -39,7 +39,9 @@ def available() -> tuple[str, ...]:
 
 
 def load(name: str) -> Factory:
-    """Return the factory of the destination ``name``. Raises UnknownExporter, or MissingExtra if a package is missing.
+    """Return the factory of the destination ``name``.
+
+    Raises UnknownExporter, or MissingExtra if a package is missing.
     """
     with _explained(name):
         return _load(name)

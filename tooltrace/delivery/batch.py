@@ -149,7 +149,10 @@ class DeliveryBatch:
         raise error
 
     def _is_second_chance(self) -> bool:
-        """Whether to send each suspect once more, after something was accepted: the destination may have recovered."""
+        """Queue each suspect once more after something was accepted:
+
+        the destination may have recovered. Whether any was queued.
+        """
         if not self._suspects or not self._accepted or self._tried_again:
             return False
         self._tried_again = True

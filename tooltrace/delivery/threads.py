@@ -158,8 +158,7 @@ class DeliveryThread:
         return self._wish.take_over(self._files.paths)
 
     def _give_up(self, why: str, kind: str | None = None) -> None:
-        """Log the reason once for all signals. ``kind``: key of the reason where each thread may word it differently.
-        """
+        """Log the reason once for all signals. ``kind``: key of the reason if threads may word it differently."""
         name = self._wish.asked_as or self._wish.name
         message = f"tooltrace exports nothing to {name}: {why}; what is recorded waits on the disk"
         faults.warn_once(f"export_{name}_{kind or why}", message, counted=False)

@@ -111,5 +111,4 @@ def chance_note(answer: PartResult, words: Translations) -> str:
     """Return a note on how many differences chance alone would produce."""
     if not (n := compared(answer)):
         return words("report.noise.none")
-    # Each comparison is tested at the 5 % level.
     return words("report.noise", n=n, chance=f"{0.05 * n:.1f}")

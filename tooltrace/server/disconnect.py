@@ -10,8 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class CancelOnDisconnect:
-    """The application, cancelled when the connection closes before the response. Only for GET, which changes nothing.
-    """
+    """The application, cancelled when the connection closes before the response. Only for GET: it changes nothing."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
