@@ -77,10 +77,10 @@ class ExportError(TooltraceError):
 
 
 class Unavailable(ExportError):
-    """Not now; the records can be sent again later.
+    """Not now; the same records can be sent again later.
 
-    ``retry_after``: seconds that the receiver asked to wait, if any. ``doubtful``: the data may be the cause, so that
-    the records count as refused after some attempts.
+    ``retry_after``: seconds that the receiver requested to wait, if any. ``doubtful``: the data may be the cause, so
+    that the records count as refused after some attempts.
     """
 
     def __init__(self, message: str, retry_after: float | None = None, *, doubtful: bool = False) -> None:

@@ -20,7 +20,7 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a query, as its heading states it."""
+    """One parameter of a query, as defined by its heading."""
 
     name: str
     type: str

@@ -54,7 +54,7 @@ class ClickHouseConnection:
     def client(self, settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
         """Open a client for the block; ``settings`` apply to all its statements.
 
-        Raises StoreError if the server does not answer, or the extra is missing.
+        Raises StoreError if the server does not respond, or the extra is missing.
         """
         client = self._connected(settings or {})
         try:

@@ -61,9 +61,9 @@ class Backfill:
         """Do nothing: there are no open resources."""
 
     def _require_variant(self, client: Any) -> None:
-        """Raise Unavailable if the tables store attributes in another variant than the address names:
+        """Raise Unavailable if the tables store attributes in another variant than the address names.
 
-        no view would read them.
+        The views could not read the inserted rows.
         """
         tables = self._house.tables
         database, name = map(quote_literal, tables.place(tables.traces))

@@ -30,7 +30,9 @@ from tooltrace.clickhouse.grafana_panels import (
 from tooltrace.clickhouse.grafana_sql import PanelQuery
 
 SCHEMA: Final = 41
-"""Version of Grafana's dashboard schema: that of 11.6, the oldest that supports the plugin. Newer versions migrate it.
+"""Version of Grafana's dashboard schema: that of 11.6, the oldest that supports the plugin.
+
+Newer versions migrate it.
 """
 WIDTH: Final = 24
 TAG: Final = "tooltrace"

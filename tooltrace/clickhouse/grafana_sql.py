@@ -40,8 +40,7 @@ MACROS: Final[Mapping[str, tuple[Any, str]]] = {
     # contains neither.
     "tool": ("the tool of the page", f"decodeURLComponent('{TOOL}')"),
 }
-"""For each parameter: the placeholder value while the query is translated, and the macro that replaces it for Grafana.
-"""
+"""Placeholder value of each parameter during translation, and the Grafana macro that replaces it."""
 
 _ONCE: Final = {"enable_materialized_cte": 1}
 

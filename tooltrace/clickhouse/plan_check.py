@@ -18,10 +18,8 @@ _WITHIN: Final = re.compile(r"(?i)function (global)?(not)?(null)?in\b")
 def require_allowed_tables(told: Callable[[str], str], script: TranslatedQuery, only: Collection[str]) -> None:
     """Raise QueryError if ``script`` reads anything but the tables ``only`` and its own steps.
 
-    ``told`` returns a statement's result as text.
-
-    The text is a translation, which the server may parse differently than its author intended; therefore the server is
-    queried.
+    ``told`` executes a statement and returns its result as text. The text of ``script`` is a translation, which the
+    server may parse differently than its author intended; therefore the server's own plan is checked.
     """
     known = {*only, *script.steps}
     for sql in (*(sql for _name, sql in script.kept), script.question):

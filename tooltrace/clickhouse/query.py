@@ -76,7 +76,7 @@ def connect(
 
 
 class ClickHouseSession:
-    """A session that answers SQL from the views of a store."""
+    """A session that executes SQL on the views of a store."""
 
     def __init__(
         self,

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class ClickHouseSandbox:
-    """A sandbox for the store at ``address``:
+    """A sandbox that queries only the tables of the store at ``address``.
 
-    a limited number of concurrent queries (``at_once``), on the store's tables only.
+    ``at_once``: maximum number of concurrent queries.
     """
 
     def __init__(self, address: Address, limits: SandboxLimits | None = None, *, at_once: int = 2) -> None:

@@ -26,7 +26,7 @@ _CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*$"
 
 
 def _verdicts() -> dict[str, ErrorClassification]:
-    """Return the classification of each exception by the last part of its name, if all exceptions of that name agree."""
+    """Return the classification of each exception by the last part of its name, if all exceptions of the name agree."""
     found: dict[str, dict[str, ErrorClassification]] = {}
     for name, verdict in CODES.items():
         found.setdefault(name.rpartition(".")[2], {})[verdict.code] = verdict
@@ -73,7 +73,7 @@ def _ended(reader: Reader) -> str:
 
 
 def _code() -> str:
-    """Return the code by the exception's name; else by the failure's word: a code, an HTTP status, a JSON-RPC number."""
+    """Return the code by the exception's name; else by the failure's word: code, HTTP status, JSON-RPC number."""
     codes = {str(code): str(code) for code in ToolErrorCode}
     codes |= {name.removesuffix("_ERROR"): code for name, code in codes.items()}
     numbers = {str(status): str(normalize_code(status)) for status in range(400, 600)}

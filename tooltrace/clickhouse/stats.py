@@ -70,7 +70,10 @@ def store_stats(house: ClickHouseConnection, client: Any) -> StoreStats:
 
 
 def _others(house: ClickHouseConnection) -> str:
-    """Return the query that counts external spans: they have no recorder version, as some imported spans of ours."""
+    """Return the query that counts external spans: they have no recorder version.
+
+    A few imported spans of ours have none either; the query excludes them.
+    """
     tables = house.tables
     own, version = (
         reader_of(tables.variant).has("SpanAttributes", key) for key in (MARK, names.FIELDS["recorder_version"])

@@ -199,9 +199,9 @@ def _events(tables: Tables, reader: Reader, table: Table, event: str, fields: Ma
 
 
 def _outcomes(tables: Tables, reader: Reader) -> str:
-    """Return the SELECT of outcomes:
+    """Return the SELECT of outcomes.
 
-    our own events unchanged, others as :mod:`tooltrace.otel.evaluation_codec` reads them.
+    Our own events are used unchanged, others as :mod:`tooltrace.otel.evaluation_codec` reads them.
     """
     text = {
         key: reader.text("LogAttributes", key)

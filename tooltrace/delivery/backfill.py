@@ -52,9 +52,9 @@ class ProgressFile:
 
     @classmethod
     def of(cls, files: DestinationFiles, *question: object) -> ProgressFile:
-        """Return the file for ``question``:
+        """Return the file for ``question``.
 
-        all values that distinguish one query from another, such as endpoint and filters.
+        ``question``: all values that distinguish one query from another, such as endpoint and filters.
         """
         digest = hashlib.sha256(repr(question).encode()).hexdigest()[:16]
         return cls(files.folder / f"{files.name}.history-{digest}.json")

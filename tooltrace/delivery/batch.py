@@ -93,7 +93,7 @@ class DeliveryBatch:
         self._tried_again = False
 
     def _send(self, part: str, piece: Slice) -> None:
-        """Send the first slice, and remove it from the queue unless it has to wait."""
+        """Send ``piece``, the first slice, and remove it from the queue unless it has to wait."""
         try:
             if isinstance(self._destination, MultiPartDestination):
                 self._destination.send_part(part, piece.records)
@@ -125,9 +125,9 @@ class DeliveryBatch:
             self._halve(piece, tries=0)
 
     def _suspect(self, piece: Slice, error: Unavailable) -> None:
-        """Halve the slice and try the larger slices first:
+        """Halve the slice and queue the halves last, so that larger slices are tried first.
 
-        if any record is good, a large slice of good ones soon succeeds.
+        If any record is good, a large slice of good ones is soon accepted.
         """
         if len(piece.records) == 1:
             self._suspects.append((piece.records[0], error))
@@ -149,9 +149,9 @@ class DeliveryBatch:
         raise error
 
     def _is_second_chance(self) -> bool:
-        """Queue each suspect once more after something was accepted:
+        """Queue each suspect once more after something was accepted; return whether any was queued.
 
-        the destination may have recovered. Whether any was queued.
+        The destination may have recovered in the meantime.
         """
         if not self._suspects or not self._accepted or self._tried_again:
             return False

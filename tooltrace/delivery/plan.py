@@ -39,11 +39,10 @@ def plan_deliveries(
 
 
 def wishes_named(name: str, target: Target | None = None) -> tuple[DestinationSpec, ...]:
-    """Return the specs for the destination ``name``:
+    """Return the specs for the destination ``name``.
 
-    for ``otlp``, one per signal that is on in ``target`` and the environment.
-
-    Raises ConfigError for a signal that does not exist.
+    ``otlp`` has one for each signal that ``target`` and the environment leave on. Raises ConfigError for a signal that
+    does not exist.
     """
     if name != OTLP:
         return (DestinationSpec(name, partial(registry.create, name)),)

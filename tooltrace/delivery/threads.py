@@ -98,8 +98,7 @@ class DeliveryThread:
             self._thread = thread
 
     def end(self, deadline: float) -> bool:
-        """Ask the thread to deliver the present records until ``deadline`` (monotonic clock), and to end then; do not
-        wait.
+        """Set the deadline (monotonic clock) for delivering the present records, and end the thread then; do not wait.
 
         Return False if the thread was already ending.
         """

@@ -14,9 +14,9 @@ _LEFT = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 _FETCH = """const fetch = async (address) => ({
   json: async () => JSON.parse(document.getElementById(address)?.textContent ?? "{}"),
 });"""
-"""Replacement of ``fetch`` in reports:
+"""Replacement of ``fetch`` in reports.
 
-results are embedded in the document, under the address that a page would fetch.
+Results are embedded in the document, under the address that a page would fetch.
 """
 
 

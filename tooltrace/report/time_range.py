@@ -12,9 +12,9 @@ from tooltrace.errors import BadParameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRange:
-    """The window from ``since`` (None:
+    """A time window: ``since`` (None: the beginning) up to ``until``, naive UTC.
 
-    the beginning) up to ``until``, naive UTC; all queries of a report use the same one.
+    All queries of a report use the same window.
     """
 
     since: datetime | None

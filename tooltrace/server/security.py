@@ -77,9 +77,9 @@ def _shown(token: str, request: HTTPConnection) -> bool:
 
 
 def _entry(token: str, request: HTTPConnection, method: str) -> Response:
-    """Accept the link with the token that the terminal printed:
+    """Accept the link with the token that the terminal printed.
 
-    store the token in a cookie, and remove it from the address.
+    The response stores the token in a cookie, and removes it from the address.
     """
     given = request.query_params.get("token", "")
     if method == "GET" and hmac.compare_digest(given.encode(), token.encode()):

@@ -20,7 +20,9 @@ class Site:
 
     store: StoreBackend
     hosts: frozenset[str]
-    """Accepted names in the ``Host`` header; any other name may belong to a foreign site that points to this address.
+    """Accepted names in the ``Host`` header.
+
+    Any other name may belong to a foreign site that points to this address.
     """
     addresses: bool = False
     """Whether any IP address is accepted as well: a foreign site cannot own one as its name."""

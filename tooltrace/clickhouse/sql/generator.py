@@ -119,7 +119,10 @@ class ClickHouseDialect(ClickHouse):
             return f"toInt64({written})" if isinstance(counted, _COUNTS) else written
 
         def _signed(self, expression: exp.Expr, written: str) -> str:
-            """Cast counts to signed, as in DuckDB: ClickHouse's unsigned type has no common type with negative values."""
+            """Cast counts to signed, as in DuckDB.
+
+            ClickHouse's unsigned type has no common type with negative values.
+            """
             outside = expression.parent
             return written if isinstance(outside, (exp.Filter, exp.Window)) else f"toInt64({written})"
 
@@ -232,8 +235,9 @@ class ClickHouseDialect(ClickHouse):
             return f"CAST({value} AS {kind})"
 
         def _whole(self, given: exp.Expr, value: str, kind: str) -> str:
-            """Round to the nearest integer, where CAST alone truncates; refuse values outside the type, which would
-            wrap around.
+            """Round to the nearest integer, where CAST alone truncates.
+
+            Values outside the type are refused; CAST would silently return another number.
             """
             if isinstance(given, exp.Literal | exp.JSONExtractScalar) and not given.is_number:
                 value = f"toFloat64({value})"
@@ -275,7 +279,7 @@ def _flags(options: list[exp.Expr]) -> str:
 
 
 def _time_form(form: str) -> str:
-    """Translate the format of strftime. Raises QueryError for a part that ClickHouse lacks or interprets differently."""
+    """Translate the format of strftime. Raises QueryError for a part that ClickHouse lacks or interprets otherwise."""
     parts = re.findall(r"%-?.|[^%]+|%", form, re.DOTALL)
     unsaid = [part for part in parts if part.startswith("%") and part not in FORMS]
     if unsaid:

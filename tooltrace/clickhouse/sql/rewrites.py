@@ -54,9 +54,9 @@ def resolve_order_by_aliases(tree: Node) -> None:
 
 
 def escape_like_backslashes(tree: Node) -> None:
-    """Escape backslashes in LIKE patterns:
+    """Escape backslashes in LIKE patterns, where DuckDB has no escape character.
 
-    DuckDB has no escape character without ESCAPE, ClickHouse uses the backslash.
+    Without ESCAPE, DuckDB takes a backslash as it is; ClickHouse treats it as the escape character.
     """
     for alike in tree.find_all(exp.Like, exp.ILike):
         pattern = alike.expression
@@ -86,9 +86,9 @@ def _spelled(item: Node, select: exp.Select, known: Columns, wanted: Callable[[s
 
 
 def drop_unused_messages_join(tree: Node) -> None:
-    """Replace ``tool_calls`` by ``attempts`` if no column of model messages is used:
+    """Replace ``tool_calls`` by ``attempts`` if no column of model messages is used.
 
-    ClickHouse would join them anyway.
+    ClickHouse would execute the join even so.
     """
     if any(item.is_star for item in _answers(tree)):
         return
@@ -220,7 +220,7 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
 
 
 def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Node]:
-    """Return the function that drops unused columns from a temporary table:
+    """Return the function that drops unused columns from a temporary table.
 
     ``SELECT *`` would store the texts of each call.
     """
