@@ -1,4 +1,4 @@
-"""Backfill of history to a destination: rate-limited by the destination, and resumable.
+"""Backfill of history to a destination: at the pace of the destination, and resumable.
 
 Each record is sent once, however often the backfill is interrupted and started again.
 """

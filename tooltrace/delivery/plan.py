@@ -74,7 +74,7 @@ def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
 def _for_signals(
     signals: tuple[str, ...], exported: Callable[[str], bool] = lambda _signal: False
 ) -> tuple[DestinationSpec, ...]:
-    # A cursor of an earlier version covered all signals: give each signal a copy, so that nothing is sent twice.
+    # A cursor of an earlier version covered all signals: divide it, so that each signal continues where it stood.
     def take_over(paths: StorePaths) -> bool:
         return divide(paths, OTLP, {signal: _cursor_name(signal) for signal in signals if not exported(signal)})
 
