@@ -1,1 +1,1 @@
-"""Destinations of records beyond the store: one file each."""
+"""Destinations of records beyond the store, one module each."""

@@ -1,4 +1,4 @@
-"""A file that stands under its name only when it is whole: a killed export leaves none behind that could be taken for it."""
+"""A file that appears under its name only when complete: a killed export leaves no partial file there."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ STANDARD: Final = Path("-")
 
 
 def require_path(path: Path | None, name: str) -> Path:
-    """``path``, which the destination ``name`` cannot do without. Raises ConfigError."""
+    """Return ``path``, which the destination ``name`` requires. Raises ConfigError if it is None."""
     if path is None:
         raise ConfigError(f"the destination {name!r} needs to know where to write: give a path")
     return path
 
 
 class AtomicFile:
-    """Bytes for the file at ``path``, which takes its place with ``publish`` and not before; what was there is replaced
-    then. Only its owner may read it, as the store. A name that ends in ``.gz`` is compressed. Raises Refused."""
+    """Output for the file at ``path``, which ``publish`` puts in place, replacing any earlier file.
+
+    Only the owner may read the file, as with the store. A name that ends in ``.gz`` is compressed. Raises Refused.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,7 +38,7 @@ class AtomicFile:
         self._stream = self._open()
 
     def write(self, data: bytes) -> None:
-        """Append ``data``. Where that fails, nothing of this file will be there."""
+        """Append ``data``. On failure the whole file is discarded."""
         if self._file is None:
             raise Refused(f"{self.path} is closed", whole=True)
         try:
@@ -46,7 +48,7 @@ class AtomicFile:
             raise self._refused(error) from error
 
     def publish(self) -> None:
-        """Put it under its name."""
+        """Move the complete file to its final name."""
         if self._file is None:
             return
         try:
@@ -57,7 +59,7 @@ class AtomicFile:
         self._file = None
 
     def discard(self) -> None:
-        """As if it had never been begun."""
+        """Remove the temporary file."""
         file, self._file = self._file, None
         with contextlib.suppress(OSError):
             if file is not None and self._temporary is not None:

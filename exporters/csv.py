@@ -1,12 +1,12 @@
-"""CSV for spreadsheets: the calls in one file, the other records in files beside it, named after their tables.
+"""CSV for spreadsheets: the calls in one file, other records in files beside it, named after their tables.
 
-``calls.csv`` has the calls, ``calls.outcomes.csv`` the outcomes, and so on where there are any. A line of names, commas,
-quotes where needed, CRLF (RFC 4180). Unknown is an empty field. JSON is text, times are UTC, truth is ``true``
-or ``false``.
+``calls.csv`` has the calls, ``calls.outcomes.csv`` the outcomes, and so on for records that exist. A line of names,
+commas, quotes where needed, CRLF (RFC 4180). Unknown values are empty fields. JSON is text, times are UTC, booleans are
+``true`` or ``false``.
 
-A text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a line
-break) begins with an apostrophe here, which says that the rest is text as it is; so do an empty text, which is not an
-unknown one, and a text that begins with an apostrophe itself. ``tooltrace import`` takes it off again.
+A text that a spreadsheet would evaluate as a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break)
+is prefixed with an apostrophe, which marks the rest as plain text. An empty text, as opposed to an unknown one, and a
+text that begins with an apostrophe itself get the same prefix. ``tooltrace import`` removes it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal_format import KINDS
 
 QUOTED_BY: Final = "'"
-"""What a text begins with that would not come back, or would be run, as it is."""
+"""Prefix of a text that would otherwise be evaluated as a formula, or be read back differently."""
 _ODD: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", QUOTED_BY)
 
 _TABLES: Final = {record: RECORDS[kind].public for kind, record in KINDS.items()}
@@ -35,7 +35,7 @@ _NAMES: Final = {record: tuple(field.name for field in fields_of(record)) for re
 
 
 class Csv:
-    """The file at ``path``, and those beside it; a name that ends in ``.csv.gz`` is compressed."""
+    """The file at ``path`` and the files beside it; a name that ends in ``.csv.gz`` is compressed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,9 +53,9 @@ class Csv:
             self._file_of(kind).write(_csv(lines))
 
     def close(self) -> None:
-        """Put the files under their names; the calls last. Raises Refused.
+        """Move the files to their final names, the calls last. Raises Refused.
 
-        A file beside that an earlier export left, and that this one has no rows for, is emptied.
+        A file from an earlier export for which this one has no rows is replaced by an empty table.
         """
         for kind, table in _TABLES.items():
             if self._open and beside(self._path, table).exists():
@@ -65,7 +65,7 @@ class Csv:
             file.publish()
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
+        """Discard all files."""
         self._open = False
         for file in self._files.values():
             file.discard()
@@ -79,7 +79,7 @@ class Csv:
 
 
 def create(target: Target) -> Csv:
-    """See :mod:`tooltrace.exporters.registry`."""
+    """Create the destination; see :mod:`tooltrace.exporters.registry`."""
     path = require_path(target.path, "csv")
     if path == STANDARD:
         raise Refused("csv writes a file for each kind of record: give a path", whole=True)
@@ -87,13 +87,13 @@ def create(target: Target) -> Csv:
 
 
 def beside(path: Path, table: str) -> Path:
-    """Where the rows of ``table`` go: ``calls.csv`` has ``calls.outcomes.csv`` beside it."""
+    """Return the path for the rows of ``table``: ``calls.csv`` has ``calls.outcomes.csv`` beside it."""
     stem, dot, ends = path.name.partition(".csv")
     return path.with_name(f"{stem}.{table}{dot}{ends}")
 
 
 def cell(value: Any) -> str:
-    """A field of a line; empty where ``value`` is unknown, or a number that the store has no place for."""
+    """Format a field; empty where ``value`` is unknown, or a number outside the store's range."""
     write = _WRITERS.get(type(value))
     return "" if write is None else write(value)
 

@@ -1,8 +1,8 @@
-"""JSON Lines: one record a line, the line of the journal without its checksum.
+"""JSON Lines: one record per line, the journal's line without its checksum.
 
-``{"kind":"call","tool":"search",…}``: ``kind`` says which record it is, unknown fields are left out, times are UTC, and
-what is JSON is there as JSON. A journal's checksum guards it against a killed writer; this file is whole or not there,
-and may be edited. ``tooltrace import`` reads it back the same, as it reads a journal.
+``{"kind":"call","tool":"search",…}``: ``kind`` is the type of the record, unknown fields are omitted, times are UTC,
+and JSON values are nested JSON. A journal's checksum protects against a killed writer; this file is either complete or
+missing, and may be edited. ``tooltrace import`` reads it back unchanged, as it reads a journal.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class JsonLines:
         self._file.write(b"".join(b"{" + encode(record)[PREFIX_BYTES:] for record in records))
 
     def close(self) -> None:
-        """Put the file under its name. Raises Refused."""
+        """Move the file to its final name. Raises Refused."""
         self._file.publish()
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
+        """Discard the file."""
         self._file.discard()
 
 
 def create(target: Target) -> JsonLines:
-    """See :mod:`tooltrace.exporters.registry`."""
+    """Create the destination; see :mod:`tooltrace.exporters.registry`."""
     return JsonLines(require_path(target.path, "jsonl"))

@@ -1,8 +1,9 @@
-"""OTLP: spans, log events and the duration metric to any OpenTelemetry collector, by http/protobuf or gRPC.
+"""OTLP: spans, log events and the duration metric to an OpenTelemetry collector, by http/protobuf or gRPC.
 
 Configured by the standard variables ``OTEL_EXPORTER_OTLP_*``, ``OTEL_TRACES_EXPORTER``, ``OTEL_LOGS_EXPORTER`` and
-``OTEL_METRICS_EXPORTER`` (``none`` leaves that signal out), or by a ``Target``. Journals are delivered to one
-destination for each signal, so that one that fails holds up no other; history goes to one that has all signals.
+``OTEL_METRICS_EXPORTER`` (``none`` turns that signal off), or by a ``Target``. Journals are delivered to one
+destination per signal, so that a failing signal does not delay the others; history goes to one destination with all
+signals.
 """
 
 from __future__ import annotations
@@ -26,21 +27,24 @@ from tooltrace.otel.content_policy import apply_policy, outgoing_log
 from tooltrace.otel.otlp.to_proto import histograms_to_proto, logs_to_proto, spans_to_proto
 
 COUNTED: Final = "counted_until_ns"
-"""In the memory: where the duration metric's last point ended."""
+"""Key in ``memory`` of the end of the duration metric's last point."""
 
 
 class Sender(Protocol):
-    """Sends the requests of one signal."""
+    """A transport for the requests of one signal."""
 
     def send(self, request: bytes) -> bytes:
-        """The answer. Raises ExportError."""
+        """Send ``request`` and return the response. Raises ExportError."""
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
 
 
 def create(target: Target) -> OtlpDestination:
-    """The destination that ``target`` and the variables say. Raises ConfigError, and ImportError without the extra."""
+    """Create the destination that ``target`` and the environment configure.
+
+    Raises ConfigError, and ImportError without the extra.
+    """
     settings = [settings_of(signal, target) for signal in chosen(target)]
     if not settings:
         raise ConfigError(
@@ -66,7 +70,7 @@ def _sender(settings: SignalSettings) -> Sender:
 
 
 class OtlpDestination:
-    """Each signal to its own endpoint."""
+    """An OTLP destination that sends each signal to its own endpoint."""
 
     def __init__(self, senders: dict[Signal, Sender], forms: RecordEncoder, description: str = "") -> None:
         self.description = description
@@ -76,7 +80,7 @@ class OtlpDestination:
         self.memory: dict[str, Any] = {}
 
     def send(self, records: Sequence[Record]) -> None:
-        """Send every signal of ``records``; the errors of one do not keep the others from being sent."""
+        """Send every signal of ``records``; the error of one signal does not stop the others."""
         errors: list[ExportError] = []
         for part in self.parts:
             try:
@@ -87,7 +91,7 @@ class OtlpDestination:
             raise next((error for error in errors if isinstance(error, Unavailable)), errors[0])
 
     def send_part(self, part: str, records: Sequence[Record]) -> None:
-        """Send one signal of ``records``, where they have any."""
+        """Send one signal of ``records``, if they contain any of it."""
         if part == "traces":
             self._send_spans(records)
         elif part == "logs":
@@ -96,7 +100,7 @@ class OtlpDestination:
             self._send_metrics(records)
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         for sender in self._senders.values():
             sender.close()
 
@@ -110,7 +114,7 @@ class OtlpDestination:
             try:
                 self._send("traces", request, ExportTraceServiceResponse(), "rejected_spans")
             except Refused as error:
-                if error.whole:  # a wrong address, as likely as not: the spans wait for the right one
+                if error.whole:  # probably a wrong address: keep the spans until it is corrected
                     raise Unavailable(str(error)) from error
                 raise
 
@@ -143,13 +147,14 @@ class OtlpDestination:
                 _passed_over(error)
             except PartlyRefused as error:
                 _passed_over(error)
+            # Delta temporality: the next point begins where this one ended, even if the receiver refused this one.
             self.memory[COUNTED] = points[0].end_ns
 
     def _send(self, signal: Signal, request: bytes, answer: Message, rejected: str) -> None:
         said = self._senders[signal].send(request)
         try:
             answer.MergeFromString(said)
-        except DecodeError:  # acknowledged all the same
+        except DecodeError:  # acknowledged even so
             return
         partial: Any = answer.partial_success  # type: ignore[attr-defined]
         count, message = int(getattr(partial, rejected)), str(partial.error_message)[:300]
@@ -160,5 +165,5 @@ class OtlpDestination:
 
 
 def _passed_over(error: ExportError) -> None:
-    """A receiver wants no metric: nothing is lost, since the spans say the same."""
+    """Warn that the receiver rejects metrics. Nothing is lost, because the spans contain the same durations."""
     faults.warn_once("export_metrics", f"tooltrace: {error}; the calls themselves are sent as spans", counted=False)

@@ -1,4 +1,4 @@
-"""Where and how each OTLP signal is sent: the standard variables ``OTEL_EXPORTER_OTLP_*``, and what the user said."""
+"""Configuration of each OTLP signal: the variables ``OTEL_EXPORTER_OTLP_*``, and the user's target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tooltrace.exporters.protocol import Target
 
 Signal = Literal["traces", "logs", "metrics"]
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
-"""In the order in which they are sent."""
+"""All signals, in the order in which they are sent."""
 
 HTTP, GRPC = "http/protobuf", "grpc"
 DEFAULT_SECONDS: Final = 10.0
@@ -28,31 +28,31 @@ _log = logging.getLogger("tooltrace")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalSettings:
-    """Of one signal."""
+    """Settings of one signal."""
 
     signal: Signal
     protocol: str
     url: str
-    """Of the request (http/protobuf), or of the server (grpc)."""
+    """URL of the request (http/protobuf), or of the server (grpc)."""
     headers: Mapping[str, str]
     seconds: float
-    """How long a request may take."""
+    """Timeout of a request in seconds."""
     gzip: bool
     insecure: bool
-    """grpc without TLS."""
+    """Whether grpc runs without TLS."""
     certificate: str | None
-    """File of the certificates to trust, PEM; None: the system's."""
+    """File of the trusted certificates, PEM; None: the system's."""
     client_key: str | None
     client_certificate: str | None
 
     @property
     def place(self) -> str:
-        """``url`` as it may be shown and written down."""
+        """``url`` without secrets, for messages and logs."""
         return shown(self.url)
 
 
 def shown(url: str) -> str:
-    """``url`` without what may be a secret: user, password, query."""
+    """Return ``url`` without possible secrets: user, password, query."""
     scheme, sign, rest = url.partition("://")
     rest = (rest if sign else scheme).partition("?")[0].partition("#")[0]
     authority, slash, path = rest.partition("/")
@@ -67,15 +67,15 @@ def signals(environ: Mapping[str, str] = os.environ) -> tuple[Signal, ...]:
 
 
 def with_endpoint(environ: Mapping[str, str] = os.environ) -> tuple[Signal, ...]:
-    """Return the signals that are on and have an endpoint: their own variable, or the general one."""
+    """Return the signals that are on and have an endpoint, from their own variable or the general one."""
     return tuple(signal for signal in signals(environ) if _variable(signal, "ENDPOINT", environ))
 
 
 def chosen(target: Target, environ: Mapping[str, str] = os.environ) -> tuple[Signal, ...]:
     """Return the signals to send: those that ``target`` names, else those that are on.
 
-    Where the variables give any endpoint and ``target`` none, a signal without an endpoint is off. Where nobody gives
-    one, all go to the default endpoint. Raises ConfigError for a signal that does not exist.
+    If the environment names any endpoint and ``target`` none, a signal without an endpoint is off. If neither names
+    one, all signals go to the default endpoint. Raises ConfigError for a signal that does not exist.
     """
     if target.parts is not None:
         unknown = set(target.parts) - set(SIGNALS)
@@ -87,9 +87,10 @@ def chosen(target: Target, environ: Mapping[str, str] = os.environ) -> tuple[Sig
 
 
 def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.environ) -> SignalSettings:
-    """What the variables say of ``signal``, and before them ``target``. Raises ConfigError.
+    """Return the settings of ``signal``: from ``target`` first, then from the environment. Raises ConfigError.
 
-    An endpoint in ``target`` that is not the variables' own gets none of their headers: they may be credentials.
+    An endpoint in ``target`` that differs from the environment's gets none of the environment's headers: they may be
+    credentials.
     """
     protocol = _protocol(target.protocol or _variable(signal, "PROTOCOL", environ) or HTTP)
     url = _url(signal, protocol, target, environ)
@@ -111,7 +112,7 @@ def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.
 
 
 def _variable(signal: Signal, name: str, environ: Mapping[str, str]) -> str | None:
-    """The signal's own variable, else the one for all; empty is not set."""
+    """Return the signal's own variable, else the general one; an empty variable counts as not set."""
     for variable in (f"{_PREFIX}{signal.upper()}_{name}", f"{_PREFIX}{name}"):
         if value := environ.get(variable, "").strip():
             return value
@@ -137,7 +138,7 @@ def _protocol(value: str) -> str:
 
 
 def _url(signal: Signal, protocol: str, target: Target, environ: Mapping[str, str]) -> str:
-    """By http, the path of the signal is appended to a base, and a signal's own endpoint is taken as it is."""
+    """Return the URL. With http, the signal's path is appended to a base; a signal's own endpoint is used as it is."""
     own = environ.get(f"{_PREFIX}{signal.upper()}_ENDPOINT", "").strip()
     if own and target.endpoint is None:
         return _checked(own, protocol)
@@ -147,7 +148,7 @@ def _url(signal: Signal, protocol: str, target: Target, environ: Mapping[str, st
         return base
     parts = urlsplit(base)
     path = parts.path
-    for other in SIGNALS:  # somebody gave the address of one signal for all
+    for other in SIGNALS:  # the user may have given the address of one signal as the base of all
         path = path.removesuffix(f"/v1/{other}")
     return parts._replace(path=f"{path.rstrip('/')}/v1/{signal}").geturl()
 
@@ -166,7 +167,7 @@ def _checked(url: str, protocol: str) -> str:
 
 
 def _seconds(value: str | None) -> float:
-    """Seconds, as in OpenTelemetry's SDK for Python; 1000 and more are the milliseconds of its specification."""
+    """Return seconds, as OpenTelemetry's Python SDK does; 1000 and more are milliseconds, as in its specification."""
     try:
         number = float(value) if value is not None else DEFAULT_SECONDS
     except ValueError:

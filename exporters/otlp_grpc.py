@@ -1,4 +1,4 @@
-"""One OTLP signal by gRPC."""
+"""Transport of one OTLP signal by gRPC."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DOUBTFUL: Final = (_Code.INTERNAL, _Code.UNKNOWN, _Code.RESOURCE_EXHAUSTED, _Co
 
 
 class GrpcSender:
-    """Calls one method, over one kept channel, which connects anew by itself."""
+    """A sender that calls one method over a persistent channel, which reconnects by itself."""
 
     def __init__(self, settings: SignalSettings) -> None:
         self._settings = settings
@@ -41,11 +41,12 @@ class GrpcSender:
         self._export: Any = self._channel.unary_unary(_METHODS[self._settings.signal])
 
     def send(self, request: bytes) -> bytes:
-        """The answer to ``request``, protobuf. Raises Unavailable or Refused."""
+        """Send ``request`` and return the response, protobuf. Raises Unavailable or Refused."""
         try:
             answer: bytes = self._export(request, timeout=self._settings.seconds, metadata=self._metadata)
         except grpc.RpcError as error:
-            if error.code() is _Code.DEADLINE_EXCEEDED and not self._closed:  # a connection may be dead and not know it
+            # a dead connection may go unnoticed: open a new one
+            if error.code() is _Code.DEADLINE_EXCEEDED and not self._closed:
                 self._channel.close()
                 self._connect()
             raise self._error(error) from error
@@ -54,7 +55,7 @@ class GrpcSender:
         return answer
 
     def close(self) -> None:
-        """Let the channel go; a call under way is cancelled."""
+        """Close the channel; a running call is cancelled."""
         self._closed = True
         self._channel.close()
 
@@ -72,7 +73,7 @@ class GrpcSender:
 
 
 def _retry_after(error: Any) -> float | None:
-    """Seconds, of the RetryInfo that came with ``error``: in its status, or alone as some servers send it."""
+    """Return the seconds of the RetryInfo in ``error``: in its status, or alone, as some servers send it."""
     trailing = dict(error.trailing_metadata() or ())
     try:
         alone = trailing.get("google.rpc.retryinfo-bin")

@@ -1,4 +1,4 @@
-"""One OTLP signal by http/protobuf."""
+"""Transport of one OTLP signal by http/protobuf."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tooltrace.exporters.protocol import Refused, Unavailable
 from tooltrace.version import __version__
 
 ANSWER_BYTES: Final = 64 * 1024
-"""How much of an answer is read."""
+"""Maximum bytes read from a response."""
 _BUSY: Final = (429, 502, 503, 504)
 _MISDIRECTED: Final = (401, 403, 407, 408, 421)
-"""Not about what was sent: credentials that may be renewed, a proxy, a request that came too slowly."""
+"""Status codes unrelated to the data: credentials that may be renewed, a proxy, a request that arrived too slowly."""
 _UNKNOWN: Final = (404, 405, 501)
-"""This signal is not taken there."""
+"""Status codes of a server that does not accept this signal."""
 
 
 class HttpSender:
-    """Posts requests to one URL, over one kept connection."""
+    """A sender that posts requests to one URL, over one persistent connection."""
 
     def __init__(self, settings: SignalSettings) -> None:
         self._settings = settings
@@ -40,7 +40,7 @@ class HttpSender:
         self._headers |= settings.headers
 
     def send(self, request: bytes) -> bytes:
-        """The answer to ``request``, protobuf. Raises Unavailable or Refused."""
+        """Send ``request`` and return the response, protobuf. Raises Unavailable or Refused."""
         body = gzip.compress(request, 6) if self._settings.gzip else request
         try:
             answer = self._pool.request(
@@ -52,7 +52,7 @@ class HttpSender:
                 answer.drain_conn()
             finally:
                 answer.release_conn()
-        except urllib3.exceptions.ReadTimeoutError as error:  # perhaps for how much it was
+        except urllib3.exceptions.ReadTimeoutError as error:  # perhaps because of the size of the request
             raise Unavailable(
                 f"{self._settings.place} did not answer in time: {_short(error)}", doubtful=True
             ) from error
@@ -63,7 +63,7 @@ class HttpSender:
         raise self._error(answer.status, answer.headers.get("retry-after"), said)
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self._pool.clear()
 
     def _error(self, status: int, retry_after: str | None, said: bytes) -> Unavailable | Refused:
@@ -80,7 +80,7 @@ class HttpSender:
 
 
 def seconds_of(retry_after: str | None) -> float | None:
-    """What a ``Retry-After`` header asks for: seconds, or a date. None where it says nothing that can be read."""
+    """Return the seconds of a ``Retry-After`` header, which has seconds or a date; None if unreadable."""
     text = (retry_after or "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         seconds = float(text)
@@ -106,7 +106,7 @@ def _pool(settings: SignalSettings) -> urllib3.PoolManager:
 
 
 def _told(said: bytes) -> str:
-    """The message of a ``google.rpc.Status``, else the text of the answer."""
+    """Return the message of a ``google.rpc.Status``, else the text of the response."""
     try:
         text = Status.FromString(said).message
     except DecodeError:

@@ -1,8 +1,8 @@
-"""The file format of the OpenTelemetry Collector's file exporter: one OTLP request in JSON a line.
+"""The format of the OpenTelemetry Collector's file exporter: one OTLP request per line, in JSON.
 
-``{"resourceSpans":[…]}`` are the calls and other spans, ``{"resourceLogs":[…]}`` the events: outcomes, gates,
-messages, losses, and the exceptions of calls that raised. The collector's ``otlpjsonfile`` receiver reads it, and so does
-``tooltrace import``.
+``{"resourceSpans":[…]}`` contains the calls and other spans, ``{"resourceLogs":[…]}`` the events: outcomes, gates,
+messages, losses, and the exceptions of calls that raised. The collector's ``otlpjsonfile`` receiver and ``tooltrace
+import`` can read the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tooltrace.otel.otlp.json import logs_to_json, spans_to_json
 from tooltrace.otel.span_data import LogData
 
 LONGEST_LINE: Final = 8 * 1024 * 1024
-"""A request is cut in two while its line is longer than this and has more than one record."""
+"""Maximum bytes of a line; a longer request is halved unless it has only one record."""
 
 
 class OtlpJson:
@@ -38,11 +38,11 @@ class OtlpJson:
         self._file.write(b"".join(self._lines(records)))
 
     def close(self) -> None:
-        """Put the file under its name. Raises Refused."""
+        """Move the file to its final name. Raises Refused."""
         self._file.publish()
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
+        """Discard the file."""
         self._file.discard()
 
     def _lines(self, records: Sequence[Record]) -> list[bytes]:
@@ -58,17 +58,20 @@ class OtlpJson:
         return [spans_to_json(spans)] * bool(spans) + [logs_to_json(logs)] * bool(logs)
 
     def _log(self, record: Record) -> LogData | None:
-        """A file loses nothing, so the losses of exports are told too."""
+        """Return the log event of ``record``.
+
+        Losses of exports are included: writing to a file cannot cause further losses.
+        """
         return self._forms.log(record) or (to_log(record) if isinstance(record, Loss) else None)
 
 
 def create(target: Target) -> OtlpJson:
-    """See :mod:`tooltrace.exporters.registry`."""
+    """Create the destination; see :mod:`tooltrace.exporters.registry`."""
     return OtlpJson(require_path(target.path, "otlp-json"), RecordEncoder(target.service, target.host))
 
 
 def _line(request: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(request, option=orjson.OPT_APPEND_NEWLINE)
-    except TypeError:  # nested deeper than it goes: OTLP takes five levels for one of ours
+    except TypeError:  # nested too deeply for orjson: OTLP needs five levels for one of a record's
         return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -1,7 +1,7 @@
-"""The duration metric of a batch of calls: what was counted since the batch before.
+"""The duration metric of a batch of calls: a histogram of the calls since the batch before.
 
-Delta temporality, because the counts come from whichever process delivers: there is no one process whose running total
-they could be, and a batch that was acknowledged is never counted again.
+Delta temporality, because any process may deliver: no single process could keep the running total, and an acknowledged
+batch is never counted again.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tooltrace.otel.span_data import SpanData
 from tooltrace.version import __version__
 
 _PER_CALL: Final = (names.PROCESS_PID,)
-"""What differs between processes of one service and would make a time series of each."""
+"""Attributes that differ between processes of one service and would create a time series for each."""
 
 
 def histograms(
     calls: Iterable[ToolCall], *, after_ns: int = 0, resource_of: Callable[[SpanData], dict[str, Any]] | None = None
 ) -> list[HistogramPoint]:
-    """A point for each resource and set of attributes. Calls that nobody timed are left out.
+    """Return a point for each resource and set of attributes. Calls without a duration are left out.
 
-    ``resource_of``: of a call's span, where that is more than the span itself has.
+    ``resource_of``: returns the resource of a call's span, where that is more than the span itself has.
 
-    The points' times do not overlap those of the batch before, which ended at ``after_ns``: readers that add deltas up
-    refuse what overlaps. So a call that is delivered late counts in the time after.
+    The points' times do not overlap those of the batch before, which ended at ``after_ns``: receivers that add deltas
+    reject overlaps. A call that is delivered late therefore counts in the later interval.
     """
     timed = [call for call in calls if call.duration_ms is not None]
     if not timed:

@@ -1,4 +1,4 @@
-"""What a record is for OTLP: its span, its log event, and the resource of both."""
+"""Encoding of a record for OTLP: its span, its log event, and the resource of both."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from tooltrace.otel.span_codec import encode, encode_span
 from tooltrace.otel.span_data import LogData, SpanData
 
 OF_DELIVERY: Final = "export_"
-"""How the reason of a loss begins that a destination caused: to send it there could cause the next."""
+"""Prefix of the reason of losses that a destination caused: to send them there could cause the next loss."""
 
 
 class RecordEncoder:
-    """Remembers the calls that went by, so that what is said of one later is found beside its span.
+    """An encoder that remembers recent calls, so that later records about a call refer to its span.
 
-    ``service``, ``host``: of this process, whose OTEL_RESOURCE_ATTRIBUTES hold for all of that service on that host.
+    ``service``, ``host``: those of this process; its OTEL_RESOURCE_ATTRIBUTES hold for all records of that service on
+    that host.
     """
 
     def __init__(self, service: str | None = None, host: str | None = None) -> None:
@@ -31,7 +32,7 @@ class RecordEncoder:
         self._recent: LruMap[tuple[str, str, dict[str, Any]]] = LruMap()
 
     def span(self, record: Record) -> SpanData | None:
-        """The span of ``record``, where it is one."""
+        """Return the span of ``record``; None if it has none."""
         if isinstance(record, ToolCall):
             self.remember(record)
             form = encode(record)
@@ -39,7 +40,7 @@ class RecordEncoder:
         return encode_span(record) if isinstance(record, Span) else None
 
     def log(self, record: Record) -> LogData | None:
-        """The log event of ``record``: the exception of a call that raised, and what is no span."""
+        """Return the log event of ``record``: the exception of a call that raised, or a record that is not a span."""
         if isinstance(record, ToolCall):
             self.remember(record)
             form = exception_log(record)
@@ -52,11 +53,11 @@ class RecordEncoder:
         return self._about_a_call(record)
 
     def resource_of(self, form: SpanData) -> dict[str, Any]:
-        """What is known of where the span of a call was made."""
+        """Return the resource of a call's span."""
         return self._resource(form.resource, form.scope_version)
 
     def remember(self, call: ToolCall) -> None:
-        """Something may be said of ``call`` later."""
+        """Remember ``call`` for later records that refer to it."""
         kept = (call.trace_id, call.span_id, _known({names.SERVICE_NAME: call.service, names.HOST_NAME: call.host}))
         self._recent.put((False, call.call_id), kept)
         self._recent.put((True, call.span_id), kept)
@@ -68,7 +69,7 @@ class RecordEncoder:
         return replace(form, resource=self._resource({**resource, **form.resource}))
 
     def _resource(self, own: dict[str, Any], version: str | None = None) -> dict[str, Any]:
-        """What the record says of itself, and what this process knows of its service."""
+        """Return the record's own resource with the attributes of this process, if it is the same service and host."""
         here = all(own.get(key) == value for key, value in self._here.items())
         sdk = {"telemetry.sdk.name": "tooltrace", "telemetry.sdk.language": "python", "telemetry.sdk.version": version}
         return {**(sdk if version else {}), **(self._said if here else {}), **own}

@@ -1,11 +1,11 @@
 """Parquet, a folder for each kind of record: ``tool_calls/day=2026-11-21/tool_name=search/data.parquet``.
 
-Calls are parted by the UTC day when they began and by tool, all other records by day; zstd. The columns are those of the
-store's tables, ``tool`` among them. ``tool_name`` is the tool's name as a file system can have it: a name with other
-signs than letters, digits, ``_``, ``-`` and ``.``, or a long one, is shortened and ends in a hash.
+Calls are partitioned by the UTC day of their start and by tool, all other records by day; zstd. The columns are those
+of the store's tables, ``tool`` among them. ``tool_name`` is the tool's name in a form that is safe in a file system: a
+name with other characters than letters, digits, ``_``, ``-`` and ``.``, or a long one, is shortened and ends in a hash.
 
-Each part is one file, written beside and renamed: it is there whole or not at all. What the folder has already of the
-same tables is kept, and a record that is there already is not written again, so a second export adds what is new.
+Each part is one file, written beside its final name and renamed: it is complete or missing. Existing rows in the folder
+are kept, and a record that is already there is not written again, so a second export adds only new records.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Parquet:
             self._waiting = Path(tempfile.mkdtemp(prefix=prefix, suffix=TEMP_SUFFIX, dir=path.absolute().parent))
 
     def send(self, records: Sequence[Record]) -> None:
-        """Take ``records``. Raises Refused."""
+        """Append ``records`` to the waiting files. Raises Refused."""
         with self._careful():
             for record in records:
                 row = _row(record)
@@ -64,14 +64,14 @@ class Parquet:
                 self._file_of(_KIND[type(record)]).write(row)
 
     def close(self) -> None:
-        """Write the parts. Raises Refused; what is published until then is whole."""
+        """Write the parts. Raises Refused; parts published before that are complete."""
         if self._waiting.exists():
             with self._careful(), _alone(self._path):
                 self._publish()
             self.abandon()
 
     def abandon(self) -> None:
-        """Let go what was not written yet."""
+        """Discard the records that were not written yet."""
         for file in self._files.values():
             with contextlib.suppress(OSError):
                 file.close()
@@ -96,7 +96,7 @@ class Parquet:
 
     @contextmanager
     def _careful(self) -> Iterator[None]:
-        """What the disk or DuckDB does not take ends the export, and leaves nothing waiting."""
+        """Convert errors of the disk and DuckDB into Refused, and remove the waiting records."""
         import duckdb
 
         try:
@@ -109,12 +109,12 @@ class Parquet:
 
 
 def create(target: Target) -> Parquet:
-    """See :mod:`tooltrace.exporters.registry`."""
+    """Create the destination; see :mod:`tooltrace.exporters.registry`."""
     return Parquet(require_path(target.path, "parquet"))
 
 
 def _row(record: Record) -> bytes:
-    """The record's columns as a line of JSON; what is JSON is text here, lest DuckDB spell it anew."""
+    """Return the record's columns as a line of JSON; JSON values stay text, so that DuckDB does not reformat them."""
     values = {field.name: getattr(record, field.name) for field in fields_of(type(record))}
     for name, value in values.items():
         if isinstance(value, datetime):
@@ -127,7 +127,7 @@ def _row(record: Record) -> bytes:
 
 
 def _split(con: DuckDBPyConnection, table: Table, lines: Path, parts: Path, longest: int) -> None:
-    """The lines as Parquet files, in folders by their partition."""
+    """Convert the lines into Parquet files, in folders by partition."""
     types = ", ".join(f"{quote_identifier(column.name)}: {quote_literal(_read_as(column))}" for column in table.columns)
     values = [
         f"CAST({quote_identifier(column.name)} AS {column.type}) AS {quote_identifier(column.name)}"
@@ -145,11 +145,12 @@ def _split(con: DuckDBPyConnection, table: Table, lines: Path, parts: Path, long
 
 
 def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> None:
-    """The rows of ``part`` into the file of ``folder``, each once, in the order of their times."""
+    """Merge the rows of ``part`` into the file of ``folder``, without duplicates, ordered by time."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     final = folder / FILE
     files = [str(final)] * final.exists() + [str(file) for file in sorted(part.glob("*.parquet"))]
     names = ", ".join(quote_identifier(name) for name in table.names)
+    # Attempts are identified by their span; all other records are compared by all columns.
     key = "span_id" if table is ATTEMPTS else names
     new = folder / f".{FILE}-{os.getpid()}{TEMP_SUFFIX}"
     listed = ", ".join(map(quote_literal, files))
@@ -171,10 +172,10 @@ def _read_as(column: Column) -> str:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """No other export writes into ``folder`` meanwhile."""
+    """Lock ``folder`` against other exports."""
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        with contextlib.suppress(OSError):  # a file system without locks
+        with contextlib.suppress(OSError):  # the file system may not support locks
             fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:

@@ -1,11 +1,11 @@
-"""What a destination of records is, and how it says that it cannot take some.
+"""Protocols of destinations, and the errors with which they reject records.
 
 ::
 
     ExportError              the base; a TooltraceError
-    ├── Unavailable          not now: the same records again later
-    ├── Refused              never: the same records again would be refused again
-    ├── PartlyRefused        taken, but for some of them
+    ├── Unavailable          not now: the same records can be sent again later
+    ├── Refused              never: the same records would be refused again
+    ├── PartlyRefused        accepted, except for some records
     ├── UnknownExporter      no destination has that name
     └── MissingExtra         a package that the destination needs is not installed
 """
@@ -23,49 +23,49 @@ from tooltrace.errors import TooltraceError
 
 @runtime_checkable
 class Destination(Protocol):
-    """Where records go beyond the store. One thread at a time uses it."""
+    """A destination of records beyond the store. Only one thread at a time uses it."""
 
     def send(self, records: Sequence[Record]) -> None:
-        """Take ``records``, all of them; when it returns they are taken. Raises ExportError."""
+        """Send ``records``; on return all of them are accepted. Raises ExportError."""
 
     def close(self) -> None:
-        """Nothing more comes. Interrupts a ``send`` under way in another thread, where it can."""
+        """Release all resources. Interrupts a ``send`` that runs in another thread, if possible."""
 
 
 @runtime_checkable
 class MultiPartDestination(Destination, Protocol):
-    """A destination that takes a batch in several requests, each of which can fail alone."""
+    """A destination that sends a batch in several requests, each of which can fail alone."""
 
     parts: Sequence[str]
-    """Names of the requests, in their order. What was taken of a batch is remembered under these."""
+    """Names of the requests, in order. Acknowledged requests of a batch are stored under these names."""
     memory: MutableMapping[str, Any]
-    """What it has to know the next time, in this process or another: JSON values, kept with its progress."""
+    """State for the next time, in this process or another: JSON values, stored with the progress."""
 
     def send_part(self, part: str, records: Sequence[Record]) -> None:
-        """Take ``part`` of ``records``. Raises ExportError."""
+        """Send ``part`` of ``records``. Raises ExportError."""
 
 
 @runtime_checkable
 class AtomicDestination(Destination, Protocol):
-    """A destination that is there whole or not at all, such as a file: ``close`` makes it be there."""
+    """A destination that is written completely or not at all, such as a file; ``close`` publishes it."""
 
     def abandon(self) -> None:
-        """Instead of ``close``: as if it had never been begun."""
+        """Discard everything; replaces ``close``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a factory makes a destination of: what the user said. Each uses what it knows, and None is its default."""
+    """The user's options for a destination. Each factory uses those that it knows; None is its default."""
 
     path: Path | None = None
     """The file or folder to write."""
     endpoint: str | None = None
-    """The base URL to send to."""
+    """The base URL of the receiver."""
     protocol: str | None = None
     """``grpc`` or ``http/protobuf``."""
     headers: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] | None = None
-    """Only these of what it can send."""
+    """The parts to send, if not all."""
     service: str | None = None
     """The service of this process."""
     host: str | None = None
@@ -73,12 +73,15 @@ class Target:
 
 
 class ExportError(TooltraceError):
-    """A destination did not take what it was given."""
+    """Base of the errors of destinations: records were not accepted."""
 
 
 class Unavailable(ExportError):
-    """Not now. ``retry_after``: seconds that the other side asked to wait, where it did. ``doubtful``: it may be for
-    what was sent, so that after some tries it counts as refused."""
+    """Not now; the same records can be sent again later.
+
+    ``retry_after``: seconds that the receiver requested to wait, if any. ``doubtful``: the data may be the cause, so
+    that the records count as refused after some attempts.
+    """
 
     def __init__(self, message: str, retry_after: float | None = None, *, doubtful: bool = False) -> None:
         super().__init__(message)
@@ -87,8 +90,11 @@ class Unavailable(ExportError):
 
 
 class Refused(ExportError):
-    """Never. ``whole``: whatever the records are, so that to try fewer of them is no use. ``count``: how many it was,
-    where that is not all that were given."""
+    """Never; the same records would be refused again.
+
+    ``whole``: independent of the records, so that fewer of them would fail too. ``count``: number of refused records,
+    if not all.
+    """
 
     def __init__(self, message: str, *, whole: bool = False, count: int | None = None) -> None:
         super().__init__(message)
@@ -97,7 +103,7 @@ class Refused(ExportError):
 
 
 class PartlyRefused(ExportError):
-    """Taken, but for ``count`` of the records; which ones is not known."""
+    """Accepted, except for ``count`` of the records; it is not known which ones."""
 
     def __init__(self, message: str, count: int) -> None:
         super().__init__(message)

@@ -1,7 +1,7 @@
-"""Destinations by name: our own, and those that installed packages add.
+"""Destinations by name: built-in ones, and those that installed packages add.
 
-A package adds one with an entry point in the group ``tooltrace.exporters``: a callable that takes a
-:class:`~tooltrace.exporters.protocol.Target` and returns a ``Destination``. Our own names come first.
+A package adds one with an entry point in the group ``tooltrace.exporters``: a callable that accepts a
+:class:`~tooltrace.exporters.protocol.Target` and returns a ``Destination``. Built-in names take precedence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tooltrace.store import base
 Factory = Callable[[Target], Destination]
 
 GROUP: Final = "tooltrace.exporters"
-"""The group of entry points."""
+"""Group of the entry points."""
 
 OWN: Final = {
     "otlp": "tooltrace.exporters.otlp:create",
@@ -27,25 +27,28 @@ OWN: Final = {
     "jsonl": "tooltrace.exporters.jsonl:create",
     "csv": "tooltrace.exporters.csv:create",
 }
-"""Name of a destination, and where its factory is."""
+"""Name of each built-in destination, and its factory."""
 
 _EXTRAS: Final = {"otlp": "otlp"}
 
 
 def available() -> tuple[str, ...]:
-    """Every name that ``load`` knows, our own first."""
+    """Return every name that ``load`` knows, the built-in ones first."""
     own = (*OWN, *base.exporters)
     return (*own, *sorted({point.name for point in _found()} - set(own)))
 
 
 def load(name: str) -> Factory:
-    """What makes the destination ``name``. Raises UnknownExporter, or MissingExtra where a package is missing."""
+    """Return the factory of the destination ``name``.
+
+    Raises UnknownExporter, or MissingExtra if a package is missing.
+    """
     with _explained(name):
         return _load(name)
 
 
 def create(name: str, target: Target | None = None) -> Destination:
-    """The destination ``name``, made of ``target``. Raises as ``load`` does, and what its maker raises."""
+    """Create the destination ``name`` from ``target``. Raises as ``load`` does, and as its factory does."""
     make = load(name)
     with _explained(name):
         return make(target or Target())

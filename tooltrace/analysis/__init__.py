@@ -1,7 +1,7 @@
-"""Named questions, each one commented ``.sql`` file that a user can read, copy and change.
+"""Named queries: commented ``.sql`` files that a user can read, copy and change.
 
-``catalogue()`` has them all. ``Query.render`` gives the SQL and ``Query.bind`` its parameters, without
-an engine; ``run`` asks an open connection, ``ask`` a store.
+``catalogue()`` returns all of them. ``Query.render`` returns the SQL and ``Query.bind`` its parameters, without an
+engine; ``run`` executes a query on an open connection, ``ask`` on a store.
 """
 
 from __future__ import annotations

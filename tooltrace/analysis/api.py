@@ -1,4 +1,4 @@
-"""Ask the store. DuckDB is loaded with the first question."""
+"""Functions that query the store. DuckDB is imported at the first query."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManager[Any]:
-    """A read-only lease on the store: ``with tt.connect() as db: db.sql("SELECT …")``.
+    """Open a read-only connection to the store: ``with tt.connect() as db: db.sql("SELECT …")``.
 
-    The tables are those of the README: tool_calls, calls, outcomes, gates, sources, losses. The calls of this
-    process that have ended are there. ``store``: another store than the configured one; with an address,
-    ``clickhouse://host/database``, ``db.sql`` is what there is.
+    The tables are documented in the README: tool_calls, calls, outcomes, gates, sources, losses. They include the calls
+    of this process that have ended. ``store``: another store than the configured one; for an address,
+    ``clickhouse://host/database``, ``db.sql`` is the only method.
     Raises StoreError (missing, locked by a foreign program, damaged).
     """
     config.wait_until_written()
@@ -27,11 +27,12 @@ def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManag
 
 
 def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> QueryResult:
-    """The answer to a named query, already read: ``.df()``, ``.pl()``, ``.arrow()``, ``.fetchall()``, and what else a
-    DuckDB relation offers, such as ``.project("tool, n")``.
+    """Return the result of a named query, read completely.
 
-    ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and what the query takes besides.
-    Where this process has recorded nothing yet, the answer is empty. Raises UnknownQuery, BadParameter, StoreError.
+    The result offers ``.df()``, ``.pl()``, ``.arrow()``, ``.fetchall()`` and the methods of a DuckDB relation, such as
+    ``.project("tool, n")``.
+    ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and the query's own parameters.
+    The result is empty if this process has recorded nothing yet. Raises UnknownQuery, BadParameter, StoreError.
     """
     from tooltrace.analysis import ask
 
@@ -40,7 +41,7 @@ def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameter
 
 
 def _begun(store: str | os.PathLike[str] | None) -> bool:
-    """Whether this process records into the store that is asked: nothing recorded yet is an answer then."""
+    """Whether this process records into the queried store: if so, a missing store counts as empty."""
     return store is None and config.configured_store() is not None
 
 

@@ -1,4 +1,4 @@
-"""All questions by name."""
+"""Catalogue of all queries by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FOLDER = assets.path("queries")
 
 
 def catalogue() -> dict[str, Query]:
-    """Every query that comes with the package, by name. Raises QueryError where a file is wrong."""
+    """Return every query of the package, by name. Raises QueryError for an invalid file."""
     return {name: _loaded(_FOLDER / f"{name}.sql") for name in _names()}
 
 

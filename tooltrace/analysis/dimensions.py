@@ -1,4 +1,4 @@
-"""What rows can be grouped by: the one table of it."""
+"""Dimensions by which rows can be grouped, in one table."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import NamedTuple
 from tooltrace.errors import BadParameter
 
 ATTRIBUTES = "attributes"
-"""Written ``attributes.NAME`` where it is asked for: one of the call's attributes."""
+"""Prefix of the dimension ``attributes.NAME``: one attribute of the call."""
 
 
 class Dimension(NamedTuple):
-    """An expression over a row of ``tool_calls``, and the name of its column in the answer."""
+    """An expression over a row of ``tool_calls``, and the name of its column in the result."""
 
     column: str
     expression: str
 
     @property
     def sql(self) -> str:
-        """The expression with its name, as a select list takes it."""
+        """The expression with its column name, for a select list."""
         return self.name if self.expression == self.column else f"{self.expression} AS {self.name}"
 
     @property
     def name(self) -> str:
-        """The name of its column, as SQL."""
+        """The column name, quoted for SQL where necessary."""
         if self.column.isidentifier():
             return self.column
         return '"' + self.column.replace('"', '""') + '"'
@@ -44,7 +44,7 @@ DIMENSIONS = {
 
 
 def choose(by: str | Iterable[str], allowed: tuple[str, ...], query: str) -> tuple[Dimension, ...]:
-    """The dimensions that ``by`` names: a list, or one text with commas. Raises BadParameter."""
+    """Return the dimensions that ``by`` names: a list, or one text with commas. Raises BadParameter."""
     names = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
     if names and not allowed:
         raise BadParameter(f"by: the rows of {query} are not grouped; nothing was asked")
@@ -70,7 +70,10 @@ def _dimension(name: object, allowed: tuple[str, ...], query: str) -> Dimension:
 
 
 def attribute(key: str) -> Dimension:
-    """The attribute ``key`` of a call, as text. Raises BadParameter for a name that SQL cannot hold."""
+    """Return the attribute ``key`` of a call as a dimension, as text.
+
+    Raises BadParameter for a name that SQL cannot hold.
+    """
     try:
         key.encode()
     except UnicodeEncodeError:

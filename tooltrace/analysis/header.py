@@ -1,4 +1,4 @@
-"""The comment at the head of a query's file: what it asks, takes and answers.
+"""The comment at the head of a query file: its question, parameters and columns.
 
 ::
 
@@ -15,9 +15,10 @@
     --   low    low(rate)     Wilson interval, 95 %
     -- source: where the formula comes from
 
-``alias`` is a second name of the query (optional). ``by`` is left out where rows are not grouped; what stands behind a ``;`` in it changes within a history, and does not
-part it (see regions). ``source`` is left out where there is no formula. A parameter without ``= default`` must be given.
-Names and meanings stand two or more spaces apart.
+``alias`` is a second name of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
+it vary within a history and do not split it (see the regions in ``templating``). Omit ``source`` where there is no
+formula. A parameter without ``= default`` is required.
+Two or more spaces separate names, types and meanings.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ UNITS = {
     "mark": "true where the reader should take care: shown to people only where it is",
     "number": "any other number",
 }
-"""Units that a column can have; besides them ``low(x)`` and ``high(x)``, the interval of ``x``."""
+"""Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
 
 _SECTION = re.compile(r"(alias|by|parameters|columns|source):\s*(.*)")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
@@ -54,16 +55,16 @@ _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryHeader:
-    """What a file's heading says."""
+    """The parsed heading of a query file."""
 
     question: str
     about: str = ""
     alias: str = ""
-    """A second name that the query can be asked by."""
+    """Second name of the query."""
     by: tuple[str, ...] = ()
     """Dimensions that the rows can be grouped by."""
     within: tuple[str, ...] = ()
-    """Those of them that change from one attempt of a history to the next, and do not part it."""
+    """Dimensions of ``by`` that vary between the attempts of one history and do not split it."""
     default_by: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     columns: tuple[Column, ...] = ()
@@ -81,7 +82,7 @@ class _Place:
 
 
 def parse(text: str, path: Path) -> QueryHeader:
-    """The heading of a file's ``text``. Raises QueryError with the file and the line."""
+    """Parse the heading of a file's ``text``. Raises QueryError with the file and the line."""
     place = _Place(path)
     heading = QueryHeader(question="")
     section, about = "", []

@@ -1,4 +1,4 @@
-"""What a query can be given, and how a value that a person wrote becomes one that is bound."""
+"""Parameters of queries, and the conversion of a person's input into values to bind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from tooltrace.errors import BadParameter
 
 ParamValue = str | int | float | datetime | None
-"""What is handed to the engine. Times are naive UTC, as the column ``started_at`` is."""
+"""A value that is bound in the engine. Times are naive UTC, as in the column ``started_at``."""
 
 _SPAN = re.compile(r"(\d+)\s*([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -20,7 +20,7 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a query, as its heading states it."""
+    """One parameter of a query, as defined by its heading."""
 
     name: str
     type: str
@@ -30,9 +30,9 @@ class Parameter:
     required: bool = False
 
     def bind(self, value: object, now: datetime) -> ParamValue:
-        """``value`` as it is bound; the default for None. Spans count back from ``now`` (aware).
+        """Convert ``value`` into the value to bind; None gives the default. Spans count back from ``now`` (aware).
 
-        Raises BadParameter, naming the parameter and what it takes.
+        Raises BadParameter with the parameter's name and the values that it accepts.
         """
         if value is None:
             if self.required:
@@ -46,7 +46,7 @@ class Parameter:
 
 
 def literal(value: ParamValue) -> str:
-    """``value`` as SQL text, of the type that it is bound as."""
+    """Return ``value`` as an SQL literal of the same type as when it is bound."""
     if value is None:
         return "NULL"
     if isinstance(value, datetime):
@@ -74,7 +74,7 @@ def _timestamp(value: object, now: datetime) -> datetime:
 def _text(value: object, _now: datetime) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
-    value.encode()  # a lone surrogate is no text that the engine takes
+    value.encode()  # a lone surrogate cannot be encoded, and the engine does not accept it
     return value
 
 
@@ -144,7 +144,7 @@ TAKES = {
     "objective": "a share between 0 and 1, or a percentage below 100",
     "shares": "one or more numbers between 0 and 1, with commas between them",
 }
-"""What each type of parameter takes, in words."""
+"""Values that each type of parameter accepts, in words."""
 
 _READERS: dict[str, Callable[[object, datetime], ParamValue]] = {
     "timestamp": _timestamp,

@@ -1,4 +1,4 @@
-"""One named question: its file, checked when loaded, and what is asked with it."""
+"""A named query: its file, checked when loaded, and the SQL and parameters made of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Z
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question over the tables that a user may rely on."""
+    """A named query over the documented tables."""
 
     name: str
     path: Path
@@ -34,28 +34,31 @@ class Query:
 
     @property
     def question(self) -> str:
-        """The question in one line."""
+        """The question that the query answers, in one line."""
         return self.header.question
 
     def groups(self, by: GroupBy | None = None) -> tuple[str, ...]:
-        """Names of the group's columns, which stand first in the answer."""
+        """Return the names of the group columns, which come first in the result."""
         return tuple(dimension.column for dimension in self._dimensions(by))
 
     def columns(self, by: GroupBy | None = None) -> tuple[str, ...]:
-        """Names of all columns of the answer."""
+        """Return the names of all columns of the result."""
         return (*self.groups(by), *(column.name for column in self.value_columns(by)))
 
     def value_columns(self, by: GroupBy | None = None) -> tuple[Column, ...]:
-        """The answer's columns behind the group's. One that the rows are grouped by is among those, and not here."""
+        """Return the result's columns after the group columns.
+
+        A column by which the rows are grouped is a group column, not listed here.
+        """
         groups = self.groups(by)
         return tuple(column for column in self.header.columns if column.name not in groups)
 
     def render(self, by: GroupBy | None = None) -> str:
-        """The SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
+        """Return the SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
         return templating.render_groups(self.text, self._dimensions(by), self.varies_within_history)
 
     def statement(self, by: GroupBy | None = None, **given: Any) -> Statement:
-        """Return what a store is asked: the SQL with its values, and what its columns mean. Raises BadParameter."""
+        """Return the statement for a store: SQL, bound values and the meanings of columns. Raises BadParameter."""
         return Statement(
             sql=self.render(by),
             params=self.bind(**given),
@@ -65,9 +68,9 @@ class Query:
         )
 
     def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **given: object) -> str:
-        """The SQL with its parameters written into it, to be copied and run as it is; to ask, bind them instead.
+        """Return the SQL with its parameters written into it, for a person to copy and run; programs bind them instead.
 
-        One that must be given and is not stays ``$name``. Raises BadParameter.
+        A required parameter without a value stays ``$name``. Raises BadParameter.
         """
         self._require_known(given)
         now = now or datetime.now(UTC)
@@ -79,9 +82,9 @@ class Query:
         return _TOKEN.sub(lambda token: written.get(token[1] or "", token[0]), self.render(by))
 
     def bind(self, *, now: datetime | None = None, **given: object) -> dict[str, ParamValue]:
-        """A value for each parameter; None takes the default. Spans count back from ``now``.
+        """Return a value for each parameter; None gives the default. Spans count back from ``now``.
 
-        Raises BadParameter for a value or a name that the query does not take.
+        Raises BadParameter for an invalid value or an unknown name.
         """
         self._require_known(given)
         now = now or datetime.now(UTC)
@@ -94,7 +97,7 @@ class Query:
                 raise BadParameter(f"{self.name} takes no {name}; it takes {', '.join(known)}; nothing was asked")
 
     def varies_within_history(self, dimension: Dimension) -> bool:
-        """Whether it changes from one attempt of a history to the next, and does not part it."""
+        """Whether the dimension varies between the attempts of one history, and does not split it."""
         return any(dimension == DIMENSIONS.get(name) for name in self.header.within)
 
     def _dimensions(self, by: GroupBy | None) -> tuple[Dimension, ...]:
@@ -102,7 +105,7 @@ class Query:
 
 
 def load(path: Path) -> Query:
-    """The query in the file ``path``. Raises QueryError, with the file and the line, for a wrong one."""
+    """Load the query in the file ``path``. Raises QueryError, with the file and the line, for an invalid one."""
     if not path.stem.isidentifier():
         raise QueryError(f"{path.stem!r} is no name for a query; it cannot be used: {path}")
     text = path.read_text(encoding="utf-8")
@@ -132,7 +135,7 @@ def _check_regions(query: Query) -> None:
 
 
 def _check_names(query: Query) -> None:
-    """A column of the answer that has the name of a group's would stand there twice."""
+    """Reject a result column named like a group column: the result would contain that name twice."""
     groups = {DIMENSIONS[name].column for name in query.header.by if name != ATTRIBUTES}
     twice = groups.intersection(column.name for column in query.header.columns)
     for name in sorted(twice - templating.omitted_columns(query.text)):

@@ -1,4 +1,4 @@
-"""Ask a store a named question."""
+"""Functions that run a named query on a connection or a store."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def run(con: DuckDBPyConnection, name: str, *, by: GroupBy | None = None, **params: Any) -> DuckDBPyRelation:
-    """The answer to the query ``name`` on ``con``, where the tables are.
+    """Return the result of the query ``name`` on ``con``, a connection with the store's tables.
 
-    Raises UnknownQuery and BadParameter before anything is asked.
+    Raises UnknownQuery and BadParameter before anything is executed.
     """
     query = find(name)
     return con.sql(query.render(by), params=query.bind(**params))
@@ -31,10 +31,10 @@ def ask(
     cancellation: Cancellation | None = None,
     **params: Any,
 ) -> QueryResult:
-    """Return the result of the query ``name`` from ``store``, which is not held open any more.
+    """Return the result of the query ``name`` from ``store``; the store is closed again.
 
-    ``missing_ok``: a store that is not there yet gives an empty result. Raises UnknownQuery and BadParameter before
-    anything is asked, then StoreMissing, StoreLocked, and QueryCancelled where ``cancellation`` says so.
+    ``missing_ok``: a store that does not exist yet gives an empty result. Raises UnknownQuery and BadParameter before
+    anything is executed, then StoreMissing, StoreLocked, and QueryCancelled on ``cancellation``.
     """
     statement = find(name).statement(by, **params)
     return open_store(store).query(statement, missing_ok=missing_ok, cancellation=cancellation)

@@ -1,8 +1,8 @@
-"""What SQL cannot do for confidences: the smooth calibration error, and curves that recalibrate. Needs numpy.
+"""Statistics of confidences beyond SQL: smooth calibration error and recalibration curves. Needs numpy.
 
-All take confidences from 0 to 1, and for each whether it was right: an outcome, never "it did not raise". Install with
-``pip install 'tooltrace[statistics]'``. Everything else is in the queries ``calibration``, ``reliability``,
-``confidence_bands``, ``thresholds`` and ``signals``.
+All functions accept confidences from 0 to 1 and, for each, whether the result was right: a labelled outcome, never "it
+did not raise". Install with ``pip install 'tooltrace[statistics]'``. All other statistics are in the queries
+``calibration``, ``reliability``, ``confidence_bands``, ``thresholds`` and ``signals``.
 """
 
 from __future__ import annotations
@@ -18,22 +18,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.float64]
-    """One dimension, of doubles."""
+    """An array of doubles with one dimension."""
 
 Given = Sequence[float] | Sequence[bool] | Any
 """Numbers as a list, a column of a frame or an array."""
 
 _CELLS = 4096
-"""Of the grid on which residuals are smoothed; with a bandwidth of a few cells, ends count as they should."""
+"""Number of grid cells on which residuals are smoothed.
+
+The reflection at 0 and 1 is accurate if the bandwidth spans a few cells or more.
+"""
 _NEAREST = 1e-6
-"""Confidences of 0 and 1 count as so far from them: their logarithm is endless."""
+"""Distance from 0 and 1 to which confidences are clipped: the logarithm of 0 is infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """From a stated confidence to one that is worth more: logit = a ln(p) - b ln(1 - p) + c.
+    """A recalibration curve for confidences: logit = a ln(p) - b ln(1 - p) + c.
 
-    Where a = b it is Platt's, a straight line between logits. Confidences of 0 and 1 count as 1e-6 and 1 - 1e-6.
+    With a = b it is Platt scaling, a straight line between logits. Confidences of 0 and 1 count as 1e-6 and 1 - 1e-6.
     """
 
     a: float
@@ -41,7 +44,7 @@ class Curve:
     c: float
 
     def __call__(self, confidences: Given) -> Numbers:
-        """The recalibrated confidences, in the same order."""
+        """Return the recalibrated confidences, in the same order."""
         import numpy as np
 
         up, down = _logs(_numbers(confidences, "confidences"))
@@ -49,16 +52,18 @@ class Curve:
 
 
 Fit = Callable[[Given, Given], Curve]
-"""``platt``, ``beta`` or what else makes a curve of confidences and whether they were right."""
+"""``platt``, ``beta`` or another function that fits a curve to confidences and outcomes."""
 
 
 def smooth_ece(confidences: Given, right: Given) -> float:
-    """How far confidence is from accuracy, 0 to 1, without bins: the same data gives no other figure for other edges.
+    """Return the smooth calibration error, 0 to 1: the distance of confidence from accuracy, without bins.
 
-    The residuals are smoothed by a Gaussian that is reflected at 0 and 1; its bandwidth is where the error that is left
-    equals it. Raises BadParameter for no or unlike data. Source: Blasiok and Nakkiran, Smooth ECE, ICLR 2024.
+    Without bins, the figure does not depend on the choice of bin edges. A Gaussian that is reflected at 0 and 1 smooths
+    the residuals; the bandwidth is the one that equals the remaining error. Raises BadParameter for empty data or lists
+    of different length. Source: Blasiok and Nakkiran, Smooth ECE, ICLR 2024.
     """
     residuals = _on_grid(*_pairs(confidences, right))
+    # Bisection: the remaining error falls as the bandwidth grows, so exactly one bandwidth equals its error.
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -70,10 +75,11 @@ def smooth_ece(confidences: Given, right: Given) -> float:
 
 
 def platt(confidences: Given, right: Given) -> Curve:
-    """A line between the logits, for up to about 1000 outcomes. It exists for any data.
+    """Fit a line between the logits (Platt scaling), for up to about 1000 outcomes; a fit exists for any data.
 
-    Outcomes are drawn in a little, as Platt did, so that a few that are all right do not make certainty. Raises
-    BadParameter for no or unlike data. Source: Platt 1999; Lin, Lin and Weng 2007.
+    Targets are pulled slightly inwards from 0 and 1, as Platt proposed, so that a few outcomes that are all right do
+    not yield certainty. Raises BadParameter for empty data or lists of different length. Source: Platt 1999; Lin, Lin
+    and Weng 2007.
     """
     p, y = _pairs(confidences, right)
     import numpy as np
@@ -86,10 +92,10 @@ def platt(confidences: Given, right: Given) -> Curve:
 
 
 def beta(confidences: Given, right: Given) -> Curve:
-    """A curve that can bend at either end, by greatest likelihood; it never falls.
+    """Fit a monotone curve that can bend at either end, by maximum likelihood.
 
-    Raises BadParameter for no or unlike data, and where a confidence parts all right from all wrong ones, so that no
-    curve is the best: ``platt`` has one. Source: Kull, Silva Filho and Flach 2017.
+    Raises BadParameter for empty data or lists of different length, and where one confidence separates all right from
+    all wrong outcomes, because no curve is then the best: use ``platt``. Source: Kull, Silva Filho and Flach 2017.
     """
     p, y = _pairs(confidences, right)
     import numpy as np
@@ -99,6 +105,7 @@ def beta(confidences: Given, right: Given) -> Curve:
     up, down = _logs(p)
     columns = [up, -down]
     a, b, c = _regress(np.column_stack([*columns, np.ones(len(p))]), y)
+    # A negative coefficient would make the curve fall: fit again without that column.
     if a < 0 or b < 0:
         keep = 1 if a < 0 else 0
         slope, c = _regress(np.column_stack([columns[keep], np.ones(len(p))]), y)
@@ -107,9 +114,10 @@ def beta(confidences: Given, right: Given) -> Curve:
 
 
 def out_of_fold(fit: Fit, confidences: Given, right: Given, *, folds: int = 10, seed: int = 0) -> Numbers:
-    """Each confidence recalibrated by a curve that has not seen its outcome: what ``fit`` is worth on new calls.
+    """Recalibrate each confidence with a curve fitted without its own outcome: the value of ``fit`` on new calls.
 
-    The calls are dealt to ``folds`` parts by ``seed``. Raises BadParameter for fewer calls than folds, and as ``fit`` does.
+    ``seed`` determines how the calls are divided into ``folds`` parts. Raises BadParameter for fewer calls than folds,
+    and as ``fit`` does.
     """
     p, y = _pairs(confidences, right)
     import numpy as np
@@ -166,7 +174,11 @@ def _on_grid(p: Numbers, y: Numbers) -> Numbers:
 
 
 def _left(residuals: Numbers, bandwidth: float) -> float:
-    """What is left of the residuals when a reflected Gaussian has smoothed them: heat on a rod with closed ends."""
+    """Return the remaining absolute residual after smoothing by a reflected Gaussian.
+
+    The smoothing is heat diffusion on a rod with insulated ends: mirroring the residuals makes the Fourier transform a
+    cosine transform.
+    """
     import numpy as np
 
     waves = np.fft.rfft(np.concatenate([residuals, residuals[::-1]]))
@@ -180,7 +192,7 @@ def _overlap(p: Numbers, y: Numbers) -> bool:
 
 
 def _regress(rows: Numbers, targets: Numbers) -> list[float]:
-    """Logistic regression by Newton's method; a step that does not lower the loss is halved."""
+    """Fit a logistic regression by Newton's method; halve a step that does not lower the loss."""
     import numpy as np
 
     weights = np.zeros(rows.shape[1])

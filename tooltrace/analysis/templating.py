@@ -1,14 +1,14 @@
-"""The parts of a query's text that depend on what its rows are grouped by.
+"""Regions of a query's text that depend on the dimensions of its grouping.
 
 ``/* by */ tool, /* end by */``
     the dimensions with their expressions, where rows of ``tool_calls`` are read
 ``/* by names */ tool, /* end by */``
     the names of their columns, further down
 ``/* by history */``, ``/* by within */``, and with ``names``
-    only those that part histories, and only those that change from one attempt of a history to the next: what stands
-    before and behind the ``;`` in the heading
+    only the dimensions that split histories, and only those that vary between the attempts of one history: the
+    dimensions before and behind the ``;`` in the heading
 ``/* unless by code */ code, /* end unless */``
-    a column of the answer that is left out where the rows are grouped by it: it stands among the groups then
+    a result column that is omitted where the rows are grouped by it, because it is then a group column
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ _UNLESS = re.compile(r"/\* unless by (\w+) \*/ (.*?) /\* end unless \*/")
 _EDGE = re.compile(r"/\* (end )?(by|unless)")
 
 Within = Callable[[Dimension], bool]
-"""Whether a dimension changes within a history."""
+"""Function that tells whether a dimension varies within a history."""
 
 
 def render_groups(text: str, chosen: tuple[Dimension, ...], within: Within) -> str:
-    """``text`` grouped by ``chosen``."""
+    """Return ``text`` grouped by ``chosen``."""
     columns = {dimension.column for dimension in chosen}
     kept = _UNLESS.sub(lambda region: "" if region[1] in columns else region[0], text)
     return _BY.sub(lambda region: _region(region, chosen, within), kept)
 
 
 def is_grouped(text: str) -> bool:
-    """Whether there is any region of ``by``."""
+    """Whether ``text`` has any region of ``by``."""
     return _BY.search(text) is not None
 
 
 def omitted_columns(text: str) -> set[str]:
-    """Columns that are left out where the rows are grouped by them."""
+    """Return the columns that are omitted where the rows are grouped by them."""
     return {region[1] for region in _UNLESS.finditer(text)}
 
 
 def validate(text: str, default: tuple[Dimension, ...], within: Within) -> Iterator[tuple[int, str]]:
-    """Where a region of ``text`` is not what it should be for ``default``, and why."""
+    """Yield the offset and the fault of each invalid region of ``text`` under the ``default`` grouping."""
     for region in _BY.finditer(text):
         if region[0] != (expected := _region(region, default, within)):
             yield region.start(), f"the region is not the default grouping, {expected!r}"

@@ -1,7 +1,7 @@
-"""The store of a team: the spans and log events that the collector's exporter wrote into ClickHouse.
+"""The shared store of a team: spans and log events that the collector's exporter wrote into ClickHouse.
 
-Needs the extra ``clickhouse``. This module registers the URLs of such a store and the destination ``clickhouse``; what
-they need is loaded when one of them is used.
+Needs the extra ``clickhouse``. This module registers the URL schemes of the store and the destination ``clickhouse``;
+their dependencies are imported at the first use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tooltrace.exporters.protocol import Destination, Target
 
 SCHEMES: Final = ("clickhouse", "clickhouses", "chdb")
-"""``clickhouses`` is the same over TLS; ``chdb`` is ClickHouse's engine in this process."""
+"""URL schemes: ``clickhouses`` uses TLS; ``chdb`` is ClickHouse's engine in this process."""
 
 
 def _open(address: Address) -> StoreBackend:

@@ -1,4 +1,4 @@
-"""How the exporter's columns of attributes are read: maps of text, or JSON where it has ``json: true``."""
+"""SQL that reads the exporter's attribute columns: maps of text, or JSON if it has ``json: true``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Literal
 from tooltrace.store.columns import JSON, REAL, TEXT, TIME, TRUTH, WHOLE
 
 Variant = Literal["map", "json"]
-"""How the exporter keeps attributes."""
+"""Type of the exporter's attribute columns."""
 
 _CONVERT: Final = {
     TEXT: "{0}",
@@ -18,87 +18,90 @@ _CONVERT: Final = {
     TRUTH: "CAST(multiIf({0} = 'true', true, {0} = 'false', false, NULL) AS Nullable(Bool))",
     TIME: "parseDateTime64BestEffortOrNull({0}, 6, 'UTC')",
 }
-"""What makes a column of an attribute's text, which may be NULL; what is no such value is NULL."""
+"""Conversion of an attribute's nullable text into each type; invalid text becomes NULL."""
 
 
 def quote_identifier(name: str) -> str:
-    """``name`` as an identifier of ClickHouse."""
+    """Return ``name`` as a ClickHouse identifier."""
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
 def quote_literal(text: str) -> str:
-    """``text`` as a string of ClickHouse."""
+    """Return ``text`` as a ClickHouse string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def quote_literals(texts: Iterable[str]) -> str:
-    """``texts`` as the members of a list."""
+    """Return ``texts`` as the members of a list, sorted."""
     return ", ".join(quote_literal(text) for text in sorted(texts))
 
 
 def converted(type_: str, text: str) -> str:
-    """A column of the DuckDB type ``type_``, of an attribute's ``text``."""
+    """Return the SQL that converts an attribute's ``text`` into the DuckDB type ``type_``."""
     return _CONVERT[type_].format(text)
 
 
 class MapAttributes:
-    """Attributes as ``MapAttributes(String, String)``."""
+    """Attributes as ``Map(String, String)``."""
 
     kind = "Map(String, String)"
 
     def text(self, column: str, key: str) -> str:
-        """The attribute as text; NULL where there is none."""
+        """Return the attribute as text; NULL where it is missing."""
         return f"if({self.has(column, key)}, {column}[{quote_literal(key)}], NULL)"
 
     def required_text(self, column: str, key: str) -> str:
-        """The text of an attribute that every row has. Said so plainly that an index over it is used."""
+        """Return the text of an attribute that every row has. This plain form lets ClickHouse use an index on it."""
         return f"{column}[{quote_literal(key)}]"
 
     def list(self, column: str, key: str) -> str:
-        """An attribute that is a list, as the text of a JSON array."""
+        """Return a list attribute as the text of a JSON array."""
         return self.text(column, key)
 
     def has(self, column: str, key: str) -> str:
-        """Whether there is one."""
+        """Return the condition that the attribute exists."""
         return f"mapContains({column}, {quote_literal(key)})"
 
     def nested_text(self, expression: str, key: str) -> str:
-        """The text of an attribute of attributes that are no column; '' where there is none."""
+        """Return the text of an attribute in an expression that is not a column; '' where it is missing."""
         return f"({expression})[{quote_literal(key)}]"
 
     def as_json_object(self, column: str, without: frozenset[str] = frozenset()) -> str:
-        """All attributes but ``without``, as the text of a JSON object; NULL where there are none. All values are text."""
+        """Return all attributes but ``without`` as the text of a JSON object; NULL if there are none.
+
+        All values are text.
+        """
         kept = column if not without else f"mapFilter((k, v) -> k NOT IN ({quote_literals(without)}), {column})"
         return f"if(empty({kept}), NULL, toJSONString({kept}))"
 
 
 class JsonAttributes:
-    """Attributes as ``JSON``: a dot in a name makes a path of it."""
+    """Attributes as ``JSON``: a dot in a name makes it a path."""
 
     kind = "JSON"
 
     def text(self, column: str, key: str) -> str:
-        """The attribute as text; NULL where there is none."""
+        """Return the attribute as text; NULL where it is missing."""
         return f"CAST({column}.{quote_identifier(key)} AS Nullable(String))"
 
     def required_text(self, column: str, key: str) -> str:
-        """The text of an attribute that every row has."""
+        """Return the text of an attribute that every row has."""
         return f"assumeNotNull({self.text(column, key)})"
 
     def list(self, column: str, key: str) -> str:
-        """An attribute that is a list, as the text of a JSON array."""
+        """Return a list attribute as the text of a JSON array."""
         return f"toJSONString({column}.{quote_identifier(key)})"
 
     def has(self, column: str, key: str) -> str:
-        """Whether there is one."""
+        """Return the condition that the attribute exists."""
         return f"has({column}Keys, {quote_literal(key)})"
 
     def nested_text(self, expression: str, key: str) -> str:
-        """The text of an attribute of attributes that are no column; '' where there is none."""
+        """Return the text of an attribute in an expression that is not a column; '' where it is missing."""
         return f"JSONExtractString(toJSONString({expression}), {', '.join(map(quote_literal, key.split('.')))})"
 
     def as_json_object(self, column: str, without: frozenset[str] = frozenset()) -> str:
-        """All attributes but ``without``, as the text of a JSON object; NULL where there are none."""
+        """Return all attributes but ``without`` as the text of a JSON object; NULL if there are none."""
         kept = [f"NOT has([{quote_literals(without)}], k)"] if without else []
         pairs = f"arrayFilter(k -> {' AND '.join(kept) or 'true'}, {column}Keys)"
         text = f"toJSONString({column})"
@@ -107,7 +110,7 @@ class JsonAttributes:
 
 
 def _walk(text: str) -> str:
-    """The member ``k`` of the object ``text``, each dot in ``k`` a level down."""
+    """Return the member ``k`` of the object ``text``; each dot in ``k`` descends one level."""
     return f"arrayFold((at, part) -> JSONExtractRaw(at, part), splitByChar('.', toString(k)), {text})"
 
 
@@ -115,5 +118,5 @@ Reader = MapAttributes | JsonAttributes
 
 
 def reader_of(variant: Variant) -> Reader:
-    """The reader of tables of that kind."""
+    """Return the attribute reader for tables of that variant."""
     return MapAttributes() if variant == "map" else JsonAttributes()

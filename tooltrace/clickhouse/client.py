@@ -1,4 +1,4 @@
-"""Connections to ClickHouse, by its HTTP interface, and what its refusals mean."""
+"""Connections to ClickHouse over HTTP, and the translation of its errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
 from tooltrace.store.url import Address
 
 DATABASE: Final = "otel"
-"""Where the collector's exporter writes, and the views are, unless the address says otherwise."""
+"""Default database of the collector's exporter and of the views, unless the address names another."""
 EXTRA: Final = "pip install 'tooltrace[clickhouse]'"
 _NATIVE: Final = {9000: 8123, 9440: 8443}
 _MISSING: Final = ("UNKNOWN_TABLE", "UNKNOWN_DATABASE")
@@ -23,10 +23,10 @@ _T = TypeVar("_T")
 
 
 class ClickHouseConnection:
-    """A database of ClickHouse that has the views, or is to have them."""
+    """A ClickHouse database that has the views, or will have them."""
 
     def __init__(self, address: Address) -> None:
-        """Raises ConfigError for an address that cannot be used."""
+        """Parse the address. Raises ConfigError if it cannot be used."""
         self.address = address
         parts = _parts(address)
         self._options = dict(parse_qsl(parts.query))
@@ -45,14 +45,17 @@ class ClickHouseConnection:
 
     @property
     def tables(self) -> Tables:
-        """The exporter's tables that the views are made over."""
+        """The exporter's tables under the views."""
         variant: Variant = "json" if self._options.get("variant") == "json" else "map"
         traces, logs = self._options.get("traces", "otel_traces"), self._options.get("logs", "otel_logs")
         return Tables(database=self.database, traces=traces, logs=logs, variant=variant)
 
     @contextmanager
     def client(self, settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
-        """A client, closed when the block ends; ``settings`` are of all that it asks. Raises StoreError where nobody answers, or the extra is missing."""
+        """Open a client for the block; ``settings`` apply to all its statements.
+
+        Raises StoreError if the server does not respond, or the extra is missing.
+        """
         client = self._connected(settings or {})
         try:
             yield client
@@ -67,7 +70,8 @@ class ClickHouseConnection:
             raise StoreError(
                 f"the store {self.address} needs a package that is not installed ({error}): {EXTRA}"
             ) from error
-        logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())  # it is said once, by the error
+        # the error already says it; do not log it twice
+        logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
         try:
             return get_client(**self._arguments(), settings={**SETTINGS, **settings})
         except (ClickHouseError, OSError) as error:
@@ -87,14 +91,17 @@ class ClickHouseConnection:
         }
 
     def run(self, ask: Callable[[], _T]) -> _T:
-        """What ``ask`` gives. Raises StoreMissing where there are no views, QueryError for whatever else is refused."""
+        """Return the result of ``ask``.
+
+        Raises StoreMissing if the views are missing, QueryError for any other server error.
+        """
         from clickhouse_connect.driver.exceptions import ClickHouseError
 
         try:
             return ask()
         except ClickHouseError as error:
             text = first_line(error)
-            if any(name in str(error) for name in _MISSING):  # its name stands at the end
+            if any(name in str(error) for name in _MISSING):  # the error's name is at the end of its text
                 raise StoreMissing(
                     f"the store {self.address} has no such view, or none at all: tooltrace clickhouse init makes them ({text})"
                 ) from error
@@ -102,7 +109,7 @@ class ClickHouseConnection:
 
 
 def _parts(address: Address) -> SplitResult:
-    """Raises ConfigError for what is no URL; it is not shown, for a password may be anywhere in it."""
+    """Parse the URL of the address. Raises ConfigError without showing the address, which may contain a password."""
     try:
         parts = urlsplit(address.url)
         _ = parts.port
@@ -110,12 +117,12 @@ def _parts(address: Address) -> SplitResult:
         raise ConfigError(
             f"the address of the store is no URL; nothing was asked: {address.scheme}://user:password@host:port/database, "
             "with %23, %2F and %40 for #, / and @ in a password"
-        ) from None  # its text may show a part of the password
+        ) from None  # its text may contain a part of the password
     if parts.fragment:
         raise ConfigError("the address of the store has a #; in a password it is written %23; nothing was asked")
     return parts
 
 
 def first_line(error: BaseException) -> str:
-    """The beginning of what ``error`` says."""
+    """Return the beginning of the error's message, at most 400 characters, on one line."""
     return " ".join(str(error).split())[:400]

@@ -1,6 +1,7 @@
-"""The ways in which other instrumentations write a tool call into a span, as far as SQL can tell them.
+"""Conventions by which other instrumentations write a tool call into a span, as far as SQL can detect them.
 
-The attributes are those of :mod:`tooltrace.ingest.spans.conventions.attributes`, which :mod:`tooltrace.ingest.spans.conventions.detect` reads as well.
+The attributes are those of :mod:`tooltrace.ingest.spans.conventions.attributes`, which
+:mod:`tooltrace.ingest.spans.conventions.detect` uses as well.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ SPAN_NAME: Final = "toString(SpanName)"
 
 @dataclass(frozen=True, slots=True)
 class SpanConvention:
-    """One way to write a tool call into a span's attributes."""
+    """One convention for a tool call in a span's attributes."""
 
     name: str
     knows: Callable[[Reader], str]
-    """The condition that a span is a tool call."""
+    """Function that returns the condition under which a span is a tool call."""
     tool: str = "NULL"
-    """The tool's name, of the span's, where no attribute says it."""
+    """The tool's name from the span's name, if no attribute contains it."""
 
     @property
     def known(self) -> str:
-        """The name of its condition among those of :func:`conditions`."""
+        """Name of the condition among those of :func:`conditions`."""
         return f"is_{self.name}"
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
-        """Field to the attributes that say it, the first that is there counts."""
+        """Attributes of each field, in order of precedence."""
         return READS[self.name]
 
 
@@ -60,7 +61,7 @@ def _openinference(reader: Reader) -> str:
 
 
 def equals(reader: Reader, key: str, value: str) -> str:
-    """Whether the attribute ``key`` has the ``value``."""
+    """Return the condition that the attribute ``key`` has the ``value``."""
     return f"ifNull({reader.text(SPAN, key)} = {quote_literal(value)}, false)"
 
 
@@ -88,22 +89,25 @@ CONVENTIONS: Final = (
         SPAN_NAME,
     ),
 )
-"""The first that says a thing counts."""
+"""All conventions, in order of precedence."""
 
 
 def conditions(reader: Reader) -> dict[str, str]:
-    """The condition of each dialect by its name in SQL."""
+    """Return the condition of each convention by its name in SQL."""
     return {dialect.known: dialect.knows(reader) for dialect in CONVENTIONS}
 
 
 def is_tool(reader: Reader) -> str:
-    """Whether a span is a tool call in any dialect, and not only the announcement of one."""
+    """Return the condition that a span is a tool call in any convention, and not only the announcement of one."""
     known = " OR ".join(f"({condition})" for condition in conditions(reader).values())
     return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({known}))"
 
 
 def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:
-    """The text of ``field``, by the first dialect that says it; NULL where none does. ``more``: said after them."""
+    """Return the text of ``field`` from the first convention that has it; NULL if none does.
+
+    ``more``: later alternatives.
+    """
     return f"coalesce({', '.join([*(part for part in _parts(reader, field)), *more, 'NULL'])})"
 
 
@@ -119,5 +123,5 @@ def _parts(reader: Reader, field: str) -> list[str]:
 
 
 def nonblank(text: str) -> str:
-    """A name or an id: without blanks around it, and NULL where nothing is left."""
+    """Return a name or an id without surrounding blanks; NULL if nothing is left."""
     return f"nullIf(trim(BOTH ' \\t\\r\\n' FROM {text}), '')"

@@ -1,6 +1,6 @@
-"""A local store's history into the exporter's tables, each record once however often it is sent.
+"""Insertion of a local store's history into the exporter's tables; each record once, however often it is sent.
 
-The ordinary road is OTLP to a collector; this is for what was recorded before there was one.
+New records normally arrive by OTLP through a collector; this module is for records from before there was one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tooltrace.recording.settings import default_address
 from tooltrace.store.url import address_of
 
 _SAME: Final = {"traces": "SpanId", "logs": "Timestamp, EventName, SpanId, toString(LogAttributes)"}
-"""What makes two rows the same record."""
+"""Columns that identify a record: rows that agree in them are duplicates."""
 
 
 def create(target: Target) -> Backfill:
-    """The destination that ``--endpoint``, or ``$TOOLTRACE_STORE``, names. Raises ConfigError."""
+    """Create the destination of ``--endpoint``, or of ``$TOOLTRACE_STORE``. Raises ConfigError."""
     address = address_of(target.endpoint) if target.endpoint else default_address()
     if address is None or address.scheme not in SCHEMES:
         raise ConfigError(
@@ -35,7 +35,7 @@ def create(target: Target) -> Backfill:
 
 
 class Backfill:
-    """Inserts what is not there yet."""
+    """A destination that inserts only records that are missing."""
 
     def __init__(self, house: ClickHouseConnection, forms: RecordEncoder) -> None:
         self._house = house
@@ -43,7 +43,7 @@ class Backfill:
         self.description = str(house.address)
 
     def send(self, records: Sequence[Record]) -> None:
-        """Insert those of ``records`` that are not there. Raises Unavailable, Refused."""
+        """Insert those of ``records`` that are missing. Raises Unavailable, Refused."""
         variant = self._house.tables.variant
         spans = [span_row(apply_policy(form), variant) for form in map(self._forms.span, records) if form is not None]
         logs = [log_row(outgoing_log(form), variant) for form in map(self._forms.log, records) if form is not None]
@@ -58,10 +58,13 @@ class Backfill:
             raise Unavailable(first_line(error)) from error
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no open resources."""
 
     def _require_variant(self, client: Any) -> None:
-        """Raise Unavailable where the tables keep attributes in another way than the address says: nothing would read them."""
+        """Raise Unavailable if the tables store attributes in another variant than the address names.
+
+        The views could not read the inserted rows.
+        """
         tables = self._house.tables
         database, name = map(quote_literal, tables.place(tables.traces))
         asked = f"SELECT type FROM system.columns WHERE database = {database} AND table = {name} AND name = 'SpanAttributes'"
@@ -74,6 +77,7 @@ class Backfill:
         if not rows:
             return
         name, same, told = self._house.tables.of(table), _SAME[kind], self._house.run
+        # Deduplicate on the server: the time range of the new rows limits the partitions that it has to read.
         told(lambda: client.command(f"CREATE TEMPORARY TABLE coming ENGINE = Memory AS SELECT * FROM {name} LIMIT 0"))
         try:
             told(lambda: client.raw_insert("coming", insert_block=lines(rows), fmt="JSONEachRow"))

@@ -1,6 +1,6 @@
-"""Tool spans of other instrumentations as rows of ``attempts``, as far as a view can say it.
+"""Tool spans of other instrumentations as rows of ``attempts``, as far as a view can express them.
 
-Each such span is a row: which of them show one and the same call is not told, nor what a result means.
+Each such span is a row: the view neither merges spans of the same call nor interprets results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SCOPE: Final = '{"otel.scope.name":'
 
 
 def aliases(reader: Reader) -> dict[str, str]:
-    """What the columns are made of, by its name in SQL."""
+    """Return the expressions that the columns share, by their names in SQL."""
     mime = equals(reader, "output.mime_type", JSON_TYPE)
     params = f"JSONExtractRaw(ifNull({reader.text(SPAN, 'request')}, ''), 'params')"
     return {
@@ -37,7 +37,7 @@ def aliases(reader: Reader) -> dict[str, str]:
 
 
 def _structure(text: str, scalars: str = "true") -> str:
-    """``text`` as JSON: what it is the text of, else itself. ``scalars``: whether "3" is 3, too."""
+    """Return ``text`` as JSON: parsed if it is JSON, else as a string. ``scalars``: whether "3" is the number 3."""
     return f"if(isValidJSON({text}) AND ({scalars} OR match({text}, '^\\\\s*[\\\\[{{]')), {text}, toJSONString({text}))"
 
 
@@ -46,7 +46,7 @@ def _members(json: str) -> str:
 
 
 def _opened(json: str) -> str:
-    """Arguments by name: what decorators write down as ``{"args": […], "kwargs": {…}}`` is opened."""
+    """Return arguments by name: unwrap ``{"args": […], "kwargs": {…}}``, as decorators record it."""
     by_name, positional = (f"JSONExtractRaw(json, '{key}')" for key in ("kwargs", "args"))
     wrapped = f"{_members('json')} = ['args', 'kwargs'] AND JSONType(json, 'kwargs') = 'Object' AND NOT JSONHas(json, 'kwargs', 'args')"
     both = f"concat(substring({by_name}, 1, length({by_name}) - 1), if({by_name} = '{{}}', '', ','), '\"args\":', {positional}, '}}')"
@@ -55,7 +55,7 @@ def _opened(json: str) -> str:
 
 
 def _traceloop() -> str:
-    """The tool's own arguments, of the parameters of LangChain's callback, or of what MCP was sent."""
+    """Return the tool's own arguments, from the parameters of LangChain's callback or from an MCP request."""
     inputs = (
         "if(JSONType(given, 'inputs') = 'Null', JSONExtractRaw(given, 'input_str'), JSONExtractRaw(given, 'inputs'))"
     )
@@ -66,7 +66,7 @@ def _traceloop() -> str:
 
 
 def columns(reader: Reader) -> dict[str, str]:
-    """The columns that a span of another's says; those that are not here are unknown."""
+    """Return the columns that an external span provides; the other columns are NULL."""
     words = {name: nonblank(coalesce_attribute(reader, name)) for name in _WORDS}
     asked = "if(is_traceloop, nullIf(JSONExtractString(given, 'kwargs', 'tool_call_id'), ''), NULL)"
     extension = "if(is_mcp, 'extension', NULL)"

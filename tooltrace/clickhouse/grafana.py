@@ -1,7 +1,7 @@
-"""Dashboards of Grafana over a store in ClickHouse, made from the named queries.
+"""Grafana dashboards over a store in ClickHouse, generated from the named queries.
 
-``python -m tooltrace.clickhouse.grafana [folder]`` writes them, one file each. What is in ``dashboards/grafana`` was made so;
-what a dashboard asks is changed in ``queries/``, never there.
+``python -m tooltrace.clickhouse.grafana [folder]`` writes them, one file each. The files in ``dashboards/grafana`` were
+made this way; to change a dashboard's query, change it in ``queries/``, never there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ from tooltrace.clickhouse.grafana_panels import (
 from tooltrace.clickhouse.grafana_sql import PanelQuery
 
 SCHEMA: Final = 41
-"""Version of Grafana's dashboard schema: that of 11.6, the oldest that the plugin runs in. A newer one migrates it."""
+"""Version of Grafana's dashboard schema: that of 11.6, the oldest that supports the plugin.
+
+Newer versions migrate it.
+"""
 WIDTH: Final = 24
 TAG: Final = "tooltrace"
 
@@ -71,7 +74,7 @@ COMPARED: Final = ("period", "calls", "call_rate", "call_low", "call_high", "ret
 
 
 def overview_panels() -> list[Panel]:
-    """The panels of the overview."""
+    """Return the panels of the overview."""
     tool = ("tool",)
     return [
         figures("In this time range", PanelQuery("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
@@ -100,7 +103,7 @@ def overview_panels() -> list[Panel]:
 
 
 def tool_panels() -> list[Panel]:
-    """The panels of the tool that the variable ``tool`` names."""
+    """Return the panels of the tool in the variable ``tool``."""
     version = ("version",)
     return [
         figures("In this time range", _of("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
@@ -134,17 +137,17 @@ def tool_panels() -> list[Panel]:
 
 
 def overview() -> Json:
-    """The dashboard of all tools."""
+    """Return the dashboard of all tools."""
     return dashboard("tooltrace: overview", "tooltrace-overview", overview_panels(), one_tool=False)
 
 
 def tool() -> Json:
-    """The dashboard of one tool."""
+    """Return the dashboard of one tool."""
     return dashboard("tooltrace: one tool", "tooltrace-tool", tool_panels(), one_tool=True)
 
 
 DASHBOARDS: Final = {"overview.json": overview, "tool.json": tool}
-"""Name of a file to what makes it."""
+"""Function that creates each dashboard, by file name."""
 
 
 def _of(name: str, by: tuple[str, ...] = (), **given: object) -> PanelQuery:
@@ -156,7 +159,7 @@ def _once(name: str, by: tuple[str, ...] = (), *, one_tool: bool = False) -> Pan
 
 
 def dashboard(title: str, uid: str, panels: Sequence[Panel], *, one_tool: bool) -> Json:
-    """The dashboard, to be imported."""
+    """Return the dashboard as JSON for Grafana's import."""
     variables = [_source(), _database()]
     return {
         "uid": uid,
@@ -179,7 +182,7 @@ def dashboard(title: str, uid: str, panels: Sequence[Panel], *, one_tool: bool) 
 
 
 def layout(panels: Sequence[Panel]) -> list[Json]:
-    """The panels from left to right, and down."""
+    """Arrange the panels from left to right, then downwards."""
     made: list[Json] = []
     x = y = height = 0
     for number, panel in enumerate(panels, 1):
@@ -216,7 +219,10 @@ def _tool() -> Json:
 
 
 def _asking(name: str, label: str, sql: str, refresh: int) -> Json:
-    """A variable of what ``sql`` answers. ``refresh``: 1 when the dashboard is opened, 2 when the time range changes."""
+    """Return a variable with the values of ``sql``.
+
+    ``refresh``: 1 on opening the dashboard, 2 on a change of the time range.
+    """
     return {
         "name": name,
         "label": label,
@@ -235,7 +241,7 @@ def _asking(name: str, label: str, sql: str, refresh: int) -> Json:
 
 
 def _incidents(*, one_tool: bool) -> Json:
-    """The incidents as marks over every panel that has a time axis."""
+    """Return the incidents as marks over every panel with a time axis."""
     columns = {"time": "started", "timeEnd": "ended", "title": "tool", "text": "code"}
     asked = PanelQuery("incidents", ("tool",), one_tool=one_tool)
     return {
@@ -263,12 +269,12 @@ def _others() -> Json:
 
 
 def text(made: Json) -> str:
-    """A dashboard as a file has it."""
+    """Return the text of a dashboard's file."""
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the dashboards into ``folder``. The paths."""
+    """Write the dashboards into ``folder`` and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in DASHBOARDS.items():
         (folder / name).write_text(text(make()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Panels of a Grafana dashboard, as its JSON has them: what a query's heading says of a column decides its unit."""
+"""Panels of a Grafana dashboard in JSON; the heading of a query determines the units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tooltrace.store.result import Column
 
 PLUGIN: Final = "grafana-clickhouse-datasource"
 PLUGIN_VERSION: Final = "4.20.0"
-"""The version that the panels are written for, and whose macros are tested."""
+"""Version of the plugin for which the panels are written, and whose macros are tested."""
 SOURCE: Final = {"type": PLUGIN, "uid": "${datasource}"}
 
 Json = dict[str, Any]
@@ -28,17 +28,17 @@ UNITS: Final[Mapping[str, Json]] = {
     "mark": {"unit": "bool_yes_no"},
     "number": {"unit": "none", "decimals": 3},
 }
-"""What a unit of a query's column is to Grafana; text has none."""
+"""Grafana's unit for each unit of a query's column; text has none."""
 
 RATE: Final = ((None, "green"), (0.05, "yellow"), (0.2, "red"))
 AMPLIFICATION: Final = ((None, "green"), (1.2, "yellow"), (1.5, "red"))
 GAP: Final = ((None, "blue"), (-0.1, "green"), (0.1, "yellow"), (0.2, "red"))
-"""Confidence above accuracy is what does harm; well below it is modesty, in blue."""
+"""Colours of the gap: confidence above accuracy is harmful; confidence well below accuracy is shown in blue."""
 COVER: Final = ((None, "text"), (1, "yellow"))
-"""There is none, or there are some."""
+"""Colours of a count: none, or some."""
 
 NEEDS: Final = "Needs ClickHouse 26.3 or later."
-"""Of a panel that keeps what it uses more than once."""
+"""Note on panels that materialize common table expressions."""
 
 LINK: Final = {
     "title": "${__value.text}: this tool alone",
@@ -49,7 +49,7 @@ LINK: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One panel, not yet in its place."""
+    """One panel without its position."""
 
     title: str
     asked: PanelQuery
@@ -58,7 +58,7 @@ class Panel:
     height: int = 8
 
     def json(self, number: int, x: int, y: int) -> Json:
-        """The panel, with its place."""
+        """Return the panel's JSON with its position."""
         place = {"h": self.height, "w": self.width, "x": x, "y": y}
         needs = f"\n\n{NEEDS}" if self.asked.once else ""
         about = f"{self.asked.query.question}\n\n{self.asked.query.header.about}".strip() + needs
@@ -69,7 +69,7 @@ class Panel:
 def table(
     title: str, asked: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
 ) -> Panel:
-    """The answer as it is, of its columns those that ``show`` names, in that order. A tool is a link to its page."""
+    """Return a table of the result's columns ``show``, in that order. A tool is a link to its page."""
     asked.require(show)
     overrides = [_named(name, _table_properties(name, _heading(asked, name), colours or {})) for name in show]
     body = {
@@ -86,7 +86,7 @@ def table(
 
 
 def _organized(asked: PanelQuery, show: Sequence[str]) -> Json:
-    """The columns ``show`` in their order, and no other."""
+    """Return the transformation that shows the columns ``show`` in their order, and no others."""
     hidden = {name: True for name in asked.columns if name not in show}
     order = {name: at for at, name in enumerate(show)}
     return {"id": "organize", "options": {"excludeByName": hidden, "indexByName": order, "renameByName": {}}}
@@ -95,7 +95,7 @@ def _organized(asked: PanelQuery, show: Sequence[str]) -> Json:
 def figures(
     title: str, asked: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
 ) -> Panel:
-    """Figures of the first row of the answer."""
+    """Return a panel with the figures in the first row of the result."""
     asked.require(show)
     overrides = []
     for name in show:
@@ -123,7 +123,7 @@ def figures(
 
 
 def bars(title: str, asked: PanelQuery, across: str, shown: Sequence[str], **size: int) -> Panel:
-    """The columns ``shown``, which have one unit, beside one another for each value of the column ``across``."""
+    """Return a bar chart of the columns ``shown``, which share a unit, side by side for each value of ``across``."""
     asked.require([across, *shown])
     column = _heading(asked, shown[0])
     defaults: Json = dict(UNITS[column.unit if column else "text"])
@@ -157,9 +157,9 @@ def over_time(
     bars: bool = False,
     **size: int,
 ) -> Panel:
-    """The column ``shown`` over time, a line for each group, or ``bars`` on one another.
+    """Return a chart of the column ``shown`` over time, a line for each group, or stacked ``bars``.
 
-    ``band``: the ends of its interval, where there is one group. ``limits``: lines to compare with.
+    ``band``: the ends of its interval, if there is one group. ``limits``: threshold lines.
     """
     column = _heading(asked, shown)
     values = [shown, *(band or ())]
@@ -190,7 +190,7 @@ def over_time(
 
 
 def target(sql: str, *, series: bool = False) -> Json:
-    """A query of the plugin. ``series``: as lines over time, else as a table."""
+    """Return a query of the plugin. ``series``: as lines over time, else as a table."""
     return {
         "refId": "A",
         "datasource": SOURCE,
@@ -203,7 +203,7 @@ def target(sql: str, *, series: bool = False) -> Json:
 
 
 def thresholds(steps: Any) -> Json:
-    """Colours from these values on."""
+    """Return colours by the value at which each begins."""
     return {"mode": "absolute", "steps": [{"value": value, "color": color} for value, color in steps]}
 
 
@@ -212,7 +212,7 @@ def _line(limits: Any) -> Json:
         "drawStyle": "line",
         "lineWidth": 1,
         "fillOpacity": 0,
-        "showPoints": "always",  # a stretch between two without any attempt is a point and no line
+        "showPoints": "always",  # a bucket between two empty ones is a point, not a line
         "pointSize": 4,
         "spanNulls": False,
         "thresholdsStyle": {"mode": "dashed" if limits else "off"},
@@ -253,7 +253,7 @@ def _properties(column: Column | None) -> list[Json]:
 
 
 def _heading(asked: PanelQuery, name: str) -> Column | None:
-    """What the heading says of the column; the end of an interval has the unit of what it is the interval of."""
+    """Return the column in the heading; the end of an interval has the unit of the figure."""
     columns = {column.name: column for column in asked.query.header.columns}
     column = columns.get(name)
     if column is None or column.end_of is None:

@@ -1,7 +1,7 @@
-"""The named queries as one statement each, for a panel of Grafana that asks ClickHouse.
+"""The named queries as one statement each, for a Grafana panel over ClickHouse.
 
-The statement asks the views of :mod:`tooltrace.clickhouse.views` in the dashboard's ``${database}``, for its time range and,
-where there is one, its ``${tool}``. Macros and variables are those of the plugin grafana-clickhouse-datasource.
+The statement queries the views of :mod:`tooltrace.clickhouse.views` in the dashboard's ``${database}``, for its time
+range and, if present, its ``${tool}``. Macros and variables are those of the plugin grafana-clickhouse-datasource.
 """
 
 from __future__ import annotations
@@ -36,26 +36,30 @@ MACROS: Final[Mapping[str, tuple[Any, str]]] = {
         datetime(2003, 3, 3, 3, 3, 3, 3),  # noqa: DTZ001  as above
         f"toDateTime64(fromUnixTimestamp64Milli(2 * {_STARTS} - {_ENDS}), 6, 'UTC')",
     ),
-    # a tool's name may be anything, and inside quotes a backslash or a quote would be SQL: of this encoding neither is left
+    # A tool's name may contain anything, and inside quotes a backslash or a quote would become SQL; this encoding
+    # contains neither.
     "tool": ("the tool of the page", f"decodeURLComponent('{TOOL}')"),
 }
-"""A parameter of the queries, to what stands for it while the query is translated, and what Grafana is given instead."""
+"""Placeholder value of each parameter during translation, and the Grafana macro that replaces it."""
 
 _ONCE: Final = {"enable_materialized_cte": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class PanelQuery:
-    """A named query as a panel asks it."""
+    """A named query as used by a panel."""
 
     name: str
     by: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
-    """Values of parameters; of those in :data:`MACROS` the dashboard has its own."""
+    """Values of parameters; the dashboard sets those in :data:`MACROS` itself."""
     one_tool: bool = False
-    """Whether it is about the dashboard's tool alone."""
+    """Whether the query covers only the dashboard's tool."""
     once: bool = False
-    """Whether what it uses more than once runs once: of a longer query all else takes minutes. Needs ClickHouse 26.3."""
+    """Whether steps that are used several times are materialized; longer queries take minutes otherwise.
+
+    Needs ClickHouse 26.3.
+    """
 
     @property
     def query(self) -> Query:
@@ -64,13 +68,13 @@ class PanelQuery:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of what it answers."""
+        """Names of the result columns."""
         return self.query.columns(self.by if self.query.header.by else None)
 
     def sql(self, columns: Mapping[str, str] | None = None, order: str = "") -> str:
-        """The statement. ``columns``: only these, by their new names, in the order of ``order``.
+        """Return the statement. ``columns``: only these columns, by their new names, ordered by ``order``.
 
-        Raises QueryError where it cannot be said in one statement, or a column is not there.
+        Raises QueryError if the query does not fit into one statement, or a column does not exist.
         """
         script = to_clickhouse(self.query.render(self.by if self.query.header.by else None), self._values())
         question = script.question
@@ -92,11 +96,11 @@ class PanelQuery:
 
     @property
     def by_columns(self) -> tuple[str, ...]:
-        """Names of the columns that its rows are grouped by."""
+        """Names of the columns by which the rows are grouped."""
         return self.query.groups(self.by)
 
     def require(self, columns: Iterable[str]) -> None:
-        """Raises QueryError where one of ``columns`` is not in the answer."""
+        """Raise QueryError if one of ``columns`` is not in the result."""
         if missing := set(columns) - set(self.columns):
             raise QueryError(f"{self.name} answers no {', '.join(sorted(missing))}; no dashboard is made")
 
@@ -106,7 +110,7 @@ class PanelQuery:
 
 
 def _written() -> dict[str, str]:
-    """How each stand-in is written in ClickHouse's SQL, to the macro."""
+    """Return the macro of each placeholder, by the placeholder's text in ClickHouse's SQL."""
     return {
         to_clickhouse("SELECT $value", {"value": value}).question.removeprefix("SELECT "): macro
         for value, macro in MACROS.values()
@@ -114,9 +118,9 @@ def _written() -> dict[str, str]:
 
 
 def _merged(script: TranslatedQuery, name: str, *, once: bool = False) -> str:
-    """``script`` as one statement: what it keeps stands before the question, and is asked as often as it is named.
+    """Merge ``script`` into one statement: its temporary tables become CTEs, executed at each use.
 
-    ``once``: it is asked once, as the query does.
+    ``once``: they are materialized, and executed once, as by the query itself.
     """
     if not script.kept:
         return script.question
@@ -130,7 +134,7 @@ def _merged(script: TranslatedQuery, name: str, *, once: bool = False) -> str:
 
 
 def place(sql: str) -> str:
-    """``sql`` with each of the store's tables in the dashboard's database. Raises QueryError."""
+    """Qualify each of the store's tables in ``sql`` with the dashboard's database. Raises QueryError."""
     tokens = sqlglot.tokenize(sql, read="clickhouse")
     if both := NAMES.intersection(_ctes(tokens)):
         raise QueryError(

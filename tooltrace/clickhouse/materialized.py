@@ -11,12 +11,12 @@ from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUT
 
 INDEX_PREFIX: Final = "tooltrace_by_"
 _FEW: Final = "set(64)"
-"""Tools in eight thousand spans that stand side by side, as the table is sorted by the spans' names."""
+"""Index for few values: a granule of about eight thousand rows has few tools, as the table is sorted by span name."""
 _MANY: Final = "bloom_filter(0.01)"
 
 
 def index_statements(tables: Tables) -> list[str]:
-    """What adds them, and makes them of what is there."""
+    """Return the statements that add the indexes and build them over existing rows."""
     tool = reader_of(tables.variant).required_text("SpanAttributes", names.TOOL_NAME)
     kinds = {"tool": (f"({tool})", _FEW), "span": ("SpanId", _MANY), "trace": ("TraceId", _MANY)}
     table = tables.of(tables.traces)
@@ -36,7 +36,7 @@ ORDER: Final = {
     GATE_EVENTS.name: "asked_at, ifNull(span_id, ''), kind, ifNull(decision, ''), ifNull(answered_at, toDateTime64(0, 6, 'UTC'))",
     LOSSES.name: "at, reason, ifNull(detail, ''), ifNull(pid, 0)",
 }
-"""What the rows of each table are sorted by; rows that agree in it are one."""
+"""Sort key of each table; rows that agree in it are duplicates."""
 _TABLES: Final = (ATTEMPTS, OUTCOMES, MESSAGES, GATE_EVENTS, LOSSES)
 _TYPES: Final = {
     "VARCHAR": "String",
@@ -49,9 +49,9 @@ _TYPES: Final = {
 
 
 def table_statements(tables: Tables, database: str, days: int | None = None) -> list[str]:
-    """What makes and fills the tables in ``database``, in order. ``days``: how long rows are kept.
+    """Return the statements that create and fill the tables in ``database``, in order. ``days``: retention of rows.
 
-    Tables of an older version get the columns that they lack, and are filled by the new SELECT.
+    Tables of an older version get their missing columns, and are filled by the new SELECT.
     """
     made = []
     for table in _TABLES:
@@ -72,7 +72,7 @@ def table_statements(tables: Tables, database: str, days: int | None = None) -> 
 
 
 def _kinds(table: Table) -> tuple[str, ...]:
-    """What is filled apart: our spans, and those of others."""
+    """Return the suffixes of separately filled parts: our spans, and external ones."""
     return ("", "_foreign") if table is ATTEMPTS else ("",)
 
 
@@ -81,7 +81,7 @@ def _names(table: Table) -> str:
 
 
 def materialized_selects(database: str) -> dict[str, str]:
-    """The SELECT of each base table that is read from such a table instead."""
+    """Return the SELECT that reads each base table from its materialized table."""
     return {
         table.name: f"SELECT {_names(table)} FROM {quote_identifier(database)}.{quote_identifier(TABLE_PREFIX + table.name)} FINAL"
         for table in _TABLES
@@ -89,7 +89,7 @@ def materialized_selects(database: str) -> dict[str, str]:
 
 
 SETTINGS: Final = "do_not_merge_across_partitions_select_final = 1"
-"""Rows that are one are of one day, and so in one partition."""
+"""Setting for FINAL: duplicates have the same day, and so the same partition."""
 
 
 def _columns(table: Table) -> list[str]:
@@ -114,7 +114,7 @@ def _table(table: Table, name: str) -> str:
 
 
 def _grown(table: Table, days: int | None) -> str:
-    """What an older table lacks, and how long it keeps rows; where ``days`` is not said, as long as before."""
+    """Return the changes for an older table: missing columns, and the retention; without ``days`` it stays as it is."""
     changes = [f"ADD COLUMN IF NOT EXISTS {column}" for column in _columns(table)]
     if days:
         changes.append(f"MODIFY TTL toDateTime({table.time}) + INTERVAL {days} DAY")

@@ -1,4 +1,4 @@
-"""What the server itself understands of a question, before it answers: the last word on what would be read."""
+"""Check of a query's plan by the server itself, before the query runs: the final check of the tables that it reads."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tooltrace.errors import QueryError
 
 _QUESTIONS: Final = ("SelectWithUnionQuery", "DescribeQuery")
 _MADE: Final = ("generate_series", "unnest", "SQLStandardValues")
-"""Table functions that read nothing."""
+"""Table functions that read no data."""
 _WITHIN: Final = re.compile(r"(?i)function (global)?(not)?(null)?in\b")
 
 
 def require_allowed_tables(told: Callable[[str], str], script: TranslatedQuery, only: Collection[str]) -> None:
-    """Raise QueryError where ``script`` reads anything but the tables ``only`` and its own steps. ``told`` gives what a
-    statement answers, as text.
+    """Raise QueryError if ``script`` reads anything but the tables ``only`` and its own steps.
 
-    The text is a translation, in which another reader may see what its author did not: so the reader is asked.
+    ``told`` executes a statement and returns its result as text. The text of ``script`` is a translation, which the
+    server may parse differently than its author intended; therefore the server's own plan is checked.
     """
     known = {*only, *script.steps}
     for sql in (*(sql for _name, sql in script.kept), script.question):
@@ -28,7 +28,10 @@ def require_allowed_tables(told: Callable[[str], str], script: TranslatedQuery, 
 
 
 def _read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
-    """What is read beyond ``known``. A name with a line's end in it makes lines of its own here, and so can only add to it."""
+    """Yield everything that is read beyond ``known``.
+
+    A name with a line break adds lines to the plan, and so can only lead to a refusal.
+    """
     if not nodes or not nodes[0].startswith(_QUESTIONS):
         yield "such a statement"
     for number, node in enumerate(nodes):
@@ -46,7 +49,7 @@ def _read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
 
 
 def _named(nodes: list[str]) -> Iterator[str]:
-    """Tables that an IN names: a bare name behind it is one."""
+    """Yield the tables that an IN names: a bare name after IN is a table."""
     depth = _depth(nodes[0])
     for node in nodes[3:]:
         if _depth(node) <= depth:

@@ -1,4 +1,4 @@
-"""Query a store in ClickHouse; results are DuckDB relations, as from a local store."""
+"""Queries on a store in ClickHouse; results are DuckDB relations, as from a local store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ BYTES: Final = "max_memory_usage"
 
 
 class QueryBudget:
-    """Of the time and the memory in ``settings``, as far as they say any, from now on."""
+    """Time and memory left for the remaining statements of a query.
+
+    The clock starts at creation. A limit that ``settings`` does not contain does not apply.
+    """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._begun = time.monotonic()
@@ -33,11 +36,14 @@ class QueryBudget:
 
     @property
     def limits_memory(self) -> bool:
-        """Whether it matters what is held."""
+        """Whether the memory is limited."""
         return self._bytes is not None
 
     def left(self, held: int = 0) -> dict[str, Any]:
-        """The settings of the next statement, while ``held`` bytes are kept. Raises QueryError where nothing is left."""
+        """Return the settings of the next statement, while ``held`` bytes are in use.
+
+        Raises QueryError if nothing is left.
+        """
         settings: dict[str, Any] = {}
         if self._seconds is not None:
             settings[SECONDS] = round(self._seconds - (time.monotonic() - self._begun), 3)
@@ -60,15 +66,17 @@ _PLAIN: Final = {
 def connect(
     address: Address, settings: Mapping[str, Any] | None = None, most_rows: int | None = None
 ) -> Iterator[ClickHouseSession]:
-    """A connection that answers SQL, until the block ends. ``settings`` of ClickHouse hold for all that is asked by it;
-    of an answer ``most_rows`` are read."""
+    """Open a connection for SQL until the block ends.
+
+    ``settings`` of ClickHouse apply to all its statements; at most ``most_rows`` rows of a result are read.
+    """
     house = ClickHouseConnection(address)
     with house.client(settings) as client:
         yield ClickHouseSession(house, client, most_rows, settings)
 
 
 class ClickHouseSession:
-    """Answers SQL from the views of a store."""
+    """A session that executes SQL on the views of a store."""
 
     def __init__(
         self,
@@ -83,8 +91,11 @@ class ClickHouseSession:
         self._bound = {} if most_rows is None else {"limit": most_rows}
 
     def sql(self, statement: str, *, only: Collection[str] | None = None) -> DuckDBPyRelation:
-        """The answer to ``statement``, read whole. It is DuckDB's SQL, as the queries are; functions that only ClickHouse
-        has are handed on as they are. ``only``: the tables that it may read. Raises QueryError."""
+        """Return the result of ``statement``, read completely.
+
+        The statement is DuckDB's SQL, as the queries are; functions that only ClickHouse has are passed on unchanged.
+        ``only``: the tables that it may read. Raises QueryError.
+        """
         script = to_clickhouse(statement, only=only)
         if only is not None:
             require_allowed_tables(self._explained, script, only)
@@ -93,7 +104,7 @@ class ClickHouseSession:
     execute = sql
 
     def answer(self, script: TranslatedQuery, types: Mapping[str, str] | None = None) -> DuckDBPyRelation:
-        """The answer to ``script``. ``types``: of columns, where they are known better."""
+        """Return the result of ``script``. ``types``: types of columns that ClickHouse does not distinguish."""
         with self._kept(script) as left:
             data = self._house.run(
                 lambda: self._client.raw_query(script.question, settings={**self._bound, **left}, fmt="Parquet")
@@ -102,7 +113,7 @@ class ClickHouseSession:
 
     @contextmanager
     def _kept(self, script: TranslatedQuery) -> Iterator[dict[str, Any]]:
-        """What ``script`` keeps is there until the block ends; what the settings leave to the question itself."""
+        """Create the temporary tables of ``script`` for the block; yield the limits left for the query itself."""
         self._command(f"USE {quote_identifier(self._house.database)}")
         allowed = QueryBudget(self._limits)
         names: list[str] = []
@@ -120,7 +131,7 @@ class ClickHouseSession:
         return told.decode(errors="replace")
 
     def _held(self, allowed: QueryBudget) -> int:
-        """Bytes of what is kept."""
+        """Return the bytes of the temporary tables."""
         if not allowed.limits_memory:
             return 0
         return int(self._command("SELECT toInt64(ifNull(sum(total_bytes), 0)) FROM system.tables WHERE is_temporary"))
@@ -130,7 +141,10 @@ class ClickHouseSession:
 
 
 def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
-    """The Parquet file ``data`` as a relation that stays. Raises QueryError for what DuckDB has no value for."""
+    """Return the Parquet file ``data`` as a persistent relation.
+
+    Raises QueryError for values that DuckDB cannot represent.
+    """
     import duckdb
 
     try:

@@ -1,4 +1,4 @@
-"""Spans and log events as rows of the exporter's tables: what the collector's exporter writes of the same."""
+"""Spans and log events as rows of the exporter's tables, equal to those that the collector's exporter writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECOND: Final = 10**9
 
 
 def span_row(form: SpanData, variant: Variant = "map") -> dict[str, Any]:
-    """The row of ``otel_traces``."""
+    """Return the row of ``otel_traces``."""
     row: dict[str, Any] = {
         "Timestamp": _moment(form.start_ns),
         "TraceId": form.trace_id,
@@ -46,7 +46,7 @@ def span_row(form: SpanData, variant: Variant = "map") -> dict[str, Any]:
 
 
 def log_row(form: LogData, variant: Variant = "map") -> dict[str, Any]:
-    """The row of ``otel_logs``."""
+    """Return the row of ``otel_logs``."""
     row: dict[str, Any] = {
         "Timestamp": _moment(form.time_ns),
         "TraceId": form.trace_id or "",
@@ -67,7 +67,7 @@ def log_row(form: LogData, variant: Variant = "map") -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """An attribute's value in a map of text."""
+    """Return an attribute's value as text, for a map."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -80,7 +80,7 @@ def as_text(value: Any) -> str:
 
 
 def _figure(value: float) -> str:
-    """As Go's JSON has it: the shortest text that reads back, with an exponent only below 1e-6 and from 1e21 on."""
+    """Format a float as Go's JSON does: the shortest exact text, with an exponent only below 1e-6 and from 1e21 on."""
     if not math.isfinite(value):
         return "json: unsupported value: " + {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
     if value == 0:
@@ -106,13 +106,13 @@ def _attributes(of: str, attributes: Mapping[str, Any], variant: Variant) -> dic
 
 
 def _moment(ns: int) -> str:
-    """As text, UTC; what ``DateTime64(9)`` cannot say is the nearest that it can."""
+    """Format a time in UTC; a time outside the range of ``DateTime64(9)`` becomes the nearest one inside."""
     ns = min(max(ns, 0), 2**63 - 1)
     return f"{datetime.fromtimestamp(ns // _SECOND, UTC):%Y-%m-%d %H:%M:%S}.{ns % _SECOND:09}"
 
 
 def lines(rows: list[dict[str, Any]]) -> bytes:
-    """``rows`` as ClickHouse's format JSONEachRow."""
+    """Return ``rows`` in ClickHouse's format JSONEachRow."""
     return b"\n".join(map(_line, rows))
 
 

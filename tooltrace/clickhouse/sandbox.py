@@ -1,4 +1,4 @@
-"""SQL that somebody typed, put to a store in ClickHouse within limits, which the server keeps."""
+"""Execution of a visitor's own SQL on a store in ClickHouse, within limits that the server enforces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class ClickHouseSandbox:
-    """Asks the store at ``address``, two questions at a time. Reads its tables, and nothing else that the server could."""
+    """A sandbox that queries only the tables of the store at ``address``.
+
+    ``at_once``: maximum number of concurrent queries.
+    """
 
     def __init__(self, address: Address, limits: SandboxLimits | None = None, *, at_once: int = 2) -> None:
         self._address = address
@@ -31,18 +34,18 @@ class ClickHouseSandbox:
         self._turns = asyncio.Semaphore(at_once)
 
     def warm(self) -> None:
-        """Nothing needs to be ready."""
+        """Do nothing: no process needs to start."""
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no open resources."""
 
     async def ask(self, sql: str) -> QueryResult:
-        """The rows that ``sql`` gives, as JSON has them. Raises QueryError, with words for whoever typed it."""
+        """Return the rows of ``sql`` as JSON values. Raises QueryError with a message for the author of the SQL."""
         async with self._turns:
             return await asyncio.to_thread(self._ask, sql)
 
     async def write(self, sql: str, form: FileForm, limits: SandboxLimits | None = None) -> SandboxFile:
-        """The answer as a file. Raises QueryError."""
+        """Return the result as a file. Raises QueryError."""
         async with self._turns:
             return await asyncio.to_thread(self._write, sql, form, limits or self._limits)
 
@@ -83,7 +86,7 @@ class ClickHouseSandbox:
 
 
 def within(limits: SandboxLimits) -> dict[str, Any]:
-    """ClickHouse's settings for ``limits``."""
+    """Return ClickHouse's settings for ``limits``."""
     return {
         "max_execution_time": limits.seconds,
         "max_memory_usage": limits.memory_bytes,

@@ -1,6 +1,6 @@
-"""How a call of another's span ended, as far as SQL can tell: by the span's status, and by the name of what was raised.
+"""Outcome of an external span's call, as far as SQL can determine it: from the span's status and the exception's name.
 
-The results themselves are not read: a failure that only the data tells is a success here.
+The results themselves are not read: a failure that only the data shows counts as a success here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*$"
 
 
 def _verdicts() -> dict[str, ErrorClassification]:
-    """Of each exception by the last part of its name, where all of that name mean the same."""
+    """Return the classification of each exception by the last part of its name, if all exceptions of the name agree."""
     found: dict[str, dict[str, ErrorClassification]] = {}
     for name, verdict in CODES.items():
         found.setdefault(name.rpartition(".")[2], {})[verdict.code] = verdict
@@ -39,7 +39,7 @@ def _verdicts() -> dict[str, ErrorClassification]:
 
 
 def aliases(reader: Reader) -> dict[str, str]:
-    """What the columns are made of, by its name in SQL."""
+    """Return the expressions that the columns share, by their names in SQL."""
     thrown = "Events.Attributes[arrayLastIndex(name -> name = 'exception', Events.Name)]"
     level = equals(reader, "langfuse.observation.level", "ERROR")
     told = f"coalesce({coalesce_attribute(reader, 'error_message')}, StatusMessage)"
@@ -73,7 +73,7 @@ def _ended(reader: Reader) -> str:
 
 
 def _code() -> str:
-    """By the name of what was raised; else by the word for the failure: a code, a status of HTTP, a number of JSON-RPC."""
+    """Return the code by the exception's name; else by the failure's word: code, HTTP status, JSON-RPC number."""
     codes = {str(code): str(code) for code in ToolErrorCode}
     codes |= {name.removesuffix("_ERROR"): code for name, code in codes.items()}
     numbers = {str(status): str(normalize_code(status)) for status in range(400, 600)}
@@ -89,7 +89,7 @@ def _rpc(number: int) -> str:
 
 
 def _transformed(text: str, known: dict[str, str], other: str) -> str:
-    """What ``known`` has for ``text``. Grouped by what it becomes: few values stand for many names."""
+    """Map ``text`` by ``known``. Grouped by value, because few values stand for many names."""
     groups: dict[str, list[str]] = {}
     for name, value in known.items():
         groups.setdefault(quote_literal(value), []).append(name)
@@ -98,7 +98,7 @@ def _transformed(text: str, known: dict[str, str], other: str) -> str:
 
 
 def columns() -> dict[str, str]:
-    """The columns that say how it ended."""
+    """Return the columns of the outcome."""
     report = "failed AND ended = 'returned'"
     other = quote_literal(names.ERROR_TYPE_OTHER)
     return {
@@ -116,7 +116,7 @@ def columns() -> dict[str, str]:
 
 
 def _retryable() -> str:
-    """As the table of exceptions has it, else as the code advises."""
+    """Return whether to retry, by the table of exceptions, else by the advice of the code."""
     own = {name: one.retryable for name, one in _verdicts().items() if one.retryable is not None}
     advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
     return f"if(ended = 'raised', {_flag('last_name', own, advised)}, {advised})"
@@ -129,6 +129,6 @@ def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:
 
 
 def _next_action() -> str:
-    """As :func:`tooltrace.core.codes.next_step` has it of these codes."""
+    """Return the step that :func:`tooltrace.core.codes.next_step` gives for each code."""
     steps = {str(code): str(next_step(code, one.retryable)) for code, one in ADVICE.items()}
     return _transformed("known_code", steps, quote_literal("human_review"))

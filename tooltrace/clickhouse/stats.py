@@ -1,4 +1,4 @@
-"""What a database of ClickHouse holds of tool calls, in figures."""
+"""Figures on the tool calls in a ClickHouse database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tooltrace.otel import attributes as names
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """A table: rows, and bytes on the disk."""
+    """Size of a table: rows, and bytes on disk."""
 
     name: str
     rows: int
@@ -29,19 +29,19 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """What is there."""
+    """Figures on a store."""
 
     attempts: int
     twice: int
-    """Rows of spans that are there already."""
+    """Rows whose span has another row already: duplicates."""
     sizes: tuple[TableSize, ...]
     foreign: int = 0
-    """Attempts that only other instrumentations tell of."""
+    """Attempts recorded only by other instrumentations."""
     told_twice: int = 0
-    """Such that stand right inside, or right around, another attempt of the same tool: likely one call, told by both."""
+    """Attempts whose parent or child is an attempt of the same tool: probable duplicates."""
 
     def lines(self) -> Iterator[str]:
-        """As sentences."""
+        """Yield the figures as sentences."""
         yield f"{self.attempts:,} attempts; {self.twice:,} rows too many"
         if self.foreign:
             yield (
@@ -53,7 +53,7 @@ class StoreStats:
 
 
 def store_stats(house: ClickHouseConnection, client: Any) -> StoreStats:
-    """The figures of ``house``. Raises StoreMissing where there are no views."""
+    """Return the figures of ``house``. Raises StoreMissing if the views are missing."""
     asked = f"SELECT count(), count() - uniqExact(span_id) FROM {quote_identifier(house.database)}.attempts"
     attempts, twice = house.run(lambda: client.query(asked)).result_rows[0]
     foreign = house.run(lambda: client.query(_others(house))).result_rows[0][0]
@@ -70,7 +70,10 @@ def store_stats(house: ClickHouseConnection, client: Any) -> StoreStats:
 
 
 def _others(house: ClickHouseConnection) -> str:
-    """Spans of others have no recorder; nor have a few of ours, that were imported."""
+    """Return the query that counts external spans: they have no recorder version.
+
+    A few imported spans of ours have none either; the query excludes them.
+    """
     tables = house.tables
     own, version = (
         reader_of(tables.variant).has("SpanAttributes", key) for key in (MARK, names.FIELDS["recorder_version"])

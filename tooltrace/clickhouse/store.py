@@ -24,7 +24,7 @@ _COLLECTOR = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 
 def send(address: Address, records: Sequence[Record]) -> str:
-    """Send ``records``, which are labels; return where they went. Raises StoreError where they were not accepted."""
+    """Send labels and return their target. Raises StoreError if they were not accepted."""
     by_collector = any(os.environ.get(name) for name in _COLLECTOR)
     destination = (
         registry.create("otlp", Target(parts=("logs",))) if by_collector else create(Target(endpoint=address.url))
@@ -40,7 +40,7 @@ def send(address: Address, records: Sequence[Record]) -> str:
 
 
 UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
-"""Type of a column by its unit, where ClickHouse has none for it."""
+"""Types of columns by unit, where ClickHouse's type is less exact."""
 
 
 class ClickHouseStore(StoreBackend):
@@ -62,22 +62,22 @@ class ClickHouseStore(StoreBackend):
 
     @property
     def location(self) -> str:
-        """The URL, without its password."""
+        """The URL without its password."""
         return str(self.address)
 
     def exists(self) -> bool:
-        """Always true: only a query could tell."""
+        """Return true: only a query could check."""
         return True
 
     def version(self) -> None:
-        """None: only a query could tell."""
+        """Return None: only a query could determine it."""
 
     def query(
         self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
     ) -> QueryResult:
-        """Return the result of ``statement``. ``missing_ok`` changes nothing: without the views there is no result.
+        """Return the result of ``statement``. ``missing_ok`` has no effect: without the views there is no result.
 
-        A query that runs already is not interrupted.
+        A query that already runs is not interrupted.
         """
         from tooltrace.clickhouse.query import connect
         from tooltrace.clickhouse.sql.translate import to_clickhouse
@@ -88,18 +88,18 @@ class ClickHouseStore(StoreBackend):
             return QueryResult.of_relation(lease.answer(script, types), statement)
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[ClickHouseSession]:
-        """Return a session whose ``sql`` answers in DuckDB's SQL, by DuckDB relations."""
+        """Return a session whose ``sql`` accepts DuckDB's SQL and returns DuckDB relations."""
         from tooltrace.clickhouse.query import connect
 
         return connect(self.address)
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
-        """Return a sandbox whose limits the server keeps."""
+        """Return a sandbox whose limits the server enforces."""
         from tooltrace.clickhouse.sandbox import ClickHouseSandbox
 
         return ClickHouseSandbox(self.address, limits)
 
     def write(self, records: Sequence[Record]) -> str:
-        """Send ``records`` to the collector where the environment names one, else insert them. See StoreBackend."""
+        """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend."""
 
         return send(self.address, records)

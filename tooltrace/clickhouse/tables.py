@@ -1,7 +1,7 @@
-"""The collector exporter's own tables, read as tooltrace's tables by plain views.
+"""Views that read the collector exporter's own tables as tooltrace's tables.
 
-Spans are in ``otel_traces`` and log events in ``otel_logs``. Attributes are maps of text, or JSON where the exporter has
-``json: true``. What attribute carries which column is said once, in :mod:`tooltrace.otel.attributes`.
+Spans are in ``otel_traces`` and log events in ``otel_logs``. Attributes are maps of text, or JSON if the exporter has
+``json: true``. :mod:`tooltrace.otel.attributes` defines the attribute of each column.
 """
 
 from __future__ import annotations
@@ -40,35 +40,38 @@ from tooltrace.store.columns import (
 )
 
 MARK: Final = names.FIELDS["ending"]
-"""Every span of a call that tooltrace recorded or imported has it, and none else."""
+"""Attribute of exactly those spans that are calls recorded or imported by tooltrace."""
 
 STARTED: Final = "CAST(Timestamp AS DateTime64(6, 'UTC'))"
-"""When a span began. A CAST: of ``toDateTime64`` ClickHouse does not know that it keeps the order, and reads every day."""
+"""Start of a span.
+
+A CAST, because ClickHouse does not know ``toDateTime64`` to be monotonic, and would read every day.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """Where the exporter's tables are, and of which kind."""
+    """Names and variant of the exporter's tables."""
 
     database: str = "otel"
     traces: str = "otel_traces"
     logs: str = "otel_logs"
     variant: Variant = "map"
     foreign: bool = False
-    """Whether tool spans of other instrumentations are tool calls too; else they are spans."""
+    """Whether tool spans of other instrumentations count as tool calls too, rather than as spans."""
 
     def place(self, table: str) -> tuple[str, str]:
-        """The database and the name of ``table``, which may name another database itself."""
+        """Return the database and the name of ``table``, which may contain a database itself."""
         database, dot, name = table.rpartition(".")
         return (database if dot else self.database), name
 
     def of(self, table: str) -> str:
-        """The full name of ``table``, as SQL."""
+        """Return the full name of ``table``, as SQL."""
         return ".".join(map(quote_identifier, self.place(table)))
 
 
 def views(tables: Tables) -> dict[str, str]:
-    """The SELECT of each base table, by its name."""
+    """Return the SELECT of each base table by name."""
     reader = reader_of(tables.variant)
     return {
         ATTEMPTS.name: "\nUNION ALL\n".join(attempts(tables)),
@@ -87,7 +90,7 @@ def _select(columns: Mapping[str, str], table: str, where: str, aliases: Mapping
 
 
 def attempts(tables: Tables) -> list[str]:
-    """The SELECTs whose rows are those of ``attempts``: one for each kind of spans that is read."""
+    """Return the SELECTs that together make up ``attempts``: one for each kind of span."""
     reader = reader_of(tables.variant)
     return [_own(tables, reader), *([_foreign(tables, reader)] if tables.foreign else [])]
 
@@ -106,7 +109,7 @@ def _foreign(tables: Tables, reader: Reader) -> str:
 
 
 def _placed(reader: Reader) -> dict[str, str]:
-    """Where a span stands in its trace, and who made it when."""
+    """Return the columns of a span's position in its trace, its start and its origin."""
     return {
         "trace_id": "TraceId",
         "span_id": "SpanId",
@@ -121,7 +124,7 @@ def _own(tables: Tables, reader: Reader) -> str:
         "call_id": f"ifNull({reader.text('SpanAttributes', names.TOOL_CALL_ID)}, SpanId)",
         **_placed(reader),
         "attributes": reader.as_json_object("SpanAttributes", names.RESERVED),
-        # an answer in words is a result to other readers alone
+        # a result in words is only meant for other readers; tooltrace has it in text
         "result": f"if({reader.text('SpanAttributes', names.RESULT_IS_TEXT)} = 'true', NULL, "
         f"{converted(JSON, reader.text('SpanAttributes', names.FIELDS['result']))})",
     }
@@ -162,7 +165,7 @@ def _spans(tables: Tables, reader: Reader) -> str:
 
 
 def _listed(nested: str, members: Mapping[str, str], reader: Reader) -> str:
-    """A ``Nested`` as the text of a JSON array of objects."""
+    """Return a ``Nested`` as the text of a JSON array of objects."""
     parts = ", ".join(f"m.{number}" for number in range(1, len(members) + 1))
     shape = ", ".join(f"{name} {reader.kind if name == 'attributes' else 'String'}" for name in members)
     columns = ", ".join(f"{nested}.{column}" for column in members.values())
@@ -175,7 +178,7 @@ def _named(event: str) -> str:
 
 
 def _when(reader: Reader) -> str:
-    """When the event was: its own attribute where the timestamp cannot say it."""
+    """Return the time of an event: its own attribute if the timestamp cannot represent it."""
     late = converted(TIME, reader.text("LogAttributes", names.AT))
     return f"ifNull({late}, {STARTED})"
 
@@ -196,7 +199,10 @@ def _events(tables: Tables, reader: Reader, table: Table, event: str, fields: Ma
 
 
 def _outcomes(tables: Tables, reader: Reader) -> str:
-    """Our own events as they were said; of others' what :mod:`tooltrace.otel.evaluation_codec` makes of them."""
+    """Return the SELECT of outcomes.
+
+    Our own events are used unchanged, others as :mod:`tooltrace.otel.evaluation_codec` reads them.
+    """
     text = {
         key: reader.text("LogAttributes", key)
         for key in (

@@ -1,4 +1,4 @@
-"""The views that make a database of ClickHouse a store: the tables that a user knows, over the exporter's."""
+"""Views that turn a ClickHouse database into a store: the documented tables, over the exporter's."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ SETTINGS: Final = (
     "SETTINGS join_use_nulls = 1, aggregate_functions_null_for_empty = 1, prefer_column_name_to_alias = 1, "
     "precise_float_parsing = 1"
 )
-"""Said in each view, so that it means the same whoever asks."""
+"""Settings stated in each view, so that its result does not depend on the client's settings."""
 
 TRUTHS: Final = {"calls": ("recovered",)}
-"""Columns of the views that are computed, and true or false."""
+"""Computed boolean columns of the views."""
 
 
 def statements(tables: Tables, database: str, *, kept: bool = False) -> list[str]:
-    """What makes the views in ``database``, in order. Made again, they are replaced. ``kept``: over the tables of
-    :mod:`tooltrace.clickhouse.materialized`."""
+    """Return the statements that create or replace the views in ``database``, in order.
+
+    ``kept``: over the tables of :mod:`tooltrace.clickhouse.materialized`.
+    """
     base = {name: f"{sql}\n{SETTINGS}" for name, sql in views(tables).items()}
     if kept:
         base |= {name: f"{sql}\n{SETTINGS}, {KEPT_SETTINGS}" for name, sql in materialized_selects(database).items()}
@@ -35,12 +37,12 @@ def statements(tables: Tables, database: str, *, kept: bool = False) -> list[str
 
 
 def apply(client: Any, tables: Tables, database: str, *, kept: bool = False) -> None:
-    """Make the views in ``database``."""
+    """Create the views in ``database``."""
     for statement in statements(tables, database, kept=kept):
         client.command(statement)
 
 
 def _typed(name: str, sql: str) -> str:
-    """What is true or false is a number to ClickHouse, unless it is said."""
+    """Cast boolean columns: without a cast, ClickHouse returns them as numbers."""
     truths = ", ".join(f"CAST({column} AS Nullable(Bool)) AS {column}" for column in TRUTHS.get(name, ()))
     return f"SELECT * REPLACE ({truths}) FROM ({sql})" if truths else sql

@@ -1,1 +1,1 @@
-"""Deliver records to destinations reliably: the journals are the queue, a cursor marks the progress."""
+"""Reliable delivery of records to destinations: the journals are the queue, a cursor marks the progress."""

@@ -1,4 +1,7 @@
-"""History to a destination: at its pace, and each record once, however often it is begun and broken off."""
+"""Backfill of history to a destination: at the pace of the destination, and resumable.
+
+Each record is sent once, however often the backfill is interrupted and started again.
+"""
 
 from __future__ import annotations
 
@@ -21,40 +24,43 @@ from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.history import History, HistoryBatch, RowPosition
 
 GIVE_UP_SECONDS: Final = 300.0
-"""So long without anything being taken, and a replay ends; it can be begun again."""
+"""Seconds without any acknowledgement after which a replay ends; it can be started again."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """Of one question to the history, at one destination."""
+    """Progress of one history query at one destination."""
 
     places: dict[str, RowPosition] = field(default_factory=dict)
-    """The last record of each kind that was sent."""
+    """Position of the last record of each kind that was sent."""
     sent: int = 0
     kind: str | None = None
     under_way: int = 0
-    """Kind and number of the records of the batch that was broken off, of which ``taken`` were acknowledged."""
+    """Number of records in the interrupted batch, whose kind is ``kind``; its parts in ``taken`` were acknowledged."""
     taken: list[str] = field(default_factory=list)
     memory: dict[str, Any] = field(default_factory=dict)
     since: str | None = None
     until: str | None = None
-    """As they were first understood: ``7d`` means another time each day."""
+    """The original limits, with relative ones resolved: ``7d`` is a different time each day."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressFile:
-    """Where the progress of one question is kept."""
+    """The file that stores the progress of one history query."""
 
     path: Path
 
     @classmethod
     def of(cls, files: DestinationFiles, *question: object) -> ProgressFile:
-        """``question``: all that makes it another one, such as the endpoint and the filters."""
+        """Return the file for ``question``.
+
+        ``question``: all values that distinguish one query from another, such as endpoint and filters.
+        """
         digest = hashlib.sha256(repr(question).encode()).hexdigest()[:16]
         return cls(files.folder / f"{files.name}.history-{digest}.json")
 
     def load(self) -> Progress:
-        """None yet, where it cannot be read."""
+        """Return the stored progress; a new one if the file is missing or unreadable."""
         try:
             values = orjson.loads(self.path.read_bytes())
             places = {kind: RowPosition(**place) for kind, place in values.pop("places").items()}
@@ -63,7 +69,7 @@ class ProgressFile:
             return Progress()
 
     def save(self, progress: Progress) -> None:
-        """Replace it. Raises OSError."""
+        """Replace the file atomically. Raises OSError."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
         temporary.write_bytes(orjson.dumps(progress))
@@ -71,12 +77,12 @@ class ProgressFile:
         temporary.replace(self.path)
 
     def forget(self) -> None:
-        """Begin again the next time."""
+        """Delete the file, so that the next replay starts from the beginning."""
         self.path.unlink(missing_ok=True)
 
 
 class Replay:
-    """Sends ``history`` to ``destination``, from where ``progress`` stands."""
+    """The transfer of ``history`` to ``destination``, starting at ``progress``."""
 
     def __init__(
         self,
@@ -94,7 +100,7 @@ class Replay:
         self._destination = destination
         self._progress = progress
         self.earlier = progress.sent
-        """Records that were sent before."""
+        """Number of records that earlier replays sent."""
         self._save = save
         self._refusals = DeadLetterWriter(files)
         pace = pace or RetryPolicy(longest=20.0, give_up=GIVE_UP_SECONDS)
@@ -105,18 +111,18 @@ class Replay:
 
     @property
     def sent(self) -> int:
-        """Records that this replay sent."""
+        """Number of records that this replay sent."""
         return self._progress.sent - self.earlier
 
     @property
     def refused(self) -> int:
-        """Records that the destination will not take."""
+        """Number of records that the destination refused."""
         return self._refusals.count
 
     def run(self, advance: Callable[[int], None] = lambda _count: None) -> None:
-        """Send what is left; see ``sent``. ``advance`` is told of each batch.
+        """Send the remaining records; ``sent`` counts them. ``advance`` is called with the size of each batch.
 
-        Raises Unavailable where the destination did not take a batch for five minutes, or ``stop`` is set.
+        Raises Unavailable if the destination did not accept a batch for five minutes, or ``stop`` is set.
         """
         try:
             for part in self._history.batches(self._progress.places, first=self._progress.under_way):
@@ -130,7 +136,7 @@ class Replay:
     def _bring(self, part: HistoryBatch) -> None:
         progress = self._progress
         if part.kind != progress.kind or len(part.records) != progress.under_way:
-            progress.taken = []  # it was another batch that was broken off
+            progress.taken = []  # the interrupted batch was a different one
         progress.kind, progress.under_way = part.kind, len(part.records)
         work = DeliveryBatch(
             self._destination,
@@ -146,6 +152,7 @@ class Replay:
 
     def _taken(self, name: str) -> None:
         self._progress.taken.append(name)
+        # Save after each acknowledged part, so that a restart does not send the part twice.
         self._keep()
 
     def _keep(self) -> None:
@@ -157,7 +164,10 @@ class Replay:
 def export_to_file(
     history: History, destination: AtomicDestination, advance: Callable[[int], None] = lambda _count: None
 ) -> int:
-    """Send all of ``history`` to what is there whole or not at all; records. It is closed, or abandoned."""
+    """Send all of ``history`` to a destination that is written completely or not at all; return the number of records.
+
+    The destination is closed on success and abandoned on an error.
+    """
     total = 0
     try:
         for part in history.batches():

@@ -1,4 +1,4 @@
-"""One batch on its way: what of it is still to be sent, and what was refused."""
+"""Delivery of one batch: the records still to be sent, and the refused ones."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from tooltrace.exporters.protocol import (
 )
 
 DOUBTS: Final = 8
-"""After so many failures that may be for what was sent, it is sent in halves."""
+"""Number of ambiguous failures (destination or data) after which a slice is sent in halves."""
 DOUBTFUL_PIECES: Final = 16
-"""So many pieces of which none was taken: it is not for what was sent, and all of it waits."""
+"""After this many slices without success the destination, not the data, is at fault: defer all."""
 WHOLE: Final = ""
-"""The only part of a destination that has none."""
+"""Name of the only part of a destination without parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecords:
-    """Records that a destination will not take."""
+    """Records that a destination refused."""
 
     part: str
     reason: str
     count: int
     record: Record | None = None
-    """The one that is at fault, where that is known."""
+    """The record at fault, if known."""
 
 
 @dataclass(slots=True)
@@ -43,10 +43,12 @@ class Slice:
 
 
 class DeliveryBatch:
-    """Sends a batch, part by part. What was acknowledged is not sent again, however often ``advance`` is called.
+    """A batch that is sent part by part.
 
-    A refused piece is halved until the record is found that is at fault. Where a failure does not say whether it is for
-    what was sent, that is found out too, but only believed if another piece of the batch was taken.
+    Acknowledged parts and slices are not sent again, however often ``send`` is called.
+
+    A refused slice is halved until the record at fault is found. A failure that may be due to the destination or to the
+    data (``doubtful``) is bisected too, but a record is only rejected if another slice of the batch was accepted.
     """
 
     def __init__(
@@ -69,11 +71,11 @@ class DeliveryBatch:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether nothing was taken, so that the same records may as well go in another batch."""
+        """Whether nothing was accepted yet, so that the records can be sent in another batch instead."""
         return self._fresh and not self._accepted
 
     def send(self) -> None:
-        """Send what is left. Raises Unavailable where something still is."""
+        """Send the remaining records. Raises Unavailable if some must wait."""
         while self._parts:
             part = self._parts[0]
             while self._pieces or self._is_second_chance():
@@ -91,7 +93,7 @@ class DeliveryBatch:
         self._tried_again = False
 
     def _send(self, part: str, piece: Slice) -> None:
-        """Send the first of the pieces, which is not among them any more unless it has to wait."""
+        """Send ``piece``, the first slice, and remove it from the queue unless it has to wait."""
         try:
             if isinstance(self._destination, MultiPartDestination):
                 self._destination.send_part(part, piece.records)
@@ -123,7 +125,10 @@ class DeliveryBatch:
             self._halve(piece, tries=0)
 
     def _suspect(self, piece: Slice, error: Unavailable) -> None:
-        """Halve it, the larger pieces first: if any record is good, a large piece of them soon is taken."""
+        """Halve the slice and queue the halves last, so that larger slices are tried first.
+
+        If any record is good, a large slice of good ones is soon accepted.
+        """
         if len(piece.records) == 1:
             self._suspects.append((piece.records[0], error))
         else:
@@ -137,14 +142,17 @@ class DeliveryBatch:
         self._pieces.extendleft((Slice(piece.records[middle:], tries), Slice(piece.records[:middle], tries)))
 
     def _defer_all(self, error: Unavailable) -> NoReturn:
-        """Wait with all that is left, in one piece."""
+        """Put all remaining records back into one slice, to wait."""
         left = [record for record, _ in self._suspects]
         left += [record for piece in self._pieces for record in piece.records]
         self._suspects, self._pieces = [], deque([Slice(left)])
         raise error
 
     def _is_second_chance(self) -> bool:
-        """Once something was taken, each suspect goes once more: the other side may have been ill, and be well again."""
+        """Queue each suspect once more after something was accepted; return whether any was queued.
+
+        The destination may have recovered in the meantime.
+        """
         if not self._suspects or not self._accepted or self._tried_again:
             return False
         self._tried_again = True
@@ -153,7 +161,7 @@ class DeliveryBatch:
         return True
 
     def _settle_suspects(self, part: str) -> None:
-        """Set the suspects aside; or wait with them, where nothing else was taken either."""
+        """Reject the suspects, or defer them if nothing else was accepted either."""
         if not self._suspects:
             return
         if not self._accepted:
@@ -164,7 +172,7 @@ class DeliveryBatch:
 
 
 def _as_unavailable(error: Exception) -> Unavailable:
-    """A destination of the user's may raise what it likes."""
+    """Convert any exception into Unavailable: a user's own destination may raise any."""
     if isinstance(error, Unavailable):
         return error
     doubtful = not isinstance(error, OSError) or isinstance(error, ExportError)

@@ -1,4 +1,4 @@
-"""What a destination will not take: counted as a loss, said once, and set aside where it is one record's fault."""
+"""Records that a destination refused: counted as a loss, warned about once, and set aside if one record is at fault."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 
 ASIDE_BYTES: Final = 64 * 1024 * 1024
-"""How much is set aside; what comes after is only counted."""
+"""Maximum size of the file of refused records; further ones are only counted."""
 REASON: Final = "export_refused"
-"""Of the losses; they are the one thing that no destination is sent, or a refusal could cause the next."""
+"""Reason of the losses. Losses are never sent to a destination: a refusal could otherwise cause the next."""
 
 
 class DeadLetterWriter:
-    """Of one destination."""
+    """Writer for the refused records of one destination."""
 
     def __init__(self, files: DestinationFiles) -> None:
         self._files = files
@@ -28,7 +28,7 @@ class DeadLetterWriter:
         self.count = 0
 
     def add(self, refusal: RejectedRecords) -> None:
-        """Write it down. Raises OSError."""
+        """Record the refusal as a loss in the journal. Raises OSError."""
         name = f"{self._files.name} {refusal.part}".strip()
         if refusal.record is not None:
             self._set_aside(refusal.record)
@@ -39,7 +39,7 @@ class DeadLetterWriter:
         faults.warn_once(f"{REASON}_{name}", message)
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the journal."""
         self._journal.close()
 
     def _set_aside(self, record: Record) -> None:

@@ -1,8 +1,8 @@
-"""Delivery that survives: the journals are the queue, and a cursor beside the store says how far a destination is.
+"""Reliable delivery: the journals are the queue, and a cursor beside the store marks the progress of a destination.
 
-One deliverer at a time for each destination and store, whichever process it is in: it holds the destination's lock, and
-delivers what all processes have written. What it has sent is written down after each acknowledgement, so a kill at any
-point makes the next deliverer send one request again at most.
+Each destination and store has one deliverer at a time, in any process: it holds the destination's lock, and delivers
+the records of all processes. The cursor is saved after each acknowledgement; after a kill at any point, the next
+deliverer sends at most one request again.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles, p
 from tooltrace.store.journal_reader import JournalChunk, JournalReader
 
 MOST_EARLY: Final = 1000
-"""So many spans are remembered to have begun before; an import of old ones may bring more."""
+"""Maximum number of remembered spans that began before the cursor; an import of old spans may contain more."""
 
 _log = logging.getLogger("tooltrace")
 
 
 class Delivery:
-    """Delivers the journals of one store to one destination. Whoever uses it holds the destination's lock.
+    """Delivery of the journals of one store to one destination. The caller holds the destination's lock.
 
-    A cursor that is not there is made, and stands where the journals end.
+    A missing cursor is created at the end of the journals.
     """
 
     def __init__(
@@ -59,18 +59,18 @@ class Delivery:
 
     @property
     def is_unavailable(self) -> bool:
-        """Whether the destination took nothing when it was tried last."""
+        """Whether the last attempt to send failed."""
         return self._patience.is_away
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes of journal that are not delivered."""
+        """Journal bytes that are not delivered yet."""
         return sum(pending_bytes(self._files.paths, self.cursor).values())
 
     def step(self) -> int | None:
-        """Deliver the next batch, however often it has to be tried; how many records it was. None where nothing waits.
+        """Deliver the next batch with retries; return its number of records, or None if nothing waits.
 
-        Raises Unavailable where the destination did not take it and ``stop`` is set.
+        Raises Unavailable if the destination did not accept the batch and ``stop`` is set.
         """
         portion = self._next()
         if not portion.ends:
@@ -88,11 +88,11 @@ class Delivery:
         return len(portion.records)
 
     def interrupt(self) -> None:
-        """From another thread: give up a request under way, where the destination can."""
+        """Abort a running request, from another thread, if the destination supports it."""
         self._destination.close()
 
     def close(self) -> None:
-        """Leave the destination to others."""
+        """Close the destination and the file of refused records."""
         self._refusals.close()
         self._destination.close()
 
@@ -101,7 +101,8 @@ class Delivery:
         return self.cursor.journals or {}
 
     def _next(self) -> JournalChunk:
-        if self.cursor.sending:  # of another process: some parts of just this were acknowledged
+        # a deliverer ended after some parts of exactly this batch were acknowledged: send the same batch again
+        if self.cursor.sending:
             return self._backlog.again(self._offsets, self.cursor.sending)
         return self._backlog.next(self._offsets)
 
@@ -140,7 +141,7 @@ class Delivery:
 
 
 def _opened(files: DestinationFiles) -> DeliveryCursor:
-    """The cursor, or a new one; instead of one that cannot be read, one that begins with all that is there."""
+    """Load the cursor, or create one. If the file is unreadable, create one at the beginning of all journals."""
     try:
         cursor = files.load()
     except StoreError as error:
@@ -151,12 +152,12 @@ def _opened(files: DestinationFiles) -> DeliveryCursor:
 
 
 def _early(records: Iterable[Record], cursor: DeliveryCursor) -> list[str]:
-    """The spans of ``records`` that began before ``cursor`` did."""
+    """Return the spans of ``records`` that began before ``cursor`` did."""
     spans = (record for record in records if isinstance(record, ToolCall | Span))
     early = [span.span_id for span in spans if span.started_at < cursor.begun_at]
     return early[: max(0, MOST_EARLY - len(cursor.early))]
 
 
 def describe(destination: Any) -> str:
-    """Where it sends to, in words."""
+    """Describe the target of the destination in words."""
     return str(getattr(destination, "description", None) or type(destination).__name__)

@@ -1,4 +1,4 @@
-"""What ``configure(export=…)`` asks for, as destinations that this process delivers to."""
+"""Translation of ``configure(export=…)`` into the destinations to which this process delivers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _log = logging.getLogger("tooltrace")
 def plan_deliveries(
     export: Any, store: Path, *, service: str | None, host: str | None, exported: Callable[[str], bool]
 ) -> DeliveryThreads | None:
-    """The threads that deliver the journals of ``store``; None where nothing is to be exported.
+    """Return the threads that deliver the journals of ``store``; None if nothing is exported.
 
-    ``exported``: whether the application has a provider of its own for ``traces``, ``logs`` or ``metrics``, which are
-    then not sent twice. Raises ConfigError for what cannot be.
+    ``exported``: whether the application has a provider of its own for ``traces``, ``logs`` or ``metrics``; that signal
+    is then not sent twice. Raises ConfigError for an invalid ``export``.
     """
     paths = StorePaths.of(store)
     wishes = _auto(exported) if export == AUTO else tuple(wish for one in _each(export) for wish in _wishes(one))
@@ -39,8 +39,11 @@ def plan_deliveries(
 
 
 def wishes_named(name: str, target: Target | None = None) -> tuple[DestinationSpec, ...]:
-    """Return the wishes that the destination ``name`` stands for: one for each signal of ``otlp`` that ``target`` and the
-    variables leave on. Raises ConfigError for a signal that does not exist."""
+    """Return the specs for the destination ``name``.
+
+    ``otlp`` has one for each signal that ``target`` and the environment leave on. Raises ConfigError for a signal that
+    does not exist.
+    """
     if name != OTLP:
         return (DestinationSpec(name, partial(registry.create, name)),)
     from tooltrace.exporters.otlp_config import chosen
@@ -49,15 +52,20 @@ def wishes_named(name: str, target: Target | None = None) -> tuple[DestinationSp
 
 
 def cursors_of(name: str) -> tuple[str, ...]:
-    """Return the names of the cursors that the destination ``name`` may have; for ``otlp``, also that of before there was
-    one for each signal."""
+    """Return the cursor names that the destination ``name`` may have.
+
+    ``otlp`` includes the name of the single cursor that earlier versions used for all signals.
+    """
     from tooltrace.exporters.otlp_config import SIGNALS
 
     return (OTLP, *map(_cursor_name, SIGNALS)) if name == OTLP else (name,)
 
 
 def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
-    """Return what the environment asks for. The program did not, so what is wrong with it is logged once, later."""
+    """Return the destinations that the environment selects.
+
+    Their errors are logged once, later: the program did not select them.
+    """
     from tooltrace.exporters.otlp_config import with_endpoint
 
     return _for_signals(with_endpoint(), exported)
@@ -66,6 +74,7 @@ def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
 def _for_signals(
     signals: tuple[str, ...], exported: Callable[[str], bool] = lambda _signal: False
 ) -> tuple[DestinationSpec, ...]:
+    # A cursor of an earlier version covered all signals: divide it, so that each signal continues where it stood.
     def take_over(paths: StorePaths) -> bool:
         return divide(paths, OTLP, {signal: _cursor_name(signal) for signal in signals if not exported(signal)})
 
@@ -90,7 +99,7 @@ def _cursor_name(signal: str) -> str:
 
 
 def _off(names: list[str]) -> tuple[str, ...]:
-    """Return the cursors of the signals that are off in this process, where another signal of OTLP is on."""
+    """Return the cursors of the signals that are off in this process while another OTLP signal is on."""
     known = cursors_of(OTLP)[1:]
     return tuple(name for name in known if name not in names) if set(known) & set(names) else ()
 
@@ -106,7 +115,7 @@ def _wishes(one: Any) -> tuple[DestinationSpec, ...]:
         except ExportError as error:
             raise ConfigError(f"{error}; nothing was changed") from error
         wishes = wishes_named(one)
-        if not wishes:  # said by the environment, which is not to break a program that asks for an export
+        if not wishes:  # the environment turned the signals off, and must not break a program that configures an export
             _log.warning("tooltrace: the environment leaves no signal of %s on; nothing is exported to it", one)
         return wishes
     if isinstance(one, type) or not isinstance(one, Destination):
@@ -115,5 +124,5 @@ def _wishes(one: Any) -> tuple[DestinationSpec, ...]:
             "nothing was changed"
         )
     name = getattr(one, "name", None) or type(one).__name__
-    DestinationFiles.of("x", str(name))  # a name that can be a file's
+    DestinationFiles.of("x", str(name))  # raises if the name is not valid in a file name
     return (DestinationSpec(str(name), lambda _target: one, inherited=False),)

@@ -1,4 +1,4 @@
-"""Trying again: with growing, random waits, as long as it takes, and as the other side asks."""
+"""Retries of a batch: random exponential backoff, without limit by default, respecting Retry-After."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from tooltrace.delivery.batch import DeliveryBatch
 from tooltrace.exporters.protocol import Unavailable
 
 LONGEST_RETRY_AFTER: Final = 3600.0
-"""More than that is not waited, whatever the other side asks."""
+"""Maximum wait in seconds, whatever Retry-After requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How long to wait, in seconds."""
+    """Waiting times of retries, in seconds."""
 
     first: float = 1.0
-    """After the first failure at most; after each next one at most twice as long. Each wait is a random part of it."""
+    """Maximum wait after the first failure; the maximum doubles after each further one.
+
+    Each wait is a random part of it.
+    """
     longest: float = 60.0
     gather: float = 300.0
-    """After which a batch of which nothing was taken is made anew, with what has come since."""
+    """Seconds after which an untouched batch is built anew, with the records that arrived since."""
     give_up: float | None = None
-    """After which a batch is given up for now; None: never."""
+    """Seconds after which a batch is given up for now; None: never."""
 
 
 class RetryLoop:
-    """Tries a batch until it is through. ``stop``: set to end; a try under way is finished.
+    """A loop that sends a batch until it succeeds. ``stop`` ends the loop after the running attempt.
 
-    ``on_failure`` is told each time why it has to wait.
+    ``on_failure`` is called with the reason of each wait.
     """
 
     def __init__(self, stop: Event, pace: RetryPolicy, on_failure: Callable[[Unavailable], None]) -> None:
@@ -41,12 +44,12 @@ class RetryLoop:
         self._pace = pace
         self._on_failure = on_failure
         self.is_away = False
-        """Whether the destination took nothing when it was tried last."""
+        """Whether the last attempt to send failed."""
 
     def run(self, work: DeliveryBatch) -> bool:
-        """Whether ``work`` is through; False where it may as well go in a larger batch by now.
+        """Send ``work`` with retries; False if the records should go in a new, larger batch instead.
 
-        Raises Unavailable where the destination did not take it, and ``stop`` is set or it is time to give up.
+        Raises Unavailable if the destination did not accept it, and ``stop`` is set or the time limit is reached.
         """
         try:
             Retrying(
@@ -63,7 +66,7 @@ class RetryLoop:
         return True
 
     def _try(self, work: DeliveryBatch) -> None:
-        if self.is_away and self._stop.is_set():  # woken up to end, not to try again
+        if self.is_away and self._stop.is_set():  # woken up by ``stop``, not for another attempt
             raise Unavailable("the deliverer ends")
         try:
             work.send()

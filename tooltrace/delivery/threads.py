@@ -1,6 +1,7 @@
-"""Delivery beside the program: one daemon thread for each destination, begun with the first record.
+"""Delivery in the background: one daemon thread for each destination, started with the first record.
 
-Loads no destination, and nothing that one needs, before the thread runs. Nothing is used that a forked child inherits.
+No destination and none of its dependencies is imported before the thread runs. A forked child uses nothing that it
+inherits.
 """
 
 from __future__ import annotations
@@ -22,31 +23,34 @@ if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery
 
 EXIT_SECONDS: Final = 2.0
-"""How long the end of the process may wait for what was just recorded to be delivered."""
+"""Maximum seconds that the end of the process waits for the delivery of recent records."""
 SETTLE_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 1.0
-"""Between looks at the journals, and at who delivers."""
+"""Seconds between checks of the journals, and of the destination's lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class DestinationSpec:
-    """A destination that the user wants."""
+    """A destination that the user configured."""
 
     name: str
-    """Of its cursor."""
+    """Name of the cursor."""
     make: Callable[[Target], Destination]
     inherited: bool = True
-    """Whether a forked child can make it too."""
+    """Whether a forked child can create the destination too."""
     unless: Callable[[], bool] = lambda: False
-    """Whether something else exports already: asked before each look."""
+    """Whether another exporter already exports the signal; checked before each look at the journals."""
     asked_as: str | None = None
-    """What the user calls it, where that is not ``name``: ``otlp`` for each of its signals."""
+    """The user's name for the destination if it differs from ``name``: ``otlp`` for each of its signals."""
     take_over: Callable[[StorePaths], bool] = lambda _paths: True
-    """Takes over the progress that was kept under an earlier name. False while another process still uses that."""
+    """Function that adopts the progress stored under an earlier name.
+
+    False while another process still uses that name.
+    """
 
 
 class DeliveryThread:
-    """Delivers to one destination for as long as this process lives and no other does."""
+    """The thread that delivers to one destination while this process lives and no other process delivers."""
 
     def __init__(self, paths: StorePaths, wish: DestinationSpec, target: Target) -> None:
         self._files = DestinationFiles.of(paths, wish.name)
@@ -62,14 +66,14 @@ class DeliveryThread:
         self._prepared = False
 
     def reset_after_fork(self) -> None:
-        """In a forked child: the parent's thread is not here."""
+        """Reset the state in a forked child, where the parent's thread does not exist."""
         usable = self._wish.inherited
         self._reset()
         if not usable:
             self._stop.set()
 
     def prepare(self) -> None:
-        """Make the cursor: a new destination gets what is written after this."""
+        """Create the cursor: a new destination receives records written after this call."""
         if self._prepared or self._stop.is_set():
             return
         try:
@@ -81,7 +85,7 @@ class DeliveryThread:
         self._prepared = True
 
     def start(self) -> None:
-        """Begin, if that was not done yet; a new destination gets what is written after this."""
+        """Start the thread if necessary; a new destination receives records written after this call."""
         self.prepare()
         if self._thread is not None or self._stop.is_set():
             return
@@ -94,8 +98,10 @@ class DeliveryThread:
             self._thread = thread
 
     def end(self, deadline: float) -> bool:
-        """Deliver what is there until the clock is at ``deadline`` (monotonic), and then no more. Does not wait.
-        False where it was to end already."""
+        """Set the deadline (monotonic clock) for delivering the present records, and end the thread then; do not wait.
+
+        Return False if the thread was already ending.
+        """
         if self._stop.is_set():
             return False
         self._deadline = deadline
@@ -103,22 +109,24 @@ class DeliveryThread:
         return True
 
     def join(self) -> None:
-        """Wait until it has ended, but no longer than the deadline, nor for a destination that is away, nor for another
-        process. What is left is for the next process."""
+        """Wait for the thread to end, at most until the deadline.
+
+        Do not wait for an unavailable destination or for another process; the next process delivers the rest.
+        """
         thread, deadline = self._thread, self._deadline
         if thread is None or deadline is None or thread is threading.current_thread():
             return
         while thread.is_alive() and not self._is_away() and time.monotonic() < deadline:
             thread.join(0.02)
         if thread.is_alive() and self._delivery is not None:
-            with suppress_faults("export"):  # a request under way is given up
+            with suppress_faults("export"):  # abort the running request
                 self._delivery.interrupt()
 
     def _is_away(self) -> bool:
         return self._delivery is not None and self._delivery.is_unavailable
 
     def _settle(self) -> None:
-        """Make the cursor, if no other process does."""
+        """Create the cursor unless another process is creating it."""
         lock = self._files.lock()
         try:
             if lock.exclusive(SETTLE_SECONDS) and self._takes_over() and not self._files.cursor.exists():
@@ -126,7 +134,7 @@ class DeliveryThread:
         finally:
             lock.release()
 
-    # in the thread
+    # The methods below run in the thread.
 
     def _run(self) -> None:
         try:
@@ -149,13 +157,13 @@ class DeliveryThread:
         return self._wish.take_over(self._files.paths)
 
     def _give_up(self, why: str, kind: str | None = None) -> None:
-        """Log it once for all signals. ``kind``: of the reason, where each thread may put it in other words."""
+        """Log the reason once for all signals. ``kind``: key of the reason if threads may word it differently."""
         name = self._wish.asked_as or self._wish.name
         message = f"tooltrace exports nothing to {name}: {why}; what is recorded waits on the disk"
         faults.warn_once(f"export_{name}_{kind or why}", message, counted=False)
 
     def _unseen(self) -> None:
-        """Requests of this thread are nobody's spans."""
+        """Suppress instrumentation in this thread: its own requests must not become spans."""
         from opentelemetry import context
 
         key: Any = getattr(context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation")
@@ -183,13 +191,13 @@ class DeliveryThread:
         try:
             while self._goes_on() and (delivery.step() is not None or self._rest()):
                 pass
-        except Unavailable:  # and the process ends
+        except Unavailable:  # the process is ending
             return
         finally:
             delivery.close()
 
     def _note(self, why: str) -> None:
-        """Let ``tooltrace export --status`` say it too."""
+        """Store the error in the cursor, for ``tooltrace export --status``."""
         cursor = self._files.load()
         if cursor is not None:
             cursor.error = why[:500]
@@ -200,7 +208,7 @@ class DeliveryThread:
         return not late and not self._wish.unless()
 
     def _rest(self) -> bool:
-        """Wait for more; False where there is no more and the process ends."""
+        """Wait for more records; False if the process is ending."""
         if self._stop.is_set():
             return False
         self._stop.wait(LOOK_SECONDS)
@@ -208,22 +216,25 @@ class DeliveryThread:
 
 
 class DeliveryThreads:
-    """All destinations of this process."""
+    """The delivery threads of all destinations of this process."""
 
     def __init__(
         self, paths: StorePaths, wishes: tuple[DestinationSpec, ...], target: Target, *, off: tuple[str, ...] = ()
     ) -> None:
-        """``off``: names of destinations that are switched off in this process."""
+        """Create the threads. ``off``: names of destinations that are switched off in this process."""
         self._threads = [DeliveryThread(paths, wish, target) for wish in wishes]
         self._off = [DestinationFiles.of(paths, name) for name in off]
 
     def prepare(self) -> None:
-        """Make the cursors of destinations that have none."""
+        """Create the missing cursors."""
         for thread in self._threads:
             thread.prepare()
 
     def start(self) -> None:
-        """Begin with what was not begun yet, and keep nothing more for what is off."""
+        """Start the threads that do not run yet, and drop the cursors of destinations that are off.
+
+        A cursor without a deliverer would make the store keep its journals.
+        """
         for thread in self._threads:
             thread.start()
         for files in self._off:
@@ -231,12 +242,13 @@ class DeliveryThreads:
                 files.forget_unless_in_use()
 
     def reset_after_fork(self) -> None:
-        """In a forked child: begin with nothing of the parent's."""
+        """Reset all threads in a forked child."""
         for thread in self._threads:
             thread.reset_after_fork()
 
     def close(self, timeout: float | None = EXIT_SECONDS) -> None:
-        """Deliver what is there within ``timeout`` seconds, all destinations at once."""
+        """Deliver the present records to all destinations in parallel, within ``timeout`` seconds."""
         deadline = time.monotonic() + min(EXIT_SECONDS if timeout is None else timeout, EXIT_SECONDS)
+        # First end all, then join: the threads share one deadline.
         for thread in [thread for thread in self._threads if thread.end(deadline)]:
             thread.join()

@@ -1,6 +1,6 @@
-"""Reports: what the store says of a window, or of two beside one another, as one document.
+"""Reports: the calls of one time window, or of two for comparison, as one document.
 
-Every figure is the answer to a named query, and the document says which, and with what it was asked.
+Every figure is the result of a named query; the document names the query and its parameters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The questions of a report, each put to the store once."""
+"""Execution of a report's queries, each once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tooltrace.store.base import Store, StoreBackend, open_store
 from tooltrace.store.result import QueryResult
 
 Told = Callable[[str], None]
-"""Told the name of the query that comes next."""
+"""Callback for progress, called with the name of the next query."""
 
 _OPTIONS = ("since", "until", "tool")
 
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """One part of the report with the result of its query."""
+    """One section of the report with the result of its query."""
 
     part: Section
     given: dict[str, Any]
@@ -32,15 +32,17 @@ class PartResult:
     result: QueryResult
 
     def of(self, tool: str) -> PartResult:
-        """Return what it says of one tool, without the column that says so."""
+        """Return the rows of one tool, without the column ``tool``."""
         at = self.result.columns.index("tool")
         rows = [row for row in self.result.rows if row[at] == tool]
         rest = [place for place in range(len(self.result.columns)) if place != at]
         return replace(self, result=self.result.with_rows(rows).with_columns_at(rest))
 
     def shown(self) -> list[tuple[int, int | None, int | None]]:
-        """Places of the columns to be shown, each with those of the ends of its interval. What is unknown throughout, and
-        what stands beside the question and is 0 throughout, is left out."""
+        """Return the positions of the columns to show, each with those of the ends of its interval.
+
+        Columns that are NULL throughout, and auxiliary counts and marks that are 0 throughout, are omitted.
+        """
         names, part = self.result.columns, self.part
         ends = {end.end_of: at for at, end in enumerate(self.result.fields) if end.end_of}
         places = [names.index(name) for name in part.columns if name in names]
@@ -55,7 +57,7 @@ class PartResult:
 
     @property
     def command(self) -> str:
-        """The same question for a shell."""
+        """The shell command that runs the same query."""
         words = ["tooltrace", "query", self.part.query]
         if self.part.by is not None:
             words += ["--by", ",".join(self.part.by) or "none"]
@@ -67,11 +69,11 @@ class PartResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All answers of a report."""
+    """All results of a report."""
 
     store: StoreBackend
     made_at: datetime
-    """UTC."""
+    """Time of creation, UTC."""
     scope: TimeRange | None = None
     compared: Comparison | None = None
     figures: PartResult | None = None
@@ -84,16 +86,16 @@ class Report:
 
     @property
     def name(self) -> str:
-        """The store's, for a reader who has another machine: no folder, no password."""
+        """Location of the store for a reader on another machine: without folder and password."""
         return self.store.location
 
     @property
     def sections(self) -> list[str]:
-        """Tools that have a section, the one to look at first before the others."""
+        """Tools that have a section, the most important first."""
         return [row["tool"] for row in self.tools.result.dicts()[: sections.MOST_TOOLS]] if self.tools else []
 
     def section(self, tool: str) -> Iterator[PartResult]:
-        """What is known of ``tool``; parts that have nothing to say of it are left out."""
+        """Yield the results about ``tool``, without parts that are empty for it."""
         found = [answer.of(tool) for answer in self.of_tool]
         judged = any(n for answer in found if answer.part.query == "calibration" for n in answer.result.values("n"))
         for answer in found:
@@ -102,7 +104,7 @@ class Report:
 
 
 def build_report(store: Store, about: TimeRange | Comparison, told: Told = lambda _name: None) -> Report:
-    """The report on ``store``. Raises StoreMissing, StoreLocked and the other errors of a question."""
+    """Build the report on ``store``. Raises StoreMissing, StoreLocked and the other errors of a query."""
     store, now = open_store(store), datetime.now(UTC)
 
     def put(part: Section, **more: Any) -> PartResult:
@@ -127,5 +129,5 @@ def build_report(store: Store, about: TimeRange | Comparison, told: Told = lambd
 
 
 def query_count(about: TimeRange | Comparison) -> int:
-    """How many questions ``build_report`` will put."""
+    """Return the number of queries that ``build_report`` executes."""
     return 1 if isinstance(about, Comparison) else 4 + len(sections.OVERVIEW) + len(sections.TOOL)

@@ -1,4 +1,4 @@
-"""Two windows or versions, named by a person, to be put beside one another."""
+"""Comparison of two time windows or versions, parsed from a person's text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VERSION = "version:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonSide:
-    """Attempts of one of the two sides."""
+    """Attempts on one side of a comparison."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -27,7 +27,7 @@ class ComparisonSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What is held against what."""
+    """The two sides of a comparison."""
 
     before: ComparisonSide
     after: ComparisonSide
@@ -35,7 +35,7 @@ class Comparison:
 
     @property
     def given(self) -> dict[str, Any]:
-        """As parameters of the query ``compare``."""
+        """The comparison as parameters of the query ``compare``."""
         known = {
             "before_since": self.before.since,
             "before_until": self.before.until,
@@ -49,11 +49,12 @@ class Comparison:
 
 
 def compare(text: str, *, since: str | None = None, until: str | None = None, tool: str | None = None) -> Comparison:
-    """The comparison that ``text`` asks for.
+    """Parse ``text`` as a comparison.
 
-    ``7d`` or ``2026-11-08``: since that moment against as long before it. ``14d..7d``: from the first moment to the second
-    against since the second. ``A/B..C/D``: the window from A to B against the one from C to D; an empty A is the beginning, an
-    empty D now. ``version:1.2..1.3``: two versions, within ``since`` and ``until``. ``until`` ends what has no end.
+    ``7d`` or ``2026-11-08``: since that time against an equally long window before it. ``14d..7d``: from the first time
+    to the second against since the second. ``A/B..C/D``: the window from A to B against the one from C to D; an empty A
+    is the beginning, an empty D now. ``version:1.2..1.3``: two versions, within ``since`` and ``until``. ``until`` ends
+    windows that have no end.
     Raises BadParameter.
     """
     now = datetime.now(UTC)
@@ -116,5 +117,5 @@ def _check(first: ComparisonSide, second: ComparisonSide, text: str) -> None:
 
 
 def _ends_by(one: ComparisonSide, other: ComparisonSide) -> bool:
-    """Whether ``one`` is over when ``other`` begins."""
+    """Whether ``one`` ends before ``other`` begins."""
     return one.until is not None and other.since is not None and one.until <= other.since

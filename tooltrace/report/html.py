@@ -1,4 +1,4 @@
-"""A report for people: one HTML file that opens anywhere, and asks no host for anything."""
+"""A report for people: one self-contained HTML file without requests to any host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHART_ROWS = 2000
 
 
 def as_html(report: Report, words: Translations) -> str:
-    """The report as a document: charts, tables, and beside each figure what was asked."""
+    """Return the report as a document: charts, tables, and the query of each figure."""
     styles = "\n".join(map(asset, _STYLES))
     scripts = [
         assert_inline_safe(asset("vendor/echarts.common.min.js")),
@@ -59,14 +59,14 @@ def as_html(report: Report, words: Translations) -> str:
 
 
 def listed(answer: PartResult) -> str:
-    """``answer`` as JSON that may stand between script tags, for a chart."""
+    """Return the result of ``answer`` as JSON for a chart, safe inside a script element."""
     return _json(
         {"columns": answer.result.columns, "rows": [list(map(_short, row)) for row in answer.result.rows[:_CHART_ROWS]]}
     )
 
 
 def described(answer: PartResult) -> str:
-    """The same with columns as a page's address for data has them."""
+    """Return the result as JSON with described columns, as the data addresses of the server return it."""
     columns = [{"name": column.name, "unit": column.unit} for column in answer.result.fields]
     return _json({"columns": columns, "rows": [list(map(_short, row)) for row in answer.result.rows]})
 
@@ -77,23 +77,23 @@ def _json(value: Any) -> str:
 
 
 def shortened(answer: PartResult) -> PartResult:
-    """``answer`` with as many digits as a reader can use."""
+    """Return ``answer`` with floats rounded to six significant digits."""
     return replace(answer, result=answer.result.with_rows([tuple(map(_short, row)) for row in answer.result.rows]))
 
 
 def _short(value: Any) -> Any:
-    """Six digits are more than a chart shows."""
+    """Round a float to six significant digits, more than a chart shows."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _marks(report: Report) -> str:
-    """Incidents, where the time axis looks for them."""
+    """Return the incidents as JSON for marks on the time axis."""
     found = [answer for answer in report.overview if answer.part.query == "incidents"]
     return described(found[0]) if found else "{}"
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """What the document may do: run its own scripts, and nothing else."""
+    """Return the document's Content-Security-Policy: its own scripts and styles, and nothing else."""
     return "; ".join(
         [
             "default-src 'none'",

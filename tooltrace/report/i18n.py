@@ -1,6 +1,6 @@
-"""The words of pages and reports, in the reader's language: one table for each in ``dashboards/strings``.
+"""Translations of pages and reports: one table per language in ``dashboards/strings``.
 
-What the queries say of themselves is English in their files; in another language it stands in a table beside, ``.queries``.
+The texts of query files are English; their translations are in a second table, ``<language>.queries``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DEFAULT = "en"
 
 
 class Translations:
-    """The words of one language; where one is missing, the English one."""
+    """The texts of one language; English where a text is missing."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -24,40 +24,40 @@ class Translations:
         self._table = {**_table(DEFAULT), **self._own}
 
     def __call__(self, key: str, **values: Any) -> str:
-        """The text of ``key`` with ``values`` in it; the key itself where there is none."""
+        """Return the text of ``key`` with ``values`` inserted; the key itself where there is no text."""
         text = self.column(key[7:]) if key.startswith("column.") else self._table.get(key, key)
         return text.format(**values) if values else text
 
     def column(self, name: str) -> str:
-        """The heading of a column of an answer."""
+        """Return the heading of a result column."""
         return self._table.get(f"column.{name}", name.replace("_", " "))
 
     def question(self, name: str, text: str) -> str:
-        """What the query ``name`` asks; ``text``, which its file says, where it is not translated."""
+        """Return the question of the query ``name``; ``text``, from the query file, without a translation."""
         return self._table.get(f"question.{name}", text)
 
     def about(self, name: str) -> str:
-        """What the head of the query ``name`` says besides its question; empty where it is not translated."""
+        """Return the description of the query ``name``; empty without a translation."""
         return self.own(f"about.{name}")
 
     def meaning(self, text: str) -> str:
-        """What a column means; ``text``, which the query's file says, where it is not translated."""
+        """Return the meaning of a column; ``text``, from the query file, without a translation."""
         return self._own.get(f"meaning.{text}", text)
 
     def has_values(self, query: str, column: str) -> bool:
-        """Whether words of the query itself, and not of a trace, stand in the column."""
+        """Whether the column holds fixed words of the query, rather than values from a trace."""
         return any(key.startswith(f"value.{query}.{column}.") for key in self._own)
 
     def value(self, query: str, column: str, value: Any) -> Any:
-        """A word of the query itself in one of its columns; ``value`` where it is not translated."""
+        """Return the translation of a fixed word of a query's column; ``value`` without a translation."""
         return self._own.get(f"value.{query}.{column}.{value}", value)
 
     def own(self, key: str) -> str:
-        """The text of ``key`` in just this language; empty where it has none."""
+        """Return the text of ``key`` in exactly this language; empty where it is missing."""
         return self._own.get(key, "")
 
     def part(self, prefix: str) -> dict[str, str]:
-        """All texts whose key begins so, for the scripts."""
+        """Return all texts whose key begins with ``prefix``, for the scripts."""
         return {key: text for key, text in self._table.items() if key.startswith(prefix)}
 
 

@@ -1,4 +1,4 @@
-"""The scripts of the pages in one, for a file that asks nobody for anything."""
+"""The scripts of the pages bundled into one, for a self-contained document."""
 
 from __future__ import annotations
 
@@ -14,24 +14,31 @@ _LEFT = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 _FETCH = """const fetch = async (address) => ({
   json: async () => JSON.parse(document.getElementById(address)?.textContent ?? "{}"),
 });"""
-"""In a report, answers stand in the document: under the address that a page would fetch them from."""
+"""Replacement of ``fetch`` in reports.
+
+Results are embedded in the document, under the address that a page would fetch.
+"""
 
 
 def bundle(modules: Sequence[str], last: str) -> str:
-    """The scripts ``modules`` of the dashboards, each after those it imports, and then the text ``last``, as one script."""
+    """Return the dashboard scripts ``modules`` and then the text ``last`` as one script.
+
+    ``modules`` lists each script after those that it imports. Modules become functions because the document has no
+    module loader.
+    """
     parts = [_FETCH, *(f"const of_{name} = (() => {{\n{_body(_script(name), name)}\n}})();" for name in modules)]
     return "{\n" + "\n".join([*parts, "{", _imported(last, "the report"), "}"]) + "\n}"
 
 
 def assert_inline_safe(script: str) -> str:
-    """``script`` where it can stand between script tags. Raises ValueError where it would end there."""
+    """Return ``script`` if it can stand inside a script element. Raises ValueError otherwise."""
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script holds '</script' or '<!--' and would end early in a document")
     return script
 
 
 def asset(name: str) -> str:
-    """The text of a file of the dashboards."""
+    """Return the text of a file of the dashboards."""
     return (assets.path("dashboards") / name).read_text(encoding="utf-8")
 
 

@@ -16,7 +16,10 @@ _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z
 
 
 def as_json(report: Report) -> str:
-    """One object: what was asked, and every answer with its query and parameters. Times in ISO form, UTC; unknown is null."""
+    """Return one JSON object: the scope, and every result with its query and parameters.
+
+    Times are in ISO form, UTC; unknown values are null.
+    """
     answers = [report.comparison, report.figures, report.gap, report.tools, *report.overview, *report.of_tool]
     whole: dict[str, Any] = {"tooltrace": __version__, "made_at": report.made_at, "store": report.name}
     if report.scope is not None:
@@ -28,7 +31,7 @@ def as_json(report: Report) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON has no word for."""
+    """Convert a value without a JSON type into a float or a string."""
     return float(value) if hasattr(value, "__float__") else str(value)
 
 

@@ -1,6 +1,6 @@
-"""A report for a pull request: Markdown as GitHub and GitLab read it.
+"""A report for a pull request: Markdown for GitHub and GitLab.
 
-Whatever comes from a trace stands in code spans: there no markup, mention, reference or link is read.
+Text from a trace is put into code spans: markup, mentions, references and links have no effect there.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tooltrace.report.numbers import UNKNOWN, figure, interval
 from tooltrace.report.time_range import TimeRange
 
 LONGEST = 160
-"""Characters of a text from a trace."""
+"""Maximum characters of a text from a trace."""
 LONGEST_DOCUMENT = 60_000
-"""Characters of a document: a comment or a description on GitHub holds 65,536, and a workflow may have a word to add."""
+"""Maximum characters of a document: a GitHub comment holds 65,536, and a workflow may add some text."""
 MOST_ROWS = 50
-"""Rows of one table."""
+"""Maximum rows of one table."""
 _COMMAND = 2000
 
 _UNSEEN = re.compile(
@@ -34,7 +34,7 @@ _NUMBERS = ("count", "aside", "share", "ratio", "ms", "number", "points")
 
 
 def as_markdown(report: Report, words: Translations) -> str:
-    """The report in short: figures, tools and what is new; of each tool what went wrong."""
+    """Return the short report: figures, tools and changes; for each tool its failures."""
     title = "report.title" if report.comparison is None else "report.compared"
     lines = [f"# {words(title)}", ""]
     if report.compared is not None and report.comparison is not None:
@@ -46,7 +46,7 @@ def as_markdown(report: Report, words: Translations) -> str:
 
 
 def code(text: str, longest: int = LONGEST) -> str:
-    """``text`` as a code span of a table that no content of it can end."""
+    """Return ``text`` as a code span for a table cell; no content can end the span."""
     shown = _seen(text, longest)
     if not shown:
         return ""
@@ -56,7 +56,7 @@ def code(text: str, longest: int = LONGEST) -> str:
 
 
 def table(heads: Sequence[str], numbers: Sequence[bool], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table; what its cells say is ready to be written."""
+    """Return the lines of a table; cells must already be escaped."""
     rules = ["---:" if number else "---" for number in numbers]
     return [f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows)]
 
@@ -133,7 +133,7 @@ def _asked(answer: PartResult) -> str:
 
 
 def _asked_of(answer: PartResult, left: int, words: Translations) -> str:
-    """What was asked, and how many rows of the answer are not shown."""
+    """Return the query's command, and the number of rows that are not shown."""
     return f"{words('report.rows.more', n=left)} {_asked(answer)}" if left else _asked(answer)
 
 
@@ -168,7 +168,7 @@ def _difference(row: dict[str, Any], words: Translations) -> list[str]:
 
 
 def signed(value: float, unit: str, words: Translations) -> str:
-    """A difference, with its sign."""
+    """Return a difference with its sign."""
     text = figure(value, unit, words)
     return text if unit == "points" or value < 0 or text.startswith(("+", "-")) else f"+{text}"
 
@@ -189,11 +189,11 @@ def _span(since: datetime | None, until: datetime | None, words: Translations) -
 
 
 def _html(text: str) -> str:
-    """A trace's text in a line of HTML, where Markdown is not read."""
+    """Return text from a trace for a line of HTML, where Markdown is not interpreted."""
     return f"<code>{html.escape(_seen(text, LONGEST))}</code>"
 
 
 def _seen(text: str, longest: int) -> str:
-    """``text`` on one line, without what turns or hides other text."""
+    """Return ``text`` on one line, without characters that reverse or hide other text."""
     shown = " ".join(_UNSEEN.sub(" ", text).split())
     return shown if len(shown) <= longest else f"{shown[:longest]}…"

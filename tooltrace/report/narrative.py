@@ -14,7 +14,7 @@ from tooltrace.report.numbers import figure, interval
 
 
 def belief(row: Mapping[str, Any], words: Translations) -> str:
-    """Whether the tool's confidence can be believed, by a row of the query ``calibration``."""
+    """Return a sentence on the tool's calibration, from a row of the query ``calibration``."""
     if not row["n"]:
         return words("belief.none")
     figures = {
@@ -41,7 +41,7 @@ Row = tuple[Any, ...]
 
 
 def explain_rows(query: str, names: Sequence[str], rows: Iterable[Row], words: Translations) -> list[Row]:
-    """The ``rows`` of ``query`` under columns of these ``names``; where a word has no translation, with the query's own."""
+    """Translate the fixed words in the ``rows`` of ``query`` with columns ``names``; others stay as they are."""
     if query == "audit" and {"point", "figures"} <= set(names):
         return [_audited(names, row, words) for row in rows]
     own = [at for at, name in enumerate(names) if words.has_values(query, name)]
@@ -66,41 +66,41 @@ def _audited(names: Sequence[str], row: Row, words: Translations) -> Row:
 
 
 def evidence(figures: str, example: str | None, words: Translations) -> str:
-    """The sentence that is made of the audit's ``figures``; empty where the language has none."""
+    """Return the sentence for the audit's ``figures``; empty where the language has none."""
     numbers = orjson.loads(figures)
     return words.own(f"audit.says.{numbers.pop('says')}").format(**numbers, example=example)
 
 
 LEVELS = {"worse": frozenset({"worse"}), "maybe": frozenset({"worse", "maybe_worse"})}
-"""Verdicts that are bad news, from the surest on."""
+"""Verdicts that count as a regression, by level; ``worse`` accepts only the certain ones."""
 _CHANGED = frozenset({"worse", "maybe_worse", "maybe_better", "better"})
 
 
 def count_verdicts(answer: PartResult) -> Counter[str]:
-    """How many measures have each verdict."""
+    """Count the measures by verdict."""
     at = answer.result.columns.index("verdict")
     return Counter(row[at] for row in answer.result.rows)
 
 
 def top_rows(answer: PartResult, most: int) -> list[dict[str, Any]]:
-    """At most so many rows, in their order: where there are more, those without a change are the first to be left out."""
+    """Return at most ``most`` rows in their order; rows without a change are dropped first."""
     rows = answer.result.dicts()
     kept = sorted(range(len(rows)), key=lambda at: (rows[at]["verdict"] not in _CHANGED, at))[:most]
     return [rows[at] for at in sorted(kept)]
 
 
 def fails_threshold(answer: PartResult, level: str) -> bool:
-    """Whether any verdict is bad news at this level."""
+    """Whether any verdict is a regression at this level."""
     return any(verdict in LEVELS[level] for verdict in count_verdicts(answer))
 
 
 def compared(answer: PartResult) -> int:
-    """How many measures had enough on both sides to be compared."""
+    """Return the number of measures with enough data on both sides."""
     return int(answer.result.rows[0][answer.result.columns.index("compared")]) if answer.result.rows else 0
 
 
 def counts(answer: PartResult, words: Translations) -> str:
-    """The verdicts in one sentence."""
+    """Return the numbers of verdicts in one sentence."""
     found = count_verdicts(answer)
     return words(
         "report.counts", **{name: found[name] for name in ("worse", "maybe_worse", "better", "maybe_better", "too_few")}
@@ -108,7 +108,7 @@ def counts(answer: PartResult, words: Translations) -> str:
 
 
 def chance_note(answer: PartResult, words: Translations) -> str:
-    """What may be chance among so many comparisons."""
+    """Return a note on how many differences chance alone would produce."""
     if not (n := compared(answer)):
         return words("report.noise.none")
     return words("report.noise", n=n, chance=f"{0.05 * n:.1f}")

@@ -1,4 +1,4 @@
-"""Figures as a person reads them, in plain text."""
+"""Figures as plain text for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1,
 
 
 def figure(value: Any, unit: str, words: Translations) -> str:
-    """``value`` with its unit: a share in percent, a share minus a share in percentage points, a time in UTC."""
+    """Format ``value`` with its unit: shares in percent, differences of shares in percentage points, times in UTC."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return UNKNOWN
     if isinstance(value, datetime):
@@ -24,12 +24,12 @@ def figure(value: Any, unit: str, words: Translations) -> str:
 
 
 def points(value: float) -> str:
-    """A share minus a share, in percentage points, with its sign: nothing has none."""
+    """Format a difference of shares in percentage points, with its sign; zero has no sign."""
     return f"{100 * value:+.1f}" if round(100 * value, 1) else "0.0"
 
 
 def interval(low: Any, high: Any, unit: str, words: Translations) -> str:
-    """Both ends, in brackets; nothing where neither is known. Of percentage points the unit is not said again."""
+    """Format both ends in brackets; empty where both are unknown. Percentage points are not repeated as a unit."""
     if low is None and high is None:
         return ""
 

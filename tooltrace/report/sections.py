@@ -1,4 +1,4 @@
-"""What stands in a report: its parts, each the answer to one named query."""
+"""Sections of a report, each the result of one named query."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One answer, and how it is shown."""
+    """One query of a report, and how its result is shown."""
 
     title: str
-    """The key of its words."""
+    """Translation key of the title."""
     query: str
     by: tuple[str, ...] | None = None
     columns: tuple[str, ...]
-    """What of the answer is shown as a table; the end of an interval comes with its figure."""
+    """Result columns shown in the table; an interval is shown with its figure."""
     chart: str = ""
     help: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     rows: int = 12
-    """So many at most are shown."""
+    """Maximum number of rows shown."""
     brief: bool = False
-    """Whether it is for documents that are read in passing too: Markdown."""
+    """Whether the section is also part of the short report (Markdown)."""
 
 
 def _part(title: str, query: str, columns: str, **more: Any) -> Section:
@@ -71,7 +71,7 @@ OVERVIEW = (
         brief=True,
     ),
 )
-"""Of all tools together, behind the figures and the table of the tools."""
+"""Sections over all tools together, after the figures and the table of tools."""
 
 TOOL = (
     _part(
@@ -147,10 +147,10 @@ TOOL = (
     ),
     _part("tool.audit", "audit", "point name passed n evidence fix", by=_OF_TOOL, brief=True),
 )
-"""Of each tool. Every one is asked once, of all tools; a section has the rows of its own."""
+"""Sections of each tool. Each query runs once, over all tools; a tool's section shows its own rows."""
 
 NEED_JUDGEMENTS = frozenset({"reliability", "confidence_bands", "thresholds"})
-"""Parts that say nothing where nobody judged an attempt."""
+"""Queries whose results are meaningless without labelled attempts."""
 
 COMPARED = _part(
     "report.compared",
@@ -161,4 +161,4 @@ COMPARED = _part(
 )
 
 MOST_TOOLS = 16
-"""So many tools have a section: those to look at first. The others are in the table."""
+"""Maximum number of tools with a section: the most important. The others are only in the table."""

@@ -1,4 +1,4 @@
-"""The templates of pages and reports, and values as they write them."""
+"""Jinja templates of pages and reports, and their filters."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def iso(moment: Any) -> str:
-    """A time as HTML has it; what the store gives is UTC."""
+    """Format a time for HTML; naive times from the store are UTC."""
     if isinstance(moment, datetime):
         return moment.replace(tzinfo=moment.tzinfo or UTC).isoformat().replace("+00:00", "Z")
     return moment.isoformat() if isinstance(moment, date) else str(moment)
 
 
 def anchor(text: str) -> str:
-    """``text`` as the end of an element's id."""
+    """Return ``text`` as the suffix of an element's id."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text)
 
 
 def templates(**filters: Callable[..., Any]) -> Environment:
-    """The templates of the dashboards: all that is put into them is escaped, and what is missing is an error."""
+    """Return the template environment: values are escaped, and a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

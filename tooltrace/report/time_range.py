@@ -1,4 +1,4 @@
-"""What a report is about: a window of time with fixed ends, and maybe one tool."""
+"""Scope of a report: a time window with fixed ends, and optionally one tool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tooltrace.errors import BadParameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRange:
-    """From ``since`` (None: the beginning) up to ``until``, UTC without a zone; every question gets the same."""
+    """A time window: ``since`` (None: the beginning) up to ``until``, naive UTC.
+
+    All queries of a report use the same window.
+    """
 
     since: datetime | None
     until: datetime
@@ -20,7 +23,7 @@ class TimeRange:
 
     @classmethod
     def of(cls, *, since: str | None, until: str | None, tool: str | None = None, now: datetime | None = None) -> Self:
-        """The scope that a person asks for: spans back from ``now``, dates, times. Raises BadParameter."""
+        """Parse a person's input: spans back from ``now``, dates, times. Raises BadParameter."""
         now = now or datetime.now(UTC)
         begin = moment("since", since, now) if since else None
         end = moment("until", until, now) if until else now.astimezone(UTC).replace(tzinfo=None)
@@ -30,7 +33,7 @@ class TimeRange:
 
     @property
     def before(self) -> datetime | None:
-        """Where a window as long that ends with ``since`` begins; None where there is no such time."""
+        """Start of the equally long window that ends at ``since``; None where that time does not exist."""
         if self.since is None:
             return None
         try:
@@ -40,13 +43,13 @@ class TimeRange:
 
     @property
     def given(self) -> dict[str, Any]:
-        """As parameters of a query."""
+        """The scope as parameters of a query."""
         known = {"since": self.since, "until": self.until, "tool": self.tool}
         return {name: value for name, value in known.items() if value is not None}
 
 
 def moment(name: str, text: str, now: datetime) -> datetime:
-    """``text`` as a time: a span back from ``now``, or ISO form. UTC without a zone. Raises BadParameter."""
+    """Parse ``text`` as a time: a span back from ``now``, or ISO form. Naive UTC. Raises BadParameter."""
     found = Parameter(name=name, type="timestamp", meaning="").bind(text, now)
     assert isinstance(found, datetime)
     return found

@@ -1,4 +1,4 @@
-"""The app: its pages, its files, and the checks before them."""
+"""The web application: its pages, static files and middleware."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
 
 
 class _Files(StaticFiles):
-    """Files of the dashboards."""
+    """Static files of the dashboards."""
 
     def file_response(self, full_path, stat_result, scope: Scope, status_code: int = 200):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Starlette's own signature
-        """As Starlette's. An address that names the file's content is kept by the browser; another is asked for again."""
+        """Return Starlette's response with a cache header.
+
+        The browser keeps an address that contains the hash of the content (``?v=``), and revalidates any other.
+        """
         response = super().file_response(full_path, stat_result, scope, status_code)
         exact = scope["query_string"].startswith(b"v=")
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if exact else "no-cache"
@@ -43,7 +46,10 @@ async def _open(hall: AppState, _app: Starlette) -> AsyncIterator[None]:
 
 
 def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tuple[str, str]] = ()) -> Starlette:
-    """The app that serves ``site``. ``more``: routes besides the pages'; ``links``: what the navigation has besides."""
+    """Return the application that serves ``site``.
+
+    ``more``: additional routes; ``links``: additional navigation links.
+    """
     folder = assets.path("dashboards")
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
     own = [*pages.ROUTES, *attempts.ROUTES, *labels.ROUTES, *panels.ROUTES, *sql_page.ROUTES]
@@ -62,6 +68,6 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
             Middleware(GZipMiddleware, minimum_size=1024),
         ],
     )
-    app.router.redirect_slashes = False  # a client would have to post again, and few do
+    app.router.redirect_slashes = False  # after a redirect a client would have to repeat its POST, and few do
     app.state.hall = hall
     return app

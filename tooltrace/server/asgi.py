@@ -1,4 +1,4 @@
-"""Run the web app and the OTLP receiver until a signal or the caller stops them."""
+"""Functions that run the web app and the OTLP receiver until a signal or the caller stops them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from tooltrace.ingest.receiver.ingester import Receiver
 
 GRACE_SECONDS: Final = 1
-"""How long requests under way may take to end."""
+"""Seconds that running requests have to end at shutdown."""
 MOST_CONNECTIONS: Final = 512
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves the signals to whoever runs it."""
+    """A server that leaves signal handling to its caller."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """None."""
+        """Install no signal handlers."""
         yield
 
 
 def listen(host: str, port: int, option: str = "--port") -> socket.socket:
-    """A socket that listens there; ``port`` 0 takes any. Raises ConfigError, which names the ``option``."""
+    """Open a listening socket; ``port`` 0 means any free port. Raises ConfigError, which names the ``option``."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return socket.create_server(address[:2], family=family, backlog=128)
@@ -50,8 +50,10 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
 async def run_until(
     stop: asyncio.Event, apps: Sequence[tuple[ASGIApp, socket.socket]], *, stopping: Callable[[], None] | None = None
 ) -> None:
-    """Serve each app on its socket until ``stop`` is set. Requests under way may then end, up to a second;
-    ``stopping`` may hurry them."""
+    """Serve each app on its socket until ``stop`` is set.
+
+    Running requests then have up to a second to end; ``stopping`` is called first and may shorten that.
+    """
     servers = [_server(app) for app, _ in apps]
     tasks = [
         asyncio.create_task(server.serve(sockets=[listener]))
@@ -68,7 +70,7 @@ async def run_until(
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """That a question under way is given up when the server ends is what its reader asked for."""
+    """Whether to log the record: cancelling running requests at shutdown is expected, not an error."""
     return "graceful shutdown exceeded" not in str(record.msg)
 
 
@@ -80,7 +82,7 @@ def _server(app: ASGIApp) -> _Server:
         proxy_headers=False,
         ws="none",
         log_config=None,
-        log_level="error",  # what strangers send is no news
+        log_level="error",  # invalid requests of strangers are not worth a log line
         access_log=False,
         server_header=False,
         limit_concurrency=MOST_CONNECTIONS,
@@ -91,7 +93,7 @@ def _server(app: ASGIApp) -> _Server:
 
 @contextlib.contextmanager
 def signals_set(stop: asyncio.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM set ``stop`` in the block; a second one ends the process as ever."""
+    """Let SIGINT and SIGTERM set ``stop`` inside the block; a second signal ends the process as usual."""
     loop = asyncio.get_running_loop()
     known = (signal.SIGINT, signal.SIGTERM)
 
@@ -112,7 +114,7 @@ def signals_set(stop: asyncio.Event) -> Iterator[None]:
 
 
 Ready = Callable[[int, int | None], None]
-"""Is told the ports for HTTP and for gRPC when others can come."""
+"""Callback with the ports for HTTP and for gRPC, called when the server accepts connections."""
 
 
 async def serve(
@@ -125,7 +127,7 @@ async def serve(
     receiver: Receiver | None = None,
     grpc_port: int | None = None,
 ) -> None:
-    """Serve until ``stop`` is set. Raises ConfigError where it cannot listen."""
+    """Serve until ``stop`` is set. Raises ConfigError if the address cannot be used."""
     with listen(host, port) as listener:
         app = application(site, more=_routes(receiver))
         run = partial(run_until, stop, [(app, listener)], stopping=receiver.end if receiver is not None else None)

@@ -1,4 +1,4 @@
-"""The list of attempts: filtered, a page at a time, and what is new on top of it."""
+"""The list of attempts: filtered, paged, with new attempts added on top."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ STATUSES = ("success", "partial", "error")
 ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 PAGE = 50
 MOST_NEW = 500
-"""So many rows at most of what came since the list was made; beyond that it begins anew."""
+"""Maximum rows added on top of an open list; with more, the list starts again at the first page."""
 
 
 async def calls(request: Request) -> Response:
-    """The list's page, with its filters as they are set."""
+    """Render the page of the list with its current filters."""
     chosen = {name: request.query_params.get(name, "") for name in FILTERS}
     app_state(request).cache.prefetch("attempts", **_newest(request, PAGE))
     return render(request, "pages/calls.html", chosen=chosen, statuses=STATUSES, endings=ENDINGS)
 
 
 async def first(request: Request) -> Response:
-    """The newest rows: those of the first page, and with ``down_to`` whatever came on top of them."""
+    """Render the newest rows: the first page, or with ``down_to`` all rows down to that one."""
     hall = app_state(request)
     state, address = hall.cache.version(), request.query_params
     if address.get("seen") == state:
@@ -50,7 +50,7 @@ async def first(request: Request) -> Response:
 
 
 async def more(request: Request) -> Response:
-    """The page after a row."""
+    """Render the page after a row."""
     answer = await app_state(request).cache.ask(
         "attempts",
         **{**_window(request), **_filters(request)},
@@ -64,7 +64,10 @@ async def more(request: Request) -> Response:
 
 
 async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: int) -> list[dict[str, Any]]:
-    """The newest rows down to the last one of the first page. Where there is no store yet there are none: it may come."""
+    """Return the newest rows down to the last row of the first page.
+
+    The list is empty while the store does not exist; a recording may still create it.
+    """
     given = _newest(request, limit)
     if bottom[0] is not None:
         given |= {"since": bottom[0], "until_span": bottom[1]}

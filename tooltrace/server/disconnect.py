@@ -1,4 +1,4 @@
-"""A visitor who left waits for nothing: what was not asked yet on their behalf is not asked."""
+"""Middleware that cancels a request when the client disconnects."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class CancelOnDisconnect:
-    """The app, ended where the connection closes before its answer. Only for what changes nothing."""
+    """The application, cancelled when the connection closes before the response. Only for GET: it changes nothing."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or stop where nobody listens any more."""
+        """Respond to the request, or cancel the response when the client disconnects."""
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
@@ -29,7 +29,7 @@ class CancelOnDisconnect:
                 answering.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await answering
-        except asyncio.CancelledError:  # the server ends, and cannot wait for a long question
+        except asyncio.CancelledError:  # the server is shutting down and cannot wait for a long query
             await answer.refuse(scope, receive)
         finally:
             answering.cancel()
@@ -37,7 +37,7 @@ class CancelOnDisconnect:
 
 
 class _Answer:
-    """Whether any of it was sent."""
+    """A send channel that remembers whether a response has begun: 503 is only possible before."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -58,7 +58,7 @@ async def _left(receive: Receive) -> None:
 
 
 def _empty() -> Receive:
-    """What a request without a body receives; whether the visitor left is watched for it."""
+    """Return the receive channel of a request without a body; ``_left`` watches for the disconnect instead."""
     messages: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> Message:

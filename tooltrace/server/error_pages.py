@@ -1,4 +1,4 @@
-"""What a visitor is told where there is no answer."""
+"""Responses for errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from tooltrace.server.templates import app_state, render
 
 
 async def handle_known_error(request: Request, error: Exception) -> Response:
-    """An error of ours as an answer: a page, a part of one, or JSON, as was asked for. No thread: a server that ends has none."""
+    """Return one of our errors as a response: a page, a part of a page, or JSON, as requested.
+
+    A coroutine, not a plain function: Starlette runs the latter in threads, which are missing at shutdown.
+    """
     status = error.status_code if isinstance(error, HTTPException) else _status(error)
     text = str(error.detail) if isinstance(error, HTTPException) else str(error)
     if request.url.path.startswith("/data/"):
@@ -30,13 +33,13 @@ async def handle_known_error(request: Request, error: Exception) -> Response:
     at = app_state(request).site.store
     response = render(request, template, status, text=text, missing=missing, at=at, kind=_kind(error, status))
     response.headers.update(getattr(error, "headers", None) or {})
-    if request.url.path == "/label":  # the form stays, with what was typed into it
+    if request.url.path == "/label":  # keep the form with its input, and show the error inside it
         response.headers.update({"HX-Retarget": "#labels .told", "HX-Reswap": "innerHTML"})
     return response
 
 
 def _kind(error: Exception, status: int) -> str:
-    """What kind of fault it is, for a reader of another language than the text's."""
+    """Return the kind of the error, for a translated explanation."""
     kinds = {BadParameter: "parameter", LabelError: "label", UnknownQuery: "query", StoreLocked: "locked"}
     named = next((name for kind, name in kinds.items() if isinstance(error, kind)), "other")
     return "nothing" if named == "other" and status == 404 else named
@@ -48,16 +51,16 @@ def _status(error: Exception) -> int:
     if isinstance(error, BadParameter | LabelError):
         return 400
     if isinstance(error, StoreMissing):
-        return 200  # nothing recorded yet is an answer
+        return 200  # a store without recordings is not an error
     if isinstance(error, UnsupportedByStore):
         return 501
     return 503 if isinstance(error, StoreLocked) else 500
 
 
 async def handle_crash(_request: Request, _error: Exception) -> Response:
-    """A fault of ours: the log has it, and the visitor the same policy as with any other answer."""
+    """Return a response for an unexpected error; the log has the details. The security headers apply here too."""
     return PlainTextResponse("500: a fault of tooltrace; the terminal that runs it says more\n", 500, HEADERS)
 
 
 HANDLED = (TooltraceError, HTTPException)
-"""What is told; anything else is a fault of ours, and the log has it."""
+"""Errors shown to visitors; any other error is a bug, whose details are only logged."""

@@ -1,4 +1,4 @@
-"""The fields of a form, as a browser sends them."""
+"""Parser for the fields of an HTML form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 
 async def read_form(request: Request, most_bytes: int) -> dict[str, str]:
-    """The fields by name, read no further than ``most_bytes``. Raises HTTPException."""
+    """Return the fields by name. Raises HTTPException for an invalid form or one above ``most_bytes``."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

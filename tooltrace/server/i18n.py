@@ -1,4 +1,4 @@
-"""Which language a reader wants."""
+"""Choice of a reader's language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COOKIE = "tooltrace_lang"
 
 
 def language_of(request: Request) -> str:
-    """What the address says, else what it said before, else what the browser prefers."""
+    """Return the language of the address, else of the cookie, else of the browser."""
     for asked in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
         if asked in LANGUAGES:
             return str(asked)
@@ -18,7 +18,7 @@ def language_of(request: Request) -> str:
 
 
 def preferred(header: str) -> str:
-    """The first known language of an ``Accept-Language`` header, the one with the highest weight first."""
+    """Return the known language with the highest weight in an ``Accept-Language`` header."""
     wanted: list[tuple[float, str]] = []
     for part in header.split(","):
         tag, _, weight = part.partition(";q=")

@@ -1,4 +1,4 @@
-"""Say on a page whether a result was right."""
+"""The form that labels a result as right or wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_BYTES = 64 * 1024
 
 
 async def label(request: Request) -> Response:
-    """Keep the label of a form; the answer is what is known of the call's judgements then. Raises LabelError."""
+    """Store the label of a form and render the call's labels. Raises LabelError."""
     hall, store = app_state(request), app_state(request).site.store
     form = await read_form(request, MOST_BYTES)
     outcome = _outcome(form, Settings(store=None))

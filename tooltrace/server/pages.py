@@ -1,4 +1,4 @@
-"""The pages: each is there at once, and its panels ask for themselves."""
+"""The pages: each renders at once, and its panels load their own data."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tooltrace.server.time_range import TimeRange
 from tooltrace.server.waterfall import bars
 
 TOOLS = 50
-"""Rows of the table of tools, before somebody asks for all."""
+"""Rows of the table of tools before a reader requests all."""
 
 
 async def overview(request: Request) -> Response:
-    """Show which tools to look at first."""
+    """Render the overview of the tools that need attention first."""
     desk, window = app_state(request).cache, TimeRange.of(request.query_params)
     desk.prefetch("overview", **_periods(request))
     desk.prefetch("hurt", **window.given)
@@ -27,12 +27,12 @@ async def overview(request: Request) -> Response:
 
 
 async def tiles(request: Request) -> Response:
-    """The figures at the top: the window, and the one before."""
+    """Render the headline figures: the window, and the one before."""
     return render(request, "parts/tiles.html", missing=False, **await _compared(request, "overview"))
 
 
 async def gap(request: Request) -> Response:
-    """One of them that takes longer: it needs what was judged."""
+    """Render the headline figure ``gap`` separately, because it is slower: it reads the labels."""
     return render(request, "parts/gap.html", **await _compared(request, "gap"))
 
 
@@ -49,14 +49,14 @@ def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
 
 
 async def tools(request: Request) -> Response:
-    """Show the tools, in the order of the query ``hurt``."""
+    """Render the table of tools, in the order of the query ``hurt``."""
     answer = await app_state(request).cache.ask("hurt", **TimeRange.of(request.query_params).given)
     limit = len(answer.rows) if request.query_params.get("rows") == "all" else TOOLS
     return render(request, "parts/tools.html", tools=answer.dicts(), limit=limit)
 
 
 async def tool(request: Request) -> Response:
-    """One tool in full."""
+    """Render the page of one tool."""
     name = request.query_params.get("name", "")
     if not name:
         raise HTTPException(404, "which tool? /tool?name=…")
@@ -65,12 +65,12 @@ async def tool(request: Request) -> Response:
 
 
 async def call(request: Request) -> Response:
-    """One call in full: its attempts, and what stood around them."""
+    """Render the page of one call: its attempts, labels and gates."""
     return render(request, "pages/call.html", **await about(request, request.query_params.get("id", "")))
 
 
 async def about(request: Request, named: str) -> dict[str, Any]:
-    """All that is known of the call that an id names. Raises HTTPException where it names none."""
+    """Return all data about the call with that id. Raises HTTPException if there is none."""
     desk = app_state(request).cache
     found = (await desk.ask("call", id=named)).dicts() if named else []
     if not found:
@@ -93,7 +93,7 @@ async def about(request: Request, named: str) -> dict[str, Any]:
 
 
 def _place(request: Request, found: list[dict[str, Any]]) -> int:
-    """Of several calls with that id, the one that the address names, else the newest."""
+    """Return the place of the call that the address selects, else the newest, if several calls match the id."""
     asked = request.query_params.get("place", "1")
     places = {row["place"] for row in found}
     return int(asked) if asked.isdecimal() and int(asked) in places else min(places)

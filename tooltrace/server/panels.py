@@ -1,4 +1,4 @@
-"""Answers to named queries: as a part of a page, as JSON, and as the SQL behind them."""
+"""Results of named queries: as a panel of a page, as JSON, and the SQL behind them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tooltrace.store.result import QueryResult
 
 _OPTIONS = ("since", "until", "tool")
 SHOWN = 12
-"""Rows of a panel, before somebody asks for all."""
+"""Rows of a panel before a reader requests all."""
 
 
 async def run_query(request: Request, name: str, **more: Any) -> QueryResult:
-    """The answer to the query ``name`` with what the address gives of its parameters."""
+    """Return the result of the query ``name`` with the parameters in the address."""
     by, given = params_from_request(request, name)
     return await app_state(request).cache.ask(name, by, **{**given, **more})
 
 
 async def panel(request: Request) -> Response:
-    """A table, and a chart where one is named."""
+    """Render a table, and a chart if the address names one."""
     query = find(request.path_params["query"])
     answer = await run_query(request, query.name)
     names = answer.columns
@@ -41,7 +41,7 @@ async def panel(request: Request) -> Response:
 
 
 async def data(request: Request) -> Response:
-    """Columns and rows."""
+    """Return columns and rows as JSON."""
     answer = await run_query(request, request.path_params["query"])
     columns = [{"name": column.name, "unit": column.unit} for column in answer.fields]
     text = json_for_script({"columns": columns, "rows": answer.rows, "cut": answer.cut is not None})
@@ -49,7 +49,7 @@ async def data(request: Request) -> Response:
 
 
 async def question(request: Request) -> Response:
-    """The SQL of a query with what it was asked with."""
+    """Render the SQL of a query with its parameter values."""
     name = request.path_params["query"]
     by, given = params_from_request(request, name)
     query = find(name)
@@ -60,7 +60,7 @@ async def question(request: Request) -> Response:
 
 
 async def options(request: Request) -> Response:
-    """What a filter may be set to: the values of a dimension in the window."""
+    """Render the values of a filter: those of a dimension in the window."""
     answer = await app_state(request).cache.ask(
         "timeline", (request.path_params["dimension"],), parts=1, **TimeRange.of(request.query_params).given
     )
@@ -69,7 +69,7 @@ async def options(request: Request) -> Response:
 
 
 async def state(request: Request) -> Response:
-    """Whether anything was recorded since the page was made."""
+    """Render a notice if something was recorded since the page was made; 204 otherwise."""
     now = app_state(request).cache.version()
     if request.query_params.get("seen") == now:
         return Response(status_code=204)
@@ -77,12 +77,12 @@ async def state(request: Request) -> Response:
 
 
 async def healthy(_request: Request) -> Response:
-    """The server answers."""
+    """Return 200: the server responds."""
     return JSONResponse({"ok": True})
 
 
 def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
-    """What the address says of the grouping and the parameters of the query ``name``. Raises QueryError."""
+    """Return the grouping and the parameters of the query ``name`` from the address. Raises QueryError."""
     query, address = find(name), request.query_params
     known = {parameter.name for parameter in query.header.parameters}
     given: dict[str, Any] = {key: value for key, value in address.items() if key in known and value}
@@ -101,7 +101,7 @@ def _set(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _command(name: str, by: tuple[str, ...] | None, given: dict[str, Any]) -> str:
-    """The same question for a shell."""
+    """Return the shell command that runs the same query."""
     words = ["tooltrace", "query", name]
     if by is not None:
         words += ["--by", ",".join(by) or "none"]

@@ -1,4 +1,4 @@
-"""Where questions to one store are put: each in a thread, each answer kept for a moment."""
+"""Cached execution of queries on one store: each in a thread, each result kept for a short time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tooltrace.store.base import Cancellation, Store, open_store
 from tooltrace.store.result import QueryResult, Statement
 
 State = str
-"""Changes whenever the store does."""
+"""Version of the store; it changes with every change of the store."""
 Key = tuple[str, tuple[str, ...] | None, tuple[tuple[str, Any], ...]]
 
 FRESH_SECONDS = 1.0
-"""So long an answer counts as fresh, whatever was recorded since."""
+"""Seconds a result stays fresh, whatever was recorded since."""
 KEPT_SECONDS = 20.0
-"""So long it does where nothing was: spans count back from now."""
+"""Seconds a result stays fresh in an unchanged store; relative windows ("7d") move with the clock."""
 KEPT = 200
-"""So many answers are kept."""
+"""Maximum number of cached results."""
 AT_ONCE = 2
-"""So many questions are asked at the same time: each uses all cores by itself."""
+"""Maximum number of concurrent queries: each one uses all cores by itself."""
 MOST_ROWS = 20_000
 
 
@@ -44,7 +44,7 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Asked:
-    """A question under way."""
+    """A running query and the number of requests that wait for it."""
 
     cancellation: Cancellation
     task: asyncio.Task[QueryResult]
@@ -52,7 +52,7 @@ class _Asked:
 
 
 class QueryCache:
-    """Asks one store. Of questions that are the same and asked at the same time one is put."""
+    """Executor and cache for queries on one store. Identical concurrent queries share one execution."""
 
     def __init__(self, store: Store) -> None:
         self.store = open_store(store)
@@ -63,21 +63,25 @@ class QueryCache:
         self._forgotten = 0
 
     def version(self) -> State:
-        """The version of the store; the time, in steps, where the store cannot tell."""
+        """Return the version of the store, or the time in steps if the store has no version."""
         return self.store.version() or f"{time.monotonic() // KEPT_SECONDS:.0f}"
 
     def has_data(self) -> bool:
-        """Whether anything was ever recorded, as far as can be seen from here."""
+        """Whether the store has any data, as far as known without a query."""
         return self.store.exists()
 
     def invalidate(self) -> None:
-        """Whatever is asked now is put to the store: something was just recorded. What is under way has not seen it."""
+        """Drop all results, because the caller has just recorded something. Running queries may not include it."""
         self._kept.clear()
         self._asked.clear()
+        # _execute compares this counter, so that a query begun earlier does not fill the cache with old rows.
         self._forgotten += 1
 
     async def ask(self, name: str, by: tuple[str, ...] | None = None, **given: Any) -> QueryResult:
-        """The answer to the query ``name``; what is None is left to its default. Raises QueryError and StoreError."""
+        """Return the result of the query ``name``; parameters that are None use the default.
+
+        Raises QueryError and StoreError.
+        """
         given = {parameter: value for parameter, value in given.items() if value is not None}
         key = (name, by, tuple(sorted(given.items())))
         state = self.version()
@@ -86,13 +90,14 @@ class QueryCache:
         return await self._awaited(key, self._begun(key, state, given))
 
     def prefetch(self, name: str, by: tuple[str, ...] | None = None, **given: Any) -> None:
-        """Put a question ahead of whoever will ask it: the page that is on its way to them. What is wrong is told then."""
+        """Start a query before the page that needs it asks. Errors are raised when the page asks."""
         asking = asyncio.create_task(self.ask(name, by, **given))
         self._ahead.add(asking)
         asking.add_done_callback(self._over)
 
     def _over(self, asking: asyncio.Task[QueryResult]) -> None:
         self._ahead.discard(asking)
+        # read the exception, or asyncio logs it as never retrieved
         if not asking.cancelled():
             asking.exception()
 
@@ -109,13 +114,14 @@ class QueryCache:
             del self._asked[key]
 
     async def _awaited(self, key: Key, asked: _Asked) -> QueryResult:
-        """What was asked; where the last who waits for it leaves, it need not be put any more."""
+        """Return the result; cancel the execution when the last waiting request leaves."""
         asked.waiting += 1
         try:
+            # shield: one request that leaves must not cancel the execution that others share
             return await asyncio.shield(asked.task)
         except asyncio.CancelledError:
             if asked.waiting == 1:
-                # who asks the same a moment later, by a reload, must not share the end of this one
+                # an identical request a moment later, by a reload, must not share the cancelled execution
                 self._drop(key, asked)
                 asked.cancellation.cancel()
                 asked.task.cancel()
@@ -133,5 +139,8 @@ class QueryCache:
         return answer
 
     def _answer(self, statement: Statement, cancellation: Cancellation) -> QueryResult:
-        """Ask, in a thread, and read the result. Raises StoreError, and QueryCancelled where it was cancelled."""
+        """Execute the statement in a thread and read the result.
+
+        Raises StoreError, and QueryCancelled on cancellation.
+        """
         return self.store.query(statement, cancellation=cancellation).limited(MOST_ROWS)

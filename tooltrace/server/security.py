@@ -1,7 +1,8 @@
-"""What every request must pass, and what every answer says to the browser.
+"""Checks on every request, and security headers on every response.
 
-A page of somebody else's must not read the store through the visitor's browser: the ``Host`` is one of ours (DNS rebinding), a request
-that changes something comes from a page of ours, and where others can reach the server, a visitor has shown the token.
+A foreign page must not read the store through the visitor's browser: the ``Host`` must be one of the site's names (DNS
+rebinding), a request that changes something must come from a page of this site, and where others can reach the server,
+a visitor must present the token.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""No inline scripts, no inline styles, nothing from elsewhere."""
+"""Security headers: no inline scripts, no inline styles, no foreign resources."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SecurityMiddleware:
-    """The app behind these checks."""
+    """The application behind the checks of a request."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
         self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
+        """Respond, or refuse the request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -59,7 +60,10 @@ def _refusal(site: Site, request: HTTPConnection, method: str) -> Response | Non
 
 
 def _own(headers: Headers, host: str) -> bool:
-    """Programs send neither header; a browser sends one with all that changes something."""
+    """Whether the request comes from this site or a program.
+
+    Programs send neither header; browsers send one with every change.
+    """
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
@@ -73,11 +77,14 @@ def _shown(token: str, request: HTTPConnection) -> bool:
 
 
 def _entry(token: str, request: HTTPConnection, method: str) -> Response:
-    """The link with the token that the terminal printed: keep it in a cookie, and out of the address."""
+    """Accept the link with the token that the terminal printed.
+
+    The response stores the token in a cookie, and removes it from the address.
+    """
     given = request.query_params.get("token", "")
     if method == "GET" and hmac.compare_digest(given.encode(), token.encode()):
         url = URL(scope=request.scope).remove_query_params("token")
-        path = "/" + url.path.lstrip("/\\")  # two strokes would name another server
+        path = "/" + url.path.lstrip("/\\")  # two leading slashes would address another server
         response = RedirectResponse(f"{path}?{url.query}" if url.query else path, 303)
         response.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
         return response

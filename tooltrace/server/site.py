@@ -1,4 +1,4 @@
-"""What one server serves, and to whom."""
+"""Configuration of one server: its store, its names and its access token."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """One store, shown under these names."""
+    """One store and the names under which it is served."""
 
     store: StoreBackend
     hosts: frozenset[str]
-    """Names that a request may call the server by: anything else is somebody's name for this address."""
+    """Accepted names in the ``Host`` header.
+
+    Any other name may belong to a foreign site that points to this address.
+    """
     addresses: bool = False
-    """Whether any IP address will do beside them: a foreign page cannot make one of its own name."""
+    """Whether any IP address is accepted as well: a foreign site cannot own one as its name."""
     token: str | None = None
-    """What a visitor must show once; None where only this machine can reach the server."""
+    """Token that a visitor must present once; None where only this machine can reach the server."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
-    """What one question in a visitor's own SQL may use."""
+    """Limits of one query in a visitor's own SQL."""
 
     @classmethod
     def of(
@@ -38,7 +41,10 @@ class Site:
         token: str | None = None,
         limits: SandboxLimits | None = None,
     ) -> Self:
-        """The site of ``store`` on the interface ``host``. Beyond loopback there is a ``token``, a new one where none is given."""
+        """Return the site of ``store`` on the interface ``host``.
+
+        Beyond loopback there is always a ``token``; a new one is created if the caller passes none.
+        """
         store, limits = open_store(store), limits or SandboxLimits()
         if is_loopback(host):
             hosts = _LOOPBACK | {host.lower(), *map(str.lower, names)}
@@ -48,20 +54,20 @@ class Site:
         return cls(store=store, hosts=_LOOPBACK | known, addresses=True, token=token, limits=limits)
 
     def knows(self, host: str) -> bool:
-        """Whether ``host``, the name and port of a request's header, is one of the site's names."""
+        """Whether ``host``, name and port from a request's header, is one of the site's names."""
         name = hostname(host)
         return name in self.hosts or (self.addresses and _is_address(name))
 
 
 def hostname(host: str) -> str:
-    """The name in a ``Host`` header: without port and brackets, in small letters."""
+    """Return the name in a ``Host`` header: without port and brackets, in lower case."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.rpartition(":")[0].lower() if host.count(":") == 1 else host.lower()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server that listens on ``host``."""
+    """Whether only this machine can reach a server that listens on ``host``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

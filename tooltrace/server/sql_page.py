@@ -1,4 +1,4 @@
-"""The page where SQL is typed: asked in a process of its own, shown as a table, a chart or a file."""
+"""The page for a visitor's own SQL: executed in a separate process; the result is a table, a chart or a file."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _T = TypeVar("_T")
 
 KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 FULL = "Tooltrace-Full"
-"""Says of a file that it has as many rows as it may have."""
+"""Response header that marks a file as truncated at the row limit."""
 LOOK_SECONDS = 0.25
-"""How often it is looked whether the reader is still there."""
+"""Seconds between checks whether the client is still connected."""
 LONGEST = 200_000
 
 
 async def page(request: Request) -> Response:
-    """The editor, and the catalogue beside it."""
+    """Render the editor with the catalogue of queries."""
     named = request.query_params.get("query")
     sql = spelled(request, named) if named else request.query_params.get("q", "")[:LONGEST]
     app_state(request).sandbox.warm()
@@ -40,12 +40,12 @@ async def page(request: Request) -> Response:
 
 
 async def text(request: Request) -> Response:
-    """A query of the catalogue with its parameters written into it, as it can be run."""
+    """Return a query of the catalogue as executable text, with its parameter values."""
     return PlainTextResponse(spelled(request, request.path_params["query"]), headers={"Cache-Control": "no-store"})
 
 
 async def ask(request: Request) -> Response:
-    """The answer to the SQL of a form: columns and rows, or what was wrong with it."""
+    """Return the result of the form's SQL as JSON: columns and rows, or the error."""
     form = await read_form(request, LONGEST * 4)
     try:
         found = await _while_wanted(request, app_state(request).sandbox.ask(form.get("q", "")))
@@ -56,7 +56,7 @@ async def ask(request: Request) -> Response:
 
 
 async def file(request: Request) -> Response:
-    """The answer as a file."""
+    """Return the result as a file."""
     form = await read_form(request, LONGEST * 4)
     kind = form.get("form", "")
     if kind not in ("csv", "parquet"):
@@ -72,13 +72,13 @@ async def file(request: Request) -> Response:
 
 
 def spelled(request: Request, name: str) -> str:
-    """The query ``name`` with what the address gives of its parameters. Raises QueryError."""
+    """Return the query ``name`` with the parameters in the address. Raises QueryError."""
     by, given = params_from_request(request, name)
     return find(name).render_with_values(by, **given)
 
 
 async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
-    """The answer to ``question``, which is given up where the reader goes away meanwhile."""
+    """Return the result of ``question``; cancel it when the client disconnects."""
     asking = asyncio.ensure_future(question)
     try:
         while not (await asyncio.wait({asking}, timeout=LOOK_SECONDS))[0]:
@@ -95,7 +95,7 @@ async def _while_wanted(request: Request, question: Awaitable[_T]) -> _T:
 
 
 def _for_files(request: Request) -> SandboxLimits:
-    """A file may be larger than what a browser shows, and take longer."""
+    """Return the limits of files, which may be larger and take longer than a result in the browser."""
     limits = app_state(request).site.limits
     return replace(limits, rows=100 * limits.rows, seconds=3 * limits.seconds)
 

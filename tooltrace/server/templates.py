@@ -1,4 +1,4 @@
-"""Templates to answers. All that comes from a trace is escaped: a tool's result is text, whatever it looks like."""
+"""Rendering of templates. All text from a trace is escaped: a tool's result is never markup."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ _YEAR = 365 * 24 * 3600
 
 @dataclass(slots=True)
 class AppState:
-    """What every page has at hand: the site, and the desk where its questions are put."""
+    """Shared state of the application: the site, and the cache that executes its queries."""
 
     site: Site
     cache: QueryCache
     links: list[tuple[str, str]] = field(default_factory=list)
-    """Pages of the navigation: the path, and the key of its name."""
+    """Navigation links: the path, and the translation key of the name."""
     _sandbox: SqlSandbox | None = None
 
     @property
     def sandbox(self) -> SqlSandbox:
-        """What answers SQL that a visitor typed. Raises UnsupportedByStore."""
+        """The sandbox for SQL that a visitor typed. Raises UnsupportedByStore."""
         if self._sandbox is None:
             self._sandbox = self.site.store.sandbox(self.site.limits)
         return self._sandbox
 
     async def close(self) -> None:
-        """Release what the sandbox holds."""
+        """Release the resources of the sandbox."""
         if self._sandbox is not None:
             await self._sandbox.close()
 
 
 def app_state(request: Request) -> AppState:
-    """The hall of the app that ``request`` came to."""
+    """Return the state of the application that handles ``request``."""
     hall: AppState = request.app.state.hall
     return hall
 
 
 def render(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """The answer made from ``template`` of the dashboards, in the reader's language."""
+    """Render ``template`` of the dashboards in the reader's language."""
     hall = app_state(request)
     words = Translations(language_of(request))
     text = _environment().get_template(template).render(
@@ -89,20 +89,20 @@ def _environment() -> Environment:
 
 
 def url(path: str, **query: Any) -> str:
-    """``path`` with ``query`` behind it; what is None or empty is left out."""
+    """Return ``path`` with ``query`` appended, without values that are None or empty."""
     given = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 @cache
 def asset_url(name: str) -> str:
-    """The address of a file of the dashboards: another one where its content is."""
+    """Return the address of a dashboard file; the address changes with the content."""
     content = (assets.path("dashboards") / name).read_bytes()
     return f"/static/{name}?v={zlib.crc32(content):x}"
 
 
 def parsed(text: Any) -> Any:
-    """JSON text as data; what cannot be read stays the text."""
+    """Parse JSON text; text that is not JSON stays as it is."""
     if not isinstance(text, str | bytes):
         return text
     try:
@@ -112,7 +112,7 @@ def parsed(text: Any) -> Any:
 
 
 def safe_url(address: Any) -> str | None:
-    """``address`` where a browser may be led there: http and https only."""
+    """Return ``address`` if it is safe for a link (http and https only), else None."""
     if not isinstance(address, str):
         return None
     try:
@@ -123,13 +123,13 @@ def safe_url(address: Any) -> str | None:
 
 
 def json_for_script(rows: Any) -> str:
-    """Rows as JSON that may stand between script tags."""
+    """Return rows as JSON that is safe inside a script element."""
     text = orjson.dumps(rows, default=_plain, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
     return text.decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def json_text(value: Any) -> str:
-    """Data as JSON text; what is nested too deep to be written is left out."""
+    """Return data as JSON text; data nested too deeply becomes "…"."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
@@ -137,7 +137,7 @@ def json_text(value: Any) -> str:
 
 
 def quoted(text: Any) -> str:
-    """``text`` as one word of a shell."""
+    """Return ``text`` as one word of a shell."""
     return shlex.quote(str(text))
 
 

@@ -1,4 +1,4 @@
-"""The stretch of time that a page looks at, and the one before it."""
+"""The time window of a page, and the one before it."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _SPAN = re.compile(r"(\d{1,6})([smhdw])")
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """From ``since`` up to ``until``, as a query takes them; None is open."""
+    """The window from ``since`` up to ``until``, as query parameters; None is open."""
 
     since: str | None = DEFAULT
     until: str | None = None
 
     @classmethod
     def of(cls, query: QueryParams) -> Self:
-        """What the address asks for: ``since`` and ``until``, a span or a time; ``all`` is everything."""
+        """Return the window in the address: ``since`` and ``until``, a span or a time; ``all`` is everything."""
         since, until = query.get("since", "").strip() or DEFAULT, query.get("until", "").strip() or None
         return cls(None if since == "all" else since, until)
 
     @property
     def name(self) -> str:
-        """How the address says it."""
+        """Name of the window in the address."""
         return self.since or "all"
 
     @property
     def given(self) -> dict[str, Any]:
-        """As parameters of a query."""
+        """The window as parameters of a query."""
         return {"since": self.since, "until": self.until}
 
     @property
     def before(self) -> str | None:
-        """Where a window as long that ends with ``since`` begins; None where that cannot be told."""
+        """Start of the equally long window that ends at ``since``; None where it cannot be computed."""
         if self.since is None:
             return None
         span = _SPAN.fullmatch(self.since)

@@ -1,4 +1,4 @@
-"""Where the attempts of a call lie on its time."""
+"""Layout of a call's attempts on a time axis."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 LONGEST_MS = 1e12
-"""31 years: what was imported may say anything."""
+"""Longest valid duration, 31 years: imported records may contain any number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One attempt: where it begins and how long it is, in percent of the call's time, and the wait before it."""
+    """One attempt: its start and length in percent of the call's time, and the wait before it."""
 
     row: dict[str, Any]
     start_ms: float
     left: float
     width: float
     gap_ms: float | None
-    """From the end of the attempt before; None for the first."""
+    """Milliseconds since the end of the attempt before; None for the first."""
     gap_left: float
     gap_width: float
 
 
 def bars(attempts: list[dict[str, Any]]) -> list[Bar]:
-    """A bar for each of a call's ``attempts``, rows of the query ``call`` in their order."""
+    """Return a bar for each of a call's ``attempts``, rows of the query ``call`` in their order."""
     begin = min(row["started_at"] for row in attempts)
     spans = [((row["started_at"] - begin).total_seconds() * 1000, _lasts(row), row) for row in attempts]
     whole = max([start + lasts for start, lasts, _ in spans]) or 1.0

@@ -1,1 +1,1 @@
-"""Translate the queries from DuckDB's SQL to ClickHouse's."""
+"""Translation of the queries from DuckDB's SQL to ClickHouse's."""

@@ -1,8 +1,8 @@
-"""What the queries' SQL is called in ClickHouse: the one table of it.
+"""Table of DuckDB's functions, types and formats with their equivalents in ClickHouse.
 
-The queries are written for DuckDB. Of most functions the two engines mean the same by the same name, and sqlglot knows many
-of the others. Here stands what it does not know, or turns into something that is silently another: what is left out
-where it is missing, what is rounded, what is NULL.
+The queries are written for DuckDB. Most functions have the same name and meaning in both engines, and sqlglot knows
+many of the others. This module has those that sqlglot does not know, or silently translates into something with a
+different meaning: missing values, rounding, NULL.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FUNCTIONS: Final = {
     "var_samp": "if(count({0}) > 1, varSampStable({0}), NULL)",
     "variance": "if(count({0}) > 1, varSampStable({0}), NULL)",
     "stddev_samp": "if(count({0}) > 1, stddevSampStable({0}), NULL)",
-    # windows: of what cannot be NULL, the row before the first would be 0
+    # windows: for a type without NULL, the row before the first would be 0
     "lag": "lag(toNullable({0}))",
     "lead": "lead(toNullable({0}))",
-    # text: in characters, and `.` is no newline
+    # text: counted in characters; `.` does not match a newline
     "contains": "(position({0}, {1}) > 0)",
     "instr": "positionUTF8({0}, {1})",
     "lcase": "lowerUTF8({0})",
@@ -54,7 +54,7 @@ FUNCTIONS: Final = {
     "starts_with": "startsWith({0}, {1})",
     "string_split": "splitByString({1}, {0})",
     "strpos": "positionUTF8({0}, {1})",
-    # JSON is text
+    # JSON is stored as text
     "json_type": "multiIf(JSONType({0}) = 'String', 'VARCHAR', JSONType({0}) = 'Bool', 'BOOLEAN', JSONType({0}) = 'UInt64', 'UBIGINT', "
     "JSONType({0}) = 'Int64', if(startsWith({0}, '-'), 'BIGINT', 'UBIGINT'), upper(toString(JSONType({0}))))",
     # lists
@@ -62,7 +62,7 @@ FUNCTIONS: Final = {
     "ln": "log({0})",
     "log": "log10({0})",
 }
-"""Name of a function in DuckDB to its text in ClickHouse; ``{0}`` is the first argument."""
+"""ClickHouse's text of each DuckDB function; ``{0}`` is the first argument."""
 
 OPTIONAL: Final = {
     "lag": {2: "lag(toNullable({0}), {1})", 3: "lag(toNullable({0}), {1}, {2})"},
@@ -71,13 +71,13 @@ OPTIONAL: Final = {
     "substr": {3: "substringUTF8({0}, {1}, {2})"},
     "substring": {3: "substringUTF8({0}, {1}, {2})"},
 }
-"""The same with another number of arguments; with a number that is nowhere, they are refused."""
+"""The same for other numbers of arguments; calls with an unlisted number are refused."""
 
 MANY: Final = {
     "concat": "concat({0})",
     "range": "arrayMap(at -> toInt32(at), range({0}))",
 }
-"""The same of functions with any number of arguments, ``{0}`` is all of them."""
+"""The same for functions with any number of arguments; ``{0}`` is all of them."""
 
 FORMS: Final = {
     **{part: part for part in ("%Y", "%y", "%m", "%d", "%H", "%I", "%S", "%f", "%a", "%b", "%j", "%p", "%%")},
@@ -85,10 +85,10 @@ FORMS: Final = {
     "%B": "%M",
     "%A": "%W",
 }
-"""Parts of strftime's form to formatDateTime's; what is left out is no part of it."""
+"""Parts of strftime's format in formatDateTime's; a part that is missing here is not supported."""
 
 TIMES: Final = frozenset(("WEEK", "MONTH", "QUARTER", "YEAR"))
-"""What date_trunc makes a date of, unless it is said."""
+"""Units for which date_trunc yields a date in ClickHouse, unless cast."""
 
 TYPES: Final = {
     "BIGINT": "Nullable(Int64)",
@@ -103,7 +103,7 @@ TYPES: Final = {
     "TIMESTAMPNTZ": "Nullable(DateTime64(6, 'UTC'))",
     "VARCHAR": "Nullable(String)",
 }
-"""sqlglot's name of a type to ClickHouse's."""
+"""ClickHouse's type for each of sqlglot's type names."""
 
 WHOLE: Final = frozenset(TYPES[name] for name in ("BIGINT", "INT", "SMALLINT", "TINYINT"))
 TRIED: Final = {
@@ -114,7 +114,7 @@ TRIED: Final = {
     "DOUBLE": "toFloat64OrNull(trimBoth({0}))",
     "TIMESTAMPNTZ": "parseDateTime64BestEffortOrNull({0}, 6, 'UTC')",
 }
-"""The same of TRY_CAST, ``{0}`` is text."""
+"""The same for TRY_CAST; ``{0}`` is text."""
 
 SETTINGS: Final = {
     "aggregate_functions_null_for_empty": 1,
@@ -128,5 +128,8 @@ SETTINGS: Final = {
     "session_timezone": "UTC",
     "union_default_mode": "DISTINCT",
 }
-"""With these, ClickHouse answers as DuckDB does: NULL where there is nothing, a name is a column before it is an alias, and
-what a query uses twice is the same both times."""
+"""Settings with which ClickHouse gives DuckDB's results.
+
+NULL for missing values, a name is a column before it is an alias, and a step that a query uses twice has the same rows
+both times.
+"""

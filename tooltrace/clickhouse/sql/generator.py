@@ -1,4 +1,4 @@
-"""The words of DuckDB's SQL in ClickHouse's: sqlglot reads one and writes the other, with our table between."""
+"""Generation of ClickHouse's SQL from DuckDB's: sqlglot parses and writes, with our table of functions in between."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KNOWN: Final = {
     *FUNCTIONS, *MANY, "json_each", "quantile_cont", "round", "arg_max_null", "concat_ws", "regexp_matches", "regexp_replace",
     "strftime",
 }  # fmt: skip
-"""Functions of DuckDB whose words for ClickHouse are ours."""
+"""DuckDB functions that this module translates, rather than sqlglot."""
 ALIKE: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
-"""Functions that are the same in both, and that sqlglot knows of neither."""
+"""Functions that are equal in both engines, but unknown to sqlglot."""
 LONGEST: Final = 262_144
-"""Characters of a question; a server takes no longer one (``max_query_size``)."""
+"""Maximum characters of a translated query; the server accepts no longer one (``max_query_size``)."""
 _WRITTEN_BY_US: Final = (
     exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
     exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue, exp.CountIf, exp.Week, exp.ArrayContains,
@@ -36,19 +36,19 @@ def _without_ours(made: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class DuckDBDialect(DuckDB):
-    """DuckDB, but what the table has is kept as it is written."""
+    """DuckDB's dialect, without the conversion of functions that our table translates."""
 
     class Parser(DuckDB.Parser):  # type: ignore[misc,valid-type]  # sqlglot's own way to make a dialect
         FUNCTIONS: ClassVar = _without_ours(DuckDB.Parser.FUNCTIONS)
         FUNCTION_PARSERS: ClassVar = _without_ours(DuckDB.Parser.FUNCTION_PARSERS)
 
     def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
-        """As it is written: read, ``a.b`` and ``$.a.b`` would be one."""
+        """Keep the path as written: after parsing, ``a.b`` and ``$.a.b`` would be equal."""
         return path
 
 
 class ClickHouseDialect(ClickHouse):
-    """ClickHouse, with the table."""
+    """ClickHouse's dialect with our table."""
 
     class Generator(ClickHouse.Generator):  # type: ignore[misc,valid-type]  # as above
         TRANSFORMS: ClassVar = {
@@ -57,7 +57,7 @@ class ClickHouseDialect(ClickHouse):
 
         def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
             written = str(super().sql(expression, key, comment))
-            if len(written) > LONGEST:  # what names its argument twice doubles with each level
+            if len(written) > LONGEST:  # a template that repeats its argument doubles the text at each level
                 raise QueryError(
                     f"in ClickHouse's SQL this would be longer than {LONGEST:,} characters; nothing was asked"
                 )
@@ -81,7 +81,7 @@ class ClickHouseDialect(ClickHouse):
             return str(special(expression, *given)) if special else str(super().anonymous_sql(expression))
 
         def _text(self, expression: exp.Expr) -> str:
-            """As DuckDB writes it: a missing one is nothing in ``concat``, a whole number as a double has ``.0``."""
+            """Return text as DuckDB formats it: NULL is empty in ``concat``, a whole number as a double has ``.0``."""
             written = str(self.sql(expression))
             if expression.is_string:
                 return written
@@ -96,7 +96,7 @@ class ClickHouseDialect(ClickHouse):
             return self._signed(expression, self.function_fallback_sql(expression))
 
         def countif_sql(self, expression: exp.CountIf) -> str:
-            """Of nothing but unknowns it is unknown."""
+            """Count true values; NULL when every input is NULL."""
             value = self.sql(expression, "this")
             return f"if(count({value}) = 0, NULL, toInt64(countIf({value})))"
 
@@ -119,7 +119,10 @@ class ClickHouseDialect(ClickHouse):
             return f"toInt64({written})" if isinstance(counted, _COUNTS) else written
 
         def _signed(self, expression: exp.Expr, written: str) -> str:
-            """Counts are signed in DuckDB; unsigned ones have no type in common with what may be below 0."""
+            """Cast counts to signed, as in DuckDB.
+
+            ClickHouse's unsigned type has no common type with negative values.
+            """
             outside = expression.parent
             return written if isinstance(outside, (exp.Filter, exp.Window)) else f"toInt64({written})"
 
@@ -131,7 +134,7 @@ class ClickHouseDialect(ClickHouse):
             return f"quantileExactInclusive({part})({value})"
 
         def _round(self, _call: exp.Anonymous, value: str, places: str = "0") -> str:
-            """Halves away from zero: ClickHouse's goes to the even one."""
+            """Round halves away from zero, as DuckDB does; ClickHouse rounds them to even."""
             if places == "0":
                 return f"arrayMap(x -> if(abs(x - trunc(x)) = 0.5, trunc(x) + sign(x), round(x)), [{value}])[1]"
             scale = f"1e{places}"
@@ -170,7 +173,7 @@ class ClickHouseDialect(ClickHouse):
             return self._valued(expression, "first_value")
 
         def _valued(self, expression: exp.Expr, name: str) -> str:
-            """What is unknown is left out, unless it is said."""
+            """Write a window value that respects NULLs by default, as DuckDB does; ClickHouse skips them."""
             known = isinstance(expression.parent, exp.IgnoreNulls | exp.RespectNulls)
             return f"{name}({self.sql(expression, 'this')}){'' if known else ' RESPECT NULLS'}"
 
@@ -183,8 +186,10 @@ class ClickHouseDialect(ClickHouse):
             return f"positionUTF8({self.sql(expression, 'this')}, {self.sql(expression, 'substr')})"
 
         def in_sql(self, expression: exp.In) -> str:
-            """What is not in a list, or an answer, with an unknown one is unknown. What is computed is compared: a name
-            in a list of one would be a table."""
+            """Write IN with DuckDB's NULL semantics: a value that is not found among values with a NULL is NULL.
+
+            Computed items are compared with ``=``: ClickHouse would read a single name in the list as a table.
+            """
             if not all(map(_is_constant, expression.expressions)):
                 same = [
                     exp.EQ(this=exp.paren(expression.this.copy()), expression=exp.paren(item.copy()))
@@ -230,7 +235,10 @@ class ClickHouseDialect(ClickHouse):
             return f"CAST({value} AS {kind})"
 
         def _whole(self, given: exp.Expr, value: str, kind: str) -> str:
-            """To the nearest, CAST alone cuts; and what is beyond the type is refused, and not another number."""
+            """Round to the nearest integer, where CAST alone truncates.
+
+            Values outside the type are refused; CAST would silently return another number.
+            """
             if isinstance(given, exp.Literal | exp.JSONExtractScalar) and not given.is_number:
                 value = f"toFloat64({value})"
             if given.is_number and not given.is_int and "e" not in given.name.lower():
@@ -261,7 +269,7 @@ def _is_constant(item: exp.Expr) -> bool:
 
 
 def _flags(options: list[exp.Expr]) -> str:
-    """DuckDB's options of a regular expression, as the expression's own: ``.`` is no newline unless ``s`` says so."""
+    """Translate DuckDB's regular expression options into inline flags: ``.`` does not match a newline without ``s``."""
     given = options[0].name if options else ""
     if set(given) - set("cgims") or (options and not options[0].is_string):
         raise QueryError(
@@ -271,7 +279,7 @@ def _flags(options: list[exp.Expr]) -> str:
 
 
 def _time_form(form: str) -> str:
-    """What makes text of a time. Raises QueryError for a part that ClickHouse has not, or has as another."""
+    """Translate the format of strftime. Raises QueryError for a part that ClickHouse lacks or interprets otherwise."""
     parts = re.findall(r"%-?.|[^%]+|%", form, re.DOTALL)
     unsaid = [part for part in parts if part.startswith("%") and part not in FORMS]
     if unsaid:
@@ -280,5 +288,5 @@ def _time_form(form: str) -> str:
 
 
 def to_sql(tree: exp.Expr) -> str:
-    """``tree`` as ClickHouse's SQL. Raises SqlglotError."""
+    """Return ``tree`` as ClickHouse's SQL. Raises SqlglotError."""
     return tree.sql(ClickHouseDialect, comments=False, unsupported_level=ErrorLevel.RAISE)

@@ -1,4 +1,4 @@
-"""Paths into JSON that is kept as text: DuckDB's in, ClickHouse's arguments out."""
+"""Paths into JSON text: translation of DuckDB's paths into ClickHouse's arguments."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sqlglot import exp
 from tooltrace.errors import QueryError
 
 Place = str | int
-"""The name of a member, or the number of an element: from 0, or from -1 down from the end."""
+"""The name of a member, or the index of an element: from 0, or from -1 backwards from the end."""
 
 _POINTS: Final = (("~1", "/"), ("~0", "~"))
 _STEP: Final = re.compile(r"""\.(?:"((?:[^"\\]|\\.)*)"|([^."\[\]*]+))|\[(#-|-)?(\d+)\]""")
 
 
 def places(path: exp.Expr) -> list[Place]:
-    """What a path goes through: a number, a JSON pointer, a path from ``$``, or a plain name.
+    """Parse a path: a number, a JSON pointer, a path from ``$``, or a plain name.
 
-    Raises QueryError for one that is computed, or goes to many.
+    Raises QueryError for a path that is computed, or that matches several members.
     """
     if isinstance(path, exp.Neg):
         return [-int(path.name)] if path.this.is_int else _unsaid(path)
@@ -33,7 +33,7 @@ def places(path: exp.Expr) -> list[Place]:
 
 
 def is_every(path: exp.Expr) -> bool:
-    """Whether it goes to each element of a list."""
+    """Whether the path matches each element of a list."""
     return path.is_string and path.name == "$[*]"
 
 
@@ -64,12 +64,12 @@ def _unsaid(path: exp.Expr) -> list[Place]:
 
 
 def raw(value: str, path: list[Place]) -> str:
-    """The member as JSON; NULL where it is missing."""
+    """Return the member as JSON; NULL where it is missing."""
     return f"nullIf(JSONExtractRaw(ifNull({value}, ''){_given(path)}), '')" if path else value
 
 
 def text(value: str, path: list[Place]) -> str:
-    """The member as text: NULL where it is missing or null, a string without its quotes, else as it is written."""
+    """Return the member as text: NULL if it is missing or null, a string without quotes, any other value as written."""
     if not path:
         whole = f"ifNull({value}, 'null')"
         return f"if(JSONType({whole}) = 'String', JSONExtractString({whole}), nullIf({whole}, 'null'))"
@@ -82,7 +82,7 @@ def _given(path: list[Place]) -> str:
 
 
 def _argument(place: Place) -> str:
-    """ClickHouse numbers elements from 1, and from -1 at the end."""
+    """Return ClickHouse's argument: it counts elements from 1, and from -1 at the end."""
     if isinstance(place, int):
         return str(place + 1 if place >= 0 else place)
     return exp.Literal.string(place).sql("clickhouse")

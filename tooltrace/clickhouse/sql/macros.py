@@ -1,4 +1,4 @@
-"""The shared macros of the queries for ClickHouse, which has none: each use becomes the expression it stands for."""
+"""Expansion of the queries' shared macros for ClickHouse, which has no macros."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MACRO_NAMES: Final = frozenset(_BY_NAME)
 def inline_macros(tree: exp.Expr) -> exp.Expr:
     """Replace each use of a macro in ``tree`` by its body. Raises QueryError for a wrong number of arguments."""
     while used := [call for call in tree.find_all(exp.Anonymous) if call.name.lower() in _BY_NAME]:
-        innermost = used[-1]  # in the order of find_all, what stands inside another comes after it
+        innermost = used[-1]  # find_all yields a nested call after the call around it
         body = _expanded(_BY_NAME[innermost.name.lower()], innermost.expressions)
         if innermost is tree:
             return body
@@ -41,7 +41,7 @@ def _expanded(macro: Macro, arguments: list[exp.Expr]) -> exp.Expr:
 
 
 def _grouped(argument: exp.Expr) -> exp.Expr:
-    """Return a copy of ``argument`` that no operator around it can tear apart."""
+    """Return a copy of ``argument`` in parentheses if an operator around it could split it."""
     alone = isinstance(argument, exp.Column | exp.Literal | exp.Paren | exp.Anonymous)
     return argument.copy() if alone else exp.paren(argument)
 

@@ -1,4 +1,4 @@
-"""Where ClickHouse needs another shape of a query, not only other words."""
+"""Structural rewrites of queries for ClickHouse, where translated functions are not enough."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from tooltrace.store.columns import ATTEMPTS, RECORDS
 from tooltrace.store.views import TOOL_CALLS, VIEWS
 
 Columns = dict[str, tuple[str, ...]]
-"""Names of the columns of each table that can be named somewhere."""
+"""Known column names of each table in scope."""
 
 Node = exp.Expr
-"""A piece of SQL, read."""
+"""A node of parsed SQL."""
 ENGINE: Final = "clickhouse"
 _SEEN: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text"}
 
 
 def alias_joined_columns(tree: Node) -> None:
-    """``t.name`` gives a column ``name``, and ``t.*`` each of its own: where two joined tables have one, ClickHouse calls
-    it ``t.name``. Of a star, only what is named somewhere."""
+    """Alias columns of joined tables explicitly; ClickHouse would otherwise name a column of both tables ``t.name``.
+
+    ``t.*`` is expanded to the columns that the query names somewhere.
+    """
     wanted = _wanted(tree)
     for select, known in _selects(tree, dict(_tables())):
         if not select.args.get("joins"):
@@ -37,7 +39,10 @@ def alias_joined_columns(tree: Node) -> None:
 
 
 def resolve_order_by_aliases(tree: Node) -> None:
-    """``SELECT -a AS a … ORDER BY a`` is by the answer's ``a``; with the settings that all else needs it were by the table's."""
+    """Make ``SELECT -a AS a … ORDER BY a`` sort by the result's ``a``.
+
+    With the settings that the other rewrites need, ClickHouse would sort by the table's ``a``.
+    """
     for select in tree.find_all(exp.Select):
         made = {item.alias: item.this for item in select.expressions if isinstance(item, exp.Alias)}
         order = select.args.get("order")
@@ -49,7 +54,10 @@ def resolve_order_by_aliases(tree: Node) -> None:
 
 
 def escape_like_backslashes(tree: Node) -> None:
-    """DuckDB's patterns escape nothing unless ESCAPE says by what; ClickHouse's by a backslash."""
+    """Escape backslashes in LIKE patterns, where DuckDB has no escape character.
+
+    Without ESCAPE, DuckDB takes a backslash as it is; ClickHouse treats it as the escape character.
+    """
     for alike in tree.find_all(exp.Like, exp.ILike):
         pattern = alike.expression
         if pattern.is_string and not isinstance(alike.parent, exp.Escape):
@@ -57,7 +65,7 @@ def escape_like_backslashes(tree: Node) -> None:
 
 
 def _wanted(tree: Node) -> Callable[[str], bool]:
-    """Whether a column can matter: it does where it is named, and all do where the answer has a star."""
+    """Return the test whether a column is used: it is named somewhere, or the result has a star."""
     if any(item.is_star for item in _answers(tree)):
         return lambda _name: True
     named = frozenset(found.name for found in tree.find_all(exp.Identifier))
@@ -71,14 +79,17 @@ def _spelled(item: Node, select: exp.Select, known: Columns, wanted: Callable[[s
         return [exp.alias_(item.copy(), item.name, quoted=True)]
     replaced = {made.alias: made.this for made in item.this.args.get("replace") or ()}
     if not _sources(select, known).get(item.table):
-        return [item]  # a table that is not ours: its columns are not known here
+        return [item]  # a table that is not ours: its columns are unknown here
     names = filter(wanted, _starred(item.this, _sources(select, known)[item.table]))
     made = ((name, replaced.get(name) or exp.column(name, item.table, quoted=True)) for name in names)
     return [exp.alias_(value, name, quoted=True) for name, value in made]
 
 
 def drop_unused_messages_join(tree: Node) -> None:
-    """``tool_calls`` is ``attempts`` where nothing asks for what the model saw: ClickHouse would join it all the same."""
+    """Replace ``tool_calls`` by ``attempts`` if no column of model messages is used.
+
+    ClickHouse would execute the join even so.
+    """
     if any(item.is_star for item in _answers(tree)):
         return
     if any(name.name in _SEEN for name in tree.find_all(exp.Identifier)):
@@ -91,7 +102,7 @@ def drop_unused_messages_join(tree: Node) -> None:
 
 
 def _answers(query: Node) -> Iterator[Node]:
-    """What stands in the select lists that make the answer."""
+    """Yield the items of the select lists that form the result."""
     if isinstance(query, exp.SetOperation):
         yield from _answers(query.left)
         yield from _answers(query.right)
@@ -102,7 +113,7 @@ def _answers(query: Node) -> Iterator[Node]:
 
 
 def _selects(tree: Node, known: Columns) -> Iterator[tuple[exp.Select, Columns]]:
-    """Every SELECT, with the tables that it can name."""
+    """Yield every SELECT with the tables in its scope."""
     known = dict(known)
     for cte in _ctes(tree):
         if is_recursive(cte):
@@ -133,7 +144,7 @@ def _first(query: Node) -> Node:
 
 
 def _columns(query: Node, known: Columns) -> tuple[str, ...]:
-    """Names of what ``query`` answers."""
+    """Return the column names of the result of ``query``."""
     query = _first(query.this if isinstance(query, exp.Subquery) else query)
     inner = dict(known)
     for cte in _ctes(query):
@@ -145,7 +156,7 @@ def _columns(query: Node, known: Columns) -> tuple[str, ...]:
         if isinstance(star, exp.Star):
             of = [item.table] if isinstance(item, exp.Column) else list(sources)
             if not all(sources.get(source) for source in of):
-                return ()  # not known
+                return ()  # unknown
             names += [name for source in of for name in _starred(star, sources[source])]
         else:
             names.append(item.alias_or_name)
@@ -158,7 +169,7 @@ def _starred(star: exp.Star, names: tuple[str, ...]) -> list[str]:
 
 
 def _sources(select: Node, known: Columns) -> Columns:
-    """What stands behind FROM and the JOINs."""
+    """Return the tables and subqueries in FROM and the JOINs, with their columns."""
     first = select.args.get("from_") or select.args.get("from")
     tables = [join.this for join in select.args.get("joins") or ()]
     if first is not None:
@@ -179,15 +190,16 @@ def _tables() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def known_tables() -> frozenset[str]:
-    """The tables of a store."""
+    """Return the names of a store's tables."""
     return frozenset(dict(_tables()))
 
 
 def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
-    """What has to be kept before ``tree`` is asked, by its name, in order; it is taken out of ``tree``.
+    """Remove the steps from ``tree`` that need temporary tables; return them by name, in order.
 
-    ClickHouse puts a CTE's text wherever it is named, and runs it as often: of a chain of them, thousands of times. Those that
-    are named twice are kept. What numbers its rows as they come is the same for all who read it, too.
+    ClickHouse inserts a CTE's text at each use, and executes it as often: a chain of CTEs runs thousands of times.
+    Therefore each CTE with two or more uses becomes a temporary table. This also gives all its readers the same row
+    numbers, where a CTE numbers its rows in order of arrival.
     """
     ctes = {cte.alias: cte for cte in _ctes(tree)}
     uses = dict.fromkeys(ctes, 0)
@@ -208,7 +220,10 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
 
 
 def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Node]:
-    """What leaves out of a kept table the columns that nothing names: ``SELECT *`` would keep each call's texts."""
+    """Return the function that drops unused columns from a temporary table.
+
+    ``SELECT *`` would store the texts of each call.
+    """
     wanted = _wanted(tree)
     known = dict(_tables())
     columns: Columns = {}
@@ -226,7 +241,7 @@ def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Nod
 
 
 def _alone(cte: exp.CTE) -> Node:
-    """A recursive CTE with a WITH of its own: what stands beside one is not as it is elsewhere."""
+    """Wrap a recursive CTE in a WITH of its own: other CTEs beside it in one WITH would behave differently."""
     inner = exp.CTE(this=cte.this, alias=exp.TableAlias(this=exp.to_identifier(cte.alias)))
     body = exp.select("*").from_(exp.Table(this=exp.to_identifier(cte.alias)))
     body.set("with_", exp.With(expressions=[inner], recursive=True))
@@ -234,7 +249,7 @@ def _alone(cte: exp.CTE) -> Node:
 
 
 def _with(body: Node, inline: dict[str, exp.CTE]) -> Node:
-    """``body`` behind those of ``inline`` that it needs. Each is needed once."""
+    """Return ``body`` with the steps of ``inline`` that it needs; each of them is used once."""
     needed = [cte.copy() for cte in _needed(body, inline)]
     if needed:
         own = body.args.get("with_")
@@ -257,7 +272,7 @@ def _needed(body: Node, inline: dict[str, exp.CTE]) -> list[exp.CTE]:
 
 
 def place_tables(tree: Node, database: str) -> None:
-    """Say of every table that is no CTE that it is in ``database``."""
+    """Qualify every table that is not a CTE with ``database``."""
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if table.name not in own and isinstance(table.this, exp.Identifier):
@@ -265,7 +280,7 @@ def place_tables(tree: Node, database: str) -> None:
 
 
 def unnest_to_array_join(tree: Node, write: Callable[[Node], str]) -> None:
-    """``FROM t, json_each(object) AS e``: each member, as ``e.key``, ``e.value`` and ``e.type``."""
+    """Translate ``FROM t, json_each(object) AS e``: each member, as ``e.key``, ``e.value`` and ``e.type``."""
     for call in [found for found in tree.find_all(exp.Anonymous) if str(found.this).lower() == "json_each"]:
         join, select = call.find_ancestor(exp.Join), call.find_ancestor(exp.Select)
         assert join is not None

@@ -1,4 +1,4 @@
-"""Which steps of a question (``WITH name AS …``) a name means where it stands."""
+"""Name resolution for the steps of a query (``WITH name AS …``)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from sqlglot import exp
 
 
 def step_of(table: exp.Table) -> exp.CTE | None:
-    """The step that ``table`` is: one said before it, in the same SELECT or one around it, or a recursive one itself.
+    """Return the step that ``table`` refers to; None if it refers to a table of the store.
 
-    Where it is none, the table of that name is read, though a step elsewhere has it too.
+    A step is visible if it precedes the reference, in the same SELECT or one around it; a recursive step is visible in
+    itself. A step of the same name elsewhere does not count.
     """
     if table.db or not isinstance(table.this, exp.Identifier):
         return None
@@ -24,7 +25,7 @@ def step_of(table: exp.Table) -> exp.CTE | None:
 
 
 def _seen(outside: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
-    """The steps of ``outside`` that can be named in its part ``inside``."""
+    """Yield the steps of ``outside`` that are visible in its part ``inside``."""
     if isinstance(outside, exp.With):
         steps: list[exp.CTE] = list(outside.expressions)
         for step in steps:
@@ -40,8 +41,10 @@ def _seen(outside: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
 
 
 def rename_steps(tree: exp.Expr, tables: Collection[str]) -> None:
-    """A step called as a table, or as another step, gets a name of its own: who reads which of them is not for
-    two engines to find out."""
+    """Rename steps that have the name of a table or of another step.
+
+    The two engines may resolve such a name differently, which would let a query read a table unnoticed.
+    """
     bound = [(table, step) for table in tree.find_all(exp.Table) if (step := step_of(table)) is not None]
     taken = {name.name for name in tree.find_all(exp.Identifier)} | set(tables)
     seen = {name.lower() for name in tables}

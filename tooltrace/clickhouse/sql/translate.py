@@ -1,6 +1,7 @@
-"""The queries' SQL for ClickHouse. There is one text of each query, DuckDB's; this translates it.
+"""Translation of the queries' SQL for ClickHouse. Each query has one text, in DuckDB's SQL.
 
-sqlglot reads and writes it; what it would get wrong stands in ``dialect_table``. Needs the extra ``clickhouse``.
+sqlglot parses and writes the SQL; :mod:`tooltrace.clickhouse.sql.functions` has what sqlglot would translate wrongly.
+Needs the extra ``clickhouse``.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from tooltrace.store.macros import without_definitions
 
 @dataclass(frozen=True, slots=True)
 class TranslatedQuery:
-    """A question in ClickHouse's SQL: what is kept for it first, by name, and the question itself."""
+    """A query in ClickHouse's SQL: its temporary tables by name, and the query itself."""
 
     kept: tuple[tuple[str, str], ...]
     question: str
     steps: frozenset[str] = frozenset()
-    """Names that it makes itself."""
+    """Names of the query's own steps."""
 
     def __str__(self) -> str:
         statements = [*(create_temp_table(name, sql) for name, sql in self.kept), self.question]
@@ -39,25 +40,28 @@ class TranslatedQuery:
 
 
 def create_temp_table(name: str, sql: str) -> str:
-    """The statement that keeps the answer to ``sql`` for this session."""
+    """Return the statement that stores the result of ``sql`` for this session."""
     return f"CREATE TEMPORARY TABLE {quote_identifier(name)} ENGINE = Memory AS {sql}"
 
 
 def drop_temp_table(name: str) -> str:
-    """The statement that leaves it."""
+    """Return the statement that drops the table."""
     return f"DROP TEMPORARY TABLE IF EXISTS {quote_identifier(name)}"
 
 
 def quote_identifier(name: str) -> str:
-    """``name`` as an identifier, whatever is in it."""
+    """Return ``name`` as a quoted identifier, whatever its characters."""
     return exp.to_identifier(name, quoted=True).sql(shape.ENGINE)
 
 
 def to_clickhouse(
     sql: str, values: Mapping[str, Any] | None = None, *, only: Collection[str] | None = None
 ) -> TranslatedQuery:
-    """``sql`` of DuckDB for ClickHouse, with ``values`` written for its ``$name`` parameters. ``only``: the tables that
-    it may read, by no function but those that are translated. Raises QueryError."""
+    """Translate DuckDB's ``sql`` for ClickHouse, with ``values`` in place of its ``$name`` parameters.
+
+    ``only``: the tables that it may read; only functions that the translation knows are then allowed. Raises
+    QueryError.
+    """
     try:
         return _script(sql, values or {}, only)
     except RecursionError as error:
@@ -90,7 +94,7 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
 
 
 def view_sql(sql: str, database: str) -> str:
-    """The SQL of a view over the tables in ``database``; a view can keep nothing."""
+    """Return the SQL of a view over the tables in ``database``; a view cannot use temporary tables."""
     tree = _parsed(sql).copy()
     shape.drop_unused_messages_join(tree)
     shape.alias_joined_columns(tree)

@@ -1,4 +1,4 @@
-"""What is not put to ClickHouse: what is no question, and what would mean something else there without a word."""
+"""Refusal of SQL that is not a query, or that would silently mean something else in ClickHouse."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIMES: Final = (exp.CurrentDate, exp.CurrentDatetime, exp.CurrentTime, exp.Curr
 
 
 def require_select(tree: exp.Expr) -> None:
-    """Raise QueryError unless ``tree`` is one SELECT, or DESCRIBE: a store is only read, whatever its user may do."""
+    """Raise QueryError unless ``tree`` is one SELECT or DESCRIBE: a store is read-only, whatever its user's rights."""
     if not isinstance(tree, exp.Query | exp.Describe) or tree.find(*_WRITES):
         raise QueryError(
             "one SELECT is answered here, and nothing that writes or changes the server; nothing was asked"
@@ -33,7 +33,7 @@ def require_select(tree: exp.Expr) -> None:
 
 
 def require_translatable(tree: exp.Expr) -> None:
-    """Raise QueryError for what has no words in ClickHouse that mean the same."""
+    """Raise QueryError for SQL without an equivalent in ClickHouse."""
     for call in tree.find_all(exp.Anonymous):
         _require_arguments(call)
         if call.name.lower() in ("microsecond", "millisecond"):
@@ -49,8 +49,10 @@ def require_translatable(tree: exp.Expr) -> None:
 
 
 def require_tables(tree: exp.Expr, known: Collection[str]) -> None:
-    """Raise QueryError for what reads anything but the tables that are ``known``: ClickHouse can be made to read
-    files, other servers and other databases by a name in a SELECT."""
+    """Raise QueryError if ``tree`` reads anything but the tables ``known``.
+
+    A name in a SELECT can make ClickHouse read files, other servers and other databases.
+    """
     for table in tree.find_all(exp.Table):
         made = isinstance(table.this, exp.GenerateSeries) or table.this.name.lower() == "json_each"
         plain = isinstance(table.this, exp.Identifier) and not table.db
@@ -60,7 +62,7 @@ def require_tables(tree: exp.Expr, known: Collection[str]) -> None:
 
 
 def require_functions(tree: exp.Expr, known: Collection[str]) -> None:
-    """Raise QueryError for a function that nobody here knows: some of ClickHouse's read more than their arguments."""
+    """Raise QueryError for an unknown function: some of ClickHouse's functions read more than their arguments."""
     for call in tree.find_all(exp.Anonymous):
         if call.name.lower() not in known:
             raise QueryError(f"there is no function {call.name}() to be asked here; nothing was asked")
@@ -70,7 +72,7 @@ def require_functions(tree: exp.Expr, known: Collection[str]) -> None:
 
 
 def _require_arguments(call: exp.Anonymous) -> None:
-    """A template says how many arguments it takes; what is beyond would be left out."""
+    """Refuse a wrong number of arguments: the template would drop additional ones."""
     name, given = str(call.this).lower(), len(call.expressions)
     if name not in FUNCTIONS:
         return
@@ -92,7 +94,7 @@ def _require_times(tree: exp.Expr) -> None:
 
 
 def _require_words(tree: exp.Expr) -> None:
-    """Types and units are written as they were read, so only known ones are."""
+    """Refuse unknown types and units, which are written as parsed."""
     for kind in tree.find_all(exp.DataType):
         if getattr(kind.this, "name", "") not in _TYPES:
             raise _refusal(f"the type {kind.sql('duckdb')[:100]}", "VARCHAR, DOUBLE, BIGINT and TIMESTAMP can be")
@@ -103,7 +105,7 @@ def _require_words(tree: exp.Expr) -> None:
 
 
 def _require_names(tree: exp.Expr) -> None:
-    """Of two columns of the answer with one name, one would be left out."""
+    """Refuse two result columns with the same name: one would be lost."""
     named = [item.alias_or_name for item in getattr(tree, "selects", ()) if not item.is_star and item.alias_or_name]
     for name in named:
         if named.count(name) > 1:
