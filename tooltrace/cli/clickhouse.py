@@ -1,4 +1,4 @@
-"""``tooltrace clickhouse``: make a database of ClickHouse a store."""
+"""``tooltrace clickhouse``: prepare a ClickHouse database for use as a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tooltrace demo``: agents at work, every call recorded, and what came of it."""
+"""``tooltrace demo``: run scripted agents, and report the recorded calls."""
 
 from __future__ import annotations
 

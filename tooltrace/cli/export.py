@@ -222,7 +222,7 @@ def _delivered(store: Path, name: str, destination: Destination) -> DeliveryCurs
     from tooltrace.delivery.plan import cursors_of
     from tooltrace.store.delivery_cursors import DestinationFiles
 
-    for known in cursors_of(name):  # the target of the first signal's place describes a destination of several signals
+    for known in cursors_of(name):  # several signals are described by the target of the first
         cursor = DestinationFiles.of(store, known).load()
         if cursor is not None and cursor.target == describe(destination):
             since = f"{cursor.begun_at:%Y-%m-%d %H:%M:%S}"

@@ -70,7 +70,7 @@ class RowFollower:
             yield dict(zip(names, values, strict=True))
 
     def _since(self, since: datetime) -> list[Seen]:
-        """Return the attempts that ended since then: one query for all wanted values, because the rows are few."""
+        """Return the attempts that ended after ``since``: one query for all wanted values, because the rows are few."""
         single = {name: values[0] for name, values in self._wanted.items() if len(values) == 1}
         rows = self._ask(**single, since=since, limit=_ALL)
         return [row for row in reversed(rows) if all(row[name] in values for name, values in self._wanted.items())]

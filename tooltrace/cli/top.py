@@ -43,7 +43,7 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBacke
     if once or not sys.stdout.isatty():
         screen.print(look(store, since, sort).table(screen.width, None))
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM restores the terminal
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C, to restore the terminal
     with until_stopped():
         _watch(store, since, sort, interval, screen)
 

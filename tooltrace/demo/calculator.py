@@ -44,7 +44,7 @@ def _value(node: ast.expr) -> Number:
 
 
 def _negative(node: ast.expr) -> Number:
-    """Return the negated value, with the demo's deliberate bug.
+    """Return the negated value, with the demo's known bug.
 
     The sign binds tighter than the power, as in a spreadsheet, so that ``-2 ** 2`` is 4. Python returns -4. No
     exception is raised: only a label can reveal the bug.

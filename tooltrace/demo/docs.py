@@ -42,7 +42,7 @@ class Hit(NamedTuple):
     def confidence(self) -> float:
         """Confidence from the signals combined.
 
-        The value is deliberately too high, as such formulas are until somebody compares them with outcomes.
+        The value is rather too high, as such formulas are until somebody compares them with outcomes.
         """
         return round(min(0.99, 0.3 + 0.35 * self.coverage + 0.25 * math.sqrt(self.margin) + 0.1 * self.detail), 3)
 

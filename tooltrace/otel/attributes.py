@@ -74,7 +74,7 @@ EXCEPTION_TYPE = "exception.type"
 EXCEPTION_MESSAGE = "exception.message"
 
 GATE_EVENT = "tooltrace.gate"
-"""Log event: the current state of a call that waits for a person."""
+"""Log event: the current state of a gate, where a call waits for a person."""
 MESSAGE_EVENT = "tooltrace.message"
 """Log event: the text that the model received for an attempt."""
 LOSS_EVENT = "tooltrace.loss"

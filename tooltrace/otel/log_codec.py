@@ -84,7 +84,7 @@ def from_log(form: LogData) -> Event | None:
 
 
 def rejection_reason(form: LogData) -> str | None:
-    """Return why ``form`` cannot be decoded; None if it can be, or if its event name is not one of ours."""
+    """Return why ``form`` cannot be decoded; None if it can be, or if its event name is unknown."""
     name = event_name(form) or ""
     reader = _READERS.get(name)
     try:

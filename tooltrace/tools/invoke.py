@@ -87,7 +87,7 @@ def _driven(coroutine: Coroutine[Any, Any, Any]) -> Any:
     except RuntimeError:
         with asyncio.Runner(
             loop_factory=asyncio.new_event_loop
-        ) as runner:  # a factory: the thread's own loop stays set
+        ) as runner:  # with a factory, the thread's own loop stays set
             return runner.run(coroutine)
     with ThreadPoolExecutor(1, "tooltrace-tool") as pool:
         return pool.submit(contextvars.copy_context().run, _driven, coroutine).result()

@@ -191,14 +191,14 @@ class Parameters:
         """Validate by JSON's rules if the arguments are JSON: strict models accept a date as a string only there."""
         try:
             text = json.dumps(given)
-        except (TypeError, ValueError, RecursionError):  # the caller's own objects
+        except (TypeError, ValueError, RecursionError):  # not JSON: the caller passed objects
             return self._model.model_validate(given)
         try:
             return self._model.model_validate_json(text)
         except ValidationError as error:
             if error.errors(include_url=False, include_input=False, include_context=False)[0]["type"] != "json_invalid":
                 raise
-        return self._model.model_validate(given)  # lone surrogates, numbers beyond the parser's
+        return self._model.model_validate(given)  # lone surrogates, or numbers beyond the parser's range
 
 
 def _model(fields: tuple[Parameter, ...], title: str) -> type[BaseModel]:

@@ -51,7 +51,7 @@ def prepare(state: RegistryState, name: str, sent: Any, call_id: str | None) -> 
         refusal = builtin_responses.not_found(str(name), list(state.tools))
         safe = get_recorder().settings.redaction.redact_text(
             builtin_responses.truncate_name(str(name))
-        )  # it is the model's own text
+        )  # the name comes from the model and may contain a secret
         return PreparedCall(spec=named_spec(safe), call_id=call_id, given=given, refusal=refusal)
     prepared = PreparedCall(spec=tool.spec, call_id=call_id, given=given, tool=tool)
     prepared.refusal = state.limits.take(tool) or broken

@@ -167,7 +167,7 @@ def _answered(agent: Any, name: str, arguments: Any, text: str) -> Any:
         return ToolResponse.error("INVALID_FORMAT", text)
     if name in agent._builtin_tools:  # noqa: SLF001 - the package's table of Thought and Finish
         return ToolResponse.success(text)
-    there = tool_in(agent.tool_registry, name) is not None  # this loop does not look among the functions
+    there = tool_in(agent.tool_registry, name) is not None  # this loop looks up tools, not functions
     return text if there else ToolResponse.error("NOT_FOUND", text)
 
 

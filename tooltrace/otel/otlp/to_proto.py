@@ -133,7 +133,7 @@ def _nested(value: Any, depth: int) -> AnyValue:
 def _as_text(value: Any) -> str:
     try:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-    except (TypeError, ValueError):  # deeper than JSON is written, or not Unicode
+    except (TypeError, ValueError):  # nested too deeply for orjson, or not Unicode
         return "…"
 
 
