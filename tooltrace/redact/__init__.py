@@ -1,1 +1,1 @@
-"""Copy what went in and came out of a tool, and remove secrets before it is written."""
+"""Snapshots of tool arguments and results, and removal of secrets before they are written."""

@@ -1,4 +1,7 @@
-"""Read what a class is without running code of its metaclass, and an object's fields without running code of its class."""
+"""Inspection of classes and objects without running user code.
+
+A class is read without running code of its metaclass, and the fields of an object without running code of its class.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,23 @@ from typing import Any
 _declared = type.__dict__
 
 bases: Callable[[type], tuple[type, ...]] = _declared["__mro__"].__get__
-"""The class and its bases, nearest first."""
+"""The method resolution order of a class: the class itself, then its bases, nearest first."""
 is_subclass: Callable[[type, type], bool] = type.__subclasscheck__
-"""Whether the second class is the first, or derives from it; for a first one whose own metaclass would answer otherwise
-(an ABC, a pydantic model, a class of the user's). A virtual subclass (``ABC.register``) does not count."""
+"""Whether the second class is the first class or derives from it.
+
+Bypasses ``__subclasscheck__`` of the first class's metaclass (an ABC, a pydantic model, a user's class). A virtual
+subclass (``ABC.register``) does not count."""
 name_of: Callable[[type], str] = _declared["__name__"].__get__
 qualname: Callable[[type], str] = _declared["__qualname__"].__get__
 namespace: Callable[[type], Mapping[str, Any]] = _declared["__dict__"].__get__
-"""What the class itself defines, by name."""
+"""The attributes that the class itself defines, by name; inherited ones are not included."""
 _module: Callable[[type], Any] = _declared["__module__"].__get__
 
 ABSENT: Any = object()
 
 
 def module_of(kind: type) -> str:
-    """Return the name of the module of ``kind``; empty where the class says something else than a text."""
+    """Return the module name of ``kind``; empty where ``__module__`` is missing or not a string."""
     try:
         module = _module(kind)
     except AttributeError:  # the class has deleted it
@@ -37,7 +42,10 @@ def full_name(kind: type) -> str:
 
 
 def class_attribute(kind: type, name: str) -> Any:
-    """Return what ``kind`` or the nearest base defines under ``name``, no descriptor asked; ABSENT where none does."""
+    """Return the attribute ``name`` of ``kind`` or its nearest base, without calling descriptors.
+
+    Returns ABSENT where no class defines it.
+    """
     for base in bases(kind):
         found = namespace(base).get(name, ABSENT)
         if found is not ABSENT:
@@ -46,7 +54,7 @@ def class_attribute(kind: type, name: str) -> Any:
 
 
 def instance_attributes(value: object) -> dict[str, Any]:
-    """Return the ``__dict__`` of ``value``; an empty one where it has slots only."""
+    """Return the ``__dict__`` of ``value``; an empty dict where ``value`` has only slots."""
     try:
         return object.__getattribute__(value, "__dict__")  # type: ignore[no-any-return]
     except AttributeError:
@@ -54,9 +62,9 @@ def instance_attributes(value: object) -> dict[str, Any]:
 
 
 def field(value: object, name: str, own: dict[str, Any]) -> Any:
-    """Return what the field ``name`` of ``value`` holds, where ``own`` is its ``__dict__``; None where it is not set.
+    """Return the value of the field ``name`` of ``value``; None where it is not set.
 
-    A property is not asked: it is returned itself, as what the class defines under that name.
+    ``own`` is the ``__dict__`` of ``value``. A property is not evaluated: the property object itself is returned.
     """
     if name in own:
         return own[name]

@@ -1,8 +1,8 @@
-"""Take secrets out of what a call carried, before the first byte of it is written.
+"""Removal of secrets from a call's data before the first byte is written.
 
-By key (``{"password": …}``) and by the look of a value (API keys, bearer tokens, JWT, private keys,
-passwords in URLs), at any depth, in JSON inside strings too. A field that cannot be redacted is
-dropped, never written raw.
+Secrets are found by key (``{"password": …}``) and by the form of a value (API keys, bearer tokens, JWT, private
+keys, passwords in URLs), at any depth, including JSON inside strings. A field that cannot be redacted is dropped,
+never written raw.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from tooltrace.redact.secret_hints import MASK, Hints, hints, hints_among
 LONGEST_SHORT_KEY = 128
 
 Redact = Callable[[str, Any], Any]
-"""A user's own redaction: the field's name ("arguments", "result", "text", …) and its value as JSON data,
-to the value that may be kept."""
+"""A user's own redaction function.
+
+Accepts the field's name ("arguments", "result", "text", …) and its value as JSON data; returns the value to store."""
 
 _SECRET_KEY = re.compile(
     r"passw(?:or)?d|passphrase|(?:^|_)pass$|secret(?!ar|ion|ive)|api_?key|account_?key|access_?key|private_?key|signing_?key|encryption_?key"
@@ -36,9 +37,9 @@ _EMAIL = r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What to take out of a call.
+    """The rules for what to remove from a call.
 
-    ``keys`` and ``patterns`` add to those known; ``emails`` takes e-mail addresses out too; ``hook`` is
+    ``keys`` and ``patterns`` add to the built-in ones; ``emails`` also removes e-mail addresses; ``hook`` is
     called last, with each field's name and value.
     """
 
@@ -49,7 +50,7 @@ class Redaction:
     _keys: frozenset[str] = field(init=False, repr=False)
     _patterns: tuple[re.Pattern[str], ...] = field(init=False, repr=False)
     _own: bool = field(init=False, repr=False)
-    """Whether there is anything to look for besides what is always looked for."""
+    """Whether there are keys or patterns in addition to the built-in ones."""
 
     def __post_init__(self) -> None:
         emails = (re.compile(_EMAIL),) if self.emails else ()
@@ -58,34 +59,35 @@ class Redaction:
         object.__setattr__(self, "_own", bool(self._keys or self._patterns))
 
     def may_skip(self, text: str) -> bool:
-        """True where it is certain that nothing in ``text`` needs redaction."""
+        """Whether ``text`` certainly contains nothing that needs redaction."""
         if self.hook is not None or self._own:
             return False
         return hints(text, json=True) == ()
 
     def redact_text(self, text: str) -> str:
-        """``text`` without secrets. Where it is JSON, by key as well."""
+        """Return ``text`` without secrets. JSON text is also redacted by key."""
         found = hints(text, json=_like_json(text))
         return text if found == () and not self._own else self._text(text, found)
 
     def redact_value(self, value: Any) -> Any:
-        """JSON data without secrets, at any depth; ``value`` itself where it holds none."""
+        """Return JSON data without secrets at any depth; ``value`` itself where it contains none."""
         if isinstance(value, str):
             return self.redact_text(value)
         if not isinstance(value, (dict, list)):
             return value
         try:
             found = hints(orjson.dumps(value), json=True)
-        except (TypeError, RecursionError):  # a lone surrogate, or too deep: any hint may be there
+        except (TypeError, RecursionError):  # a lone surrogate, or nested too deeply: the hints are unknown
             found = None
         return value if found == () and not self._own else self._value(value, found)
 
     def is_secret_key(self, key: str) -> bool:
-        """Whether ``key`` names something secret: ``api_key``, ``clientSecret``, ``X-Auth-Token``."""
+        """Whether ``key`` names a secret, such as ``api_key``, ``clientSecret`` or ``X-Auth-Token``."""
         known = _key(key)
         return known.secret or known.normal in self._keys
 
-    # In what follows, ``found`` are the hints of the whole of which a value is a part; None where it is not known.
+    # In the methods below, ``found`` holds the hints of the whole field that a value is part of; None if unknown.
+    # A value without secrets is returned as the same object, so that callers detect changes by identity.
 
     def _value(self, value: Any, found: Hints | None) -> Any:
         if isinstance(value, str):
@@ -123,14 +125,14 @@ class Redaction:
                 data = orjson.loads(text)
                 safe = self._value(data, found)
                 return text if safe is data or safe == data else orjson.dumps(safe).decode()
-            except (TypeError, ValueError, RecursionError):  # no JSON, or too deep
+            except (TypeError, ValueError, RecursionError):  # not JSON, or nested too deeply
                 pass
         if found is None:
             found = hints(text, json=False) or ()
         return self._own_masked(_masked(text, found))
 
     def _is_secret_name(self, pair: dict[str, Any]) -> bool:
-        """A header or a form field as an object of its own: ``{"name": "password", "value": …}``."""
+        """Whether ``pair`` is a secret header or form field, such as ``{"name": "password", "value": …}``."""
         named = pair.get("name", pair.get("key"))
         return isinstance(named, str) and bool(pair["value"]) and self.is_secret_key(named)
 
@@ -143,7 +145,7 @@ class Redaction:
 def _masked(text: str, found: Hints | None) -> str:
     if not found:
         return text
-    from tooltrace.redact.secret_patterns import masked  # `import tooltrace` need not wait for it
+    from tooltrace.redact.secret_patterns import masked  # imported here to keep `import tooltrace` fast
 
     return masked(text, found)
 
@@ -153,13 +155,13 @@ def _like_json(text: str) -> bool:
 
 
 class _Key(NamedTuple):
-    """What is known of the name of a key in JSON."""
+    """The properties of a JSON key that redaction needs."""
 
     safe: str
-    """The name with secrets of a known look masked."""
+    """The name, with secrets of a known form masked."""
     normal: str
     secret: bool
-    """Whether it names something secret."""
+    """Whether the name is that of a secret."""
 
 
 def _key(name: str) -> _Key:
@@ -175,7 +177,7 @@ def _read_key(name: str) -> _Key:
 
 
 _short_key = lru_cache(maxsize=4096)(_read_key)
-"""JSON repeats its keys, so what a key is is remembered; long names are not, to bound the memory."""
+"""A cache of key properties, because JSON repeats its keys. Long names are not cached, to bound the memory."""
 
 
 def _normal(key: str) -> str:
@@ -183,7 +185,10 @@ def _normal(key: str) -> str:
 
 
 def as_redaction(redact: Redaction | Redact | Iterable[str] | None) -> Redaction:
-    """What a user may give as ``redact=``: a :class:`Redaction`, a callable, or further key names."""
+    """Return the Redaction for a ``redact=`` argument.
+
+    The argument is a :class:`Redaction`, a callable, further key names, or None for the built-in rules.
+    """
     if redact is None:
         return Redaction()
     if isinstance(redact, Redaction):

@@ -1,4 +1,4 @@
-"""From snapshots to fields that may be kept: redacted first, bounded then."""
+"""Conversion of snapshots to fields that may be stored: redacted first, then cut to the size limit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import CUT, Json, Snapshot, fix_unicode
 
 MARGIN = 4096
-"""How far past the limit a long text is read before it is redacted and cut: longer than any secret."""
+"""Characters past the limit that are read before a long text is redacted and cut: longer than any secret."""
 WHOLE_JSON = 1024 * 1024
-"""How long a text that is JSON may be to be redacted by its keys; a longer one is redacted by patterns."""
+"""Maximum characters of a JSON text that is redacted by its keys; a longer one is redacted by patterns only."""
 
 
 class Sanitizer:
-    """One call's way through redaction and bounds; it remembers what was taken out."""
+    """The redaction and size limits for the fields of one call, with a record of what was removed."""
 
     __slots__ = ("clean", "cut", "limit", "redacted", "redactions", "sizes")
 
@@ -27,12 +27,12 @@ class Sanitizer:
         self.redactions = redactions
         self.limit = limit
         self.clean = clean
-        """True where it is known that there is nothing to redact."""
+        """Whether the call is known to contain nothing to redact."""
         self.redacted = False
         self.sizes: dict[str, int] = {}
-        """True size of each field that was cut here."""
+        """Full size in bytes of each field that this sanitizer cut."""
         self.cut = False
-        """Whether a field was cut before, so that nobody knows its true size."""
+        """Whether a field was already cut by its snapshot, so that its full size is unknown."""
 
     @property
     def truncated(self) -> bool:
@@ -40,7 +40,7 @@ class Sanitizer:
         return self.cut or bool(self.sizes)
 
     def sanitize_json(self, field: str, snap: Snapshot) -> Json | None:
-        """A snapshot as JSON text that may be kept; None where its redaction failed."""
+        """Return a snapshot as JSON text that may be stored; None where its redaction failed."""
         raw = snap if type(snap) is bytes else orjson.dumps(fix_unicode(snap) if type(snap) is str else snap)
         cut = raw.endswith(CUT)
         if cut:
@@ -59,7 +59,7 @@ class Sanitizer:
         return Json(orjson.dumps(data).decode())
 
     def sanitize_text(self, field: str, text: str | None) -> str | None:
-        """A text that may be kept; None where its redaction failed."""
+        """Return a text that may be stored; None where ``text`` is None or its redaction failed."""
         if text is None:
             return None
         text = fix_unicode(text)
@@ -75,7 +75,7 @@ class Sanitizer:
         return kept[: self.limit] if long else kept
 
     def _redact(self, field: str, value: Any) -> tuple[Any, bool]:
-        """``value`` without secrets, and whether the whole field has to go."""
+        """Return ``value`` without secrets, and whether the whole field must be dropped."""
         if self.clean:
             return value, False
         safe = value
@@ -84,14 +84,14 @@ class Sanitizer:
                 safe = redaction.redact_value(safe)
                 if redaction.hook is not None:  # a copy, because the hook may change it in place
                     safe = orjson.loads(orjson.dumps(redaction.hook(field, deepcopy(safe))))
-        except BaseException as error:  # whatever a user's redaction raises, what it did not redact is not kept
+        except BaseException as error:  # whatever a user's redaction raises, the unredacted field must not be stored
             pass_on_signal(error)
             safe = None
         self.redacted = self.redacted or (safe is not value and safe != value)
         return safe, safe is None and value is not None
 
     def _truncate_leaves(self, value: Any) -> Any:
-        """``value`` with no text much longer than the limit: what lies behind cannot be kept anyway."""
+        """Return ``value`` with each text cut to little more than the limit: the rest could not be stored anyway."""
         if isinstance(value, str):
             return self._head(value)
         if isinstance(value, dict):
@@ -101,8 +101,11 @@ class Sanitizer:
         return value
 
     def _head(self, text: str) -> str:
-        """The front of a long ``text``, without secrets. The last of what was read is left out: it may be the
-        first half of one. JSON is read whole, for its keys."""
+        """Return the front of a long ``text``, without secrets.
+
+        The last MARGIN characters read are left out, because they may contain the first half of a secret. JSON of
+        up to WHOLE_JSON characters is read whole, for its keys.
+        """
         if len(text) <= self.limit + MARGIN:
             return text
         whole = text[:1] in ("{", "[") and len(text) <= WHOLE_JSON
@@ -115,7 +118,10 @@ class Sanitizer:
 
 
 def _prune(value: Any, left: list[int]) -> Any:
-    """``value`` cut to about ``left[0]`` bytes of JSON: the front of each text and list is kept."""
+    """Return ``value`` cut to about ``left[0]`` bytes of JSON, with the front of each text and list.
+
+    ``left`` is a list of one number because all levels of the recursion share the remaining bytes.
+    """
     if isinstance(value, str):
         size = len(orjson.dumps(value))
         keep = value if size <= left[0] else value[: max(left[0], 0) * len(value) // size]

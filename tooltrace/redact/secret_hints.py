@@ -1,7 +1,7 @@
-"""Tell cheaply which kinds of secrets a text can hold.
+"""A cheap check for the kinds of secrets that a text can contain.
 
-Each pattern of a secret contains a literal, such as ``token`` or ``eyJ``. A text that holds none of these
-literals holds no secret, and a search for a literal runs at the speed of memory.
+Each pattern of a secret contains a literal, such as ``token`` or ``eyJ``. A text that contains none of these
+literals contains no secret, and the search for a literal is limited only by memory bandwidth.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 MASK = "[redacted]"
-"""What stands in place of a secret."""
+"""The text that replaces a secret."""
 
 Hint = str
-"""A literal that every match of some pattern contains, or the name of some secret JSON key."""
+"""A literal that every match of some pattern contains, or the name of a secret JSON key."""
 Hints = tuple[Hint, ...]
 Searches = tuple[Callable[[str], re.Match[str] | None], ...]
 
@@ -26,13 +26,15 @@ _EXACT: tuple[tuple[str, Hints], ...] = (
     (".", ("ya29.",)),
     ("", ("@", "eyJ", "k", "A", "G")),
 )
-"""By a character that they all have or are followed by, without which none of them counts."""
-_IN_KEYS: Hints = ("ssn", "cvv", "jwt", "auth", "card", "connection")
-"""Names that are secret only as a key of JSON."""
+"""Case-sensitive hints, grouped by a character that is in each hint of the group or follows it.
 
-# A hint that harmless text often holds counts only where its pattern here is found too. The text may be JSON, where
-# an escape may stand for what follows a word, and a key ends with a quote, which JSON inside JSON escapes. A byte
-# over 127 may belong to a Unicode space.
+A text without that character is not searched for the group's hints."""
+_IN_KEYS: Hints = ("ssn", "cvv", "jwt", "auth", "card", "connection")
+"""Names that denote a secret only as a JSON key."""
+
+# A hint that is frequent in harmless text counts only if its pattern in these tables matches too. The text may be JSON:
+# there an escape may represent the character after a word, and a key ends with a quote, which JSON inside JSON escapes.
+# A byte over 127 may belong to a Unicode space.
 _SPACE = r"[\s\x1c-\x1f]"
 _ANY_CASE_PATTERNS: dict[Hint, tuple[str, ...]] = {
     "pass": (r"pass(?:w|p|[\\\"]|(?<=_pass)|(?<=-pass)[ =])",),
@@ -48,7 +50,7 @@ _ANY_CASE_PATTERNS: dict[Hint, tuple[str, ...]] = {
     "connection": (r"string",),
 }
 _EXACT_PATTERNS: dict[Hint, tuple[str, ...]] = {
-    # The mask of a private key may bring a URL and its @ together.
+    # Masking a private key may join a URL and its @, so a private key also counts as a hint of "@".
     "@": (r"://[^\s\"'/@]*+@", r":\\+/\\*/[^\s\"'/@]*+@", r"-----BEGIN "),
     "-u": (r"-(?:u|-user)[ =]",),
     "k": (r"k[-_](?<=[spr]k[-_])(?=[A-Za-z0-9_\-]{16})",),
@@ -57,19 +59,19 @@ _EXACT_PATTERNS: dict[Hint, tuple[str, ...]] = {
     "x": (r"x(?:ox[abeprs]|app)-",),
     "gh": (r"gh[pousr]_",),
 }
-"""Each begins with a literal, which `re` finds as fast as ``str.find`` does."""
+"""Patterns of case-sensitive hints. Each begins with a literal, which `re` finds as fast as ``str.find``."""
 _HIDDEN_LETTER = r"\\u(?!00[01])"
-"""A JSON escape that may stand for a letter of a hint; those of control characters cannot."""
+"""A JSON escape that may represent a letter of a hint; escapes of control characters cannot."""
 
 _LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k"))
-"""What `re.IGNORECASE` takes for an ASCII letter, besides that letter in either case."""
+"""Non-ASCII characters that `re.IGNORECASE` treats as equal to an ASCII letter, and that letter."""
 
 
 def hints(data: str | bytes, *, json: bool) -> Hints | None:
-    """Return the hints that ``data``, a text or its UTF-8, holds; no hints, no secret.
+    """Return the hints that ``data`` contains; a text without hints contains no secret.
 
-    With ``json``, ``data`` may be JSON: the names of its keys count, and the answer is None where an
-    escape may hide a hint.
+    ``data`` is a text or its UTF-8 bytes. With ``json``, ``data`` may be JSON: the names of its keys count as hints,
+    and None is returned where an escape may hide a hint.
     """
     exact, low = _searched(data)
     found = [hint for hint in _ANY_CASE if hint in low]
@@ -86,13 +88,16 @@ def hints(data: str | bytes, *, json: bool) -> Hints | None:
 
 
 def hints_among(known: Hints, text: str) -> Hints:
-    """Return those of ``known`` that ``text``, a part of what they were found in, may hold."""
+    """Return the hints among ``known`` that ``text`` may contain.
+
+    ``text`` is part of the data in which ``known`` were found.
+    """
     low = fold(text)
     return tuple([hint for hint in known if hint in text or hint in low])
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in lower case as `re.IGNORECASE` sees it, with each character at its place."""
+    """Return ``text`` in lower case as `re.IGNORECASE` compares it; characters keep their positions."""
     if not text.isascii():
         for letter, plain in _LETTERS:
             text = text.replace(letter, plain)
@@ -100,7 +105,10 @@ def fold(text: str) -> str:
 
 
 def _searched(data: str | bytes) -> tuple[str, str]:
-    """Return ``data`` as it is and in lower case, with a character for each byte: `str` searches those fastest."""
+    """Return ``data`` unchanged and in lower case, each as a string with one character per byte.
+
+    `str` searches strings of one-byte characters fastest.
+    """
     if isinstance(data, str):
         if data.isascii():
             return data, data.lower()

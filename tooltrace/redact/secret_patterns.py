@@ -1,7 +1,7 @@
-"""Mask what looks like a secret, at a cost that is linear in the length of the text.
+"""Masking of texts that look like secrets, in time linear in the length of the text.
 
-A pattern runs only where the hints say that it can match, and only at the places where its literal stands.
-The patterns run in order, and each sees what the ones before it left. docs/design/redaction.md says why.
+A pattern runs only if the hints show that it can match, and only at the positions of its literal. The patterns run
+in order, each on the text that the earlier ones have masked. docs/design/redaction.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from functools import cache, cached_property
 from tooltrace.redact.secret_hints import MASK, Hint, fold
 
 Places = Callable[[str, str, Iterable[Hint]], list[int]]
-"""From a text, the text in lower case and its hints to where a match may begin, in order."""
+"""A function that returns the positions where a match may begin, in ascending order.
+
+Its arguments are a text, the text in lower case, and its hints."""
 
 _NOT_YET = r"(?!\[redacted\])"
 _ALONE = r"(?<![A-Za-z0-9])"
@@ -38,11 +40,11 @@ _NAMES: tuple[tuple[Hint, str], ...] = (
     ("key", r"private[_-]?key"),
     ("token", r"token"),
 )
-"""The alternatives of ``_NAMED`` one by one, each from its literal on and in lower case."""
+"""The alternatives of ``_NAMED`` in lower case, each from its literal on, with the hint of each."""
 _BEARER = r"[A-Za-z0-9._~+/\-]"
 _JWT = r"[A-Za-z0-9_\-]"
 _JWT_HEAD = 2000
-"""How long the first part of a JSON web token may be."""
+"""Maximum characters of the first part of a JSON web token."""
 
 
 @cache
@@ -52,29 +54,29 @@ def _compiled(source: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Rule:
-    """One look of a secret. What group 1 matched is kept, ``mask`` stands for the rest."""
+    """A pattern for one form of secret. The text of group 1 is kept; ``mask`` replaces the rest of the match."""
 
     hints: tuple[Hint, ...]
-    """A text that holds none of them has no match."""
+    """Hints of the pattern: a text that contains none of them has no match."""
     source: str
     mask: str = MASK
     places: Places | None = None
-    """None where ``source`` begins with a literal, which `re` itself looks for as fast as ``str.find``."""
+    """Positions to try; None where ``source`` begins with a literal, which `re` finds as fast as ``str.find``."""
     holds: Callable[[re.Match[str]], bool] | None = None
-    """Whether a match is a secret after all."""
+    """A further test of whether a match is a secret; None where every match is one."""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         return re.compile(self.source)
 
     def masked(self, text: str, low: str, found: Iterable[Hint]) -> str:
-        """Return ``text``, which is ``low`` in lower case, with the mask in place of each match."""
+        """Return ``text`` with each match replaced by the mask; ``low`` is ``text`` in lower case."""
         if self.places is None:
             return self.pattern.sub(rf"\1{self.mask}" if self.pattern.groups else self.mask, text)
         return self.masked_at(self.places(text, low, found), text)
 
     def masked_at(self, places: Iterable[int], text: str) -> str:
-        """Return what ``re.sub`` returns, where matches begin at ``places`` only."""
+        """Return the result of ``re.sub``, with matches that begin at ``places`` only."""
         pieces: list[str] = []
         done = read = 0
         for place in places:
@@ -89,12 +91,12 @@ class Rule:
 
 
 def _folded(*literals: tuple[Hint, str]) -> Places:
-    """Look for each literal, in lower case, in a text that holds its hint."""
+    """Return a search for each lower-case literal in a text that contains its hint."""
     return lambda _, low, found: _all_places(literals, low, found)
 
 
 def _exact(*literals: tuple[Hint, str], back: int = 0) -> Places:
-    """Look for each literal; a match begins ``back`` characters before it."""
+    """Return a case-sensitive search for each literal; a match begins ``back`` characters before it."""
     return lambda text, _, found: [place - back for place in _all_places(literals, text, found)]
 
 
@@ -105,7 +107,10 @@ def _all_places(literals: Iterable[tuple[Hint, str]], text: str, found: Iterable
 
 
 def _web_tokens(text: str, _: str, __: Iterable[Hint]) -> list[int]:
-    """Look for ``eyJ`` in front of a dot; a run that ends in no dot is read once, and not at each ``eyJ`` in it."""
+    """Return the positions of ``eyJ`` in runs of token characters that end with a dot.
+
+    A run that does not end with a dot is read once, not once for each ``eyJ`` in it: that would be quadratic.
+    """
     places = []
     for run in _compiled(rf"eyJ{_JWT}*+(?=(\.{_JWT}{{5}})?)").finditer(text):
         if run[1] is None:
@@ -118,10 +123,10 @@ def _web_tokens(text: str, _: str, __: Iterable[Hint]) -> list[int]:
 
 
 def _is_basic(match: re.Match[str]) -> bool:
-    """HTTP's ``Basic`` is followed by base64 of ``user:password``; in prose it is not."""
+    """Whether the word after ``Basic`` is base64 of ``user:password``, as in HTTP, and not prose."""
     word = match[2]
     if len(word) % 4 == 1:
-        return False  # base64 is never of this length
+        return False  # not a possible length of base64
     if "-" in word or "_" in word:
         word = word.replace("-", "+").replace("_", "/")
     try:
@@ -132,7 +137,7 @@ def _is_basic(match: re.Match[str]) -> bool:
 
 @cache
 def _rules() -> tuple[Rule, ...]:
-    """The looks of secrets, in the order in which they are looked for."""
+    """Return the rules for secrets with a form of their own, in the order in which they run."""
     words = ("pass", "token", "secret", "key")
     end = r"-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     vendor = r"gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\."
@@ -166,7 +171,7 @@ def _rules() -> tuple[Rule, ...]:
 
 @cache
 def _named_rules() -> tuple[tuple[str, Rule], ...]:
-    """The secrets that a name stands in front of, by the first character of the value; "" is any character."""
+    """Return the rules for secrets that follow a name, by the first character of the value; "" is any other."""
     hints = tuple({hint for hint, _ in _NAMES})
     bare = r"[^\s\"'\\&,;}\]]", r"\\(?![nrtu\"'\\])"
     return (
@@ -178,7 +183,7 @@ def _named_rules() -> tuple[tuple[str, Rule], ...]:
 
 
 def masked(text: str, found: Iterable[Hint]) -> str:
-    """Return ``text`` with every secret of a known look masked; ``found`` are the hints that it may hold."""
+    """Return ``text`` with every secret of a known form masked; ``found`` are the hints that ``text`` may contain."""
     low = fold(text)
     held = frozenset(found)
     for rule in _rules():
@@ -197,18 +202,18 @@ def _masked_values(names: Iterable[str], text: str, low: str) -> str:
             continue
         before, text = text, rule.masked_at(values[first], text)
         if text is not before:
-            values = _values(names, text, fold(text))  # the places have moved
+            values = _values(names, text, fold(text))  # masking has moved the positions
     return text
 
 
 def _values(names: Iterable[str], text: str, low: str) -> dict[str, list[int]]:
-    """Where one of ``names`` is given a value, by the first character of the value."""
+    """Return the positions where one of ``names`` has a value, by the first character of the value."""
     by_first: dict[str, list[int]] = {'"': [], "'": [], "\\": [], "": []}
     for name in names:
         for match in _compiled(name).finditer(low):
             first = text[match.end() : match.end() + 1]
             by_first[first if first in by_first else ""].append(match.start())
-    by_first[""] += by_first["\\"]  # a backslash begins a quoted value or a bare one
+    by_first[""] += by_first["\\"]  # a backslash begins either an escaped quoted value or a bare value
     for places in by_first.values():
         places.sort()
     return by_first

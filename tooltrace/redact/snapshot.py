@@ -1,9 +1,10 @@
-"""Hold what went in and came out of a tool as it was at that moment, whatever happens to it later.
+"""Snapshots of a tool's arguments and results, unaffected by later changes to the objects.
 
-On the tool's own thread: only what could still change is copied, as JSON bytes. Off it: the copy is
-made safe to keep, redacted and bounded. Containers and objects that declare fields are read by their structure, so no code
-of theirs runs. The code of a recorded object that does run here (the text of an exception, a date or a path, the ``tolist`` of
-an array, a ``tzinfo``) may raise anything: a marker is kept then. Only the ``value`` of an enum, which orjson reads, must not raise.
+On the tool's own thread, only values that could still change are copied, as JSON bytes. Redaction and size limits are
+applied to the copy later, off that thread. Containers and objects that declare fields are read by their structure, so
+that none of their code runs. Some code of a recorded object does run here: the text of an exception, a date or a path,
+the ``tolist`` of an array, a ``tzinfo``. It may raise anything; a marker is recorded in that case. Only the ``value``
+of an enum, which orjson reads, must not raise.
 """
 
 from __future__ import annotations
@@ -38,34 +39,39 @@ from tooltrace.redact.inspection import (
 )
 
 Json = NewType("Json", str)
-"""JSON text: compact, valid UTF-8, redacted and bounded already."""
+"""JSON text that may be stored: compact, valid UTF-8, already redacted and within the size limit."""
 
 
 MAX_DEPTH = 64
 MAX_NODES = 100_000
 
 SNAPSHOT_SIZE = 64 * 1024
-"""Characters of text that are read out of objects, one by one, in the tool's own thread."""
+"""Maximum characters of text that one snapshot reads from objects in the tool's own thread."""
 SNAPSHOT_NODES = 2_000
-"""Values that are read out of objects, one by one, in the tool's own thread: about two milliseconds. Plain data, which
-is copied in C at a gigabyte a second, does not count."""
+"""Maximum values that one snapshot reads from objects in the tool's own thread: about two milliseconds.
+
+Plain data does not count: it is copied in C at a gigabyte per second."""
 CUT = b" "
-"""A snapshot that ends so was cut: only the head of an object is in it. JSON itself never ends with a space."""
+"""The suffix of a snapshot that was cut and contains only the first part of an object.
+
+The JSON written here never ends with a space."""
 
 _ROOMY = 2048
 _LOWEST, _BEYOND = -(2**63), 2**63
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 _QUICK = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-"""orjson reads dataclasses and time zones by their own code, and crashes the process where that raises."""
+"""Options that stop orjson from running the code of dataclasses and time zones.
+
+orjson crashes the process where that code raises."""
 
 Snapshot = str | int | float | bool | bytes | None
-"""A scalar as it is, or JSON bytes."""
+"""A scalar, unchanged, or JSON bytes."""
 
 
 def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
-    """``value`` as it is now: itself where it cannot change, else its JSON.
+    """Return ``value`` as it is now: the value itself where it cannot change, else its JSON.
 
-    Objects are read as far as the budget goes; a field ``limit`` above the default raises the budget in proportion.
+    Objects are read until the budget is used up; a field ``limit`` above the default raises the budget in proportion.
     """
     kind = type(value)
     if kind is str or value is None or kind is bool:
@@ -78,23 +84,23 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
         walk = _Walk(SNAPSHOT_NODES * times, SNAPSHOT_SIZE * times)
         raw = _walked(walk, value)
         return raw + CUT if walk.cut else raw
-    # orjson's bytes keep the 4 KiB that they were written in: eight megabytes for a thousand waiting calls.
+    # orjson's bytes keep the 4 KiB buffer that they were written in: 8 MB for 1,000 queued calls. A copy frees it.
     return raw if len(raw) > _ROOMY else bytes(memoryview(raw))
 
 
 class _NotPlain(TypeError):
-    """The value is an object that the walk has to read."""
+    """Raised inside orjson for an object that only a ``_Walk`` can read."""
 
 
 def _date(value: Any) -> str:
-    """Spell a date or a time; called by orjson for what it does not write itself."""
+    """Return a date or time in ISO form; orjson calls this for values that it does not write itself."""
     if type(value) is dt.datetime or type(value) is dt.date or type(value) is dt.time:
         return str.__str__(value.isoformat())
     raise _NotPlain
 
 
 def to_json_bytes(value: Any) -> bytes:
-    """Return any value as JSON bytes. Raises nothing but what a signal raises."""
+    """Return any value as JSON bytes. Raises only exceptions that a signal caused."""
     return _walked(_Walk(MAX_NODES), value)
 
 
@@ -107,25 +113,25 @@ def _walked(walk: _Walk, value: Any) -> bytes:
 
 
 def _plain_json(value: Any) -> bytes | None:
-    """Return the JSON of plain data, written in C; None where it holds objects, or numbers that JSON cannot say."""
+    """Return the JSON of plain data, written in C; None where ``value`` contains objects, NaN or infinities."""
     try:
-        # A dataclass is an object like any other: one may hold a whole application.
+        # orjson must not write dataclasses: one may refer to a whole application, so it counts against the budget.
         raw = orjson.dumps(value, _date, _QUICK)
         if b"null" not in raw:
             return raw
-        # orjson writes NaN and infinity as null too, which would be a lie about what the tool was given. pydantic's writer
-        # tells them apart; it would run the code of subclasses, so there must be none.
+        # orjson also writes NaN and infinity as null, which would misreport the tool's data. pydantic's writer
+        # distinguishes them, but it runs the code of subclasses: the next line raises where there is a subclass.
         orjson.dumps(value, _date, _QUICK | orjson.OPT_PASSTHROUGH_SUBCLASS)
         told = pydantic_core.to_json(value, inf_nan_mode="strings")
     except BaseException as error:
-        if type(error.__cause__) is not _NotPlain:  # which is by far the most frequent
+        if type(error.__cause__) is not _NotPlain:  # tested first: _NotPlain is by far the most frequent cause
             pass_on_signal(error.__cause__ or error)
         return None
     return None if any(word in told for word in _UNSAYABLE_JSON) else raw
 
 
 def fix_unicode(text: str) -> str:
-    """``text`` as valid UTF-8: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
+    """Return ``text`` as valid Unicode: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -134,14 +140,14 @@ def fix_unicode(text: str) -> str:
 
 
 class _Walk:
-    """One walk through a value, into data that JSON can say, as far as ``nodes`` and ``size`` go."""
+    """One conversion of a value to JSON data, of at most ``nodes`` values and about ``size`` characters."""
 
     def __init__(self, nodes: int, size: float = math.inf) -> None:
         self._open: set[int] = set()
         self._nodes = nodes
         self._size = size
         self.cut = False
-        """Whether something was left out for want of room."""
+        """Whether something was left out because the budget was used up."""
 
     @property
     def _full(self) -> bool:
@@ -161,7 +167,7 @@ class _Walk:
                 self._size -= len(simple)
             return simple
         if depth == 1 and (type(value) is dict or type(value) is list):
-            raw = _plain_json(value)  # an argument that is plain data is kept beside one that is not
+            raw = _plain_json(value)  # a plain argument is copied whole in C, even beside one that is an object
             if raw is not None:
                 return orjson.Fragment(raw)
         if depth >= MAX_DEPTH:
@@ -186,7 +192,7 @@ class _Walk:
         if kind is list or kind is tuple:
             return self._list(iter(value), depth)
         fields = _fields(value)
-        if fields is not None:  # those of a class are few: each is told of, by its kind at least
+        if fields is not None:  # a class declares few fields: each is recorded, at least by its type, over budget too
             return {_key(name): self.plain(item, depth) for name, item in fields.items()}
         for base in bases(kind):
             if id(base) in _MAPPINGS:
@@ -218,30 +224,37 @@ class _Walk:
 
 
 _BEYOND_CUT = 64
-"""Members of a mapping that are still told of where there is no more room: by their value where it is a scalar, else by
-their kind. The last argument of a call counts as much as the first."""
+"""Maximum members of a mapping that are still recorded after the budget is used up.
+
+A scalar member is recorded by its value, any other by its type. The last argument of a call matters as much as the
+first."""
 
 _MAPPINGS: dict[int, Any] = {
     id(dict): dict.items,
     id(MappingProxyType): MappingProxyType.items,
     id(UserDict): lambda value: dict.items(instance_attributes(value)["data"]),
 }
-"""By the identity of the class: to look up a class itself would run the ``__hash__`` of its metaclass."""
+"""Functions that return the items of a mapping, by the ``id`` of its class.
+
+A lookup by the class itself would run the ``__hash__`` of its metaclass."""
 _ITERABLES = frozenset(
     map(id, (list, tuple, set, frozenset, deque, range, *map(type, ({}.keys(), {}.values(), {}.items()))))
 )
-"""Containers that are read, and their subclasses, by the ways of the class itself: whatever a subclass, or a
-container of another make, would run to give its items may take for ever."""
+"""Ids of the container classes whose items are recorded, by the ``__iter__`` of that class, for subclasses too.
+
+Iteration code of a subclass or of any other container class is never run: it may never end."""
 
 _NOT_SCALAR = object()
 _UNSAYABLE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-"""What JSON has no numbers for, in the words of protobuf's JSON form."""
+"""Floats that JSON cannot represent, as the strings that protobuf's JSON form uses."""
 _UNSAYABLE_JSON = tuple(f'"{word}"'.encode() for word in _UNSAYABLE.values())
 
 
 def _scalar(value: Any) -> Any:
-    """What JSON can say of ``value`` without looking inside it. By its type: ``isinstance`` would ask the
-    object itself for its ``__class__``."""
+    """Return ``value`` as a JSON scalar; ``_NOT_SCALAR`` where it has parts to read.
+
+    Decides by ``type(value)``: ``isinstance`` would read ``__class__`` from the object itself, which may run its code.
+    """
     kind = type(value)
     if value is None or kind is bool:
         return value
@@ -268,12 +281,12 @@ def _scalar(value: Any) -> Any:
 
 _DATES = (dt.date, dt.time)  # a datetime is a date
 _PYDANTIC_URLS = frozenset({"pydantic.networks", "pydantic_core._pydantic_core"})
-"""Modules whose values are URLs, and say so by ``str``."""
+"""Modules whose classes are URLs; their values are recorded as ``str(value)``."""
 _SPELLED = frozenset(map(id, (dt.timedelta, decimal.Decimal, uuid.UUID, complex, fractions.Fraction)))
 
 
 def _text(said: Any) -> str:
-    """What an object said of itself, as a text of no class of its own. Raises TypeError where it is not a text."""
+    """Return text that an object produced as an exact ``str``, not a subclass. Raises TypeError for other types."""
     return fix_unicode(str.__str__(said))
 
 
@@ -285,7 +298,7 @@ def _bytes(value: bytes) -> str:
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
-    """The fields of an object that declares them: dataclass, pydantic, attrs, named tuple."""
+    """Return the fields of a dataclass, pydantic model, attrs class or named tuple; None for other objects."""
     kind = type(value)
     if issubclass(kind, type):
         return None
@@ -309,7 +322,7 @@ def _public(declared: Any) -> list[str]:
     return [
         name
         for name, known in dict.items(declared)
-        if not name.startswith("_") and known._field_type is _DATACLASS_FIELD  # noqa: SLF001 - dataclasses.fields() asks the class
+        if not name.startswith("_") and known._field_type is _DATACLASS_FIELD  # noqa: SLF001 - fields() runs code of the class
     ]
 
 
@@ -317,7 +330,7 @@ _DATACLASS_FIELD: Any = dataclasses.__dict__["_FIELD"]
 
 
 def _array(value: Any, walk: _Walk, depth: int) -> Any:
-    """A numpy array or scalar by its values; anything else by its kind."""
+    """Return a numpy array or scalar as its values; anything else as a marker with its type."""
     if module_of(type(value)).partition(".")[0] == "numpy":
         if getattr(value, "size", 1) > MAX_NODES:
             return {
@@ -345,7 +358,10 @@ def _marker(value: Any) -> str:
 
 
 def exception_message(exc: BaseException) -> str:
-    """What an exception says of itself; its kind where it cannot say. Raises nothing but what a signal raises."""
+    """Return the message of an exception; a marker with its type where its ``__str__`` fails.
+
+    Raises only exceptions that a signal caused.
+    """
     try:
         if any(class_attribute(type(exc), "__str__") is own for own in _BUILTIN_SAYINGS) and not _plain_args(exc):
             return ", ".join(to_json_bytes(part).decode() for part in _args(exc))
@@ -356,7 +372,7 @@ def exception_message(exc: BaseException) -> str:
 
 
 _BUILTIN_SAYINGS = (BaseException.__str__, KeyError.__str__)
-"""These spell the arguments by their ``__repr__``, which is not ours to run."""
+"""``__str__`` methods that call ``__repr__`` of the exception's arguments, which is user code and must not run here."""
 _args: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
 
 

@@ -1,4 +1,4 @@
-"""The store: journals that processes append to, and the DuckDB database they are folded into.
+"""The store: journals that processes append to, and the DuckDB database that journals are folded into.
 
-``paths``, ``lines`` and ``journal`` are what a recording process needs and load no DuckDB.
+A recording process needs only ``paths``, ``journal_format`` and ``journal``, which do not load DuckDB.
 """

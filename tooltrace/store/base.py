@@ -2,7 +2,7 @@
 
 A new kind of store is a class that inherits ``StoreBackend``, and one registration: ``register_store("memory",
 factory=MemoryStore)``, or an entry point of an installed package in the group ``tooltrace.stores`` whose name is the
-scheme. What a backend does not override raises UnsupportedByStore.
+scheme. An optional method that a backend does not override raises UnsupportedByStore.
 """
 
 from __future__ import annotations
@@ -26,23 +26,26 @@ if TYPE_CHECKING:
 
 
 class Cancellation:
-    """Cancels one query from another thread."""
+    """A handle that cancels one query from another thread."""
 
     def __init__(self) -> None:
         self.cancelled = False
         self._interrupt: Callable[[], None] | None = None
 
     def cancel(self) -> None:
-        """Interrupt the query if it runs; if it only waits for the store, it will not be run."""
+        """Interrupt a running query; prevent a query that still waits for the store from running."""
         self.cancelled = True
         interrupt = self._interrupt
         if interrupt is not None:
-            with contextlib.suppress(Exception):  # it has just been answered, and the connection closed
+            with contextlib.suppress(Exception):  # the query may just have ended and closed its connection
                 interrupt()
 
     @contextmanager
     def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Let ``cancel`` call ``interrupt`` until the block ends. Raises QueryCancelled where it was called already."""
+        """Let ``cancel`` call ``interrupt`` until the block ends.
+
+        Raises QueryCancelled where ``cancel`` was called before.
+        """
         self._interrupt = interrupt
         try:
             if self.cancelled:
@@ -53,55 +56,55 @@ class Cancellation:
 
 
 class SqlSandbox(Protocol):
-    """Answers SQL from people who are not trusted: it reads the store's tables, within limits, and nothing else."""
+    """An executor of SQL from untrusted users, which reads only the store's tables, within limits."""
 
     def warm(self) -> None:
         """Prepare for a query that is about to come."""
 
     async def ask(self, sql: str) -> QueryResult:
-        """Return the result of ``sql``, with values as JSON has them. Raises QueryError."""
+        """Return the result of ``sql`` with JSON-compatible values. Raises QueryError."""
 
     async def write(
         self, sql: str, form: Literal["csv", "parquet"], limits: SandboxLimits | None = None
     ) -> SandboxFile:
-        """Return the result as a file. Raises QueryError."""
+        """Return the result of ``sql`` as a file. Raises QueryError."""
 
     async def close(self) -> None:
-        """Release what is held."""
+        """Release the sandbox's processes and connections."""
 
 
 class StoreBackend(Protocol):
-    """One store, at rest: no connection is held between two calls.
+    """One store. No connection stays open between two method calls.
 
-    ``str()`` gives the path or the URL, without a password.
+    ``str()`` gives the path, or the URL without its password.
     """
 
     @property
     def name(self) -> str:
-        """The name for readers on another machine: no folder, no password."""
+        """The store's name to show on other machines, without folder and password."""
 
     @property
     def location(self) -> str:
-        """Where a document says that the store is: the name of a local file, or the URL without its password."""
+        """The store's location to show in a document: the name of a local file, or the URL without its password."""
         return self.name
 
     @property
     def path(self) -> Path:
-        """The database file, where the store is one that this machine writes. Raises UnsupportedByStore."""
+        """The database file of a local store. Raises UnsupportedByStore for other stores."""
         raise UnsupportedByStore(f"the store {self} is only read; name the path of a local store")
 
     def exists(self) -> bool:
-        """Whether anything was recorded there, as far as can be told without a query."""
+        """Whether the store contains records, as far as this can be known without a query."""
 
     def version(self) -> str | None:
-        """A text that changes whenever the content does; None where that cannot be told without a query."""
+        """Return a text that changes whenever the content does; None where only a query could find out."""
 
     def query(
         self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
     ) -> QueryResult:
-        """Return the complete result of ``statement``: of a named query, or of SQL that a trusted user wrote.
+        """Return the complete result of ``statement``, a named query or SQL that a trusted user wrote.
 
-        ``missing_ok``: a store that is not there yet gives an empty result.
+        ``missing_ok``: a store that does not exist yet gives an empty result.
         Raises QueryError, QueryCancelled, and StoreError (missing, locked, damaged).
         """
 
@@ -109,7 +112,7 @@ class StoreBackend(Protocol):
         """Return a read-only session: ``with store.connect() as db: db.sql("SELECT …")``. Raises StoreError."""
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
-        """Return what answers SQL from people who are not trusted. Raises UnsupportedByStore."""
+        """Return an executor of SQL from untrusted users. Raises UnsupportedByStore."""
         raise self._unsupported("answer SQL within limits")
 
     def history(
@@ -120,25 +123,26 @@ class StoreBackend(Protocol):
         tool: str | None = None,
         without: Collection[str] = (),
     ) -> History:
-        """Return the records in the order of their arrival, to be exported. Raises UnsupportedByStore.
+        """Return the records for export, in the order in which they arrived. Raises UnsupportedByStore.
 
         ``without``: span ids of records to leave out.
         """
         raise self._unsupported("give its records back")
 
     def write(self, records: Sequence[Record]) -> str | None:
-        """Add ``records``: labels, or calls that were imported. Raises StoreError where they were not accepted.
+        """Add ``records``: labels, or imported calls. Raises StoreError where they were not accepted.
 
-        Returns where they were sent, such as "sent to the collector"; None where they are in the store itself.
+        Returns a note on where the records were sent, such as "sent to the collector"; None where the store itself
+        contains them.
         """
         raise self._unsupported("be written")
 
     def prune(self, *, before: datetime) -> int:
-        """Delete calls that started before that time; return how many. Raises UnsupportedByStore."""
+        """Delete calls that started before ``before``; return their number. Raises UnsupportedByStore."""
         raise self._unsupported("delete old calls")
 
     def forget(self, *, conversation_id: str) -> int:
-        """Delete all records of a conversation; return how many. Raises UnsupportedByStore."""
+        """Delete all records of a conversation; return their number. Raises UnsupportedByStore."""
         raise self._unsupported("delete a conversation")
 
     def _unsupported(self, what: str) -> UnsupportedByStore:
@@ -146,7 +150,7 @@ class StoreBackend(Protocol):
 
 
 Store = str | os.PathLike[str] | StoreBackend
-"""A store, or where it is: a path, or a URL."""
+"""A store, or its location: a path or a URL."""
 
 Factory = Callable[[Address], StoreBackend]
 
@@ -154,16 +158,16 @@ _factories: dict[str, Factory] = {}
 
 
 class StoreExporter(NamedTuple):
-    """The destination by which records get into a kind of store."""
+    """The destination that delivers records to one kind of store."""
 
     create: Callable[[Any], Any]
-    """Makes a ``tooltrace.exporters.protocol.Destination`` of a ``Target``."""
+    """A function that creates a ``tooltrace.exporters.protocol.Destination`` from a ``Target``."""
     extra: str
-    """The extra that installs what it needs."""
+    """The extra of the package that installs the destination's dependencies."""
 
 
 exporters: dict[str, StoreExporter] = {}
-"""By name, as ``configure(export=…)`` and ``tooltrace export`` take it."""
+"""Destinations by name; ``configure(export=…)`` and ``tooltrace export`` accept these names."""
 
 
 def register_store(*schemes: str, factory: Factory, exporter: StoreExporter | None = None) -> None:
@@ -180,7 +184,7 @@ def register_store(*schemes: str, factory: Factory, exporter: StoreExporter | No
 
 
 def open_store(store: Store) -> StoreBackend:
-    """Return the store at a path or URL; one that is open already is returned as it is. Nothing is connected to yet."""
+    """Return the store at a path or URL, without connecting to it. An open store is returned unchanged."""
     if not isinstance(store, str | os.PathLike):
         return store
     address = address_of(os.fspath(store))

@@ -1,4 +1,7 @@
-"""The tables of a store. The columns of a record's table are made of the record's fields, see ``tooltrace.fields``."""
+"""The tables of a store.
+
+The columns of a record's table are derived from the record's fields, see ``tooltrace.core.fields``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from tooltrace.core.records import Gate, Loss, Message, Outcome, Span, ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its DuckDB type and what it means."""
+    """One column: its name, its DuckDB type and its meaning."""
 
     name: str
     type: str
@@ -21,18 +24,18 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table: what a row is, its columns, and the column that says when."""
+    """One table: the meaning of a row, the columns, and the column with the row's time."""
 
     name: str
     comment: str
     columns: tuple[Column, ...]
     time: str = ""
     view: str = ""
-    """The view under which its rows are asked for, where that is not the table itself."""
+    """The view that users query for the table's rows; empty where they query the table itself."""
 
     @property
     def public(self) -> str:
-        """The name that users know."""
+        """The name that users query: the view, else the table."""
         return self.view or self.name
 
     @property
@@ -44,7 +47,7 @@ TEXT, WHOLE, REAL, TRUTH, TIME, JSON = (types.sql for types in TYPES.values())
 
 
 def _columns(record: type[Any]) -> tuple[Column, ...]:
-    """Return the columns of ``record``: those of the first schema, then the later ones, as a migration adds them."""
+    """Return the columns of ``record``: those of the first schema, then those that migrations added."""
     fields = sorted(fields_of(record), key=lambda field: field.about.late)
     return tuple(
         Column(field.name, TYPES[field.type].sql, field.about.meaning, required=not field.nullable) for field in fields
@@ -121,5 +124,5 @@ RECORDS: Final = {
     "loss": LOSSES,
     "span": SPANS,
 }
-"""The table of each kind of journal line."""
+"""The table for each kind of journal line."""
 TABLES: Final = (*RECORDS.values(), JOURNALS, META)

@@ -1,4 +1,4 @@
-"""Attaching the database, and what DuckDB's refusals mean."""
+"""Connections to the database, and the meaning of DuckDB's errors."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _DAMAGED: Final = re.compile(
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A new in-memory database in UTC, which nothing is attached to yet."""
+    """Return a new in-memory database in UTC, with nothing attached."""
     spill = Path(tempfile.gettempdir()) / f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}"
     con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
     con.execute("SET GLOBAL TimeZone = 'UTC'")
-    con.execute("SET enable_progress_bar = false")  # it would stand in the answer, for programs that print it
+    con.execute("SET enable_progress_bar = false")  # the bar would mix with the output of programs that print results
     return con
 
 
@@ -55,13 +55,13 @@ def attach(con: duckdb.DuckDBPyConnection, paths: StorePaths, *, read_only: bool
 
 
 def detach(con: duckdb.DuckDBPyConnection) -> None:
-    """Let the database go; what is in memory stays."""
+    """Detach the database; tables in memory stay."""
     con.execute(f"USE {MEMORY_CATALOG}")
     con.execute(f"DETACH DATABASE IF EXISTS {STORE}")
 
 
 def is_attached(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether ``con`` is open and still has the store."""
+    """Whether ``con`` is open and the store is still attached to it."""
     try:
         found = con.execute("SELECT 1 FROM duckdb_databases() WHERE database_name = ?", [STORE]).fetchone()
     except duckdb.Error:
@@ -70,7 +70,7 @@ def is_attached(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def explained(error: duckdb.Error, database: Path) -> StoreError:
-    """What ``error``, got while using ``database``, means for who asked: one line."""
+    """Return a one-line StoreError that explains ``error``, which DuckDB raised while using ``database``."""
     text = str(error)
     if held := _HELD.search(text):
         pid = int(held[2]) if held[2] else None
@@ -94,12 +94,12 @@ def explained(error: duckdb.Error, database: Path) -> StoreError:
 
 
 def is_unreadable(error: duckdb.Error) -> bool:
-    """Whether ``error``, got by somebody's SQL, comes from a damaged block of the database file."""
+    """Whether ``error``, raised by a user's SQL, comes from a damaged block of the database file."""
     return bool(_BLOCK.search(str(error)))
 
 
 def is_damage(error: duckdb.Error) -> bool:
-    """Whether ``error`` says that the file's content is broken, and not that the machine refuses."""
+    """Whether ``error`` reports broken file content, and not a refusal by the machine (disk, permissions, memory)."""
     if isinstance(error, (duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException)):
         return not _MACHINE.search(str(error))
     return bool(_DAMAGED.search(str(error))) and not _MACHINE.search(str(error))

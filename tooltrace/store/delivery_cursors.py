@@ -1,7 +1,7 @@
-"""How far each destination has been given what the journals hold. Loads no DuckDB.
+"""The progress of each destination through the journals. Does not load DuckDB.
 
-A destination has a folder's worth of files beside the store, ``<store>.export/<name>.…``: its cursor, its lock, and the
-records that it refused. While its cursor is there, a fold leaves the journals that it has not reached.
+A destination has files in a folder beside the store, ``<store>.export/<name>.…``: its cursor, its lock, and the
+records that it refused. While the cursor exists, a fold does not remove journals that the cursor has not reached.
 """
 
 from __future__ import annotations
@@ -22,36 +22,40 @@ from tooltrace.store.file_lock import Lock
 from tooltrace.store.paths import StorePaths
 
 MAX_RETAINED_BYTES: Final = 1 << 30
-"""So much of the journals a destination can hold back at most; beyond it the oldest go, and are counted."""
+"""Maximum journal bytes retained for a lagging destination; older journals are removed and counted as losses."""
 _CURSOR: Final = ".cursor.json"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(slots=True, kw_only=True)
 class DeliveryCursor:
-    """A destination's progress."""
+    """The progress of one destination."""
 
     begun_at: datetime
-    """What was recorded before is not its business."""
+    """Time when the export began; earlier records are not delivered."""
     journals: dict[str, int] | None = None
-    """Journal's name, and the byte that is reached; a journal that is not here is new. None: not settled yet."""
+    """Byte offset reached in each journal, by its name; a journal without an entry is new.
+
+    None until the offsets to start from are known."""
     sending: dict[str, int] = field(default_factory=dict)
-    """Where the batch under way ends, in each journal it is of."""
+    """End offset of the batch being sent, in each of its journals."""
     taken: list[str] = field(default_factory=list)
-    """The parts of the batch under way that were acknowledged."""
+    """The parts of the batch being sent that were acknowledged."""
     memory: dict[str, Any] = field(default_factory=dict)
-    """What the destination wants to remember."""
+    """State that the destination stores between batches."""
     early: list[str] = field(default_factory=list)
-    """Spans that began before and were delivered all the same, having ended after: history leaves them out."""
+    """Ids of spans that started before ``begun_at`` but were delivered, because they ended after it.
+
+    An export of the history leaves these spans out."""
     sent: int = 0
-    """Records that were acknowledged."""
+    """Number of records that were acknowledged."""
     refused: int = 0
-    """Records that were refused."""
+    """Number of records that were refused."""
     sent_at: datetime | None = None
     error: str | None = None
-    """Why it waits; None where it does not."""
+    """The reason why delivery waits; None where it does not wait."""
     target: str | None = None
-    """Where it sends to, in words."""
+    """A readable description of where the destination sends to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +67,14 @@ class DestinationFiles:
 
     @classmethod
     def of(cls, store: str | os.PathLike[str] | StorePaths, name: str) -> DestinationFiles:
-        """Raises StoreError for a name that cannot be a file's."""
+        """Return the files of destination ``name``. Raises StoreError for a name that cannot be a file name."""
         if not _NAME.fullmatch(name):
             raise StoreError(f"a destination's name has letters, digits, '_', '.' and '-', at most 64, got {name!r}")
         return cls(StorePaths.of(store), name)
 
     @property
     def folder(self) -> Path:
-        """Of all destinations."""
+        """The folder with the files of all destinations."""
         return folder_of(self.paths)
 
     @property
@@ -79,11 +83,14 @@ class DestinationFiles:
 
     @property
     def refused(self) -> Path:
-        """Records that were set aside, as in a journal."""
+        """The file of refused records, in the format of a journal."""
         return self.folder / f"{self.name}.refused.jsonl"
 
     def lock(self) -> Lock:
-        """Who has it exclusively delivers. Raises StoreError where nothing can be written beside the store."""
+        """Return the destination's lock; the process that has it exclusively delivers.
+
+        Raises StoreError where the folder beside the store cannot be created.
+        """
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -93,7 +100,7 @@ class DestinationFiles:
         return Lock(replace(self.paths, lock=self.folder / f"{self.name}.lock"))
 
     def load(self) -> DeliveryCursor | None:
-        """The cursor; None where there is none. Raises StoreError for one that cannot be read."""
+        """Return the cursor; None where there is none. Raises StoreError for a cursor that cannot be read."""
         try:
             return _cursor(self.cursor.read_bytes())
         except FileNotFoundError:
@@ -102,7 +109,7 @@ class DestinationFiles:
             raise StoreError(f"the cursor {self.cursor} cannot be read: {error}") from error
 
     def save(self, cursor: DeliveryCursor) -> None:
-        """Replace the cursor, whole or not at all. Raises OSError."""
+        """Replace the cursor file atomically. Raises OSError."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = self.cursor.with_suffix(f".{os.getpid()}.tmp")
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -111,15 +118,18 @@ class DestinationFiles:
         temporary.replace(self.cursor)
 
     def create(self) -> DeliveryCursor:
-        """A cursor that stands where the journals end now. What is written meanwhile is behind it."""
+        """Return a new, saved cursor at the current end of the journals.
+
+        Lines that are written in the meantime lie beyond the cursor and will be delivered.
+        """
         cursor = DeliveryCursor(begun_at=datetime.now(UTC))
-        self.save(cursor)  # from here on nothing is removed
+        self.save(cursor)  # from here on folds retain the journals, so none is removed while the offsets are read
         cursor.journals = {name: _last_line_end(self.paths.journal / name) for name in self.paths.journals()}
         self.save(cursor)
         return cursor
 
     def forget(self) -> bool:
-        """Remove the cursor: nothing is held back any more. False where there was none."""
+        """Remove the cursor, so that folds no longer retain journals for it. Return False where there was none."""
         try:
             self.cursor.unlink()
         except FileNotFoundError:
@@ -127,7 +137,7 @@ class DestinationFiles:
         return True
 
     def forget_unless_in_use(self) -> bool:
-        """Remove the cursor where nobody delivers. False where somebody does. Raises StoreError, OSError."""
+        """Remove the cursor unless a process delivers; return False where one does. Raises StoreError, OSError."""
         if not self.cursor.exists():
             return True
         lock = self.lock()
@@ -141,10 +151,10 @@ class DestinationFiles:
 
 
 def divide(paths: StorePaths, name: str, parts: Mapping[str, str]) -> bool:
-    """Give each of ``parts`` a cursor of its own instead of the one that ``name`` has for all of them.
+    """Replace the cursor of ``name``, which all ``parts`` share, by one cursor for each part.
 
-    ``parts``: each part, and the name of its new destination; one that has a cursor already keeps it. False where
-    another process delivers to ``name`` at this moment. Raises StoreError, OSError.
+    ``parts`` maps each part to the name of its new destination; a destination that already has a cursor keeps it.
+    Returns False where another process delivers to ``name`` at this moment. Raises StoreError, OSError.
     """
     former = DestinationFiles.of(paths, name)
     if not former.cursor.exists():
@@ -158,26 +168,26 @@ def divide(paths: StorePaths, name: str, parts: Mapping[str, str]) -> bool:
             files = DestinationFiles.of(paths, new)
             if cursor is not None and not files.cursor.exists():
                 files.save(_share(cursor, part))
-        former.forget()  # last: a kill before this leaves the cursor, and the next process goes on from here
+        former.forget()  # last: after a kill before this line the old cursor still exists, and the next process resumes
     finally:
         lock.release()
     return True
 
 
 def _share(cursor: DeliveryCursor, part: str) -> DeliveryCursor:
-    """Return the progress of ``part``; of the batch under way that is all of it or nothing."""
+    """Return the progress of ``part``: the batch being sent is either acknowledged by it or not begun."""
     if part in cursor.taken:
         return replace(cursor, taken=[part], error=None, target=None)
     return replace(cursor, taken=[], sending={}, error=None, target=None)
 
 
 def folder_of(paths: StorePaths) -> Path:
-    """Where the destinations of a store keep their files."""
+    """Return the folder with the files of a store's destinations."""
     return paths.database.with_name(f"{paths.database.name}.export")
 
 
 def destinations(paths: StorePaths) -> list[DestinationFiles]:
-    """Those that have a cursor, by name."""
+    """Return the files of all destinations that have a cursor, sorted by name."""
     with contextlib.suppress(OSError):
         names = [entry.name for entry in os.scandir(folder_of(paths)) if entry.name.endswith(_CURSOR)]
         return [DestinationFiles(paths, name.removesuffix(_CURSOR)) for name in sorted(names)]
@@ -185,7 +195,7 @@ def destinations(paths: StorePaths) -> list[DestinationFiles]:
 
 
 def pending_bytes(paths: StorePaths, cursor: DeliveryCursor, sizes: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Bytes of each journal that ``cursor`` has not reached."""
+    """Return the number of bytes in each journal that ``cursor`` has not reached."""
     known = cursor.journals or {}
     left = {name: size - known.get(name, 0) for name, size in (sizes or paths.journals()).items()}
     return {name: size for name, size in left.items() if size > 0}
@@ -194,9 +204,10 @@ def pending_bytes(paths: StorePaths, cursor: DeliveryCursor, sizes: Mapping[str,
 def retained_journals(
     paths: StorePaths, *, limit: int = MAX_RETAINED_BYTES
 ) -> tuple[set[str], dict[str, dict[str, int]]]:
-    """The journals that destinations still want, and those that each wants in vain, being too far behind.
+    """Return the journals that destinations still need, and those that destinations too far behind lose.
 
-    The second by destination: journal's name, and the byte from which it was not given it.
+    The second value has, by destination, each journal's name and the byte offset from which it was not delivered.
+    ``limit``: maximum bytes retained for one destination, newest journals first.
     """
     wanted: set[str] = set()
     lost: dict[str, dict[str, int]] = {}
@@ -204,7 +215,7 @@ def retained_journals(
     for files in destinations(paths):
         try:
             cursor = files.load()
-        except StoreError:  # who delivers says so, and begins with all that is there
+        except StoreError:  # the delivering process reports this, and starts again with everything that is there
             cursor = DeliveryCursor(begun_at=datetime.now(UTC))
         if cursor is None:
             continue
@@ -234,7 +245,7 @@ def _moment(text: str) -> datetime:
 
 
 def _age(paths: StorePaths, name: str) -> int:
-    """Of the last line, in nanoseconds since the epoch."""
+    """Return the time of the journal's last write in nanoseconds since the epoch; 0 where it is unknown."""
     try:
         return (paths.journal / name).stat().st_mtime_ns
     except OSError:
@@ -242,7 +253,7 @@ def _age(paths: StorePaths, name: str) -> int:
 
 
 def _last_line_end(path: Path) -> int:
-    """The byte after the last whole line of a journal that may be written just now."""
+    """Return the offset after the last whole line of a journal that another process may be writing."""
     try:
         with path.open("rb") as file:
             at = file.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""What state a store is in, and mending what can be mended. A broken store is reported, never raised."""
+"""Inspection and repair of a store. Problems of a broken store are reported, never raised."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 MEND_SECONDS: Final = 10.0
-"""How long ``mend`` waits for readers and folds."""
+"""Maximum seconds that ``mend`` waits for readers and folds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreReport:
-    """The state of a store. ``problems`` is empty where there is nothing to mend."""
+    """The state of a store. ``problems`` is empty where there is nothing to repair."""
 
     path: Path
     exists: bool = False
@@ -41,11 +41,11 @@ class StoreReport:
     journal_bytes: int = 0
     schema_version: int | None = None
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Rows in the database, by table; without what is not folded yet."""
+    """Rows in the database by table, without records that are not folded yet."""
     live_journals: int = 0
-    """Journals that a process writes."""
+    """Journals that a process is writing."""
     dead_journals: int = 0
-    """Journals whose writer is gone."""
+    """Journals whose writer has ended."""
     unfolded_files: int = 0
     unfolded_lines: int = 0
     """Whole lines that are not in the database yet."""
@@ -53,20 +53,20 @@ class StoreReport:
     damaged: tuple[str, ...] = ()
     """Reason and place of each damaged line that is not counted in ``losses`` yet."""
     losses: Mapping[str, int] = field(default_factory=dict)
-    """Records that could not be kept, by reason."""
+    """Number of records that could not be stored, by reason."""
     held_by: int | None = None
-    """Process that holds the database open and is no lease of ours, where it can be known."""
+    """Id of a process outside tooltrace that has the database open; None where there is none or it is unknown."""
     leftovers: tuple[str, ...] = ()
-    """Temporary files of killed folds and readers."""
+    """Temporary files that killed folds and readers left."""
     asides: tuple[str, ...] = ()
-    """Damaged databases and write-ahead logs that were put aside."""
+    """Damaged databases and write-ahead logs that were quarantined by renaming."""
     problems: tuple[str, ...] = ()
-    """What is wrong, a sentence each."""
+    """One sentence for each problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairReport:
-    """What ``mend`` did, and the state after."""
+    """The steps that ``mend`` took, and the state of the store afterwards."""
 
     done: tuple[str, ...]
     fold: FoldReport | None
@@ -74,7 +74,7 @@ class RepairReport:
 
 
 def examine(path: str | os.PathLike[str] | StorePaths) -> StoreReport:
-    """Look at the store ``path``, whole, without changing it."""
+    """Inspect the whole store at ``path`` without changing it."""
     paths = StorePaths.of(path)
     if not paths.database.exists() and not paths.journal.exists():
         return StoreReport(path=paths.database, asides=_asides(paths))
@@ -90,7 +90,10 @@ def examine(path: str | os.PathLike[str] | StorePaths) -> StoreReport:
 
 
 def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
-    """Fold what is not folded, put aside what is damaged and rebuild it, remove what killed processes left."""
+    """Repair a store: fold its journals, rebuild a damaged database, and remove temporary files.
+
+    A damaged database or write-ahead log is renamed, never deleted. Errors are reported in ``after.problems``.
+    """
     paths = StorePaths.of(path)
     before = examine(paths)
     if not before.exists:
@@ -133,7 +136,7 @@ def _examine(paths: StorePaths) -> StoreReport:
 
 
 def _look_inside(seen: StoreReport, paths: StorePaths) -> tuple[StoreReport, dict[str, int]]:
-    """With what the database says of itself, and how far the journals are in it."""
+    """Return ``seen`` with the content of the database, and the offset to which each journal is folded."""
     if not paths.database.exists():
         return seen, {}
     con = connect()

@@ -1,4 +1,4 @@
-"""A store in a DuckDB file and the journals beside it, behind the interface of all stores."""
+"""The store backend for a DuckDB file and the journals beside it."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class DuckDBStore(StoreBackend):
         return self._path
 
     def exists(self) -> bool:
-        """Whether there is a database or a journal. None is opened."""
+        """Whether there is a database or a journal. Opens no file."""
         paths = StorePaths.of(self._path)
         return paths.database.exists() or bool(paths.journals())
 
     def version(self) -> str:
-        """What the files look like; none is opened."""
+        """Return a text of the database's inode, size and time, and the journals' sizes. Opens no file."""
         paths = StorePaths.of(self._path)
         try:
             found = paths.database.stat()
@@ -62,7 +62,7 @@ class DuckDBStore(StoreBackend):
     def query(
         self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
     ) -> QueryResult:
-        """Return the result of ``statement``; no lease on the file is held any more. See StoreBackend."""
+        """Return the result of ``statement`` after the lease on the file has ended. See StoreBackend."""
         from duckdb import InterruptException
 
         from tooltrace.store.reader import materialize, open_reader
@@ -98,13 +98,13 @@ class DuckDBStore(StoreBackend):
         tool: str | None = None,
         without: Collection[str] = (),
     ) -> History:
-        """Return the records, those that were folded first at the beginning. See StoreBackend."""
+        """Return the records, in the order in which they were folded. See StoreBackend."""
         from tooltrace.store.history import History
 
         return History(self._path, since=since, until=until, tool=tool, without=without)
 
     def write(self, records: Sequence[Record]) -> None:
-        """Append ``records`` to a journal of the store. Raises StoreError where the disk does not take them."""
+        """Append ``records`` to a journal of the store. Raises StoreError where the disk write fails."""
         from tooltrace.store.journal import Journal
         from tooltrace.store.journal_format import encode
 
@@ -118,7 +118,10 @@ class DuckDBStore(StoreBackend):
 
 
 def _read_user_sql(con: DuckDBPyConnection, statement: Statement) -> QueryResult:
-    """Return what a user's SQL gives, read while the tables are there: it may be any statement that reads."""
+    """Return the result of a user's SQL, which may be any statement that reads.
+
+    All rows are read while the tables are attached, because such a statement cannot always become a table.
+    """
     import duckdb
 
     try:

@@ -1,7 +1,7 @@
 """The lock between folds and readers: ``flock`` on a file beside the database.
 
-``flock`` is not fair: readers that overlap would keep a fold out for ever. So everybody passes a turnstile
-first (a ``flock`` on the journal directory), and a fold that waits keeps it shut.
+``flock`` is not fair: readers that overlap would block a fold forever. Therefore each reader first passes a turnstile
+(a ``flock`` on the journal directory), which a waiting fold locks exclusively so that no new reader can pass.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from tooltrace.errors import StoreError
 from tooltrace.store.paths import StorePaths
 
 TURN_SECONDS = 1.0
-"""How long a waiting fold keeps new readers out at most."""
+"""Maximum seconds for which a waiting fold blocks new readers."""
 
 _guard = threading.RLock()
 _open: set[int] = set()
 
 
 class Lock:
-    """One holder's lock on a store, not held at first. Each has a descriptor of its own: threads exclude each other."""
+    """One holder's lock on a store, initially not held.
+
+    Each Lock has its own file descriptor, so that threads of one process exclude each other too.
+    """
 
     def __init__(self, paths: StorePaths) -> None:
         self._paths = paths
@@ -34,15 +37,15 @@ class Lock:
 
     @property
     def real(self) -> bool:
-        """False in a directory where the lock file is not and cannot be made: nothing is locked then."""
+        """Whether there is a lock file. Where none exists or can be created, all locking is skipped."""
         return self._fd is not None
 
     def try_exclusive(self) -> bool:
-        """Take it exclusively if that is possible at once."""
+        """Acquire the lock exclusively if that is possible at once; return whether it was."""
         return self._fd is not None and _try(self._fd, fcntl.LOCK_EX)
 
     def exclusive(self, wait: float | None) -> bool:
-        """Take it exclusively within ``wait`` seconds (None: however long it takes); False where that failed."""
+        """Acquire the lock exclusively within ``wait`` seconds (None: without limit); return False on failure."""
         deadline = None if wait is None else time.monotonic() + wait
         while not self.try_exclusive():
             left = TURN_SECONDS if deadline is None else deadline - time.monotonic()
@@ -54,23 +57,24 @@ class Lock:
         return True
 
     def shared(self) -> None:
-        """Take it shared, behind a fold that waits, however long it takes."""
+        """Acquire the lock shared, after any waiting fold; waits without limit."""
         self._pass_turnstile()
         if self._fd is not None:
             fcntl.flock(self._fd, fcntl.LOCK_SH)
 
     def downgrade(self) -> None:
-        """Change an exclusive hold into a shared one; another fold may come between."""
+        """Change an exclusive lock into a shared one; another fold may run in between."""
         if self._fd is not None:
             fcntl.flock(self._fd, fcntl.LOCK_SH)
 
     def release(self) -> None:
-        """Give it up. In a forked child the descriptor is gone already."""
+        """Release the lock. In a forked child the descriptor is already closed."""
         fd, self._fd = self._fd, None
         if fd is not None and self._pid == os.getpid():
             _close(fd)
 
     def _wait_in_turn(self, seconds: float) -> bool:
+        """Try for ``seconds`` to acquire the lock exclusively, with the turnstile locked against new readers."""
         deadline = time.monotonic() + seconds
         turnstile = _opened(lambda: _open_directory(self._paths))
         try:
@@ -86,6 +90,7 @@ class Lock:
                 _close(turnstile)
 
     def _pass_turnstile(self) -> None:
+        """Wait until no fold has the turnstile, and release the turnstile at once: only the lock itself is held."""
         turnstile = _opened(lambda: _open_directory(self._paths))
         if turnstile is not None:
             with contextlib.suppress(OSError):
@@ -125,7 +130,8 @@ def _open_directory(paths: StorePaths) -> int | None:
         return None
 
 
-# a forked child must not keep our descriptors: they would hold the lock for as long as it lives
+# A forked child must close the inherited descriptors: they would hold the lock for as long as the child lives.
+# ``_guard`` is held across each fork, so that ``_open`` lists every descriptor that the child inherits.
 
 
 def _opened(opening: Callable[[], int | None]) -> int | None:

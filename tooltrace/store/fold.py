@@ -1,4 +1,4 @@
-"""Folding: journal lines into the database, exactly once."""
+"""Folding: the transfer of each journal line into the database, exactly once."""
 
 from __future__ import annotations
 
@@ -33,28 +33,27 @@ _THREADS: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldReport:
-    """What a fold did."""
+    """The result of a fold, in numbers."""
 
     rows: int = 0
-    """Rows that are new in the database, losses not counted."""
+    """New rows in the database, not counting losses."""
     losses: int = 0
     """Lines that this fold found torn, damaged or unreadable."""
     bytes: int = 0
-    """Bytes of journal that were read."""
+    """Journal bytes that were read."""
     removed: int = 0
-    """Journals that were removed because all of them is in the database, nobody writes them, and every destination has
-    what is in them."""
+    """Journals that were removed: wholly folded, without a living writer, and not needed by any destination."""
     salvaged: int = 0
-    """Rows taken over from a damaged database that was put aside."""
+    """Rows recovered from a damaged database that was quarantined."""
     seconds: float = 0.0
 
 
 def fold(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = None) -> FoldReport:
-    """Move what the journals of the store ``path`` hold into its database.
+    """Move the records in the journals of the store ``path`` into its database.
 
-    ``wait``: seconds to wait for readers and other folds; None: however long it takes.
-    Raises StoreLocked where that did not do or a foreign program holds the database, StoreError where the
-    database is newer than this version or cannot be written. A damaged database is put aside and rebuilt.
+    ``wait``: seconds to wait for readers and other folds; None waits without limit.
+    Raises StoreLocked where that time was not enough or another program has the database open, and StoreError where
+    the database is newer than this version or cannot be written. A damaged database is quarantined and rebuilt.
     """
     paths = StorePaths.of(path)
     lock = Lock(paths)
@@ -69,7 +68,10 @@ def fold(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = None
 
 
 def fold_locked(paths: StorePaths, *, whole: bool = False) -> FoldReport:
-    """As ``fold``, for who holds the lock exclusively already. ``whole``: read the whole database for damage."""
+    """Fold as ``fold`` does, for a caller that already holds the lock exclusively.
+
+    ``whole``: also read the whole database to find damage.
+    """
     started = time.monotonic()
     _remove_leftovers(paths)
     harm = FoldDamage(whole=whole)
@@ -88,12 +90,12 @@ def fold_locked(paths: StorePaths, *, whole: bool = False) -> FoldReport:
 
 @dataclass(slots=True)
 class FoldDamage:
-    """What a fold met with so far, beside the journals."""
+    """The damage to the database that a fold has found so far."""
 
     whole: bool
     losses: list[Loss] = field(default_factory=list)
     aside: Path | None = None
-    """The damaged database whose rows are wanted."""
+    """The quarantined database whose rows are to be recovered."""
 
 
 def _fold_once(paths: StorePaths, harm: FoldDamage) -> FoldReport:
@@ -122,7 +124,7 @@ def _fold_into(con: DuckDBPyConnection, paths: StorePaths, harm: FoldDamage) -> 
         recovery.verify_blocks(con)
     salvaged = _import_salvaged(con, paths, harm.aside) if harm.aside else 0
     report, offsets = _insert_all(con, paths, harm.losses)
-    con.execute(f"CHECKPOINT {STORE}")  # before a journal goes: a bad write-ahead log then loses nothing
+    con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
     removed = _remove_folded(paths, offsets)
     _count_missed(con, paths, removed)
     _drop_stale_offsets(con, paths, offsets)
@@ -130,7 +132,7 @@ def _fold_into(con: DuckDBPyConnection, paths: StorePaths, harm: FoldDamage) -> 
 
 
 def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) -> int:
-    """Insert what can be read of a damaged database; rows."""
+    """Insert the readable rows of a damaged database; return their number."""
     staging = Staging(con, paths.journal)
     rows = 0
     for table, file in recovery.salvage(aside, paths.journal):
@@ -158,14 +160,18 @@ def _insert_all(con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]) -
 
 
 def _prepend_losses(found: list[Loss], rest: Iterator[JournalBatch]) -> Iterator[JournalBatch]:
-    """``found``, losses that no journal tells of, and then the rest."""
+    """Yield a batch with ``found``, losses that are not in any journal, then the batches of ``rest``."""
     if found:
         yield JournalBatch(losses=list(found))
     yield from rest
 
 
 def _commit(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch) -> int:
-    """What is staged and how far the journals are read, in one transaction; rows inserted."""
+    """Insert the staged rows and store the batch's offsets in one transaction; return the number of rows.
+
+    One transaction makes the fold exactly-once: after a kill, either both are in the database or neither is.
+    The number does not include losses.
+    """
     counts = {kind: staging.count(table) for kind, table in RECORDS.items()}
     con.execute("BEGIN")
     try:
@@ -185,13 +191,15 @@ def _commit(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch) -> i
 
 
 def known_offsets(con: DuckDBPyConnection) -> dict[str, int]:
-    """How far each journal is in the database attached as ``store``."""
+    """Return the byte offset to which each journal is folded into the database attached as ``store``."""
     return dict(con.execute(f"SELECT name, max(folded_bytes) FROM {STORE}.journals GROUP BY name").fetchall())
 
 
 def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list[Loss]]:
-    """Remove the journals that are folded whole, whose owner is gone, and that no destination waits for; with what
-    destinations missed that are too far behind."""
+    """Remove the journals that are wholly folded, without a living writer, and not retained for a destination.
+
+    Returns the names of the removed journals, each with the losses of destinations that were too far behind.
+    """
     removed: dict[str, list[Loss]] = {}
     wanted, missed = delivery_cursors.retained_journals(paths)
     for name, size in paths.journals().items():
@@ -206,7 +214,7 @@ def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list
                 losses = [_missed(fd, who, name, starts[name]) for who, starts in missed.items() if name in starts]
                 path.unlink(missing_ok=True)
                 removed[name] = losses
-        except OSError:  # it may not be ours to remove; it stays folded
+        except OSError:  # this user may not be allowed to remove it; it stays, and is known to be folded
             pass
         finally:
             os.close(fd)
@@ -214,7 +222,10 @@ def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list
 
 
 def _missed(fd: int, destination: str, name: str, start: int) -> Loss:
-    """The records of the journal open as ``fd`` that ``destination`` was not given; the store has them."""
+    """Return the loss of the records that ``destination`` did not get from the journal open as ``fd``.
+
+    Counts the lines from offset ``start`` on. The store itself has these records.
+    """
     lines = 0
     while data := os.pread(fd, 1 << 20, start):
         lines += data.count(b"\n")
@@ -232,7 +243,7 @@ def _count_missed(con: DuckDBPyConnection, paths: StorePaths, removed: dict[str,
 
 
 def _drop_stale_offsets(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int]) -> None:
-    """Drop the offsets of journals that are gone, from ``offsets`` too."""
+    """Delete the offsets of journals that no longer exist, in the database and in ``offsets``."""
     present = paths.journals()
     gone = [name for name in offsets if name not in present]
     if gone:
@@ -243,7 +254,10 @@ def _drop_stale_offsets(con: DuckDBPyConnection, paths: StorePaths, offsets: dic
 
 
 def _remove_leftovers(paths: StorePaths) -> None:
-    """Temporary files of folds and readers that were killed: nobody else is at work while we hold the lock."""
+    """Remove temporary files of killed folds and readers.
+
+    The exclusive lock guarantees that no live process uses such a file.
+    """
     with contextlib.suppress(OSError):
         for path in paths.journal.glob(f".*{TEMP_SUFFIX}"):
             path.unlink(missing_ok=True)

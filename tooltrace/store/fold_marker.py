@@ -1,7 +1,7 @@
-"""A note of how far each journal was folded: tells without opening DuckDB whether there is anything to fold.
+"""A marker file with the folded offset of each journal, to find out without DuckDB whether a fold is due.
 
-Only a hint: the truth is the table ``journals``, and a note that is missing, unreadable or not of this very
-database says nothing.
+The marker is only a hint: the table ``journals`` is authoritative. A marker that is missing, unreadable or of another
+database is ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOTE: Final = ".folded"
 
 
 def has_unfolded(paths: StorePaths) -> bool:
-    """Whether a journal may have lines that are not in the database, or a killed fold left something."""
+    """Whether a journal may have lines that are not in the database, or a killed fold left a write-ahead log."""
     sizes = {name: size for name, size in paths.journals().items() if size}
     if paths.wal.exists():
         return True
@@ -30,13 +30,13 @@ def has_unfolded(paths: StorePaths) -> bool:
 
 
 def unfolded_bytes(paths: StorePaths) -> int:
-    """Bytes in the journals that are not in the database; at most that many where nothing is known."""
+    """Return the number of journal bytes that are not in the database; an upper bound where there is no marker."""
     folded = _read(paths)
     return sum(max(0, size - folded.get(name, 0)) for name, size in paths.journals().items())
 
 
 def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
-    """Write down how far the fold came. Whoever calls has closed the database and holds the lock exclusively."""
+    """Write the folded offsets. The caller must have closed the database and hold the lock exclusively."""
     identity = _identity(paths)
     if identity is None:
         return
@@ -61,7 +61,10 @@ def _read(paths: StorePaths) -> dict[str, int]:
 
 
 def _identity(paths: StorePaths) -> list[int] | None:
-    """Of the database file as it is now, by its directory entry: it must not be opened."""
+    """Return the inode, size and time of the database file; None where it cannot be found.
+
+    The file is not opened, because DuckDB alone may open it.
+    """
     try:
         found = paths.database.stat()
     except OSError:

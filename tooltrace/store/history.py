@@ -1,4 +1,4 @@
-"""What the store holds, as records in the order in which they were folded, from any place on."""
+"""The records of a store in the order in which they were folded, readable from any position on."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 BATCH: Final = 512
 LEASE_ROWS: Final = 4096
-"""Rows that one lease reads: what is read is held in memory, and a lease costs 20 ms."""
+"""Rows that one lease reads: more would need more memory, fewer more leases, which cost 20 ms each."""
 FOLD_SECONDS: Final = 10.0
 _ORDER: Final = ("call", "span", "outcome", "gate", "message", "loss")
-"""Calls first: what is said of them is placed beside them."""
+"""Order of the record kinds. Calls come first, because other records refer to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowPosition:
-    """The last row of a table that was read: its row id, and what it is recognised by if the ids have moved."""
+    """The last row of a table that was read: its row id, and a fingerprint to find it if row ids have changed."""
 
     row: int
     mark: str
@@ -38,19 +38,20 @@ class RowPosition:
 
 @dataclass(slots=True, kw_only=True)
 class HistoryBatch:
-    """Some records, and where the history goes on after them."""
+    """Some records of one kind, and the positions after which the history continues."""
 
     records: list[Record]
     kind: str
     places: dict[str, RowPosition] = field(default_factory=dict)
-    """By kind of record."""
+    """The last row read, by kind of record."""
 
 
 class History:
-    """The records of a store, oldest fold first, calls before the rest.
+    """The records of a store, oldest fold first, calls before the other kinds.
 
-    ``since``, ``until``: when they were begun, said or lost (aware). ``tool``: the calls of one tool and what was said of
-    them. ``without``: span ids of what is left out. What is recorded while it is read is not read. Raises as ``open_reader`` does.
+    ``since``, ``until``: aware limits for each record's time, which is the ``time`` column of its table. ``tool``: only
+    the calls of one tool and the outcomes, gates and messages about them. ``without``: span ids of calls and spans to
+    leave out. Records that arrive during the reading are not included. Raises the errors of ``open_reader``.
     """
 
     def __init__(
@@ -67,22 +68,23 @@ class History:
         self._since, self._until, self._tool = _naive(since), _naive(until), tool
         self._without = list(without)
         self._batch = batch
-        with open_reader(self._paths):  # StoreMissing, and whatever else is the matter
+        with open_reader(self._paths):  # raises StoreMissing and other errors before the fold would create a store
             pass
         fold(self._paths, wait=FOLD_SECONDS)
         with open_reader(self._paths) as con:
             self._ends = {kind: _last_row(con, RECORDS[kind]) for kind in _ORDER}
 
     def count(self, places: dict[str, RowPosition] | None = None) -> int:
-        """Records beyond ``places``."""
+        """Return the number of records beyond ``places``."""
         with open_reader(self._paths) as con:
             found = {kind: self._found(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
             return sum(self._number(con, kind, place) for kind, place in found.items())
 
     def batches(self, places: dict[str, RowPosition] | None = None, *, first: int = 0) -> Iterator[HistoryBatch]:
-        """Batches beyond ``places``, each of one kind. ``first``: records in the first one, where that matters.
+        """Yield the batches beyond ``places``, each of one kind.
 
-        Raises StoreError where a place is not to be found any more.
+        ``first``: number of records in the first batch; 0 for the default size. Raises StoreError where the row of a
+        position no longer exists.
         """
         places = dict(places or {})
         for kind in self._kinds():
@@ -137,7 +139,10 @@ class History:
         return " AND ".join(parts), values
 
     def _found(self, con: DuckDBPyConnection, kind: str, place: RowPosition | None) -> RowPosition | None:
-        """``place`` where it is now: a database that was rebuilt from what was left of it has other row ids."""
+        """Return the current position of ``place``: row ids differ in a database that was rebuilt after damage.
+
+        Raises StoreError where the row no longer exists.
+        """
         if place is None:
             return None
         table = RECORDS[kind]
@@ -159,7 +164,7 @@ def _last_row(con: DuckDBPyConnection, table: Table) -> int:
 
 
 def _row_fingerprint(table: Table) -> str:
-    """What a row is known by: an attempt or span by its id, any other by all that it says."""
+    """Return an SQL expression that identifies a row: the span id, or a hash of all columns for other tables."""
     if table in (ATTEMPTS, SPANS):
         return "span_id"
     values = ", ".join(f"CAST({quote_identifier(name)} AS VARCHAR)" for name in table.names)

@@ -1,4 +1,4 @@
-"""The journal of one process: whole lines appended to a file that is its own."""
+"""The journal of one process: a file that only this process writes, by appending whole lines."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import weakref
 from pathlib import Path
 
 SEGMENT_BYTES = 64 * 1024 * 1024
-"""A file larger than this is ended and a new one begun, so that what is folded can be removed."""
+"""Size at which a journal file is ended and a new one begun, so that folds can remove the old file."""
 LOOK_SECONDS = 0.1
-"""How often a writer looks whether its file is still there."""
+"""Minimum seconds between two checks by a writer that its file still exists."""
 
 _journals: weakref.WeakSet[Journal] = weakref.WeakSet()
 
 
 class Journal:
-    """Appends lines to ``directory``; the file is made with the first write. Thread-safe.
+    """A writer of lines to a file in ``directory``, which the first write creates. Thread-safe.
 
-    While it is open its writer holds a ``flock`` on it: who can lock a journal exclusively knows that its
-    owner is gone. ``sync``: each write is on the disk before it returns.
+    While the file is open the writer holds a shared ``flock`` on it: a process that can lock a journal exclusively
+    knows that the writer has ended. ``sync``: each write is on the disk before it returns.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Journal:
         _journals.add(self)
 
     def _reset(self) -> None:
-        self._lock = threading.RLock()  # a finalizer that the garbage collector runs in here may write too
+        self._lock = threading.RLock()  # reentrant: a finalizer that runs during a write may write too
         self._writing = False
         self._fd = -1
         self._size = 0
@@ -48,14 +48,14 @@ class Journal:
 
     @property
     def path(self) -> Path | None:
-        """The file being written, if there is one."""
+        """The file being written; None where there is none."""
         return self._path
 
     def write(self, lines: bytes) -> None:
         """Append ``lines``, all of them or none.
 
-        Raises OSError where the disk does not take them, and where this thread is writing already further up its
-        stack: a signal handler or a finalizer came between.
+        Raises OSError where the disk write fails, and BlockingIOError (an OSError) where this thread is already writing
+        further up its stack, because a signal handler or a finalizer interrupted that write.
         """
         with self._lock:
             if self._writing:
@@ -78,12 +78,12 @@ class Journal:
             self._end()
 
     def close(self) -> None:
-        """Give the file up; the next write begins another."""
+        """Close the file; the next write begins another one."""
         with self._lock:
             self._end()
 
     def reset_after_fork(self) -> None:
-        """In a forked child: close the descriptor and never write to the parent's file."""
+        """Close the descriptor in a forked child, which must never write to the parent's file."""
         fd = self._fd
         self._reset()
         if fd >= 0:
@@ -94,7 +94,7 @@ class Journal:
         now = time.monotonic()
         if self._fd >= 0 and now - self._looked > LOOK_SECONDS:
             self._looked = now
-            if os.fstat(self._fd).st_nlink == 0:  # somebody removed it: what is written there is seen by nobody
+            if os.fstat(self._fd).st_nlink == 0:  # the file was removed: no reader would find what is written to it
                 self._end()
         if self._fd < 0:
             self._open()
@@ -105,7 +105,7 @@ class Journal:
         while self._fd < 0:
             path = self.directory / _name()
             fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with contextlib.suppress(OSError):  # a file system without locks: never taken for abandoned then
+            with contextlib.suppress(OSError):  # without locks on this file system, no journal counts as abandoned
                 fcntl.flock(fd, fcntl.LOCK_SH)
             if os.fstat(fd).st_nlink == 0:  # a fold found it unlocked and empty, and removed it
                 os.close(fd)
@@ -123,13 +123,13 @@ class Journal:
 
     def _append(self, lines: bytes) -> None:
         written = os.write(self._fd, lines)
-        while written < len(lines):  # the next write says why
+        while written < len(lines):  # after a short write, the next one raises the error that caused it
             written += os.write(self._fd, memoryview(lines)[written:])
         if self._sync:
             _to_disk(self._fd)
 
     def _undo(self) -> None:
-        """Take back what was written of the lines, and end the file: a reader may have seen part of them."""
+        """Remove partly written lines and end the file, because a reader may have read a part of them."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._fd, self._size)
             if self._size == 0 and self._path is not None:

@@ -1,8 +1,8 @@
-"""One record, one journal line.
+"""The format of journals: each record is one line.
 
-A line is ``{"crc":"xxxxxxxx",`` and then the rest of a JSON object: ``"kind"`` and the record's fields that
-are not None, under their own names. JSON text is embedded as it is. The checksum is the CRC-32 of every byte between that prefix and the
-newline, so that damage is seen without parsing, and ``jq`` reads the whole.
+A line is ``{"crc":"xxxxxxxx",`` and then the rest of a JSON object: ``"kind"`` and the record's fields that are not
+None, under their own names. JSON text is embedded unchanged. The checksum is the CRC-32 of every byte between that
+prefix and the newline, so that damage is found without parsing. The whole line is JSON, which ``jq`` can read.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ KINDS: Final[dict[str, type[Record]]] = {
     "loss": Loss,
     "span": Span,
 }
-"""Value of ``"kind"`` in a line, and the record that it is."""
+"""The record class for each value of ``"kind"`` in a line."""
 
 WIRE_NAMES: Final = {"kind": "gate_kind"}
-"""Fields that are called otherwise in a line, where ``"kind"`` is the kind of the record."""
+"""Fields with another name in a line, because ``"kind"`` is the kind of the record there."""
 
 START: Final = b'{"crc":"'
-"""What every line begins with."""
+"""The first bytes of every line."""
 PREFIX_BYTES: Final = 18
 
 _LOWEST: Final = -(2**63)
@@ -43,7 +43,7 @@ _KIND: Final = re.compile(rb'"kind":"([a-z]+)"')
 
 
 class LineError(ValueError):
-    """A line that is not a record: torn, damaged, or with a value of the wrong type."""
+    """The error for a line that is not a record: torn, damaged, or with a value of the wrong type."""
 
 
 def encode(record: Record) -> bytes:
@@ -52,21 +52,21 @@ def encode(record: Record) -> bytes:
         data = _object(record)
     except (TypeError, ValueError, OverflowError):
         data = _object(_scrubbed(record))
-    if b"\n" in data:  # between the tokens of embedded JSON; inside a JSON string it is escaped
+    if b"\n" in data:  # only between tokens of embedded JSON, because JSON strings escape newlines
         data = data.replace(b"\n", b" ")
-    body = data[1:]  # without the brace, which stands before the checksum
+    body = data[1:]  # without the opening brace, which precedes the checksum
     return b'{"crc":"%08x",%b\n' % (crc32(body), body)
 
 
 def checksum_ok(line: bytes) -> bool:
-    """Whether ``line`` (with or without its newline) is as it was written."""
+    """Whether ``line`` (with or without its newline) matches its checksum."""
     if line[-1:] == b"\n":
         line = line[:-1]
     return line[:8] == START and line[16:18] == b'",' and line[8:16] == b"%08x" % crc32(line[PREFIX_BYTES:])
 
 
 def record_kind(line: bytes) -> str | None:
-    """The kind of a whole line without parsing it; None for a kind that this version does not know."""
+    """Return the kind of a whole line without parsing it; None for a kind that this version does not know."""
     found = _KIND.match(line, PREFIX_BYTES)
     kind = found[1].decode() if found else None
     return kind if kind in KINDS else None
@@ -91,17 +91,18 @@ def decode(line: bytes) -> Record:
 
 
 class _Form(NamedTuple):
-    """How the records of one class are written."""
+    """The mapping between the records of one class and their lines."""
 
     record: type[Record]
     line: Any
-    """The class that msgspec writes and reads: the same fields in the same order, with JSON text as ``Raw``. Each
-    field may be None, which is left out; the record's own class has the defaults and knows what is required."""
+    """The class that msgspec writes and reads: the same fields in the same order, with JSON text as ``Raw``.
+
+    Each field may be None and is left out then; the record's own class defines defaults and required fields."""
     names: tuple[str, ...]
     embedded: dict[str, int]
-    """Place of each field that is JSON text."""
+    """Position of each field that is JSON text."""
     moments: dict[str, int]
-    """Place of each field that is a time."""
+    """Position of each field that is a time."""
     integers: dict[str, int]
 
 
@@ -132,7 +133,7 @@ _PLAIN: Final[tuple[tuple[type, Any], ...]] = ((str, str.__str__), (int, int.__i
 
 
 def _plain(value: Any) -> Any:
-    """Return the plain text or number of an object whose class inherits from one."""
+    """Return an instance of a subclass of str, int or float as the plain type. Raises TypeError for other types."""
     for base, plain in _PLAIN:
         if isinstance(value, base):
             return plain(value)
@@ -162,7 +163,7 @@ def _object(record: Record) -> bytes:
 
 
 def _scrubbed(record: Record) -> Record:
-    """Return the record with valid Unicode text, and without integers that the store has no place for."""
+    """Return the record with valid Unicode text, and None in place of integers beyond 64 bits."""
     changed: dict[str, Any] = {}
     for name, value in asdict(record).items():
         if isinstance(value, str):

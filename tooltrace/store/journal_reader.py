@@ -1,7 +1,7 @@
-"""What of the journals somebody has not had yet, in small batches. Loads no DuckDB.
+"""Undelivered journal records in small batches. Does not load DuckDB.
 
-Unlike a fold it takes few records at a time, from one journal after the other, so that no busy one keeps the others
-waiting. What is damaged is passed over: the fold counts it.
+Unlike a fold, the reader returns few records at a time, from one journal after the other, so that a busy journal does
+not delay the others. Damaged lines are skipped: the fold counts them.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tooltrace.store.journal_scan import CHUNK_BYTES, is_abandoned, open_journal
 from tooltrace.store.paths import StorePaths
 
 RECORDS: Final = 512
-"""In a batch at most."""
+"""Maximum records in a batch."""
 BYTES: Final = 2 * 1024 * 1024
-"""Of journal in a batch, about; a line longer than that is a batch of its own."""
+"""Approximate journal bytes in a batch; a longer line is a batch of its own."""
 
 
 @dataclass(slots=True)
 class JournalChunk:
-    """Some records that lie one after the other, of one journal or several."""
+    """Some consecutive records of one journal or several."""
 
     records: list[Record] = field(default_factory=list)
     ends: dict[str, int] = field(default_factory=dict)
-    """Journal's name, and the byte that this portion reaches."""
+    """Byte offset that this chunk reaches in each journal, by its name."""
     bytes: int = 0
 
 
 class JournalReader:
-    """The journals of one store, read for one reader."""
+    """A reader of the journals of one store, for one destination."""
 
     def __init__(self, paths: StorePaths, *, records: int = RECORDS, size: int = BYTES) -> None:
         self._paths = paths
@@ -42,7 +42,7 @@ class JournalReader:
         self._last = ""
 
     def next(self, offsets: Mapping[str, int]) -> JournalChunk:
-        """The next portion beyond ``offsets``; one without ``ends`` where there is nothing."""
+        """Return the next chunk beyond ``offsets``; its ``ends`` are empty where there is nothing to read."""
         portion = JournalChunk()
         for name, size in self._in_turn():
             if size > offsets.get(name, 0):
@@ -53,7 +53,7 @@ class JournalReader:
         return portion
 
     def again(self, offsets: Mapping[str, int], ends: Mapping[str, int]) -> JournalChunk:
-        """The very portion that lies between ``offsets`` and ``ends``."""
+        """Return exactly the chunk between ``offsets`` and ``ends``, to repeat a batch."""
         portion = JournalChunk()
         for name, end in ends.items():
             self._take(portion, name, offsets.get(name, 0), end)
@@ -61,13 +61,16 @@ class JournalReader:
         return portion
 
     def _in_turn(self) -> list[tuple[str, int]]:
-        """The journals, beginning after the one that was read last."""
+        """Return the journals in cyclic order of their names, beginning after the one that was read last."""
         journals = list(self._paths.journals().items())
         after = [journal for journal in journals if journal[0] > self._last]
         return after + [journal for journal in journals if journal[0] <= self._last]
 
     def _take(self, portion: JournalChunk, name: str, offset: int, end: int | None) -> None:
-        """Add what is in journal ``name`` from ``offset`` to ``end``; None: as much as there is room for."""
+        """Add the records of journal ``name`` from ``offset`` to ``end`` to ``portion``.
+
+        With ``end`` None, adds as many as the limits of the chunk allow.
+        """
         fd = open_journal(self._paths.journal / name)
         if fd is None:
             return
@@ -89,10 +92,13 @@ class JournalReader:
         return len(portion.records) >= self._records or portion.bytes >= self._bytes
 
     def _some(self, fd: int, offset: int, portion: JournalChunk) -> bytes:
-        """Whole lines at ``offset``, as many as there is room for."""
+        """Return whole lines from ``offset`` on, as many as the limits of the chunk allow.
+
+        A torn last line is returned too where it cannot become whole, so that the reader moves past it.
+        """
         size, lines = self._bytes, self._records - len(portion.records)
         data = os.pread(fd, size, offset)
-        while len(data) == size < CHUNK_BYTES and b"\n" not in data:  # the line is long: it goes alone
+        while len(data) == size < CHUNK_BYTES and b"\n" not in data:  # a long line: it becomes a batch of its own
             if portion.records:
                 return b""
             size, lines = size * 4, 1
@@ -104,12 +110,15 @@ class JournalReader:
 
 
 def _is_torn(fd: int, offset: int, data: bytes) -> bool:
-    """Whether ``data``, the end of a journal, is a line that nobody will finish."""
+    """Whether ``data``, the end of a journal, is a line whose writer has ended without finishing it.
+
+    The journal is read again after the check, because the writer may have finished the line just before it ended.
+    """
     return is_abandoned(fd) and os.pread(fd, len(data) + 1, offset) == data
 
 
 def _cut(data: bytes, lines: int) -> int:
-    """Where the first ``lines`` whole lines of ``data`` end."""
+    """Return the offset in ``data`` at which its first ``lines`` whole lines end."""
     at = 0
     for _ in range(lines):
         found = data.find(b"\n", at)

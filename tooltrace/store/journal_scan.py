@@ -1,4 +1,4 @@
-"""Reading journals: whole lines by kind, what is damaged, and how far it got. Loads no DuckDB."""
+"""Sequential reading of journals: whole lines by kind, damaged lines, and offsets. Does not load DuckDB."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tooltrace.store.journal_format import START, checksum_ok, record_kind
 from tooltrace.store.paths import StorePaths
 
 CHUNK_BYTES: Final = 32 * 1024 * 1024
-"""How much is taken into memory at once; far above the longest line."""
+"""Bytes that are read into memory at once; far more than the longest line."""
 
 
 _CALL: Final = b'"kind":"call",'
@@ -24,25 +24,25 @@ _CALL: Final = b'"kind":"call",'
 
 @dataclass(slots=True)
 class JournalBatch:
-    """Some journals' new lines."""
+    """New lines of one or several journals."""
 
     lines: dict[str, list[bytes]] = field(default_factory=dict)
-    """Whole lines without newline, by kind."""
+    """Whole lines without their newlines, by kind."""
     losses: list[Loss] = field(default_factory=list)
     offsets: dict[str, int] = field(default_factory=dict)
-    """Journal's name, and the byte that this batch reaches."""
+    """Byte offset that this batch reaches in each journal, by its name."""
     bytes: int = 0
 
     def lose(self, reason: str, name: str, offset: int, count: int = 1) -> None:
-        """Count what could not be kept, with its place."""
+        """Record ``count`` lines that could not be stored as a loss, with their journal and offset."""
         now = datetime.now(UTC)
         self.losses.append(Loss(reason=reason, count=count, at=now, detail=f"{name} at byte {offset}"))
 
 
 def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = CHUNK_BYTES) -> Iterator[JournalBatch]:
-    """All lines beyond ``offsets``, in batches of about ``limit`` bytes.
+    """Yield all lines beyond ``offsets``, in batches of about ``limit`` bytes.
 
-    A last line without newline is left alone while its writer lives, and lost when it is gone.
+    A last line without newline is left for later while its writer lives; once the writer has ended, it is a loss.
     """
     batch = JournalBatch()
     for name, size in paths.journals().items():
@@ -58,16 +58,19 @@ def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = CHUNK
 
 
 def is_abandoned(fd: int) -> bool:
-    """Whether the writer of the journal open as ``fd`` is gone. Until ``fd`` is closed nobody else can tell so."""
+    """Whether the writer of the journal open as ``fd`` has ended.
+
+    If so, this takes the exclusive lock: until ``fd`` is closed, the same check in another process returns False.
+    """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held, or a file system without locks
+    except OSError:  # the writer holds the lock, or the file system has no locks
         return False
     return True
 
 
 def open_journal(path: Path) -> int | None:
-    """A descriptor to read ``path``; None where it was removed or may not be read."""
+    """Return a descriptor to read ``path``; None where it was removed or may not be read."""
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
@@ -77,19 +80,19 @@ def open_journal(path: Path) -> int | None:
 
 
 def _pieces(path: Path, offset: int, limit: int) -> Iterator[tuple[int, bytes]]:
-    """Start and bytes of pieces that end where a line does."""
+    """Yield the start offset and the bytes of pieces that end at the end of a line."""
     fd = open_journal(path)
     if fd is None:
         return
     try:
-        abandoned = is_abandoned(fd)  # before the last bytes are read: nothing comes after them then
+        abandoned = is_abandoned(fd)  # tested before reading: once it is true, no bytes can be added
         while data := _read(fd, offset, limit):
             end = data.rfind(b"\n") + 1
             at_end = len(data) < limit
             if end == 0 or (at_end and abandoned):
                 if at_end and not abandoned:
                     return
-                end = len(data)  # a torn last line, or more than any line of ours
+                end = len(data)  # a torn last line, or damage longer than any line
             yield offset, data[:end]
             offset += end
     finally:
@@ -106,14 +109,14 @@ def _read(fd: int, offset: int, limit: int) -> bytes:
 
 
 def _take(batch: JournalBatch, name: str, start: int, data: bytes) -> None:
-    """Sort the lines of ``data``, which is at ``start`` of journal ``name``, into ``batch``."""
+    """Add the lines of ``data``, which begins at offset ``start`` of journal ``name``, to ``batch`` by kind."""
     batch.offsets[name] = start + len(data)
     batch.bytes += len(data)
     calls = batch.lines.setdefault("call", [])
     torn = False
     at = 0
     for line in data.split(b"\n"):
-        if line[18:32] == _CALL and checksum_ok(line):  # nearly every line
+        if line[18:32] == _CALL and checksum_ok(line):  # nearly every line is a call: a fast path
             calls.append(line)
             torn = False
         elif checksum_ok(line):
@@ -133,8 +136,12 @@ def _keep(batch: JournalBatch, lines: dict[str, list[bytes]], name: str, offset:
 
 
 def _lose(batch: JournalBatch, name: str, offset: int, line: bytes, *, torn: bool, last: bool) -> bool:
-    """Count a damaged line, once where a false newline cut it in two; True where its other half may follow."""
-    for found in _starts(line):  # a line of which only the newline was damaged swallows the next
+    """Record a damaged line as a loss; return whether the second half of this line may follow.
+
+    A byte damaged into a newline splits a line in two: the two halves count as one loss. ``torn``: the line before
+    was damaged and may be the first half. ``last``: the line is the end of the data, without a newline.
+    """
+    for found in _starts(line):  # damage to a newline alone joins two lines, each of which may be whole
         if checksum_ok(line[found:]):
             _keep(batch, batch.lines, name, offset + found, line[found:])
             line = line[: found - 1] if checksum_ok(line[: found - 1]) else line[:found]

@@ -1,7 +1,7 @@
 """SQL macros that the named queries share: confidence intervals, finished attempts, identity of a call, known durations.
 
-A store holds them beside its views, so that the file of a query runs in any DuckDB that has the store open. For
-ClickHouse, which has no macros, the translator writes their bodies in their place.
+A store contains the macros beside its views, so that the SQL file of a query runs in any DuckDB that has the store
+open. ClickHouse has no such macros: there the translator replaces each macro call by the macro's body.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """One scalar macro: its parameters, the SQL expression that it stands for, and what it means."""
+    """One scalar macro: its parameters, its SQL expression, and its meaning."""
 
     name: str
     parameters: tuple[str, ...]
@@ -25,19 +25,19 @@ class Macro:
 
     @property
     def signature(self) -> str:
-        """What stands behind CREATE MACRO."""
+        """The text after CREATE MACRO."""
         return f"{self.name}({', '.join(self.parameters)}) AS {self.body}"
 
     @property
     def temporary(self) -> str:
-        """The statement that creates it for one connection, which a read-only database allows too."""
+        """The statement that creates the macro for one connection; a read-only database allows it too."""
         return f"CREATE OR REPLACE TEMP MACRO {self.signature};\n"
 
 
 def _wilson(exact: str, limit: str, sign: str) -> str:
     """Return a limit of the Wilson score interval (Wilson 1927), 95 %: z = 1.959963984540054.
 
-    ``exact``: the k at which the limit is ``limit`` and rounding must not say otherwise.
+    ``exact``: the k at which the limit is exactly ``limit``; there the formula is not used, because it may round.
     """
     half = "1.959963984540054 * sqrt(k * ((n - k) / nullif(n, 0)) + 0.960364705173531)"
     return (
@@ -85,19 +85,19 @@ _CALLED: Final = {macro.name: re.compile(rf"\b{macro.name}\(", re.IGNORECASE) fo
 
 
 def create_macros(con: DuckDBPyConnection, scope: str = "") -> None:
-    """Create the macros in the current schema, or in ``scope``: a catalog and schema with a dot behind."""
+    """Create the macros in the current schema, or in ``scope``: a catalog and schema, followed by a dot."""
     for macro in MACROS:
         con.execute(f"CREATE OR REPLACE MACRO {scope}{macro.signature}")
 
 
 def with_definitions(sql: str) -> str:
-    """Return ``sql`` behind the definitions of the macros that it uses, to run where they do not exist."""
+    """Return ``sql`` after definitions of the macros that it uses, to run where the macros do not exist."""
     used = [macro for macro in MACROS if _CALLED[macro.name].search(sql)]
     return "".join(macro.temporary for macro in used) + sql
 
 
 def without_definitions(sql: str) -> str:
-    """Return ``sql`` without the definitions that ``with_definitions`` wrote in front of it."""
+    """Return ``sql`` without the leading definitions that ``with_definitions`` added."""
     rest = sql
     while (start := rest.lstrip()) and (found := _leading(start)):
         rest = start.removeprefix(found)

@@ -1,4 +1,4 @@
-"""From any older schema to this version's: forward, in order, each in a transaction of its own."""
+"""Migrations from any older schema to the current one: forward, in order, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Step = Callable[["DuckDBPyConnection"], None]
 
 
 def _to_2(con: DuckDBPyConnection) -> None:
-    """What the model saw, and gates that are asked and answered: two tables become views over what they were."""
+    """Migrate to version 2: add messages to the model, and one event each for a gate's question and answer.
+
+    The tables ``tool_calls`` and ``gates`` get new names; views over these tables take the old names.
+    """
     for view in ("calls", "sources"):
         con.execute(f"DROP VIEW IF EXISTS {schema.STORE}.{view}")
     con.execute(f"ALTER TABLE {schema.STORE}.tool_calls RENAME TO attempts")
@@ -29,7 +32,7 @@ def _to_2(con: DuckDBPyConnection) -> None:
 
 
 def _to_3(con: DuckDBPyConnection) -> None:
-    """The spans around the calls."""
+    """Migrate to version 3: add the spans around the calls."""
     con.execute(
         f"CREATE TABLE {schema.STORE}.spans (trace_id VARCHAR NOT NULL, span_id VARCHAR NOT NULL, "
         'parent_span_id VARCHAR, "name" VARCHAR NOT NULL, span_kind VARCHAR, started_at TIMESTAMP NOT NULL, '
@@ -39,25 +42,25 @@ def _to_3(con: DuckDBPyConnection) -> None:
 
 
 STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3})
-"""Version that a step leads to, and the step: statements over the database attached as ``store``.
+"""The step that leads to each version: a function that migrates the database attached as ``store``.
 
-A step is never changed once it was released: it says what that version was, not what the code now means.
+A released step is never changed: it contains the schema of that version, not of the current code.
 """
 
 
 def version_of(con: DuckDBPyConnection) -> int:
-    """Schema version of the database attached as ``store``; 0 where nothing of ours is in it."""
+    """Return the schema version of the database attached as ``store``; 0 where it has no tooltrace schema."""
     import duckdb
 
     try:
         rows = con.execute(f"SELECT value FROM {schema.STORE}.meta WHERE key = 'schema_version'").fetchall()
-    except duckdb.CatalogException:  # there is no such table
+    except duckdb.CatalogException:  # the table does not exist
         return 0
     return int(rows[0][0]) if rows else 0
 
 
 def check(version: int, place: str, *, newest: int = schema.SCHEMA_VERSION) -> None:
-    """Raises StoreError where the store at ``place`` is of a version newer than ``newest``."""
+    """Raise StoreError where ``version``, that of the store at ``place``, is newer than ``newest``."""
     if version > newest:
         raise StoreError(
             f"the store {place} has schema version {version}, this tooltrace knows up to {newest}: "
@@ -74,8 +77,8 @@ def migrate(
 ) -> int:
     """Bring the database attached as ``store`` to version ``newest``; return the number of steps taken.
 
-    Views and macros that another version made are created anew: they hold no data, and need no new schema version.
-    Raises StoreError for a newer one, which is left alone. A step that fails leaves its version as it was.
+    Views and macros from another tooltrace version are replaced: they contain no data and need no new schema version.
+    Raises StoreError for a newer schema version and leaves that database unchanged. A step that fails is rolled back.
     """
     version = version_of(con)
     check(version, place, newest=newest)

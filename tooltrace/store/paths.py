@@ -1,4 +1,4 @@
-"""Where the parts of a store lie."""
+"""The file paths of a store."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class StorePaths:
-    """The places of one store: absolute, symbolic links resolved, so that one database has one lock."""
+    """The paths of one store: absolute, with symbolic links resolved, so that one database has one lock."""
 
     database: Path
-    """The DuckDB file. DuckDB alone may open it."""
+    """The DuckDB file. Only DuckDB may open it."""
     journal: Path
-    """Directory of the journals."""
+    """The directory of the journals."""
     lock: Path
-    """File that folds (exclusively) and readers (shared) hold a ``flock`` on."""
+    """The file that folds lock exclusively, and readers lock shared, by ``flock``."""
 
     @classmethod
     def of(cls, path: str | os.PathLike[str] | StorePaths) -> StorePaths:
-        """The places of the store whose database is ``path``, whether it exists or not."""
+        """Return the paths of the store whose database is ``path``, whether the store exists or not."""
         if isinstance(path, StorePaths):
             return path
         database = Path(os.path.realpath(path))
@@ -32,11 +32,11 @@ class StorePaths:
 
     @property
     def wal(self) -> Path:
-        """DuckDB's write-ahead log: there only while a fold runs, or after one was killed."""
+        """DuckDB's write-ahead log, which exists only during a fold or after a fold was killed."""
         return self.database.with_name(f"{self.database.name}.wal")
 
     def journals(self) -> dict[str, int]:
-        """Size in bytes of each journal file, by its name, oldest name first; empty where there is none."""
+        """Return the size in bytes of each journal file by its name, sorted by name; empty where there is none."""
         sizes: dict[str, int] = {}
         try:
             with os.scandir(self.journal) as entries:
@@ -52,5 +52,5 @@ def _add_size(sizes: dict[str, int], entry: os.DirEntry[str]) -> None:
     try:
         if entry.is_file(follow_symlinks=False):
             sizes[entry.name] = entry.stat(follow_symlinks=False).st_size
-    except FileNotFoundError:  # folded and removed since it was listed
+    except FileNotFoundError:  # a fold removed the journal since it was listed
         pass

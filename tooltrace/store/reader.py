@@ -1,4 +1,4 @@
-"""Reading the store: a short lease on the database and the lines that are not in it yet."""
+"""Read access to the store: a short lease on the database and on the journal lines that are not in it yet."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 MUCH_BYTES: Final = 8 * 1024 * 1024
-"""So many bytes outside the database, and a reader waits a moment for its turn to fold them."""
+"""Unfolded journal bytes above which a reader waits up to WAIT_SECONDS for the lock to fold them."""
 WAIT_SECONDS: Final = 1.0
-"""How long it waits at most."""
+"""Maximum seconds that a reader waits for the exclusive lock."""
 
 _log = logging.getLogger("tooltrace")
 _leased: dict[int, DuckDBPyConnection] = {}
@@ -42,12 +42,12 @@ _leased: dict[int, DuckDBPyConnection] = {}
 
 @contextmanager
 def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool = False) -> Iterator[DuckDBPyConnection]:
-    """A connection that sees every record of the store ``path``, by the public names, until the block ends.
+    """Yield a connection to every record of the store ``path``, under the public names, until the block ends.
 
-    The names are ``tool_calls, calls, outcomes, gates, sources, messages, spans, losses``. While it lasts nothing is folded, so
-    keep it short; ``materialize`` makes an answer outlive it. Folds first where that is possible at once.
-    ``missing_ok``: where nothing was recorded yet, the tables are empty.
-    Raises StoreMissing, StoreLocked (a foreign program), StoreDamaged, StoreError.
+    The names are ``tool_calls, calls, outcomes, gates, sources, messages, spans, losses``. No fold can run during the
+    lease, so keep it short; ``materialize`` returns a result that outlives it. Folds first where that is possible at
+    once. ``missing_ok``: where nothing was recorded yet, the tables are empty.
+    Raises StoreMissing, StoreLocked (another program has the database open), StoreDamaged, StoreError.
     """
     paths = StorePaths.of(path)
     if not missing_ok:
@@ -76,10 +76,10 @@ def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool =
 def materialize(
     con: DuckDBPyConnection, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
 ) -> DuckDBPyRelation:
-    """The answer to ``sql``, read whole into memory; it can be used after the lease that ``con`` came from.
+    """Return the result of ``sql``, read whole into memory, for use after the lease of ``con`` has ended.
 
-    The store is let go: ``con`` sees none of its tables any more. Raises what DuckDB raises for the SQL,
-    and StoreDamaged where part of the database cannot be read.
+    Detaches the store: its tables are no longer available in ``con``. Raises DuckDB's errors for the SQL, and
+    StoreDamaged where part of the database cannot be read.
     """
     con.execute("CREATE SCHEMA memory.settled")
     try:
@@ -111,12 +111,18 @@ def _require(paths: StorePaths) -> None:
 
 
 def _is_there(paths: StorePaths) -> bool:
-    """Journals first: a fold makes the database before it removes them."""
+    """Whether the store has a journal or a database.
+
+    Journals are checked first: a fold creates the database before it removes journals, so one of the two is found.
+    """
     return bool(paths.journals()) or paths.database.exists()
 
 
 def _is_there_in_peace(paths: StorePaths) -> bool:
-    """Look again while nobody folds: a damaged database is away for a moment while it is rebuilt."""
+    """Whether the store exists, checked while no fold runs.
+
+    During a fold, a damaged database is missing between its quarantine and its rebuild.
+    """
     if not paths.lock.exists():
         return False
     lock = Lock(paths)
@@ -128,7 +134,7 @@ def _is_there_in_peace(paths: StorePaths) -> bool:
 
 
 def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
-    """Leave ``lock`` held shared, with the journals folded if that could be had without waiting long."""
+    """Fold the journals if that is possible without a long wait, then hold ``lock`` shared."""
     if lock.real and fold_marker.has_unfolded(paths) and _try_fold_lock(paths, lock):
         try:
             fold_locked(paths)
@@ -136,7 +142,7 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
             StoreError,
             OSError,
             duckdb.Error,
-        ) as error:  # reading goes on without, or says better what is wrong
+        ) as error:  # reading works without a fold, or raises a clearer error
             _log.debug("the store %s was read without folding: %s", paths.database, error)
         lock.downgrade()
     else:
@@ -144,11 +150,11 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
 
 
 class _Older(StoreError):
-    """The store is of an earlier version, which a fold brings up to date."""
+    """The error for a store with an earlier schema version, which a fold migrates."""
 
 
 def _repair(paths: StorePaths, lock: Lock) -> bool:
-    """Rebuild a damaged database, or bring an older one up to date; False where others hold the store."""
+    """Rebuild a damaged database or migrate an older one by a fold; return False where others hold the lock."""
     if not lock.exclusive(WAIT_SECONDS):
         return False
     fold_locked(paths)
@@ -199,7 +205,10 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths) -> None:
 
 
 def _stage(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int], *, stored: bool) -> bool:
-    """Load what is not folded; whether there is any, or no database to look at instead."""
+    """Load the unfolded lines into memory; return whether the staged tables exist.
+
+    They exist where there are such lines, or no database (``stored`` is False): then they are the only tables.
+    """
     staging: Staging | None = None if stored else Staging(con, Path(tempfile.gettempdir()))
     for batch in batches(paths, offsets):
         staging = staging or Staging(con, _workspace(paths))
@@ -215,7 +224,7 @@ def _workspace(paths: StorePaths) -> Path:
 
 
 def _close(con: DuckDBPyConnection) -> None:
-    """End the lease; a connection that ``materialize`` has freed already stays usable."""
+    """End the lease. A connection that ``materialize`` has already detached stays usable."""
     with contextlib.suppress(duckdb.Error):
         if is_attached(con):
             detach(con)
@@ -223,7 +232,10 @@ def _close(con: DuckDBPyConnection) -> None:
 
 
 def _leave_open_after_fork() -> None:
-    """In a forked child: freeing an inherited connection waits for threads that only the parent has."""
+    """Leak inherited connections in a forked child.
+
+    Freeing one would wait for threads that exist only in the parent, so an extra reference prevents it.
+    """
     for con in _leased.values():
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(con))
     _leased.clear()

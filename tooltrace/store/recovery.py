@@ -1,4 +1,7 @@
-"""A database that cannot be read is put aside, never deleted; what is left of it and the journals make the next."""
+"""Recovery from a damaged database: quarantine by renaming, never deletion, and salvage of its readable rows.
+
+The next database is built from the salvaged rows and the journals.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +26,21 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 ATTEMPTS: Final = 2
-"""First without its write-ahead log, if it has one; then without the database."""
+"""Maximum quarantines in one fold: first of the write-ahead log, if there is one, then of the database."""
 ASIDE: Final = "aside"
 GROUP_ROWS: Final = 122_880
-"""Rows that DuckDB keeps together: what is damaged is lost by so many, or by fewer."""
+"""Rows in one DuckDB row group: the first piece size of a salvage, halved where a piece cannot be read."""
 LEAST_ROWS: Final = 2048
 
 _log = logging.getLogger("tooltrace")
 
 
 def quarantine(paths: StorePaths, error: StoreDamaged, *, asked: bool) -> tuple[Path, Loss]:
-    """Rename what is damaged, and say so; where it is, and the loss to count. Whoever calls holds the lock.
+    """Rename the damaged file and log a warning; return its new path and the loss to record.
 
-    A write-ahead log goes first and alone: all it holds is in the journals still, which are only removed
-    when the database itself has their lines. Unless a person ``asked`` for it, a file that never was a
-    database is left alone: StoreError.
+    The caller must hold the lock exclusively. A write-ahead log is renamed first and alone: its content is still in
+    the journals, which are removed only when the database itself has their lines. Raises StoreError for a file that
+    never was a database, unless a person ``asked`` for the quarantine.
     """
     if not asked and not _was_ours(paths):
         raise StoreError(
@@ -56,7 +59,10 @@ def quarantine(paths: StorePaths, error: StoreDamaged, *, asked: bool) -> tuple[
 
 
 def _was_ours(paths: StorePaths) -> bool:
-    """Whether the file was a database once: another's file is not ours to move. Nobody has it open now."""
+    """Whether the file ever was a database of this store or any DuckDB file: other files must not be moved.
+
+    Reading the file is safe here, because DuckDB does not have it open at this moment.
+    """
     if paths.wal.exists() or (paths.journal / NOTE).exists():
         return True
     with paths.database.open("rb") as file:
@@ -64,14 +70,14 @@ def _was_ours(paths: StorePaths) -> bool:
 
 
 def remove_empty_file(paths: StorePaths) -> None:
-    """A file of no bytes (made by ``touch``, or to hold a name) is no database yet."""
+    """Remove an empty file in place of the database, such as one that ``touch`` created."""
     with contextlib.suppress(FileNotFoundError):
         if not (paths.journal / NOTE).exists() and paths.database.is_file() and paths.database.stat().st_size == 0:
             paths.database.unlink()
 
 
 def quarantined_files(paths: StorePaths) -> list[Path]:
-    """What was put aside from this store, oldest first."""
+    """Return the quarantined files of this store, oldest first."""
     start = f"{paths.database.name}.damaged-"
     with contextlib.suppress(OSError):
         return sorted(path for path in paths.database.parent.iterdir() if path.name.startswith(start))
@@ -79,15 +85,16 @@ def quarantined_files(paths: StorePaths) -> list[Path]:
 
 
 def verify_blocks(con: DuckDBPyConnection) -> None:
-    """Read every block of the database attached as ``store``; raises duckdb.Error at a damaged one."""
+    """Read every block of the database attached as ``store``. Raises duckdb.Error at a damaged block."""
     for table in RECORDS.values():
         con.execute(f"SELECT bit_xor(hash(t)) FROM {STORE}.{table.name} AS t").fetchall()
 
 
 def salvage(aside: Path, directory: Path) -> Iterator[tuple[Table, Path]]:
-    """What can be read of the database ``aside``: tables and files of their rows, in pieces, each gone afterwards.
+    """Yield the readable rows of the database ``aside`` in pieces: a table and a Parquet file of its rows.
 
-    Runs in a database of its own: reading what is damaged may make DuckDB refuse all further work.
+    Each file is removed when the next piece is requested. Reads in a separate DuckDB instance, because reading
+    damaged data may make DuckDB refuse all further work.
     """
     for table in RECORDS.values():
         for first in range(0, _rows(aside, table), GROUP_ROWS):
@@ -95,6 +102,7 @@ def salvage(aside: Path, directory: Path) -> Iterator[tuple[Table, Path]]:
 
 
 def _pieces(aside: Path, table: Table, directory: Path, first: int, count: int) -> Iterator[tuple[Table, Path]]:
+    """Yield ``count`` rows from row id ``first`` on, halving an unreadable piece down to about LEAST_ROWS rows."""
     file = directory / f".salvage-{table.name}-{first}.tmp"
     names = ", ".join(quote_identifier(name) for name in table.names)
     try:

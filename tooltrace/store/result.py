@@ -1,4 +1,4 @@
-"""Queries as a store backend receives them, and results as every backend returns them."""
+"""The query type that a store backend accepts, and the result type that every backend returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 Cut = Literal["rows", "bytes"]
-"""The limit that left rows out of a result."""
+"""The limit because of which a result lacks rows."""
 
 _END = re.compile(r"(low|high)\((\w+)\)")
 
@@ -25,19 +25,19 @@ class Column:
 
     name: str
     unit: str
-    """A unit of ``tooltrace.analysis.header.UNITS``, or ``low(x)`` or ``high(x)``: an end of the interval of ``x``."""
+    """A unit of ``tooltrace.analysis.header.UNITS``; ``low(x)`` or ``high(x)`` for a limit of the interval of ``x``."""
     meaning: str
 
     @property
     def end_of(self) -> tuple[str, str] | None:
-        """For the end of an interval: ``low`` or ``high``, and the column that the interval belongs to."""
+        """``low`` or ``high``, and the interval's column, for a limit of an interval; None for other columns."""
         found = _END.fullmatch(self.unit)
         return (found[1], found[2]) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One SELECT over the tables of a store, in DuckDB's SQL, and what is known of its result."""
+    """One SELECT over the tables of a store, in DuckDB's SQL, and the known properties of its result."""
 
     sql: str
     params: Mapping[str, Any] | None = None
@@ -47,14 +47,14 @@ class Statement:
     columns: tuple[Column, ...] = ()
     """Columns of the result whose units and meanings are known."""
     groups: tuple[str, ...] = ()
-    """Names of the first columns, which the rows are grouped by."""
+    """Names of the first columns, by which the rows are grouped."""
 
 
 class QueryResult:
-    """The complete result of one query. It needs no open store.
+    """The complete result of one query, usable without an open store.
 
-    Whatever else a DuckDB relation offers is there as well, whichever backend answered: ``result.project("tool, n")``,
-    ``result.filter("n > 3")``, ``result.show()``.
+    All other methods of a DuckDB relation are available too, whichever backend ran the query:
+    ``result.project("tool, n")``, ``result.filter("n > 3")``, ``result.show()``.
     """
 
     __slots__ = ("_relation", "_rows", "_types", "cut", "fields", "groups", "ms")
@@ -70,15 +70,18 @@ class QueryResult:
         cut: Cut | None = None,
         ms: float = 0.0,
     ) -> None:
-        """Give ``rows``, or the ``relation`` that holds them: its data must be in memory, and its connection stay open."""
+        """Create a result from ``rows`` or from a ``relation``.
+
+        The data of ``relation`` must be in memory, and its connection must stay open.
+        """
         self.fields = fields
         """The columns with their units and meanings."""
         self.groups = groups
-        """How many of the first columns say which group a row is."""
+        """Number of the first columns that identify the group of a row."""
         self.cut = cut
-        """The limit at which rows were left out; None where all are there."""
+        """The limit because of which rows were left out; None where the result has all rows."""
         self.ms = ms
-        """Milliseconds that the query took, where they were measured."""
+        """Duration of the query in milliseconds; 0 where it was not measured."""
         self._types = types
         self._rows = None if rows is None else list(rows)
         self._relation = relation
@@ -116,7 +119,7 @@ class QueryResult:
 
     @property
     def relation(self) -> DuckDBPyRelation:
-        """The result as a DuckDB relation. Loads DuckDB, whichever backend answered."""
+        """The result as a DuckDB relation. Loads DuckDB, whichever backend ran the query."""
         if self._relation is None:
             self._relation = _relation_of(self.columns, self._types, self._rows or [])
         return self._relation
@@ -127,12 +130,12 @@ class QueryResult:
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
     def values(self, column: str) -> list[Any]:
-        """Return the values of one column. Raises ValueError for a name that is not there."""
+        """Return the values of one column. Raises ValueError for an unknown name."""
         place = self.columns.index(column)
         return [row[place] for row in self.rows]
 
     def limited(self, most: int) -> QueryResult:
-        """Return the first ``most`` rows, held as Python objects; ``cut`` says whether there were more."""
+        """Return the first ``most`` rows as Python objects; ``cut`` is ``"rows"`` where there were more."""
         if self._rows is None and self._relation is not None:
             rows = _unzoned(self._relation.limit(most + 1), self._types).fetchall()
         else:
@@ -140,7 +143,7 @@ class QueryResult:
         return self.with_rows(rows[:most], cut="rows" if len(rows) > most else self.cut)
 
     def detached(self) -> QueryResult:
-        """Return the result as Python objects alone: no DuckDB connection is kept behind it."""
+        """Return the result as Python objects only, independent of any DuckDB connection."""
         return self.with_rows(self.rows, cut=self.cut)
 
     def with_rows(self, rows: Sequence[Any], *, cut: Cut | None = None) -> QueryResult:
@@ -171,16 +174,16 @@ class QueryResult:
         return self.relation.pl()
 
     def arrow(self) -> Any:
-        """Return the result in Arrow's form. Needs pyarrow."""
+        """Return the result in Arrow format. Needs pyarrow."""
         return self.relation.arrow()
 
     @property
     def description(self) -> Any:
-        """The columns as Python's database API describes them."""
+        """The columns in the format of Python's database API."""
         return self.relation.description
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name != "__arrow_c_stream__":  # copy and pickle ask half-made objects for these
+        if name.startswith("_") and name != "__arrow_c_stream__":  # copy and pickle look these up before __init__
             raise AttributeError(name)
         return getattr(self.relation, name)
 
@@ -200,7 +203,7 @@ class QueryResult:
 
 
 def _fields(statement: Statement, names: Sequence[str], types: Sequence[Any]) -> tuple[Column, ...]:
-    """Describe the columns of a result; those that ``statement`` does not describe get the unit of their type."""
+    """Return the columns of a result; those that ``statement`` does not describe get the unit of their type."""
     known = {column.name: column for column in statement.columns}
     return tuple(
         known[name]
@@ -217,13 +220,13 @@ def _unit(kind: str) -> str:
 
 
 def _unzoned(relation: DuckDBPyRelation, types: Sequence[Any]) -> DuckDBPyRelation:
-    """Return ``relation`` with times in naive UTC: DuckDB needs pytz to hand over a time with a zone."""
+    """Return ``relation`` with times in naive UTC: DuckDB needs pytz to return a time with a zone."""
     unzoned = without_zones([str(kind) for kind in types])
     return relation if unzoned is None else relation.project(unzoned)
 
 
 def _relation_of(names: Sequence[str], types: Sequence[Any], rows: Sequence[Row]) -> DuckDBPyRelation:
-    """Return a relation over a table in memory. Of two columns with one name the second gets a number."""
+    """Return a relation over a table in memory. The second of two columns with the same name gets a number."""
     from tooltrace.store.connection import connect
     from tooltrace.store.schema import quote_identifier
 

@@ -1,4 +1,4 @@
-"""The database's schema: made whole for a new store; ``migrations`` brings an older one to it."""
+"""The current schema of the database, for new stores; ``migrations`` brings older databases to it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = 3
 STORAGE_VERSION: Final = "v1.5.0"
-"""The oldest DuckDB file format that holds all we need; 1.5 and 2.0 read it."""
+"""The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
-"""The name that the database is attached under."""
+"""The name under which the database is attached."""
 
 
 def create(con: DuckDBPyConnection) -> None:
-    """Make every table and view of a new store in the database attached as ``store``."""
+    """Create every table and view of a new store in the database attached as ``store``."""
     for table in TABLES:
         con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table)})")
     con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema_version', '{SCHEMA_VERSION}')")
@@ -28,7 +28,7 @@ def create(con: DuckDBPyConnection) -> None:
 
 
 def create_views_and_comments(con: DuckDBPyConnection) -> None:
-    """Create the macros and views anew, and describe tables, views, macros and columns. Idempotent."""
+    """Create or replace the macros, the views and all comments on tables, views, macros and columns. Idempotent."""
     con.execute(f"USE {STORE}")
     try:
         create_macros(con)
@@ -43,7 +43,7 @@ def create_views_and_comments(con: DuckDBPyConnection) -> None:
 
 
 def is_dressed(con: DuckDBPyConnection) -> bool:
-    """Return whether the views, macros and comments of the database are those of this version."""
+    """Whether the views, macros and comments of the database are those of this version."""
     rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'views'").fetchall()
     return rows == [(_fingerprint(),)]
 
@@ -54,17 +54,17 @@ def _fingerprint() -> str:
 
 
 def column_ddl(table: Table) -> str:
-    """The column list of a ``CREATE TABLE``."""
+    """Return the column list of a ``CREATE TABLE``."""
     return ", ".join(_column(column) for column in table.columns)
 
 
 def quote_identifier(name: str) -> str:
-    """``name`` as an SQL identifier."""
+    """Return ``name`` as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_literal(text: str) -> str:
-    """``text`` as an SQL string, for statements that take no parameters."""
+    """Return ``text`` as an SQL string, for statements that accept no parameters."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -1,4 +1,4 @@
-"""A batch of journal lines as tables in memory, without what the store has already."""
+"""Tables in memory for a batch of journal lines, without the records that the store already has."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 SPACE: Final = "memory.pending"
-"""Schema that the staged tables are in; they have the names of the store's."""
+"""The schema of the staged tables, which have the same names as the store's tables."""
 TEMP_SUFFIX: Final = ".tmp"
 
 _OBJECT_BYTES: Final = 16 * 1024 * 1024
 
 
 class Staging:
-    """Tables in the memory of ``con``, one for each that records go into; loaded batch by batch.
+    """Staged tables in the memory of ``con``, one for each table of records, loaded batch by batch.
 
-    ``directory``: where the lines may lie for the moment that DuckDB reads them.
+    ``directory``: the directory for temporary files of lines, from which DuckDB reads them.
     """
 
     def __init__(self, con: DuckDBPyConnection, directory: Path) -> None:
@@ -42,7 +42,7 @@ class Staging:
             con.execute(f"CREATE OR REPLACE TABLE {SPACE}.{table.name} ({column_ddl(table)})")
 
     def load(self, batch: JournalBatch) -> None:
-        """Take the lines and losses of ``batch``. A line that is no record is counted in ``batch.losses``."""
+        """Load the lines and losses of ``batch``. A line that is not a record is added to ``batch.losses``."""
         for kind, lines in batch.lines.items():
             refused = self._load(RECORDS[kind], lines) if lines else 0
             if refused:
@@ -54,19 +54,19 @@ class Staging:
             self._con.executemany(f"INSERT INTO {SPACE}.{LOSSES.name} ({names}) VALUES ({marks})", rows)
 
     def load_rows(self, table: Table, file: Path) -> None:
-        """Take the rows of ``table`` that are in the Parquet ``file``."""
+        """Load the rows of ``table`` from the Parquet file ``file``."""
         self._con.execute(
             f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"
         )
 
     def drop_known(self, *, against: str | None = STORE) -> None:
-        """Remove rows that are here twice, or in the database attached as ``against`` already."""
+        """Remove rows that are staged twice, or already in the database attached as ``against``."""
         for table in RECORDS.values():
             if self.count(table):
                 self._drop_known(table, against)
 
     def count(self, table: Table) -> int:
-        """Rows of ``table`` that are staged."""
+        """Return the number of staged rows of ``table``."""
         row = self._con.execute(f"SELECT count(*) FROM {SPACE}.{table.name}").fetchone()
         return int(row[0]) if row else 0
 
@@ -76,7 +76,10 @@ class Staging:
             self._con.execute(f"TRUNCATE {SPACE}.{table.name}")
 
     def _load(self, table: Table, lines: Sequence[bytes]) -> int:
-        """Insert ``lines``; how many of them were refused."""
+        """Insert ``lines``; return how many of them were refused.
+
+        One bad line makes DuckDB refuse all of them, so the lines are parsed one by one only after an error.
+        """
         try:
             self._insert(table, lines)
         except duckdb.Error as error:
@@ -88,6 +91,7 @@ class Staging:
         return len(lines) - len(readable) + self._load_halves(table, readable)
 
     def _load_halves(self, table: Table, lines: Sequence[bytes]) -> int:
+        """Insert ``lines``, halved until only single lines are refused; return how many were refused."""
         if not lines:
             return 0
         try:
@@ -114,6 +118,7 @@ class Staging:
 
     def _drop_known(self, table: Table, against: str | None) -> None:
         here = f"{SPACE}.{table.name}"
+        # attempts and spans have an id; any other record counts as known only where all of its columns are equal
         key = "span_id" if table in (ATTEMPTS, SPANS) else ", ".join(quote_identifier(name) for name in table.names)
         self._con.execute(f"DELETE FROM {here} WHERE rowid NOT IN (SELECT min(rowid) FROM {here} GROUP BY {key})")
         if against is None:
@@ -131,7 +136,7 @@ class Staging:
 
 @contextmanager
 def _file_of(lines: Sequence[bytes], directory: Path) -> Iterator[Path]:
-    """A file of ``lines`` that only we can read, gone afterwards."""
+    """Yield a temporary file of ``lines`` that only this user can read; remove it afterwards."""
     fd, name = tempfile.mkstemp(prefix=".lines-", suffix=TEMP_SUFFIX, dir=directory)
     path = Path(name)
     try:
@@ -164,7 +169,7 @@ def _is_record(line: bytes) -> bool:
 
 
 def _is_about_values(error: duckdb.Error) -> bool:
-    """Whether ``error`` says that a line's values cannot be stored, and not that the machine is out of something."""
+    """Whether ``error`` reports values that cannot be stored, and not a lack of memory or disk space."""
     about = (
         duckdb.InvalidInputException, duckdb.ConversionException, duckdb.ConstraintException,
         duckdb.OutOfRangeException, duckdb.DataError, duckdb.IntegrityError,

@@ -1,4 +1,4 @@
-"""Times with a zone, which DuckDB hands over by way of pytz: no dependency of ours."""
+"""Conversion of times with a zone, for which DuckDB needs pytz; tooltrace does not depend on pytz."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ _ZONED: Final = "TIMESTAMP WITH TIME ZONE"
 
 
 def without_zones(kinds: Sequence[str]) -> str | None:
-    """What to select from an answer with columns of these DuckDB types so that no time has a zone: UTC, and text where
-    such times are part of something. None where there are none."""
+    """Return the SELECT list that removes time zones from a result with columns of these DuckDB types.
+
+    Times become naive UTC; lists and structs that contain times with a zone become text. Returns None where no column
+    has such times.
+    """
     if not any(_ZONED in kind for kind in kinds):
         return None
     return ", ".join(_place(place, kind) for place, kind in enumerate(kinds, 1))

@@ -1,4 +1,4 @@
-"""A store that is no file here: where it is, as a URL."""
+"""URLs of stores that are not local files."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 SCHEMES: Final[set[str]] = set()
-"""Schemes of the stores that are registered, see ``tooltrace.store.base.register_store``."""
+"""Schemes of the registered stores, see ``tooltrace.store.base.register_store``."""
 GROUP: Final = "tooltrace.stores"
-"""The group of entry points by which installed packages add stores: the scheme, and a factory."""
+"""The entry-point group by which installed packages add stores: the name is the scheme, the object is a factory."""
 
 
 class Address(str):
     """The URL of a store: ``clickhouse://[user[:password]@]host[:port]/database[?traces=…&logs=…]``.
 
-    ``clickhouses`` is the same over TLS; ``chdb:///folder?database=…`` is ClickHouse's engine in this process. Shown, it has no
-    password.
+    ``clickhouses`` is the same over TLS; ``chdb:///folder?database=…`` is ClickHouse's engine in this process.
+    ``str()`` and ``repr()`` hide the password.
     """
 
     __slots__ = ()
 
     def __new__(cls, url: str) -> Self:
-        return super().__new__(cls, str.__str__(url))  # another address is taken with its password
+        return super().__new__(cls, str.__str__(url))  # str.__str__ keeps the password of another Address
 
     def __str__(self) -> str:
         parts = urlsplit(self.url)
@@ -42,34 +42,34 @@ class Address(str):
 
     @property
     def url(self) -> str:
-        """The whole of it, with the password."""
+        """The complete URL, with the password."""
         return str.__str__(self)
 
     @property
     def name(self) -> str:
-        """What it is called in a heading."""
+        """The name for headings: host and path."""
         parts = urlsplit(self.url)
         return f"{parts.hostname or ''}{parts.path}"
 
     @property
     def scheme(self) -> str:
-        """What stands before ``://``."""
+        """The scheme: the text before ``://``."""
         return self.url.partition("://")[0]
 
 
 Place = Path | Address
-"""Where a store is."""
+"""The location of a store."""
 
 
 def address_of(text: str) -> Address | None:
-    """The address that ``text`` is; None where it is a path."""
+    """Return ``text`` as an address; None where it is a path."""
     scheme, sign, _ = text.partition("://")
     return Address(text) if sign and (scheme in SCHEMES or scheme in installed_stores()) else None
 
 
 @cache
 def installed_stores() -> dict[str, EntryPoint]:
-    """Return the stores that installed packages add, by scheme. Stores of our own are not among them."""
+    """Return the stores that installed packages add, by scheme; tooltrace's own stores are not included."""
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=GROUP)}

@@ -1,4 +1,4 @@
-"""The views that users ask: plain SQL over the tables, wherever those are."""
+"""The views that users query: plain SQL over the tables of any store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, RECORDS
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One view: what a row is, its columns with their meanings, and its SQL."""
+    """One view: the meaning of a row, the columns with their meanings, and the SQL."""
 
     name: str
     comment: str
@@ -47,8 +47,11 @@ LEFT JOIN (
 ) AS m ON m.span_id = a.span_id
 """,
 )
-"""DuckDB leaves the join out where a question does not ask for what the model saw: it knows that a group is one row. A
-condition inside would hide that, and a message of no known attempt joins nothing anyway."""
+"""The view of attempts with the message that the model got for each.
+
+DuckDB omits the join for queries that do not use the columns of messages, because the grouping guarantees one row per
+span id. A condition inside the subquery would hide that guarantee; a message without a known attempt joins nothing
+anyway."""
 
 GATES: Final = View(
     "gates",
@@ -239,7 +242,7 @@ GROUP BY span_id
 )
 
 VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED)
-"""Each after those that it stands on."""
+"""All views, each after the views that it uses."""
 
 NAMES: Final = frozenset(table.name for table in RECORDS.values()) | {view.name for view in VIEWS}
-"""All tables and views that can be asked."""
+"""The names of all tables and views that can be queried."""

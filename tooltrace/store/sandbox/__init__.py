@@ -1,4 +1,4 @@
-"""SQL from somebody else: one question, read-only, in a process of its own with limits."""
+"""Execution of untrusted SQL: one query, read-only, in a separate process with limits."""
 
 from tooltrace.store.sandbox.client import FileForm, Sandbox, SandboxFile
 from tooltrace.store.sandbox.limits import SandboxLimits

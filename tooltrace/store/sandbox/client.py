@@ -1,4 +1,4 @@
-"""The side that wants to know: hands a question to a process of its own, and ends that process whatever comes of it."""
+"""The client of the sandbox, which passes each query to a separate process and always ends that process."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ from tooltrace.store.sandbox.limits import SandboxLimits
 FileForm = Literal["csv", "parquet"]
 
 _START_SECONDS = 10.0
-"""How long opening the store may take besides: it may have to be folded first."""
+"""Seconds for opening the store, in addition to the query's limit: a fold may be needed first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxFile:
-    """The answer as a file."""
+    """The result of a query as a file."""
 
     data: bytes
     full: bool
-    """Whether it has as many rows as a file may have: there may be more."""
+    """Whether the file has the maximum number of rows, so that the result may have more."""
 
 
 class Sandbox:
-    """Asks the store at ``store``, two questions at a time; the next process waits ready. Belongs to one event loop."""
+    """A sandbox for queries of the store at ``store``, which belongs to one event loop.
+
+    Up to ``at_once`` queries run at a time. A process for the next query is started in advance.
+    """
 
     def __init__(self, store: str | os.PathLike[str], limits: SandboxLimits | None = None, *, at_once: int = 2) -> None:
         self._store = os.fspath(store)
@@ -43,12 +46,15 @@ class Sandbox:
         self._spare: asyncio.Task[asyncio.subprocess.Process] | None = None
 
     def warm(self) -> None:
-        """Have a process ready for the next question."""
+        """Start a process for the next query, if none is ready."""
         if self._spare is None:
             self._spare = asyncio.create_task(_start())
 
     async def ask(self, sql: str) -> QueryResult:
-        """The rows that ``sql`` gives, as JSON has them. Raises QueryError, with words for whoever typed it."""
+        """Return the result of ``sql`` with JSON-compatible values.
+
+        Raises QueryError with a message for the author of the SQL.
+        """
         answer = await self._run(sql, None, None, self._limits)
         columns = [(column["name"], column["type"]) for column in answer["columns"]]
         found = QueryResult.of_rows(columns, answer["rows"], Statement(sql=sql), answer["cut"])
@@ -56,14 +62,14 @@ class Sandbox:
         return found
 
     async def write(self, sql: str, form: FileForm, limits: SandboxLimits | None = None) -> SandboxFile:
-        """The answer as a file. Raises QueryError."""
+        """Return the result of ``sql`` as a file. Raises QueryError."""
         with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
             path = Path(folder) / f"answer.{form}"
             answer = await self._run(sql, str(path), form, limits or self._limits)
             return SandboxFile(path.read_bytes(), full=answer["cut"] is not None)
 
     async def close(self) -> None:
-        """End the process that waits."""
+        """End the process that waits for the next query."""
         spare, self._spare = self._spare, None
         if spare is not None:
             with contextlib.suppress(Exception):
@@ -80,7 +86,7 @@ class Sandbox:
                 raise QueryError(f"the question took longer than {limits.seconds:g} s and was stopped") from None
             finally:
                 await _end(process)
-        self.warm()  # only now: beside the question it would slow that down
+        self.warm()  # after the query: a start during the query would slow it down
         return _read(answer, process.returncode)
 
     async def _take(self) -> asyncio.subprocess.Process:
@@ -90,7 +96,10 @@ class Sandbox:
 
 
 async def _start() -> asyncio.subprocess.Process:
-    """A process that waits for a question. It knows nothing of our environment but where Python lies."""
+    """Start a process that waits for a query.
+
+    The process gets only the environment variables that Python needs to run, not the rest of this environment.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ}
     return await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "tooltrace.store.sandbox.worker",

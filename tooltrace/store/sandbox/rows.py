@@ -14,13 +14,17 @@ from tooltrace.store.result import Cut
 from tooltrace.store.sandbox.limits import SandboxLimits
 
 _EXACT = range(-(2**53), 2**53 + 1)
-"""Whole numbers that a browser reads as they are."""
+"""Integers that a browser reads exactly: JavaScript numbers are doubles."""
 LONGEST = 100_000
-"""Characters of one text that are shown."""
+"""Maximum characters of one text; the rest is cut."""
 
 
 def plain(value: Any) -> Any:
-    """Times in ISO form, UTC; what is no number, or too long a one for a browser, as text; long texts cut."""
+    """Return ``value`` as JSON data.
+
+    Times become ISO text in UTC; NaN, infinities and numbers that a browser cannot read exactly become text; values
+    of other types become text, bytes in hex; long texts are cut.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -43,7 +47,7 @@ def plain(value: Any) -> Any:
 
 
 def bounded(answer: Iterable[Any], limits: SandboxLimits) -> tuple[list[list[Any]], Cut | None]:
-    """The rows of ``answer`` as JSON can say them, and where they were cut; None where all are there."""
+    """Return the rows of ``answer`` as JSON data, and the limit that cut them; None where all rows are included."""
     rows: list[list[Any]] = []
     size = 0
     for row in answer:

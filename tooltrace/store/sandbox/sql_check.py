@@ -1,4 +1,4 @@
-"""Which SQL may be put: one statement that reads."""
+"""The check of SQL in the sandbox: exactly one statement, which reads."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _READS = "SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE or EXPLAIN of one of t
 
 
 def checked(con: DuckDBPyConnection, sql: str) -> str:
-    """Return the one statement of ``sql``, which reads. Raises QueryError for anything else.
+    """Return the single reading statement of ``sql``. Raises QueryError for anything else.
 
-    The definitions that ``tooltrace query --explain`` prints in front are left out: the reading connection has them.
+    The macro definitions that ``tooltrace query --explain`` prints before the SQL are removed: the reading connection
+    already has the macros.
     """
     statement = _only(con, without_definitions(sql))
     kind = _kind(statement)
@@ -49,7 +50,7 @@ def _only(con: DuckDBPyConnection, sql: str) -> duckdb.Statement:
 
 
 def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
-    """None for a kind that the engine's Python has no name for."""
+    """Return the kind of a statement; None for a kind that DuckDB's Python package does not name."""
     try:
         return statement.type
     except ValueError:

@@ -1,7 +1,8 @@
-"""The process that asks: ``python -m tooltrace.store.sandbox.worker``, one request on standard input, one answer on standard output.
+"""The sandbox process: ``python -m tooltrace.store.sandbox.worker``.
 
-It is started ahead of time, reads its request, opens the store by a short lease, gives up all that a question does not
-need, and only then looks at the SQL. It ends with the answer; whatever the SQL did to the process ends with it.
+It is started in advance and reads one request from standard input. It opens the store by a short lease, drops all
+access that the query does not need, and only then parses the SQL. It writes one response to standard output and ends,
+and any effect of the SQL on the process ends with it.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 GRACE_SECONDS = 1.0
-"""How long an interrupted question may take to notice."""
+"""Seconds that an interrupted query may take to stop."""
 _BATCH = 512
 
 
 def main() -> None:
-    """Read the request, answer it, and end."""
+    """Read the request, write the response, and end the process."""
     request = sys.stdin.buffer.readline()
     if not request:
         return
     sys.stdout.buffer.write(orjson.dumps(_answer(json.loads(request))))
     sys.stdout.buffer.flush()
-    os._exit(0)  # DuckDB's threads may still be busy with what was interrupted
+    os._exit(0)  # a normal exit would wait for DuckDB threads that are busy with an interrupted query
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +60,11 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lock_down(con: DuckDBPyConnection, limits: SandboxLimits, file: str | None) -> None:
-    """Nothing but the store can be reached from here on, and no setting changed. ``file``: the one that the answer goes to."""
+    """Restrict the connection and the process, so that SQL can only read the store and change no setting.
+
+    ``file``: the only file that may be written, for the result. ``lock_configuration`` comes last among the settings,
+    because it forbids further changes.
+    """
     con.execute(f"SET memory_limit = '{limits.memory_bytes // 1024}KiB'")
     con.execute(f"SET threads = {min(2, os.cpu_count() or 1)}")
     con.execute("SET max_temp_directory_size = '0MB'")
@@ -80,9 +85,9 @@ def _lock_down(con: DuckDBPyConnection, limits: SandboxLimits, file: str | None)
 
 
 def _address_space() -> int:
-    """Bytes of address space that the process has now; 0 where that cannot be told, and the limit is tighter then."""
+    """Return the current address space of the process in bytes; 4 GiB where ``/proc`` does not report it."""
     try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - it is no file with a path worth an object
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a Path object has no use here
             return int(file.read().split()[0]) * resource.getpagesize()
     except OSError:
         return 4 * 1024 * 1024 * 1024
@@ -98,7 +103,7 @@ def _timed(con: DuckDBPyConnection, sql: str, limits: SandboxLimits, request: di
         try:
             _say({"error": too_long(limits)})
         finally:
-            os._exit(0)  # though nobody may be there any more who could be told
+            os._exit(0)  # also where the client has closed the pipe and the write failed
 
     watch = threading.Timer(limits.seconds, stop)
     watch.daemon = True
