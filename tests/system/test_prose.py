@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 
 OPENINGS = re.compile(r"(Of|So|Such|That|What|Whoever|Beside)\b")
 """Words with which a docstring begins as a fragment: its subject is missing, or stands at the end."""
-RIDDLES = re.compile(r"(?<!there )\b(is|are) no [a-z]|\bwhat is (asked|said|told|given|taken) is\b|\bso many\b", re.IGNORECASE)
+RIDDLES = re.compile(
+    r"(?<!there )\b(is|are) no (?!longer)[a-z]|\bwhat is (asked|said|told|given|taken) is\b|\bso many\b", re.IGNORECASE
+)
 """Inverted and archaic turns, anywhere in a docstring or a comment."""
 
 

@@ -47,7 +47,7 @@ def label(
 
     Of several labels by one labeler the latest counts; a label may come before its call. The columns of a file are
     call_id or span_id, correct and/or score, and perhaps labeler, reason and labeled_at (UTC where it names no zone);
-    correct takes true or false, yes or no, right or wrong, 1 or 0. Rows that are no labels are skipped, and said.
+    correct takes true or false, yes or no, right or wrong, 1 or 0. Rows that are not labels are skipped and reported.
     """
     if not by.strip():
         raise UsageError("--by takes the name of who says so; nothing was recorded")

@@ -86,7 +86,7 @@ class Settings:
     """Destinations of records beyond the store.
 
     ``auto`` is OTLP for each signal that has an endpoint in the environment and no provider of the application;
-    None is no destination; otherwise a name, a destination, or several of these.
+    None means without a destination; otherwise a name, a destination, or several of these.
     """
     host: str = field(default_factory=socket.gethostname)
     origin: dict[str, str | None] = field(init=False)
