@@ -147,10 +147,10 @@ def test_the_address_says_where_the_tables_are() -> None:
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("SELECT round(wilson_low(3, 10), 9), round(wilson_high(3, 10), 9)", [(0.107791267, 0.603221853)]),
-        ("SELECT wilson_low(0, 5), wilson_high(5, 5), wilson_low(0, 0)", [(0.0, 1.0, None)]),
-        ("SELECT is_finished('error', 'raised'), is_finished(NULL, 'returned'), NOT is_finished('ok', 'paused')", [(True, False, True)]),
-        ("SELECT known_ms(least(5.0, known_ms(7.0))), known_ms(-1)", [(5.0, None)]),
+        ("SELECT round(wilson_low(3, 10), 9) AS low, round(wilson_high(3, 10), 9) AS high", [(0.107791267, 0.603221853)]),
+        ("SELECT wilson_low(0, 5) AS a, wilson_high(5, 5) AS b, wilson_low(0, 0) AS c", [(0.0, 1.0, None)]),
+        ("SELECT is_finished('error', 'raised') AS a, is_finished(NULL, 'returned') AS b, NOT is_finished('ok', 'paused') AS c", [(True, False, True)]),
+        ("SELECT known_ms(least(5.0, known_ms(7.0))) AS a, known_ms(-1) AS b", [(5.0, None)]),
         ("SELECT count(DISTINCT call_key('t', 'c', NULL, 'h', pid)) FROM (SELECT 1 AS pid UNION ALL SELECT 1 UNION ALL SELECT 2)", [(2,)]),
     ],
 )  # fmt: skip

@@ -29,8 +29,8 @@ class Loader(SourceFileLoader):
 
 class Finder:
     def find_spec(self, name, path=None, target=None):
-        if name == "tooltrace.record":
-            file = path[0] + "/record.py"
+        if name == "tooltrace.core.records":
+            file = path[0] + "/records.py"
             return importlib.util.spec_from_file_location(name, file, loader=Loader(name, file))
 
 sys.meta_path.insert(0, Finder())
