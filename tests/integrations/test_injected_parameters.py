@@ -59,7 +59,7 @@ def test_pydantic_ai(calls: Calls) -> None:
         agent = ai.Agent(FunctionModel(model), deps_type=Deps)
         for tool in tools:
             agent.tool(tool)
-        agent.run_sync("go", deps=Deps())
+        asyncio.run(agent.run("go", deps=Deps()))
 
     run(weather, later, unannotated)
     run(*map(tt.trace_tool, (weather, later, unannotated)))

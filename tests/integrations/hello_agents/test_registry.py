@@ -211,7 +211,7 @@ def test_a_failing_recorder_is_not_noticed(registry, make_tool, calls, lenient, 
     registry.register_tool(make_tool("add", add))
     for module, name in (
         (recording, "named_spec"),
-        (recording, "active"),
+        (recording, "get_recorder"),
         (patch_points, "expected_name"),
         (patch_points, "expected_tool"),
     ):
