@@ -172,7 +172,14 @@ def test_a_fault_in_reading_agno_does_not_reach_the_run(agent_of: Callable, monk
         raise RuntimeError("ours is broken")
 
     for module in (tool_execution, rejected_calls, human_review, patch_points):
-        names = ("context_for_function", "context_for_sibling", "context_by_name", "find_pending", "remember", "kind_of")
+        names = (
+            "context_for_function",
+            "context_for_sibling",
+            "context_by_name",
+            "find_pending",
+            "remember",
+            "kind_of",
+        )
         known = [name for name in names if hasattr(module, name)]
         assert known, "the functions that read agno have other names"
         for name in known:
