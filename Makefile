@@ -37,7 +37,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take about 10 minutes on two idle cores, and longer where the machine is busy: none fails for that.'
+	@echo 'The tests take 10 to 15 minutes on two cores, and longer where the machine is busy: none fails for that.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.test

@@ -53,6 +53,12 @@ class AtomicDestination(Destination, Protocol):
         """Discard everything; replaces ``close``."""
 
 
+InParts = MultiPartDestination
+"""Earlier name of :class:`MultiPartDestination`."""
+Whole = AtomicDestination
+"""Earlier name of :class:`AtomicDestination`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The user's options for a destination. Each factory uses those that it knows; None is its default."""
