@@ -156,6 +156,19 @@ def test_a_flush_is_false_once_after_calls_were_lost(store: Path) -> None:
     assert tt.flush(60)
 
 
+@pytest.mark.parametrize("durability", ["batch", "call"])
+def test_no_flush_of_the_recorders_own_hides_a_loss_from_the_applications(store: Path, durability: Any) -> None:
+    from tooltrace.faults import faults
+
+    tt.configure(store=store, durability=durability)
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    faults.count("queue_full")
+    tool(1)
+    tool(2)
+    assert not tt.flush(60)
+    assert tt.flush(60)
+
+
 # a question waits for what ended before it
 
 

@@ -198,7 +198,7 @@ class Recorder:
         tells_sinks = isinstance(item, Outcome) and evaluation.is_wanted()
         if tells_sinks or not self.worker.write_now(item):
             self.worker.put(item)
-            self.worker.flush(FLUSH_SECONDS)
+            self.worker.wait_for_queue(FLUSH_SECONDS)
 
     def record_model_message(
         self, call_id: str, text: str, *, style: str, error: bool | None = None, span_id: str | None = None
@@ -252,7 +252,7 @@ class Recorder:
         if not written or hurry or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
             self.worker.put(attempt, hurry=hurry)
         if faults.pending:  # write the counts of earlier losses too, before this process may be killed
-            self.worker.flush(FLUSH_SECONDS)
+            self.worker.wait_for_queue(FLUSH_SECONDS)
 
     def _writes_at_once(self) -> bool:
         """Whether a record is written before its caller continues.

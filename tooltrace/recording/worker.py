@@ -150,7 +150,7 @@ class Worker:
         Returns False where ``timeout`` seconds did not suffice, where records wait because the disk refuses writes,
         and where records were lost since the last flush.
         """
-        written = self._wait_until_written(timeout, patient=False)
+        written = self.wait_for_queue(timeout)
         lost = self._lost
         whole = lost == self._lost_told and not self._writer.waiting
         self._lost_told = lost
@@ -161,9 +161,13 @@ class Worker:
 
         Returns False where no item left the queue for ``patience`` seconds, and where the disk refuses writes.
         """
-        return self._wait_until_written(patience, patient=True) and not self._writer.waiting
+        return self.wait_for_queue(patience, patient=True) and not self._writer.waiting
 
-    def _wait_until_written(self, timeout: float | None, *, patient: bool) -> bool:
+    def wait_for_queue(self, timeout: float | None, *, patient: bool = False) -> bool:
+        """Wait until the items queued before have left the queue. ``patient``: start ``timeout`` anew after progress.
+
+        Unlike ``flush``, it leaves what was lost to the next ``flush`` of the application.
+        """
         # a sink or a redaction of the user that runs in the background thread would wait for itself
         if self._ident == threading.get_ident():
             return False
@@ -195,7 +199,7 @@ class Worker:
         """
         share = 0.0 if timeout is None else timeout * _STOP_SHARE
         deadline = None if timeout is None else time.monotonic() + timeout
-        self.flush(None if timeout is None else timeout - 2 * share)
+        self.wait_for_queue(None if timeout is None else timeout - 2 * share)
         self._stop_at = None if deadline is None else deadline - share
         self._closed = True
         if self._tokens is not None:
