@@ -261,3 +261,15 @@ def test_every_link_and_panel_preserves_the_end_of_the_time_range(shown):
     of_windows = {link for link in found if "since=" in link and not re.search(r"since=(1h|24h|7d|30d|all)\b", link)}
     assert len(of_windows) > 20
     assert {link for link in of_windows if "until=" not in link} == set()
+
+
+@pytest.mark.parametrize("path", ["/state", "/calls/newest"])
+def test_polling_returns_204_until_something_is_recorded(shown, path):
+    client = shown(call())
+    store = client_store(client)  # the first query folds the journal, which changes the store
+    client.get("/calls/newest")
+    page = client.get("/calls/newest" if path != "/state" else "/").text
+    address = html.unescape(re.search(rf'hx-get="({path}\?[^"]*)"', page)[1])
+    assert client.get(address).status_code == 204
+    write(store, call())
+    assert client.get(address).status_code == 200

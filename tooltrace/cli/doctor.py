@@ -19,9 +19,9 @@ from tooltrace.cli.sanitize import clean
 @format_option("table", "json")
 @store_option
 def doctor(*, mend: bool, form: str, store: Path) -> None:
-    """Report the state of a store: rows, pending and lost records, damage, and processes that hold its locks.
+    """Report the state of a store, and repair it with --mend.
 
-    Exit code 1 if there is no store, or if problems remain.
+    The report contains rows, pending and lost records, damage, and processes that hold the store's locks. Exit code 1 if there is no store, or if problems remain.
     """
     from tooltrace.report.json_values import json_safe
     from tooltrace.store import doctor as store_doctor

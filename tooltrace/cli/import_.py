@@ -27,7 +27,9 @@ Advance = Callable[[int], None]
 @capture_option
 @store_option
 def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
-    """Read trace files into the store. The format is detected from the content:
+    """Read trace files into the store.
+
+    The format is detected from the content:
 
     \b
     - exports of tooltrace: jsonl, csv, otlp-json, the folder of a parquet export, or a journal

@@ -45,9 +45,9 @@ def label(
     file: Path | None,
     store: StoreBackend,
 ) -> None:
-    """Label the result of a call as right or wrong; with --file, label many calls.
+    """Label the result of a call as right or wrong.
 
-    If one labeler labels a call several times, the latest label counts. A label may be recorded before its call. The
+    With --file, many calls are labelled. If one labeler labels a call several times, the latest label counts. A label may be recorded before its call. The
     columns of a file are call_id or span_id, correct and/or score, and optionally labeler, reason and labeled_at (UTC
     unless it names a zone). Values of 'correct': true or false, yes or no, right or wrong, 1 or 0. Rows that are not
     valid labels are skipped and reported.

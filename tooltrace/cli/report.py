@@ -68,9 +68,9 @@ def report(
     lang: str,
     store: StoreBackend,
 ) -> None:
-    """Write a report on all tools and on each tool, with the query behind every figure.
+    """Write a report on all tools and on each tool.
 
-    The HTML report is a single file that works without a network. Text from a trace never becomes markup.
+    Every figure has the query behind it. The HTML report is a single file that works without a network. Text from a trace never becomes markup.
 
     Exit codes: 0 success, 1 failure, 2 wrong usage, 3 --fail-on found a regression, 4 --fail-on had nothing to compare:
     for every measure one side is empty or too small (too few calls, or fewer than five conversations).

@@ -62,9 +62,9 @@ def serve(
     capture: Capture,
     store: StoreBackend,
 ) -> None:
-    """Serve web pages of the store until Ctrl-C: an overview, each tool, each call, and SQL.
+    """Serve web pages of the store until Ctrl-C.
 
-    With --otlp the server also receives spans and evaluations of other programs. Acknowledged records are in the
+    The pages show an overview, each tool and each call, and run SQL. With --otlp the server also receives spans and evaluations of other programs. Acknowledged records are in the
     store's journal. Metrics are not stored, and the responses report them as rejected. Without --host only this machine can connect.
     """
     journal = _local_path(store) if otlp else None

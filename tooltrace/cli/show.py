@@ -18,10 +18,10 @@ _CALLS = 5
 @format_option("table", "json")
 @place_option
 def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
-    """Show every attempt of a call: timing, arguments, result, error, sources, signals, the model's message, human
-    approvals and labels.
+    """Show every attempt of a call.
 
-    CALL_ID may also be a span id, or a unique prefix of either.
+    The output contains timing, arguments, result, error, sources, signals, the model's message, human approvals and
+    labels. CALL_ID may also be a span id, or a unique prefix of either.
     """
     from tooltrace.analysis import ask
     from tooltrace.cli.output import write

@@ -50,7 +50,10 @@ ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined",
 def tail(
     *, text: str | None, number: int, follow: bool, form: str, store: StoreBackend, **filters: tuple[str, ...]
 ) -> None:
-    """Show attempts as they are recorded: when and how each ended. JSON has one object per line, with times in UTC."""
+    """Show attempts as they are recorded.
+
+    Each line shows when and how an attempt ended. JSON has one object per line, with times in UTC.
+    """
     from tooltrace.cli.live_rows import RowFollower
     from tooltrace.cli.table import console
 
