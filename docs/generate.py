@@ -40,6 +40,11 @@ TABLES: dict[str, type[Record] | None] = {
     "losses": Loss,
 }
 """The tables and views for users, in the order of the page, each with the record whose fields are its columns."""
+COLUMNS = (
+    "`tooltrace sql` and `tt.connect()` read these tables and views. In DuckDB the meanings are the comments of the columns: "
+    "`SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'tool_calls'`. NULL is an unknown value. "
+    'Columns marked with "content" hold arguments or results, which `capture="metadata"` leaves out.'
+)
 
 
 def main() -> None:
@@ -88,7 +93,7 @@ def _usage(command: click.Command, context: click.Context) -> str:
 
 
 def _help(text: str) -> str:
-    """Return a help text as Markdown. Click marks a paragraph that keeps its lines with ``\\b``."""
+    """Return a help text as Markdown. A backspace in a line of its own marks a paragraph that keeps its lines."""
     paragraphs = []
     for paragraph in re.split(r"\n\s*\n", text.partition("\f")[0].strip()):
         lines = [line.strip() for line in paragraph.splitlines()]
@@ -197,9 +202,7 @@ def columns_page() -> str:
     parts = [
         NOTICE,
         "# Columns",
-        "`tooltrace sql` and `tt.connect()` read these tables and views. In DuckDB the meanings are the comments of the columns: "
-        "`SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'tool_calls'`. NULL is an unknown value. "
-        'Columns marked with "content" hold arguments or results, which `capture="metadata"` leaves out.',
+        COLUMNS,
     ]
     for table, record in TABLES.items():
         comment, columns = found[table]
@@ -222,7 +225,11 @@ def columns_page() -> str:
             parts.append(_table(("column", "type", "meaning", "OpenTelemetry attribute"), rows))
         else:
             parts.append(_table(("column", "type", "meaning"), [row[:3] for row in rows]))
-    parts += ["## Macros", "The queries use these macros; SQL of your own may use them too.", _table(("macro", "meaning"), macros)]
+    parts += [
+        "## Macros",
+        "The queries use these macros; SQL of your own may use them too.",
+        _table(("macro", "meaning"), macros),
+    ]
     return "\n\n".join(parts) + "\n"
 
 

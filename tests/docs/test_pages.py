@@ -19,6 +19,8 @@ PAGES = sorted(
     key=lambda path: path.relative_to(ROOT),
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"# (\w+\.py)\n")
+"""The first line of a block that a reader saves as a file."""
 LINK = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 SHOWN = {
@@ -31,6 +33,7 @@ SHOWN = {
     "docs/how-to/rules.md": 1,
     "docs/how-to/secrets.md": 1,
     "docs/how-to/tools.md": 1,
+    "docs/reference/protocols.md": 1,
     "docs/reference/results.md": 1,
 }
 """Pages with Python code, each with the number of outputs that it shows."""
@@ -71,7 +74,11 @@ def test_the_code_of_a_page_runs_and_prints_what_is_shown(page: str, tmp_path: P
     found, shown = blocks(ROOT / page), 0
     for (kind, code), (next_kind, text) in zip(found, [*found[1:], ("", "")], strict=True):
         if kind == "python":
-            done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+            command = ["-c", code]
+            if file := FILE.match(code):
+                (tmp_path / file[1]).write_text(code)
+                command = [file[1]]
+            done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             assert not done.stderr
             if next_kind == "text":
@@ -89,7 +96,9 @@ def test_relative_links_and_anchors_lead_somewhere(page: Path) -> None:
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), f"{name(page)}: {link} does not exist"
         if anchor:
-            assert anchor in anchors(target), f"{name(page)}: {link} names no heading; there are {sorted(anchors(target))}"
+            assert anchor in anchors(target), (
+                f"{name(page)}: {link} names no heading; there are {sorted(anchors(target))}"
+            )
 
 
 def test_the_index_names_every_page() -> None:
@@ -118,7 +127,9 @@ def test_named_commands_queries_and_options_exist(page: Path) -> None:
         if found is None:
             continue  # a word of prose, such as a folder's name
         below = getattr(found, "commands", {}).get(words.split()[0] if words.split() else "")
-        known = {option for each in (found, below) if each is not None for param in each.params for option in param.opts}
+        known = {
+            option for each in (found, below) if each is not None for param in each.params for option in param.opts
+        }
         assert set(re.findall(r"(?<!\S)--[a-z-]+", words)) <= known | {"--help", "--no-follow"}, (command, words)
 
 

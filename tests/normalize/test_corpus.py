@@ -249,4 +249,6 @@ def test_the_reference_has_the_figures_that_are_measured() -> None:
     _, start, rest = text.partition(START)
     found, end, _ = rest.partition(END)
     measured = table()
-    assert start and end and found.strip() == measured, f"put this into docs/reference/results.md:\n{START}\n{measured}\n{END}"
+    assert start and end and found.strip() == measured, (
+        f"put this into docs/reference/results.md:\n{START}\n{measured}\n{END}"
+    )
