@@ -16,30 +16,30 @@
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer attempts is marked too_few
 -- columns:
---   attempts      count               attempts that ended with a status
---   failures      count               attempts with status 'error'
+--   attempts      count               finished attempts: they returned or raised, and reported a status
+--   failures      count               finished attempts with status 'error'
 --   rate          share               failures / attempts
 --   low           low(rate)           95 % interval of rate
 --   high          high(rate)          95 % interval of rate
---   calls         count               calls with at least one such attempt
---   failed_calls  count               calls whose last such attempt failed
+--   calls         count               calls with at least one finished attempt
+--   failed_calls  count               calls whose last finished attempt failed
 --   call_rate     share               failed_calls / calls
 --   call_low      low(call_rate)      95 % interval of call_rate
 --   call_high     high(call_rate)     95 % interval of call_rate
 --   partial_rate  share               attempts with status 'partial' / attempts
 --   partial_low   low(partial_rate)   95 % interval of partial_rate
 --   partial_high  high(partial_rate)  95 % interval of partial_rate
---   cached        aside               of attempts, those that a cache answered
+--   cached        aside               finished attempts whose result came from a cache
 --   cancelled     aside               attempts left out: cancelled from outside
 --   abandoned     aside               attempts left out: a stream that was not read to its end
---   paused        aside               attempts left out: waiting for a person
---   declined      aside               attempts left out: a person declined
---   expired       aside               attempts left out: nobody answered in time
+--   paused        aside               attempts left out: paused for a person
+--   declined      aside               attempts left out: declined by a person
+--   expired       aside               attempts left out: no answer in time
 --   unreported    aside               attempts left out: ended without a status
 --   too_few       mark                attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
--- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
 WITH scoped AS (
+    -- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
     SELECT
         /* by */ tool, /* end by */
         call_id,
