@@ -119,7 +119,7 @@ def _statements(
     over = replace(house.tables, foreign=foreign)
     made = materialized.table_statements(over, house.database, days) if tables else []
     more = indexed(over) if indexes else []
-    return [*more, *made, *views.statements(over, house.database, kept=tables)]
+    return [*more, *made, *views.statements(over, house.database, materialized=tables)]
 
 
 @clickhouse.command(short_help="Say what is there.")
