@@ -126,7 +126,7 @@ def _merged(script: TranslatedQuery, name: str, *, once: bool = False) -> str:
     if not script.temp_tables:
         return script.select
     word = f"AS {MATERIALIZED}" if once else "AS"
-    before = ", ".join(f"{kept} {word} ({sql})" for kept, sql in script.temp_tables)
+    before = ", ".join(f"{name} {word} ({sql})" for name, sql in script.temp_tables)
     if script.select.upper().startswith("WITH RECURSIVE "):
         raise QueryError(f"query {name} cannot be one ClickHouse statement: it is recursive and has temporary tables")
     if script.select.startswith("WITH "):

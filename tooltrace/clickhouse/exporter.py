@@ -66,7 +66,7 @@ class Backfill:
         The views could not read the inserted rows.
         """
         tables = self._connection.tables
-        database, name = map(quote_literal, tables.place(tables.traces))
+        database, name = map(quote_literal, tables.qualified_name(tables.traces))
         sql = f"SELECT type FROM system.columns WHERE database = {database} AND table = {name} AND name = 'SpanAttributes'"
         kinds = [str(row[0]) for row in self._connection.run(lambda: client.query(sql)).result_rows]
         if any(kind.startswith("JSON") != (tables.variant == "json") for kind in kinds):

@@ -168,6 +168,6 @@ def _read(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
     return con.table("result")
 
 
-def _column(name: str, wanted: str | None) -> str:
+def _column(name: str, type_: str | None) -> str:
     column = schema.quote_identifier(name)
-    return column if wanted is None else f"CAST({column} AS {wanted}) AS {column}"
+    return column if type_ is None else f"CAST({column} AS {type_}) AS {column}"

@@ -129,7 +129,7 @@ def _retryable() -> str:
 
 
 def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:
-    named = ((flag, [name for name, said in known.items() if said is flag]) for flag in (True, False))
+    named = ((flag, [name for name, value in known.items() if value is flag]) for flag in (True, False))
     parts = [f"{text} IN ({quote_literals(names_)}), {str(flag).lower()}" for flag, names_ in named if names_]
     return f"multiIf({', '.join(parts)}, {other})"
 

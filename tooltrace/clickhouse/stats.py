@@ -60,7 +60,7 @@ def store_stats(connection: ClickHouseConnection, client: Any) -> StoreStats:
     probable_duplicates = (
         connection.run(lambda: client.query(_pairs(connection.database))).result_rows[0][0] if external else 0
     )
-    tables = map(connection.tables.place, (connection.tables.traces, connection.tables.logs))
+    tables = map(connection.tables.qualified_name, (connection.tables.traces, connection.tables.logs))
     exporter_tables = ", ".join(f"({quote_literal(database)}, {quote_literal(name)})" for database, name in tables)
     sizes = client.query(
         "SELECT concat(database, '.', table), toInt64(sum(rows)), toInt64(sum(bytes_on_disk)) FROM system.parts WHERE active "

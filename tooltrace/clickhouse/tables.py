@@ -60,14 +60,14 @@ class Tables:
     foreign: bool = False
     """Whether tool spans of other instrumentations count as tool calls too, rather than as spans."""
 
-    def place(self, table: str) -> tuple[str, str]:
+    def qualified_name(self, table: str) -> tuple[str, str]:
         """Return the database and the name of ``table``, which may contain a database itself."""
         database, dot, name = table.rpartition(".")
         return (database if dot else self.database), name
 
     def of(self, table: str) -> str:
         """Return the full name of ``table``, as SQL."""
-        return ".".join(map(quote_identifier, self.place(table)))
+        return ".".join(map(quote_identifier, self.qualified_name(table)))
 
 
 def views(tables: Tables) -> dict[str, str]:

@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.sql import rewrites, validate
 from tooltrace.clickhouse.sql.generator import ALIKE, KNOWN, DuckDBDialect, to_sql
 from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
@@ -46,11 +47,6 @@ def create_temp_table(name: str, sql: str) -> str:
 def drop_temp_table(name: str) -> str:
     """Return the statement that drops the table."""
     return f"DROP TEMPORARY TABLE IF EXISTS {quote_identifier(name)}"
-
-
-def quote_identifier(name: str) -> str:
-    """Return ``name`` as a quoted identifier, whatever its characters."""
-    return exp.to_identifier(name, quoted=True).sql(rewrites.ENGINE)
 
 
 def to_clickhouse(
