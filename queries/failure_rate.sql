@@ -1,10 +1,11 @@
 -- Which tools fail, how often, and how sure is that?
 --
--- A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that was cancelled,
--- abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it is excluded from
--- numerator and denominator, and counted in a column of its own. A call failed if its last finished attempt failed; it is
--- counted in the group of that attempt. Attempts outside the window are ignored. Attempts of one call are not independent:
--- if many are retries, the true interval of rate is wider, and call_rate is the better measure.
+-- One row per group. A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that
+-- was cancelled, abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it
+-- is excluded from numerator and denominator, and counted in a column of its own. A call failed if its last finished
+-- attempt failed; it is counted in the group of that attempt. Attempts outside the window are ignored. Attempts of one
+-- call are not independent: if many are retries, the true interval of rate is wider, and call_rate is the better
+-- measure.
 --
 -- Results from a cache count like any other result. They make a tool look better than it is when it runs: see cached.
 -- Grouped by code or status, the rows are parts of a whole: read attempts there, not rate.
