@@ -134,7 +134,7 @@ def check(*, address: Address) -> None:
         found = store_stats(house, client)
     for line in found.lines():
         click.echo(clean(line))
-    if found.twice:
+    if found.duplicates:
         raise CommandError(
             "spans that are there twice count twice in views alone: tooltrace clickhouse init --tables --apply"
         )

@@ -76,8 +76,8 @@ class History:
     def count(self, places: dict[str, RowPosition] | None = None) -> int:
         """Return the number of records beyond ``places``."""
         with open_reader(self._paths) as con:
-            found = {kind: self._found(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
-            return sum(self._number(con, kind, place) for kind, place in found.items())
+            found = {kind: self._current_position(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
+            return sum(self._count(con, kind, place) for kind, place in found.items())
 
     def batches(self, places: dict[str, RowPosition] | None = None, *, first: int = 0) -> Iterator[HistoryBatch]:
         """Yield the batches beyond ``places``, each of one kind.
@@ -102,7 +102,7 @@ class History:
         table = RECORDS[kind]
         columns = ", ".join(quote_identifier(name) for name in table.names)
         with open_reader(self._paths) as con:
-            where, values = self._where(kind, self._found(con, kind, place))
+            where, values = self._where(kind, self._current_position(con, kind, place))
             rows = con.execute(
                 f"SELECT rowid, {_row_fingerprint(table)}, {columns} FROM {STORE}.{table.name} "
                 f"WHERE {where} ORDER BY rowid LIMIT {LEASE_ROWS}",

@@ -64,9 +64,9 @@ def require_functions(tree: exp.Expr, known: Collection[str]) -> None:
     for call in tree.find_all(exp.Anonymous):
         if call.name.lower() not in known:
             raise QueryError(f"the function {call.name}() is not available here")
-    for call in tree.find_all(exp.Func):
-        if type(call).__name__.startswith(_SERVER_FUNCTIONS) and not isinstance(call, _TIMES):
-            raise QueryError(f"{call.sql('duckdb')} is not available here, because it describes the server")
+    for function in tree.find_all(exp.Func):
+        if type(function).__name__.startswith(_SERVER_FUNCTIONS) and not isinstance(function, _TIMES):
+            raise QueryError(f"{function.sql('duckdb')} is not available here, because it describes the server")
 
 
 def _require_arguments(call: exp.Anonymous) -> None:
