@@ -79,7 +79,7 @@ def test_the_catalogue_describes_each_query(client):
 @pytest.mark.parametrize(
     ("path", "lead", "text"),
     [
-        ("/panel/hurt?min_n=x", "参数错误", "min_n takes a whole number"),
+        ("/panel/hurt?min_n=x", "参数错误", "parameter 'min_n' must be a whole number"),
         ("/panel/nothing", "没有这个查询", "no query"),
         ("/call?id=none", "没有找到", "no call or span has an id"),
     ],

@@ -34,7 +34,7 @@ UNCHECKED = ("analysis", "clickhouse", "exporters", "ingest", "otel", "store", "
 
 
 def sources() -> Iterator[Path]:
-    for folder in ("tooltrace", "exporters"):
+    for folder in ("tooltrace", "exporters", "dashboards"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if not any(parent.is_symlink() for parent in path.parents):
                 yield path
@@ -115,3 +115,24 @@ def test_page_texts_are_in_plain_english() -> None:
     texts: dict[str, str] = json.loads((ROOT / "dashboards" / "strings" / "en.json").read_text())
     wrong = [f"{key}: {found[0]!r} in {text!r}" for key, text in texts.items() if (found := BANNED.search(text))]
     assert not wrong, "\n".join(wrong)
+
+
+def test_comments_of_the_queries_have_no_riddles() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {found[0]!r}"
+        for path in sorted((ROOT / "queries").glob("*.sql"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (found := RIDDLES.search(line.partition("--")[2]))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_heading_of_a_query_says_what_a_row_is() -> None:
+    """The first sentence after the question: how many rows there are, or what each stands for."""
+    rows = re.compile(r"-- (One row|Two rows|Ten rows)")
+    wrong = [
+        path.name
+        for path in sorted((ROOT / "queries").glob("*.sql"))
+        if not rows.match(path.read_text().splitlines()[2])
+    ]
+    assert not wrong, wrong

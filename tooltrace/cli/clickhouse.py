@@ -128,7 +128,7 @@ def _statements(
     source = replace(connection.tables, foreign=foreign)
     index_sql = materialized.index_statements(source) if indexes else []
     table_sql = materialized.table_statements(source, connection.database, days) if tables else []
-    return [*index_sql, *table_sql, *views.statements(source, connection.database, kept=tables)]
+    return [*index_sql, *table_sql, *views.statements(source, connection.database, materialized=tables)]
 
 
 @clickhouse.command(short_help="Count the recorded tool calls.")
@@ -146,7 +146,7 @@ def check(*, address: Address) -> None:
         stats = store_stats(connection, client)
     for line in stats.lines():
         click.echo(clean(line))
-    if stats.twice:
+    if stats.duplicates:
         raise CommandError(
             "some spans were delivered twice, and views count them twice. To count each once, run: tooltrace clickhouse init --tables --apply"
         )

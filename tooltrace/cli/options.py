@@ -37,9 +37,7 @@ def _local_path(_ctx: click.Context, _param: click.Parameter, place: Place | Non
     try:
         path = store.path
     except UnsupportedByStore as error:
-        raise click.BadParameter(
-            f"this command needs the path of a local store. Got {store}, which is read-only"
-        ) from error
+        raise click.BadParameter(str(error)) from error
     _announce_long_fold(path)
     return path
 
