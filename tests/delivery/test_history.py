@@ -252,7 +252,7 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
         ((), 2, "argument NAME is missing"),
         (("nothing",), 1, "no destination is called"),
         (("otlp", "--header", "x"), 2, "NAME=VALUE"),
-        (("otlp", "--since", "yesterday"), 2, "since takes"),
+        (("otlp", "--since", "yesterday"), 2, "parameter 'since' must be a time span back"),
         (("otlp", "--endpoint", "localhost"), 1, "is a URL such as"),
         (("otlp", "--signal", "spans"), 1, "not spans"),
         (("jsonl", "--follow", "-o", "x"), 2, "a file is always written completely"),
