@@ -139,7 +139,7 @@ async def test_a_running_query_can_be_cancelled(tmp_path):
 async def test_a_query_cancelled_before_it_starts_does_not_run(cache):
     cancellation = Cancellation()
     cancellation.cancel()
-    with pytest.raises(QueryCancelled, match="before it was put"):
+    with pytest.raises(QueryCancelled, match="before it ran"):
         ask(cache.store, "failure_rate", cancellation=cancellation)
 
 
