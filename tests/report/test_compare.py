@@ -62,8 +62,8 @@ def test_what_is_written_is_what_is_asked(moments):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "compare takes"),
-        ("yesterday", "compare takes a span back"),
+        ("", "parameter 'compare' must be a time span back"),
+        ("yesterday", "parameter 'compare' must be a time span back"),
         ("1d..7d", "ends"),
         ("2026-11-01/2026-11-05..2026-11-04/2026-11-08", "overlap"),
         ("/..2026-11-01/2026-11-02", "overlap"),

@@ -139,7 +139,7 @@ async def test_a_question_that_is_being_asked_can_be_stopped(tmp_path):
 async def test_a_question_that_was_stopped_while_it_waited_for_the_store_is_not_put(desk):
     cancellation = Cancellation()
     cancellation.cancel()
-    with pytest.raises(QueryCancelled, match="before it was put"):
+    with pytest.raises(QueryCancelled, match="before it ran"):
         ask(desk.store, "failure_rate", cancellation=cancellation)
 
 
