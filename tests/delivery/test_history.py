@@ -93,7 +93,7 @@ def test_a_database_that_was_made_anew_is_noticed(paths: StorePaths) -> None:
     assert read(History(paths), places=place) == [made(number) for number in range(4, 10)]
     with duckdb.connect(str(paths.database)) as con:
         con.execute("DELETE FROM attempts WHERE call_id = 'c3'")
-    with pytest.raises(StoreError, match="begin again"):
+    with pytest.raises(StoreError, match="start the export again"):
         read(History(paths), places=place)
 
 
@@ -256,7 +256,7 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
         (("otlp", "--endpoint", "localhost"), 1, "is a URL such as"),
         (("otlp", "--signal", "spans"), 1, "not spans"),
         (("jsonl", "--follow", "-o", "x"), 2, "a file is always written completely"),
-        (("../otlp", "--forget"), 1, "name has letters"),
+        (("../otlp", "--forget"), 1, "name of a destination must be"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(paths: StorePaths, arguments: tuple[str, ...], code: int, said: str) -> None:
