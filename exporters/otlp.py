@@ -48,7 +48,7 @@ def create(target: Target) -> OtlpDestination:
     settings = [settings_of(signal, target) for signal in chosen(target)]
     if not settings:
         raise ConfigError(
-            "OTEL_SDK_DISABLED, OTEL_…_EXPORTER and OTEL_EXPORTER_OTLP_…_ENDPOINT leave no signal to send; "
+            "OTEL_SDK_DISABLED, OTEL_…_EXPORTER and OTEL_EXPORTER_OTLP_…_ENDPOINT turn every signal off; "
             "nothing is exported"
         )
     senders = {each.signal: _sender(each) for each in settings}
@@ -72,10 +72,10 @@ def _sender(settings: SignalSettings) -> Sender:
 class OtlpDestination:
     """An OTLP destination that sends each signal to its own endpoint."""
 
-    def __init__(self, senders: dict[Signal, Sender], forms: RecordEncoder, description: str = "") -> None:
+    def __init__(self, senders: dict[Signal, Sender], encoder: RecordEncoder, description: str = "") -> None:
         self.description = description
         self._senders = senders
-        self._forms = forms
+        self._encoder = encoder
         self.parts: Sequence[str] = tuple(senders)
         self.memory: dict[str, Any] = {}
 
@@ -106,11 +106,11 @@ class OtlpDestination:
 
     def _send_spans(self, records: Iterable[Record]) -> None:
         try:
-            forms = [apply_policy(form) for form in map(self._forms.span, records) if form is not None]
-            request = spans_to_proto(forms).SerializeToString()
+            encoder = [apply_policy(form) for form in map(self._encoder.span, records) if form is not None]
+            request = spans_to_proto(encoder).SerializeToString()
         except (ValueError, TypeError, KeyError) as error:
-            raise Refused(f"it has no form in OTLP: {error}") from error
-        if forms:
+            raise Refused(f"it cannot be encoded as OTLP: {error}") from error
+        if encoder:
             try:
                 self._send("traces", request, ExportTraceServiceResponse(), "rejected_spans")
             except Refused as error:
@@ -120,24 +120,24 @@ class OtlpDestination:
 
     def _send_logs(self, records: Iterable[Record]) -> None:
         try:
-            forms = [outgoing_log(form) for form in map(self._forms.log, records) if form is not None]
-            request = logs_to_proto(forms).SerializeToString()
+            encoder = [outgoing_log(form) for form in map(self._encoder.log, records) if form is not None]
+            request = logs_to_proto(encoder).SerializeToString()
         except (ValueError, TypeError, KeyError) as error:
-            raise Refused(f"it has no form in OTLP: {error}") from error
-        if forms:
+            raise Refused(f"it cannot be encoded as OTLP: {error}") from error
+        if encoder:
             try:
                 self._send("logs", request, ExportLogsServiceResponse(), "rejected_log_records")
             except Refused as error:
-                raise Refused(str(error), whole=error.whole, count=len(forms)) from error
+                raise Refused(str(error), whole=error.whole, count=len(encoder)) from error
 
     def _send_metrics(self, records: Iterable[Record]) -> None:
         calls = [record for record in records if isinstance(record, ToolCall)]
         try:
             after = int(self.memory.get(COUNTED, 0))
-            points = histograms(calls, after_ns=after, resource_of=self._forms.resource_of)
+            points = histograms(calls, after_ns=after, resource_of=self._encoder.resource_of)
             request = histograms_to_proto(points).SerializeToString()
         except (ValueError, TypeError, OverflowError) as error:
-            raise Refused(f"it has no form in OTLP: {error}") from error
+            raise Refused(f"it cannot be encoded as OTLP: {error}") from error
         if points:
             try:
                 self._send("metrics", request, ExportMetricsServiceResponse(), "rejected_data_points")
@@ -151,9 +151,9 @@ class OtlpDestination:
             self.memory[COUNTED] = points[0].end_ns
 
     def _send(self, signal: Signal, request: bytes, answer: Message, rejected: str) -> None:
-        said = self._senders[signal].send(request)
+        response = self._senders[signal].send(request)
         try:
-            answer.MergeFromString(said)
+            answer.MergeFromString(response)
         except DecodeError:  # acknowledged even so
             return
         partial: Any = answer.partial_success  # type: ignore[attr-defined]
@@ -161,9 +161,11 @@ class OtlpDestination:
         if count > 0:
             raise PartlyRefused(f"{signal}: {count} refused: {message}", count)
         if message:
-            faults.warn_once(f"export_{signal}", f"tooltrace: the receiver of {signal} says: {message}", counted=False)
+            faults.warn_once(
+                f"export_{signal}", f"tooltrace: the receiver of {signal} reports: {message}", counted=False
+            )
 
 
 def _passed_over(error: ExportError) -> None:
     """Warn that the receiver rejects metrics. Nothing is lost, because the spans contain the same durations."""
-    faults.warn_once("export_metrics", f"tooltrace: {error}; the calls themselves are sent as spans", counted=False)
+    faults.warn_once("export_metrics", f"tooltrace: {error}; the calls are sent as spans nevertheless", counted=False)

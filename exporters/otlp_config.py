@@ -80,10 +80,12 @@ def chosen(target: Target, environ: Mapping[str, str] = os.environ) -> tuple[Sig
     if target.parts is not None:
         unknown = set(target.parts) - set(SIGNALS)
         if unknown:
-            raise ConfigError(f"OTLP has {', '.join(SIGNALS)}, not {', '.join(sorted(unknown))}; nothing is exported")
+            raise ConfigError(
+                f"unknown OTLP signal: {', '.join(sorted(unknown))}; expected {', '.join(SIGNALS)}; nothing is exported"
+            )
         return tuple(signal for signal in SIGNALS if signal in target.parts)
-    said = any(_variable(signal, "ENDPOINT", environ) for signal in SIGNALS)
-    return with_endpoint(environ) if said and target.endpoint is None else signals(environ)
+    has_endpoint = any(_variable(signal, "ENDPOINT", environ) for signal in SIGNALS)
+    return with_endpoint(environ) if has_endpoint and target.endpoint is None else signals(environ)
 
 
 def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.environ) -> SignalSettings:
@@ -95,13 +97,13 @@ def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.
     protocol = _protocol(target.protocol or _variable(signal, "PROTOCOL", environ) or HTTP)
     url = _url(signal, protocol, target, environ)
     foreign = target.endpoint is not None and url != _url(signal, protocol, Target(), environ)
-    said = "" if foreign else _variable(signal, "HEADERS", environ) or ""
+    text = "" if foreign else _variable(signal, "HEADERS", environ) or ""
     insecure = (_variable(signal, "INSECURE", environ) or "").lower() == "true"
     return SignalSettings(
         signal=signal,
         protocol=protocol,
         url=url,
-        headers={**parse_env_headers(said, liberal=True), **{k.lower(): v for k, v in target.headers.items()}},
+        headers={**parse_env_headers(text, liberal=True), **{k.lower(): v for k, v in target.headers.items()}},
         seconds=_seconds(_variable(signal, "TIMEOUT", environ)),
         gzip=_is_gzip(_variable(signal, "COMPRESSION", environ)),
         insecure=url.startswith("http://") or ("://" not in url and insecure),
@@ -122,7 +124,7 @@ def _variable(signal: Signal, name: str, environ: Mapping[str, str]) -> str | No
 def _file(signal: Signal, name: str, environ: Mapping[str, str]) -> str | None:
     path = _variable(signal, name, environ)
     if path is not None and not Path(path).is_file():
-        raise ConfigError(f"{_PREFIX}{name} names {path}, which is no file; nothing is exported")
+        raise ConfigError(f"{_PREFIX}{name} must be the path of a file: {path} is not a file; nothing is exported")
     return path
 
 
@@ -133,15 +135,17 @@ def _is_on(value: str) -> bool:
 
 def _protocol(value: str) -> str:
     if value not in _PORTS:
-        raise ConfigError(f"OTLP goes by {' or '.join(map(repr, _PORTS))}, got {value!r}; nothing is exported")
+        raise ConfigError(
+            f"unknown OTLP protocol: expected {' or '.join(map(repr, _PORTS))}, got {value!r}; nothing is exported"
+        )
     return value
 
 
 def _url(signal: Signal, protocol: str, target: Target, environ: Mapping[str, str]) -> str:
     """Return the URL. With http, the signal's path is appended to a base; a signal's own endpoint is used as it is."""
-    own = environ.get(f"{_PREFIX}{signal.upper()}_ENDPOINT", "").strip()
-    if own and target.endpoint is None:
-        return _checked(own, protocol)
+    endpoint = environ.get(f"{_PREFIX}{signal.upper()}_ENDPOINT", "").strip()
+    if endpoint and target.endpoint is None:
+        return _checked(endpoint, protocol)
     base = target.endpoint or environ.get(f"{_PREFIX}ENDPOINT", "").strip() or f"http://localhost:{_PORTS[protocol]}"
     base = _checked(base, protocol)
     if protocol == GRPC:
@@ -161,7 +165,7 @@ def _checked(url: str, protocol: str) -> str:
         valid = False
     if not valid and not (protocol == GRPC and "://" not in url):
         raise ConfigError(
-            f"an OTLP endpoint is a URL such as http://localhost:4318, got {shown(url)!r}; nothing is exported"
+            f"an OTLP endpoint must be a URL such as http://localhost:4318, got {shown(url)!r}; nothing is exported"
         )
     return url
 
@@ -173,12 +177,18 @@ def _seconds(value: str | None) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_TIMEOUT=%s is no time; %s s is taken", value, DEFAULT_SECONDS)
+        _log.warning(
+            "tooltrace: OTEL_EXPORTER_OTLP_TIMEOUT must be a number of seconds above 0, got %s; using %s s",
+            value,
+            DEFAULT_SECONDS,
+        )
         return DEFAULT_SECONDS
     return number / 1e3 if number >= 1e3 else number
 
 
 def _is_gzip(value: str | None) -> bool:
     if value not in (None, "none", "gzip"):
-        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION=%s is not known; nothing is compressed", value)
+        _log.warning(
+            "tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION must be gzip or none, got %s; requests are not compressed", value
+        )
     return value == "gzip"

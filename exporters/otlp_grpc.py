@@ -51,7 +51,7 @@ class GrpcSender:
                 self._connect()
             raise self._error(error) from error
         except ValueError as error:  # the channel was closed by another thread
-            raise Unavailable(f"{self._settings.place} is called no more: {error}") from error
+            raise Unavailable(f"the connection to {self._settings.place} is closed: {error}") from error
         return answer
 
     def close(self) -> None:

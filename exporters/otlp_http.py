@@ -48,7 +48,7 @@ class HttpSender:
                 retries=False, redirect=False, preload_content=False,
             )  # fmt: skip
             try:
-                said = answer.read(ANSWER_BYTES, decode_content=True)
+                content = answer.read(ANSWER_BYTES, decode_content=True)
                 answer.drain_conn()
             finally:
                 answer.release_conn()
@@ -59,15 +59,15 @@ class HttpSender:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise Unavailable(f"{self._settings.place} could not be reached: {_short(error)}") from error
         if 200 <= answer.status < 300:
-            return said if "protobuf" in answer.headers.get("content-type", "protobuf") else b""
-        raise self._error(answer.status, answer.headers.get("retry-after"), said)
+            return content if "protobuf" in answer.headers.get("content-type", "protobuf") else b""
+        raise self._error(answer.status, answer.headers.get("retry-after"), content)
 
     def close(self) -> None:
         """Close the connection."""
         self._pool.clear()
 
-    def _error(self, status: int, retry_after: str | None, said: bytes) -> Unavailable | Refused:
-        message = f"{self._settings.place} answered {status}{_told(said)}"
+    def _error(self, status: int, retry_after: str | None, body: bytes) -> Unavailable | Refused:
+        message = f"{self._settings.place} answered {status}{_message_of(body)}"
         if status in _BUSY:
             return Unavailable(message, seconds_of(retry_after))
         if status in _UNKNOWN:
@@ -105,12 +105,12 @@ def _pool(settings: SignalSettings) -> urllib3.PoolManager:
     return urllib3.ProxyManager(proxy, **known) if proxy else urllib3.PoolManager(**known)  # type: ignore[arg-type]
 
 
-def _told(said: bytes) -> str:
+def _message_of(body: bytes) -> str:
     """Return the message of a ``google.rpc.Status``, else the text of the response."""
     try:
-        text = Status.FromString(said).message
+        text = Status.FromString(body).message
     except DecodeError:
-        text = said.decode("utf-8", "replace")
+        text = body.decode("utf-8", "replace")
     text = " ".join(text.split())[:300]
     return f": {text}" if text else ""
 

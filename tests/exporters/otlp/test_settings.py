@@ -159,7 +159,7 @@ def test_what_cannot_be_spoken_is_said() -> None:
 
 @pytest.mark.parametrize("name", ["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"])
 def test_a_file_that_is_not_there_is_said(name: str) -> None:
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a file"):
         of("traces", **{name: "/nowhere/c.pem"})
 
 

@@ -54,7 +54,7 @@ def import_file(
         found = format_of(source.head)
         if found is None:
             names = ", ".join(each.name for each in formats())
-            raise UnreadableFile(f"{path}: no known format; known are: {names}")
+            raise UnreadableFile(f"{path}: unknown format; expected one of {names}")
         imported.format = found.name
         for record in found.read(source, settings):
             writer.add(record)
@@ -77,7 +77,7 @@ def files_of(path: Path) -> list[Path]:
         return [path]
     found = sorted(file for file in path.rglob("*") if _is_wanted(file, path))
     if not found:
-        raise UnreadableFile(f"{path}: a folder with no file that ends in {', '.join(ENDINGS)}")
+        raise UnreadableFile(f"{path}: the folder has no file that ends in {', '.join(ENDINGS)}")
     return found
 
 

@@ -27,7 +27,7 @@ async def read_body(request: Request, limits: ReceiverLimits, place: RequestSlot
         async with place.arriving():
             return await _read(request, inflater, limits, place)
     except ClientDisconnect:
-        raise malformed("the client left before its body was here; nothing was kept") from None
+        raise malformed("the client left before its body was here; nothing was stored") from None
 
 
 async def _read(request: Request, inflater: Inflater | None, limits: ReceiverLimits, place: RequestSlot) -> bytes:
@@ -54,7 +54,7 @@ def _inflater(encoding: str, limits: ReceiverLimits) -> Inflater | None:
         return Inflater(_GZIP, limits)
     if name in ("deflate", "zlib"):  # HTTP's name and the collector's name for zlib
         return Inflater(zlib.MAX_WBITS, limits)
-    raise OtlpError(415, f"Content-Encoding {encoding[:100]!r} is not known here; known are {KNOWN_CODINGS}")
+    raise OtlpError(415, f"unsupported Content-Encoding {encoding[:100]!r}: use {KNOWN_CODINGS}")
 
 
 class Inflater:
@@ -77,7 +77,7 @@ class Inflater:
                 # one byte above the limit is enough to detect excess, and bounds a decompression bomb
                 out.append(self._stream.decompress(data, self._room + 1))
             except zlib.error as error:
-                raise malformed(f"the body cannot be decompressed: {error}; nothing was kept") from error
+                raise malformed(f"the body cannot be decompressed: {error}; nothing was stored") from error
             self._room -= len(out[-1])
             if self._room < 0:
                 raise _too_long(self._limits)
@@ -87,14 +87,14 @@ class Inflater:
     def finish(self) -> None:
         """Check that the compressed data ended with the body. Raises OtlpError."""
         if not self._stream.eof:
-            raise malformed("the compressed body is cut off; nothing was kept")
+            raise malformed("the compressed body is cut off; nothing was stored")
 
     def _next_member(self) -> None:
         self._members += 1
         if self._members > MOST_MEMBERS:
-            raise malformed(f"the compressed body has more than {MOST_MEMBERS} parts; nothing was kept")
+            raise malformed(f"the compressed body has more than {MOST_MEMBERS} parts; nothing was stored")
         self._stream = zlib.decompressobj(self._window)
 
 
 def _too_long(limits: ReceiverLimits) -> OtlpError:
-    return too_large(f"the body is larger than {limits.body_bytes:,} bytes after decompression; nothing was kept")
+    return too_large(f"the body is larger than {limits.body_bytes:,} bytes after decompression; nothing was stored")

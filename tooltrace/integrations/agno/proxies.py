@@ -34,28 +34,28 @@ class FunctionCallProxy:
         chain = type(self._call)._build_nested_execution_chain(self, *args, **kwargs)  # noqa: SLF001 - Agno's own seam
         execution = self._execution
 
-        def seen(*args: Any) -> Any:
+        def recorded(*args: Any) -> Any:
             try:
                 return follow_hook_stream(chain(*args), execution)
             except BaseException as error:
                 execution.error = error
                 raise
 
-        return seen
+        return recorded
 
     async def _build_nested_execution_chain_async(self, *args: Any, **kwargs: Any) -> Any:
         build = type(self._call)._build_nested_execution_chain_async  # noqa: SLF001 - Agno's own seam
         chain = await build(self, *args, **kwargs)
         execution = self._execution
 
-        async def seen(*args: Any) -> Any:
+        async def recorded(*args: Any) -> Any:
             try:
                 return follow_hook_stream(await chain(*args), execution)
             except BaseException as error:
                 execution.error = error
                 raise
 
-        return seen
+        return recorded
 
 
 class FunctionProxy:
