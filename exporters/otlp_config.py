@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
 from opentelemetry.util.re import parse_env_headers
 
+from tooltrace.core import zstd
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.protocol import Target
 
@@ -19,9 +21,10 @@ Signal = Literal["traces", "logs", "metrics"]
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
 """All signals, in the order in which they are sent."""
 
-HTTP, GRPC = "http/protobuf", "grpc"
+HTTP, JSON, GRPC = "http/protobuf", "http/json", "grpc"
+Compression = Literal["gzip", "zstd"]
 DEFAULT_SECONDS: Final = 10.0
-_PORTS: Final = {HTTP: 4318, GRPC: 4317}
+_PORTS: Final = {HTTP: 4318, JSON: 4318, GRPC: 4317}
 _PREFIX: Final = "OTEL_EXPORTER_OTLP_"
 _log = logging.getLogger("tooltrace")
 
@@ -33,11 +36,12 @@ class SignalSettings:
     signal: Signal
     protocol: str
     url: str
-    """URL of the request (http/protobuf), or of the server (grpc)."""
+    """URL of the request (http/protobuf, http/json), or of the server (grpc)."""
     headers: Mapping[str, str]
     seconds: float
     """Timeout of a request in seconds."""
-    gzip: bool
+    compression: Compression | None
+    """Compression of requests; gRPC has gzip only."""
     insecure: bool
     """Whether grpc runs without TLS."""
     certificate: str | None
@@ -105,7 +109,7 @@ def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.
         url=url,
         headers={**parse_env_headers(text, liberal=True), **{k.lower(): v for k, v in target.headers.items()}},
         seconds=_seconds(_variable(signal, "TIMEOUT", environ)),
-        gzip=_is_gzip(_variable(signal, "COMPRESSION", environ)),
+        compression=_compression(_variable(signal, "COMPRESSION", environ), protocol),
         insecure=url.startswith("http://") or ("://" not in url and insecure),
         certificate=_file(signal, "CERTIFICATE", environ),
         client_key=_file(signal, "CLIENT_KEY", environ),
@@ -186,9 +190,43 @@ def _seconds(value: str | None) -> float:
     return number / 1e3 if number >= 1e3 else number
 
 
-def _is_gzip(value: str | None) -> bool:
-    if value not in (None, "none", "gzip"):
+def _compression(value: str | None, protocol: str) -> Compression | None:
+    """Return the compression; gzip, which every receiver accepts, where zstd is not possible."""
+    if value == "zstd" and (protocol == GRPC or not zstd.is_available()):
+        why = "gRPC has no zstd" if protocol == GRPC else "zstd needs pip install 'tooltrace[zstd]'"
+        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION=zstd is not possible: %s; using gzip", why)
+        return "gzip"
+    if value not in (None, "none", "gzip", "zstd"):
         _log.warning(
-            "tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION must be gzip or none, got %s; requests are not compressed", value
+            "tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION must be gzip, zstd or none, got %s; requests are not compressed",
+            value,
         )
-    return value == "gzip"
+    return {"gzip": "gzip", "zstd": "zstd"}.get(value or "")  # type: ignore[return-value]
+
+
+def span_sampler(environ: Mapping[str, str] = os.environ) -> Callable[[str], bool]:
+    """Return whether OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG sample a trace, by its id in hex.
+
+    All spans of a trace have one decision, because the journal does not record the decision of a parent: the samplers
+    ``parentbased_…`` decide as their root sampler does.
+    """
+    name = environ.get("OTEL_TRACES_SAMPLER", "").strip().lower().removeprefix("parentbased_") or "always_on"
+    if name == "always_off":
+        return lambda _trace_id: False
+    if name == "traceidratio":
+        sampler = TraceIdRatioBased(_ratio(environ.get("OTEL_TRACES_SAMPLER_ARG", "").strip()))
+        return lambda trace_id: sampler.should_sample(None, int(trace_id, 16), "").decision.is_sampled()
+    if name != "always_on":
+        _log.warning("tooltrace: OTEL_TRACES_SAMPLER=%s is not supported here; all spans are exported", name)
+    return lambda _trace_id: True
+
+
+def _ratio(value: str) -> float:
+    try:
+        ratio = float(value or 1.0)
+    except ValueError:
+        ratio = -1.0
+    if not 0.0 <= ratio <= 1.0:
+        _log.warning("tooltrace: OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, got %s; using 1.0", value)
+        return 1.0
+    return ratio

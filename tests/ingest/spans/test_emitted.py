@@ -79,7 +79,7 @@ EXPECTED: dict[str, list[Row]] = {
             "returned",
             "NOT_FOUND",
             {"city": "Nowhere"},
-            "no such city: Nowhere",
+            {"error": "no such city: Nowhere"},
         ),
         (
             "careful",

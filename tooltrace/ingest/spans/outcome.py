@@ -121,7 +121,8 @@ def _failure(call: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
     if call.result is not NO_RESULT:
         response = normalize(call.result, rules=rules)
         if response.status == "error":
-            return response
+            keeps_data = response.data is not None or isinstance(call.result, str)
+            return response if keeps_data else response.model_copy(update={"data": call.result})
     code = text(kind)
     number = code is not None and code.lstrip("-").isdigit()
     if number and code is not None and code.startswith("-"):

@@ -29,9 +29,9 @@ class PendingReview(NamedTuple):
     number: int = 1
     """Number of the paused attempt. Agno does not store it: 1 is assumed for a question of another process."""
     span: SpanContext | None = None
-    """The paused span, to link to, if this process asked; else None."""
+    """The paused span, to link to, if this process paused the call; else None."""
     arguments: dict[str, Any] | None = None
-    """The model's arguments, if this process asked; else None."""
+    """The model's arguments, if this process paused the call; else None."""
 
 
 _remembered: dict[str, PendingReview] = {}
