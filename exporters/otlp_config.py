@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
+from opentelemetry.sdk.trace.sampling import Decision, TraceIdRatioBased
 from opentelemetry.util.re import parse_env_headers
 
 from tooltrace.core import zstd
@@ -215,7 +215,9 @@ def span_sampler(environ: Mapping[str, str] = os.environ) -> Callable[[str], boo
         return lambda _trace_id: False
     if name == "traceidratio":
         sampler = TraceIdRatioBased(_ratio(environ.get("OTEL_TRACES_SAMPLER_ARG", "").strip()))
-        return lambda trace_id: sampler.should_sample(None, int(trace_id, 16), "").decision.is_sampled()
+        return lambda trace_id: (
+            sampler.should_sample(None, int(trace_id, 16), "").decision is Decision.RECORD_AND_SAMPLE
+        )
     if name != "always_on":
         _log.warning("tooltrace: OTEL_TRACES_SAMPLER=%s is not supported here; all spans are exported", name)
     return lambda _trace_id: True
