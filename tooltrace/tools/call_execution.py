@@ -126,8 +126,10 @@ class CallExecution:
         return prepared.refusal
 
     def _failed(self, error: Exception) -> ToolResponse:
-        """Return the response for the exception ``error``. If that becomes the call's response, the exception is
-        recorded."""
+        """Return the response for the exception ``error``.
+
+        If that becomes the call's response, the exception is recorded.
+        """
         response = normalize(error)
         error_info = response.error
         if error_info is not None and isinstance(error, self.prepared.spec.retryable):

@@ -16,8 +16,8 @@ from tooltrace.core.fields import FROM_TEXT, record_from
 from tooltrace.core.records import Record
 from tooltrace.ingest.files.compression import DAMAGE, HEAD_BYTES, UnreadableFile, decompressed
 from tooltrace.recording.settings import Settings
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal_format import KINDS
+from tooltrace.store.schema import RECORDS
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Maximum length of a line in bytes; longer lines are skipped, because a whole line is held in memory."""

@@ -75,7 +75,9 @@ _OUTLINED = _AROUND | CONTEXT
 
 
 class TooltraceSpanProcessor(SpanProcessor):
-    """Span processor that records the tool calls of all instrumentations of its ``TracerProvider``::
+    """Span processor that records the tool calls of all instrumentations of its ``TracerProvider``.
+
+    ::
 
         provider.add_span_processor(tt.TooltraceSpanProcessor())
 
