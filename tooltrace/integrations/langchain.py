@@ -71,12 +71,12 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
     ) -> None:
         """Begin the attempt of a tool."""
         with suppress_faults("begin", lost=1):
-            told = serialized or {}
-            spec = self._spec(str(told.get("name") or more.get("name") or "tool"), told.get("description"))
+            described = serialized or {}
+            spec = self._spec(str(described.get("name") or more.get("name") or "tool"), described.get("description"))
             arguments = {"input": input_str} if inputs is None else dict(inputs)
-            recorder, around = get_recorder(), metadata or {}
-            conversation = next((around[key] for key in _CONVERSATIONS if around.get(key) is not None), None)
-            with context(conversation_id=conversation, agent_name=around.get(_AGENT)):
+            recorder, known = get_recorder(), metadata or {}
+            conversation = next((known[key] for key in _CONVERSATIONS if known.get(key) is not None), None)
+            with context(conversation_id=conversation, agent_name=known.get(_AGENT)):
                 attempt = recorder.begin(spec, arguments, call_id=more.get("tool_call_id"))
             if attempt is not None:
                 self._remember(run_id, recorder, attempt)
