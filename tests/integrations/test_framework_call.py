@@ -76,6 +76,17 @@ def test_a_second_execution_inside_one_call_is_its_child(calls: Calls) -> None:
     assert (first.call_id, second.parent_span_id, second.call_id) == ("c1", first.span_id, second.span_id)
 
 
+def test_a_tool_that_the_framework_calls_inside_is_a_call_of_its_own(calls: Calls) -> None:
+    outer = begin(call_id="c1")
+    with outer.active():
+        begin(arguments={"a": 5}).returned(5)
+        begin(call_id="c1").returned("the same call, seen by two integrations")
+    outer.returned(6)
+    first, second = calls()
+    assert (first.call_id, first.text) == ("c1", "the same call, seen by two integrations")
+    assert (second.parent_span_id, second.call_id) == (first.span_id, second.span_id)
+
+
 def test_another_decorated_tool_inside_is_a_child_without_the_id(calls: Calls) -> None:
     call = begin("outer", call_id="c1")
     with call.active():

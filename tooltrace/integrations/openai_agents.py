@@ -205,7 +205,9 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
     async def invocation(**of: Any) -> Any:
-        body = _body.get() or _Body()  # a realtime session invokes tools without a batch
+        body = _body.get()
+        if body is None or body.call is not None:  # a realtime session invokes tools without a batch
+            body = _Body()
         outer = _body.set(body)
         body.call = call = _begin(of["function_tool"], of["context"], None)
         try:
@@ -216,11 +218,11 @@ def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         finally:
             _body.reset(outer)
-        error, body.error = body.error, None
-        if error is not None and str(error).startswith(_INVALID) and type(error).__name__ == "ModelBehaviorError":
-            call.rejected("INVALID_PARAM", str(error.__cause__ or error))
-        elif error is not None:
-            call.raised(error)
+        met, body.error = body.error, None
+        if met is not None and str(met).startswith(_INVALID) and type(met).__name__ == "ModelBehaviorError":
+            call.rejected("INVALID_PARAM", str(met.__cause__ or met))
+        elif met is not None:
+            call.raised(met)
         elif result.is_sdk_generated_error:
             call.failed("TIMEOUT", str(result.output))
         elif _is_interrupted(result.output):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import tooltrace as tt
 from tests.integrations.capabilities import Observed, by_id, check, messages
 from tooltrace.core.records import ToolCall
 
-pytest.importorskip("crewai", reason="needs crewai: make test-crewai")
-
-from crewai import Agent, BaseLLM, Crew, Task
-from crewai.tools import tool
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of packages that CrewAI imports
+    pytest.importorskip("crewai", reason="needs crewai: make test-crewai")
+    from crewai import Agent, BaseLLM, Crew, Task
+    from crewai.tools import tool
 
 from tooltrace.integrations import crewai
 

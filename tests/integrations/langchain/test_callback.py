@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -154,8 +155,8 @@ def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch
     monkeypatch.setattr(langchain.handler, "_MOST", 2)
     handler = ToolTraceCallbackHandler()
     runs = [uuid4() for _ in range(3)]
-    for run in runs:
-        handler.on_tool_start({"name": "add"}, "1", run_id=run)
+    for run in runs:  # each in a task or a thread of its own
+        copy_context().run(handler.on_tool_start, {"name": "add"}, "1", run_id=run)
     for run in runs:
         handler.on_tool_end(1, run_id=run)
     assert sorted(call.ending for call in calls()) == ["abandoned", "returned", "returned"]
