@@ -15,7 +15,7 @@ from tooltrace.cli import cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
-    (*ROOT.glob("*.md"), *(path for folder in ("docs", "tests") for path in (ROOT / folder).rglob("*.md"))),
+    (*ROOT.glob("*.md"), *(path for folder in ("docs", "queries", "tests") for path in (ROOT / folder).rglob("*.md"))),
     key=lambda path: path.relative_to(ROOT),
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
