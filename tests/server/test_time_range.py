@@ -1,4 +1,4 @@
-"""The window of a page, and the one before it."""
+"""The time range of a page, and the one before it; language and layout of attempts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from starlette.datastructures import QueryParams
 
-from tooltrace.server.i18n import preferred
-from tooltrace.server.time_range import TimeRange
+from tooltrace.report.i18n import preferred_language
+from tooltrace.report.time_range import TimeRange
+from tooltrace.server.request import time_range
 from tooltrace.server.waterfall import bars
 
 
@@ -19,26 +20,22 @@ from tooltrace.server.waterfall import bars
         ("since=24h", "24h", None, "48h"),
         ("since=all", None, None, None),
         ("since=&until=", "7d", None, "14d"),
-        ("since=2026-03-02&until=2026-03-04", "2026-03-02", "2026-03-04", "2026-02-28T00:00:00+00:00"),
-        ("since=2026-03-02T00:00:00%2B02:00&until=2026-03-02", "2026-03-02T00:00:00+02:00", "2026-03-02", "2026-03-01T20:00:00+00:00"),
+        ("since=2026-03-02&until=2026-03-04", "2026-03-02", "2026-03-04", datetime(2026, 2, 28)),
+        ("since=2026-03-02T00:00:00%2B02:00&until=2026-03-02", "2026-03-02T00:00:00+02:00", "2026-03-02", datetime(2026, 3, 1, 20)),
         ("since=2026-03-04&until=2026-03-02", "2026-03-04", "2026-03-02", None),
         ("since=nonsense", "nonsense", None, None),
         ("since=0001-01-01&until=9999-01-01", "0001-01-01", "9999-01-01", None),
     ],
 )  # fmt: skip
-def test_what_an_address_means(address, since, until, before):
-    window = TimeRange.of(QueryParams(address))
-    assert (window.since, window.until) == (since, until)
-    found = window.before
-    assert (datetime.fromisoformat(found) if found and "T" in found else found) == (
-        datetime.fromisoformat(before) if before and "T" in before else before
-    )
+def test_an_address_selects_a_time_range(address, since, until, before):
+    window = time_range(QueryParams(address))
+    assert (window.since, window.until, window.before) == (since, until, before)
 
 
 def test_a_span_up_to_a_time_has_one_before_it():
-    before = TimeRange("2d", "1d").before
+    before = TimeRange(since="2d", until="1d").before
     expected = datetime.now(UTC) - timedelta(days=3)
-    assert abs(datetime.fromisoformat(before) - expected) < timedelta(minutes=1)
+    assert abs(before.replace(tzinfo=UTC) - expected) < timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +43,7 @@ def test_a_span_up_to_a_time_has_one_before_it():
     [("", "en"), ("zh", "zh"), ("zh-Hans-CN, en", "zh"), ("fr, zh;q=0.2", "zh"), ("en;q=0.1, zh;q=0", "en"), ("zh;q=x, en", "en"), ("*", "en"), (";;,,q=", "en")],
 )  # fmt: skip
 def test_the_language_that_is_preferred(header, language):
-    assert preferred(header) == language
+    assert preferred_language(header) == language
 
 
 def attempt(start_ms, duration_ms, consumer_ms=None):

@@ -1,39 +1,29 @@
-"""Recording of LangChain's tools by a callback handler, without instrumentation or changes to a tool.
-
-::
-
-    from tooltrace.integrations.langchain import ToolTraceCallbackHandler
-
-    agent.invoke(question, config={"callbacks": [ToolTraceCallbackHandler()]})
-
-A tool decorated with ``trace_tool`` records itself: use only one of the two. If OpenInference or Traceloop already
-instruments LangChain, add ``TooltraceSpanProcessor`` to their provider instead.
-"""
+"""The callback handler that records LangChain's tools."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import lru_cache
+from contextvars import ContextVar
+from functools import cache, lru_cache
 from threading import RLock
 from typing import Any
 from uuid import UUID
 
 from tooltrace.faults import suppress_faults
-from tooltrace.recording.attempt import Attempt
-from tooltrace.recording.config import get_recorder
-from tooltrace.recording.context import context
-from tooltrace.recording.recorder import Recorder
+from tooltrace.integrations.framework_call import FrameworkCall
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.inspection import bases, name_of
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
+    from langchain_core.tracers.context import register_configure_hook  # type: ignore[import-not-found,unused-ignore]
 except ImportError as error:
     raise ImportError("langchain-core is not installed: pip install 'tooltrace[langchain]'") from error
 
-__all__ = ["ToolTraceCallbackHandler"]
+__all__ = ["ProcessHandler", "ToolTraceCallbackHandler", "process_handler"]
 
+STYLE = "langchain"
 _MOST = 10_000
 """Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
@@ -55,7 +45,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
     def __init__(self, **options: Any) -> None:
         self._options = options
         named_spec("", **options)  # raises for invalid options early
-        self._running: OrderedDict[UUID, tuple[Recorder, Attempt]] = OrderedDict()
+        self._running: OrderedDict[UUID, FrameworkCall] = OrderedDict()
         self._lock = RLock()
         self._spec = lru_cache(maxsize=1024)(self._spec_of)
 
@@ -74,37 +64,65 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
             described = serialized or {}
             spec = self._spec(str(described.get("name") or more.get("name") or "tool"), described.get("description"))
             arguments = {"input": input_str} if inputs is None else dict(inputs)
-            recorder, known = get_recorder(), metadata or {}
-            conversation = next((known[key] for key in _CONVERSATIONS if known.get(key) is not None), None)
-            with context(conversation_id=conversation, agent_name=known.get(_AGENT)):
-                attempt = recorder.begin(spec, arguments, call_id=more.get("tool_call_id"))
-            if attempt is not None:
-                self._remember(run_id, recorder, attempt)
+            known = metadata or {}
+            call = FrameworkCall(
+                spec,
+                arguments,
+                style=STYLE,
+                call_id=more.get("tool_call_id"),
+                agent=known.get(_AGENT),
+                conversation=next((known[key] for key in _CONVERSATIONS if known.get(key) is not None), None),
+            )
+            call.enter()
+            self._remember(run_id, call)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_more: Any) -> None:
         """Record that the tool returned ``output``."""
-        running = self._running.pop(run_id, None)
-        if running is not None:
-            running[0].returned(running[1], output)
+        call = self._running.pop(run_id, None)
+        if call is not None:
+            call.returned(output)
+            text = getattr(output, "content", None)
+            if isinstance(text, str) and getattr(output, "tool_call_id", None) is not None:
+                call.model_reads(text)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
         """Record that ``error`` left the tool, or that the tool was paused."""
-        running = self._running.pop(run_id, None)
-        if running is None:
+        call = self._running.pop(run_id, None)
+        if call is None:
             return
-        recorder, attempt = running
         if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
-            recorder.finish_without_run(attempt, "paused")
+            call.finish("paused")
         else:
-            recorder.raised(attempt, error)
+            call.raised(error)
 
-    def _remember(self, run_id: UUID, recorder: Recorder, attempt: Attempt) -> None:
+    def _remember(self, run_id: UUID, call: FrameworkCall) -> None:
         with self._lock:
-            self._running[run_id] = recorder, attempt
+            self._running[run_id] = call
             forgotten = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
         if forgotten is not None:
-            forgotten[0].finish_without_run(forgotten[1], "abandoned")
+            forgotten.finish("abandoned")
 
     def _spec_of(self, tool: str, description: str | None) -> ToolSpec:
         known = {"description": description, **self._options} if description else self._options
         return named_spec(tool, **known)
+
+
+class ProcessHandler(ToolTraceCallbackHandler):
+    """The handler of all runs that have none of their own."""
+
+    on = False
+    """Whether it records."""
+
+    @property
+    def ignore_agent(self) -> bool:
+        """Whether LangChain skips this handler for tools."""
+        return not self.on
+
+
+@cache
+def process_handler() -> ProcessHandler:
+    """Return the handler of all runs; the first call registers it with LangChain."""
+    handler = ProcessHandler()
+    variable: ContextVar[ToolTraceCallbackHandler] = ContextVar("tooltrace_langchain", default=handler)
+    register_configure_hook(variable, inheritable=True, handle_class=ToolTraceCallbackHandler)
+    return handler
