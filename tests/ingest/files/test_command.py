@@ -127,7 +127,7 @@ def test_a_journal_that_cannot_be_written_fails(run, good, where):
     where.with_name(f"{where.name}.journal").write_text("in the way")
     done = run(good)
     assert done.exit_code == 1
-    assert "could not be written" in done.stderr
+    assert "cannot write the journal" in done.stderr
     assert "Traceback" not in done.output
 
 
