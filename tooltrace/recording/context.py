@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opentelemetry.baggage import set_baggage
 from opentelemetry.context.context import Context
+
+if TYPE_CHECKING:
+    from tooltrace.recording.attempt import Attempt
+    from tooltrace.recording.tool_spec import ToolSpec
 
 
 class CallId:
@@ -20,8 +24,12 @@ class CallId:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str | None) -> None:
         self.value = value
+
+    def offer(self, spec: ToolSpec) -> tuple[Attempt | None, str | None]:  # noqa: ARG002 - for those that override it
+        """Return the attempt that a call of ``spec`` continues, if there is one, and the call's id."""
+        return None, self.value
 
 
 class CallContext(NamedTuple):

@@ -1,0 +1,107 @@
+"""The server's side of a tool call: the request as the server handles it, and the exception that its tool raised."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from tooltrace.faults import report_fault, suppress_faults
+from tooltrace.integrations.framework_call import FrameworkCall, enclosing_call, spec_of
+from tooltrace.integrations.mcp import protocol
+
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+async def record_request(context: Any, call_next: Handler, *, server: Any = None) -> Any:
+    """Record the request in ``context`` if it calls a tool; a middleware for ``Server.middleware``.
+
+    ``context`` is the SDK's ``ServerRequestContext``; ``server`` is the server that handles it.
+    """
+    call, attributes = _begin(context, server)
+    if call is None:
+        return await call_next(context)
+    with call.around(attributes):
+        try:
+            result = await call_next(context)
+        except BaseException as error:
+            call.raised(error)
+            with suppress_faults("record"):
+                if isinstance(error, Exception):
+                    call.seen(str(error), style=protocol.STYLE, error=True)
+            raise
+    protocol.end(call, result)
+    with suppress_faults("record"):
+        text = protocol.text_of(result)
+        if text is not None:
+            call.seen(text, style=protocol.STYLE)
+    return result
+
+
+def traced_chain(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``ServerRunner._compose_server_middleware`` with recording around the handler, inside all middleware."""
+
+    def compose(self: Any, inner: Handler) -> Any:
+        async def handle(context: Any) -> Any:
+            return await record_request(context, inner, server=self.server)
+
+        return original(self, handle)
+
+    return compose
+
+
+def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``MCPServer.call_tool`` with recording: the handler around it turns exceptions into text."""
+
+    async def call_tool(self: Any, name: str, arguments: Any, context: Any = None) -> Any:
+        return await record_tool(name, arguments, lambda: original(self, name, arguments, context), server=self)
+
+    return call_tool
+
+
+async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any]], *, server: Any) -> Any:
+    """Record the call of a tool by its server's own method, which raises the tool's exception."""
+    try:
+        call = enclosing_call(name, arguments) or FrameworkCall(
+            spec_of(name, tool_type=protocol.TOOL_TYPE), arguments, attributes={"mcp.server.name": server.name}
+        )
+    except Exception:
+        report_fault("begin")
+        return await run()
+    with call.around():
+        try:
+            result = await run()
+        except BaseException as error:
+            call.raised(_of_the_tool(error))
+            raise
+    protocol.end(call, result)
+    return result
+
+
+def _begin(request: Any, server: Any) -> tuple[FrameworkCall | None, dict[str, Any]]:
+    """Return the call that ``request`` makes, with its attributes; no call for other requests."""
+    try:
+        params = request.params
+        name = params.get("name") if request.method == protocol.METHOD and isinstance(params, Mapping) else None
+        if request.request_id is None or not isinstance(name, str):
+            return None, {}
+        attributes = protocol.client_attributes(request, server)
+        if params.get("inputResponses") is not None:
+            attributes[protocol.RESUMED] = True
+        given = params.get("arguments")
+        arguments = given if isinstance(given, Mapping) else {}
+        call = enclosing_call(name, arguments) or FrameworkCall(
+            spec_of(name, tool_type=protocol.TOOL_TYPE),
+            arguments,
+            conversation_id=protocol.session_of(request),
+            agent=attributes.get("mcp.client.name"),
+        )
+    except Exception:
+        report_fault("begin")
+        return None, {}
+    return call, attributes
+
+
+def _of_the_tool(error: BaseException) -> BaseException:
+    """Return the exception that the tool raised, from inside the one that the server makes of it."""
+    cause = error.__cause__
+    return cause if cause is not None and type(error).__name__ in ("ToolError", "UnexpectedToolError") else error
