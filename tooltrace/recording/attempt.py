@@ -79,19 +79,15 @@ class Attempt(ToolSpan):
     """Whether the journal has the record."""
 
     def __init__(self, spec: ToolSpec, settings: Settings, around: CallContext) -> None:
+        self._name = spec.span_name
+        self.spec = spec
         self.settings = settings
         self.call_context = around
         """The context of the call, set by the agent."""
-        self.use_spec(spec)
-        self.started_ns = time_ns()
-
-    def use_spec(self, spec: ToolSpec) -> None:
-        """Record the attempt as one of the tool ``spec``."""
-        self._name = spec.span_name
-        self.spec = spec
-        self.captures_content = (spec.capture or self.settings.capture) == "full"
+        self.captures_content = (spec.capture or settings.capture) == "full"
         """Whether arguments and results are recorded."""
-        self.rules = self.settings.rules if spec.rules is None else spec.rules
+        self.rules = settings.rules if spec.rules is None else spec.rules
+        self.started_ns = time_ns()
 
     @property
     def needs_live_result(self) -> bool:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from opentelemetry.baggage import set_baggage
 from opentelemetry.context.context import Context
-
-if TYPE_CHECKING:
-    from tooltrace.recording.attempt import Attempt
-    from tooltrace.recording.tool_spec import ToolSpec
 
 
 class CallId:
@@ -22,14 +18,14 @@ class CallId:
     tool itself makes inside the same ``context``.
     """
 
-    __slots__ = ("value",)
+    __slots__ = ("begun", "names", "value")
 
-    def __init__(self, value: str | None) -> None:
+    def __init__(self, value: str | None, begun: Any = None, names: frozenset[str] = frozenset()) -> None:
         self.value = value
-
-    def offer(self, spec: ToolSpec) -> tuple[Attempt | None, str | None]:  # noqa: ARG002 - for those that override it
-        """Return the attempt that a call of ``spec`` continues, if there is one, and the call's id."""
-        return None, self.value
+        self.begun = begun
+        """The attempt that an integration began for the call, until a decorated tool continues it."""
+        self.names = names
+        """Names of decorated tools that continue ``begun`` instead of beginning a call of their own."""
 
 
 class CallContext(NamedTuple):

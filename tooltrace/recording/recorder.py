@@ -89,16 +89,18 @@ class Recorder:
             context, otel = contexts.current.get(), current_context()
             if BAGGAGE_KEY in otel:
                 context = contexts.with_baggage(context, otel)
-            begun: Attempt | None = None
-            if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
-                begun, call_id = context.call.offer(spec)
-            if begun is not None:
-                return self._continue(begun, spec, arguments)
+            if context.call is not None and context.call.begun is not None and call_id is None:
+                begun: Attempt = context.call.begun
+                if spec.name in context.call.names and begun.is_recording():
+                    context.call.begun = None
+                    return self._continue(begun, spec, arguments)
             attempt = Attempt(spec, self.settings, context)
             attempt.finish = build_record
             if span_id:
                 attempt.span_id = span_id
             self._start_span(attempt, otel)
+            if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
+                call_id = context.call.value
             if call_id is not None:
                 attempt.call_id = call_id = str(call_id)
                 self._number(attempt, spec, call_id, number)
@@ -112,9 +114,12 @@ class Recorder:
         return attempt
 
     def _continue(self, attempt: Attempt, spec: ToolSpec, arguments: dict[str, Any] | None) -> Attempt:
-        """Return ``attempt``, which an integration has begun, as the attempt of the tool's own ``spec``."""
-        attempt.use_spec(spec)
-        if arguments is not None and attempt.captures_content:
+        """Return ``attempt``, which an integration began for the same call, with the spec of the decorated tool."""
+        attempt.spec, attempt.rules = spec, self.rules_of(spec)
+        attempt.captures_content = (spec.capture or self.settings.capture) == "full"
+        if not attempt.captures_content:
+            attempt.arguments = None
+        elif attempt.arguments is None and arguments is not None:
             attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
         attempt.started = perf_counter_ns()
         return attempt

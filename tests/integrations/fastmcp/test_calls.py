@@ -8,15 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import opentelemetry.trace as trace_api
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import tooltrace as tt
 from tooltrace.core.records import ToolCall
-from tooltrace.ingest.spans import TooltraceSpanProcessor
 
 fastmcp: Any = pytest.importorskip("fastmcp", reason="needs fastmcp: make test-fastmcp")
 
@@ -62,20 +57,6 @@ def shop() -> Any:
         return "3 kg"
 
     return server
-
-
-@pytest.fixture
-def exported() -> Iterator[tuple[TracerProvider, InMemorySpanExporter]]:
-    """The application's provider, with the recorder's processor; a process has one."""
-    provider, memory = trace_api.get_tracer_provider(), InMemorySpanExporter()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        trace_api.set_tracer_provider(provider)
-        provider.add_span_processor(TooltraceSpanProcessor())
-    processor = SimpleSpanProcessor(memory)
-    provider.add_span_processor(processor)
-    yield provider, memory
-    processor.shutdown()
 
 
 def data(text: str | None) -> Any:
@@ -150,42 +131,6 @@ async def test_a_call_without_a_client(shop: Any, calls: Calls) -> None:
     assert (await shop.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}
     (call,) = calls()
     assert (call.tool, call.status, data(call.arguments)) == ("add", "success", {"a": 1, "b": 2})
-
-
-@pytest.mark.parametrize("name", ["add", "weigh", "read"])
-async def test_with_fastmcps_own_spans_a_call_is_one_row(
-    shop: Any, calls: Calls, name: str, exported: tuple[TracerProvider, InMemorySpanExporter]
-) -> None:
-    provider, memory = exported
-    arguments = {"add": {"a": 1, "b": 2}, "weigh": {"item": "a"}, "read": {"path": "a"}}[name]
-    async with fastmcp.Client(shop) as client:
-        with tt.context(call_id="c1"):
-            await client.call_tool(name, arguments, raise_on_error=False)
-    provider.force_flush()
-    (call,) = calls()
-    assert (call.tool, call.call_id) == (name, "c1")
-    spans = {span.context.span_id: span for span in memory.get_finished_spans()}
-    called = [span for span in spans.values() if name in span.name]
-    assert len(called) >= 3, [span.name for span in spans.values()]
-    assert all(span.parent is None or span.parent.span_id in spans for span in called), "no span has a missing parent"
-    assert call.span_id in {f"{span_id:016x}" for span_id in spans}
-
-
-async def test_fastmcps_spans_are_the_same_with_the_integration(
-    shop: Any, calls: Calls, exported: tuple[TracerProvider, InMemorySpanExporter]
-) -> None:
-    _, memory = exported
-
-    async def observed() -> list[tuple[str, ...]]:
-        memory.clear()
-        async with fastmcp.Client(shop) as client:
-            await client.call_tool("add", {"a": 1, "b": 2})
-        spans = [span for span in memory.get_finished_spans() if span.instrumentation_scope.name != "tooltrace"]
-        return sorted((span.name, *sorted(span.attributes)) for span in spans)
-
-    recorded = await observed()
-    integration.remove()
-    assert await observed() == recorded
 
 
 async def test_both_integrations_together_record_once(shop: Any, calls: Calls) -> None:

@@ -9,13 +9,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import opentelemetry.trace as trace_api
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
 
 import tooltrace as tt
 from tooltrace.core.records import ToolCall
-from tooltrace.ingest.spans import TooltraceSpanProcessor
 
 pytest.importorskip("google.adk", reason="needs google-adk: make test-google-adk")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
@@ -214,20 +211,6 @@ def test_remove_stops_runners_that_exist(calls: Calls) -> None:
     assert [call.call_id for call in calls()] == ["c1"]
 
 
-@pytest.mark.parametrize("name", ["add", "weigh"])
-def test_with_the_frameworks_own_spans_a_call_is_one_row(calls: Calls, name: str) -> None:
-    provider = trace_api.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        provider.add_span_processor(TooltraceSpanProcessor())
-        trace_api.set_tracer_provider(provider)
-    arguments = {"add": {"a": 1, "b": 2}, "weigh": {"item": "a"}}[name]
-    Chat([(name, arguments, "c1")]).say()
-    provider.force_flush()
-    (call,) = calls()
-    assert (call.tool, call.call_id, call.agent) == (name, "c1", "clerk")
-
-
 def test_messages_and_schemas_are_the_same_without_the_integration(calls: Calls) -> None:
     def observed() -> list[Any]:
         chat = Chat([("add", {"a": 1, "b": 2}, "c1"), ("add", {"a": 1}, "c2")], [("nothing", {}, "c3")])
@@ -244,7 +227,7 @@ def test_a_fault_of_the_recorder_reaches_nobody(lenient: None, monkeypatch: pyte
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("tooltrace.integrations.google_adk.plugin.FrameworkCall", broken)
+    monkeypatch.setattr("tooltrace.integrations.google_adk.plugin.SharedCall", broken)
     monkeypatch.setattr("tooltrace.integrations.google_adk.plugin.get_recorder", broken)
     events = Chat([("add", {"a": 1, "b": 2}, "c1")]).say()
     assert events[-1].content.parts[0].text == "done"

@@ -226,7 +226,7 @@ async def test_a_fault_of_the_recorder_reaches_nobody(
 
     monkeypatch.setattr("tooltrace.integrations.mcp.protocol.client_attributes", broken)
     monkeypatch.setattr("tooltrace.integrations.mcp.protocol.server_attributes", broken)
-    monkeypatch.setattr("tooltrace.integrations.mcp.server.FrameworkCall", broken)
+    monkeypatch.setattr("tooltrace.integrations.mcp.server.SharedCall", broken)
     async with connected("legacy") as client:
         assert (await client.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}
         assert (await client.call_tool("read", {"path": "a"})).is_error

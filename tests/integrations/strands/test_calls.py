@@ -8,13 +8,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import opentelemetry.trace as trace_api
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
 
 import tooltrace as tt
 from tooltrace.core.records import ToolCall
-from tooltrace.ingest.spans import TooltraceSpanProcessor
 
 strands: Any = pytest.importorskip("strands", reason="needs strands-agents: make test-strands")
 
@@ -197,21 +194,6 @@ def test_a_direct_call_records_what_was_given(calls: Calls) -> None:
     assert (call.tool, data(call.arguments), call.text) == ("add", {"a": 1, "b": 2}, "3")
 
 
-@pytest.mark.parametrize("name", ["add", "weigh", "read"])
-def test_with_the_frameworks_own_spans_a_call_is_one_row(calls: Calls, name: str) -> None:
-    provider = trace_api.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        provider.add_span_processor(TooltraceSpanProcessor())
-        trace_api.set_tracer_provider(provider)
-    arguments = {"add": {"a": 1, "b": 2}, "weigh": {"item": "a"}, "read": {"path": "a"}}[name]
-    agent([(name, arguments, "c1")])("go")
-    provider.force_flush()
-    (call,) = calls()
-    assert (call.tool, call.call_id, call.agent) == (name, "c1", "clerk")
-    assert call.parent_span_id is not None, "the framework's span is around the recorder's"
-
-
 def test_messages_and_schemas_are_the_same_without_the_integration(calls: Calls) -> None:
     turns = [[("add", {"a": 1, "b": 2}, "c1"), ("read", {"path": "a"}, "c2")], [("nothing", {}, "c3")]]
 
@@ -230,7 +212,7 @@ def test_a_fault_of_the_recorder_reaches_nobody(lenient: None, monkeypatch: pyte
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("tooltrace.integrations.strands.execution.FrameworkCall", broken)
+    monkeypatch.setattr("tooltrace.integrations.strands.execution.SharedCall", broken)
     monkeypatch.setattr("tooltrace.integrations.strands.hooks.conversation_of", broken)
     assert agent([("add", {"a": 1, "b": 2}, "c1")])("go").stop_reason == "end_turn"
 

@@ -12,7 +12,7 @@ from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.framework_call import FrameworkCall, spec_of
+from tooltrace.integrations.shared_call import SharedCall, spec_of
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
 
@@ -28,7 +28,7 @@ _MOST = 10_000
 class _Running(NamedTuple):
     context: Any
     """The call's ``ToolContext``; the reference keeps its id from being used again."""
-    call: FrameworkCall
+    call: SharedCall
     tokens: Any
 
 
@@ -48,7 +48,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
     async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> None:
         """Begin the attempt of a tool."""
         with suppress_faults("begin", lost=1):
-            call = FrameworkCall(
+            call = SharedCall(
                 spec_of(str(tool.name), None if _is_unknown(tool) else tool.description),
                 tool_args,
                 call_id=tool_context.function_call_id,
@@ -116,14 +116,14 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                     text = orjson.dumps(response.response, default=str).decode()
                     get_recorder().record_model_message(str(response.id), text, style=STYLE)
 
-    def _take(self, tool_context: Any) -> FrameworkCall | None:
+    def _take(self, tool_context: Any) -> SharedCall | None:
         """Return the call that runs with ``tool_context``, and forget it."""
         with self._lock:
             running = self._running.pop(id(tool_context), None)
         if running is None:
             return None
         with suppress_faults("record"):
-            running.call.exit(running.tokens)
+            running.call.leave(running.tokens)
         return running.call
 
 

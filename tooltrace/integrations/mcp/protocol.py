@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.framework_call import FrameworkCall
+from tooltrace.integrations.shared_call import SharedCall
 
 METHOD = "tools/call"
 STYLE = "mcp"
@@ -53,7 +53,7 @@ def session_of(request: Any) -> str | None:
     return None if session is None else str(session)
 
 
-def end(call: FrameworkCall, result: Any) -> None:
+def end(call: SharedCall, result: Any) -> None:
     """Record that ``result`` is the outcome of ``call``; one that requests input from the client is a pause."""
     with suppress_faults("record", lost=1):
         if is_pause(result):

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from tooltrace.faults import report_fault, suppress_faults
-from tooltrace.integrations.framework_call import FrameworkCall, enclosing_call, spec_of
 from tooltrace.integrations.mcp import protocol
+from tooltrace.integrations.shared_call import SharedCall, spec_of
 
 Handler = Callable[[Any], Awaitable[Any]]
 
@@ -17,10 +17,10 @@ async def record_request(context: Any, call_next: Handler, *, server: Any = None
 
     ``context`` is the SDK's ``ServerRequestContext``; ``server`` is the server that handles it.
     """
-    call, attributes = _begin(context, server)
+    call = _begin(context, server)
     if call is None:
         return await call_next(context)
-    with call.around(attributes):
+    with call.around():
         try:
             result = await call_next(context)
         except BaseException as error:
@@ -61,7 +61,7 @@ def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any]], *, server: Any) -> Any:
     """Record the call of a tool by its server's own method, which raises the tool's exception."""
     try:
-        call = enclosing_call(name, arguments) or FrameworkCall(
+        call = SharedCall(
             spec_of(name, tool_type=protocol.TOOL_TYPE), arguments, attributes={"mcp.server.name": server.name}
         )
     except Exception:
@@ -77,28 +77,27 @@ async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any
     return result
 
 
-def _begin(request: Any, server: Any) -> tuple[FrameworkCall | None, dict[str, Any]]:
-    """Return the call that ``request`` makes, with its attributes; no call for other requests."""
+def _begin(request: Any, server: Any) -> SharedCall | None:
+    """Return the call that ``request`` makes; None for other requests."""
     try:
         params = request.params
         name = params.get("name") if request.method == protocol.METHOD and isinstance(params, Mapping) else None
         if request.request_id is None or not isinstance(name, str):
-            return None, {}
+            return None
         attributes = protocol.client_attributes(request, server)
         if params.get("inputResponses") is not None:
             attributes[protocol.RESUMED] = True
-        given = params.get("arguments")
-        arguments = given if isinstance(given, Mapping) else {}
-        call = enclosing_call(name, arguments) or FrameworkCall(
+        arguments = params.get("arguments")
+        return SharedCall(
             spec_of(name, tool_type=protocol.TOOL_TYPE),
-            arguments,
+            arguments if isinstance(arguments, Mapping) else {},
             conversation_id=protocol.session_of(request),
             agent=attributes.get("mcp.client.name"),
+            attributes=attributes,
         )
     except Exception:
         report_fault("begin")
-        return None, {}
-    return call, attributes
+        return None
 
 
 def _of_the_tool(error: BaseException) -> BaseException:

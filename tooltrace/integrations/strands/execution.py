@@ -8,8 +8,8 @@ from typing import Any
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.faults import report_fault, suppress_faults
-from tooltrace.integrations.framework_call import FrameworkCall, enclosing_call, spec_of
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.shared_call import SharedCall, spec_of
 
 
 def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Callable[..., Any]:
@@ -35,20 +35,20 @@ def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Cal
             _raised(call, error)
             raise
         finally:
-            call.exit(tokens)
+            call.leave(tokens)
             await stream.aclose()
 
     return run_tool
 
 
-def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> FrameworkCall:
+def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> SharedCall:
     """Return the call that the model requests with ``tool_use``."""
     name, arguments = str(tool_use["name"]), tool_use.get("input")
     known = arguments if isinstance(arguments, Mapping) else {}
     known = {key: value for key, value in known.items() if value is not agent}  # injected into a direct call
     spec = getattr(tool, "tool_spec", None) or {}
     call_id = tool_use.get("toolUseId")
-    return FrameworkCall(
+    return SharedCall(
         spec_of(name, spec.get("description")),
         known,
         call_id=None if call_id is None else str(call_id),
@@ -63,17 +63,15 @@ def conversation_of(agent: Any) -> str | None:
     return None if session is None else str(session)
 
 
-def _begin(context: Any) -> FrameworkCall | None:
+def _begin(context: Any) -> SharedCall | None:
     try:
-        tool_use = context.tool_use
-        known = enclosing_call(str(tool_use["name"]), tool_use.get("input"))
-        return known or begin(context.agent, context.tool, tool_use)
+        return begin(context.agent, context.tool, context.tool_use)
     except Exception:
         report_fault("begin")
         return None
 
 
-def _end(call: FrameworkCall, event: Any, tool: Any) -> None:
+def _end(call: SharedCall, event: Any, tool: Any) -> None:
     """Record the end of ``call`` if ``event`` reports it; without ``tool``, the agent does not have the tool."""
     with suppress_faults("record", lost=1):
         kind = type(event).__name__
@@ -88,7 +86,7 @@ def _end(call: FrameworkCall, event: Any, tool: Any) -> None:
                 call.returned(event.tool_result)
 
 
-def _raised(call: FrameworkCall, error: BaseException) -> None:
+def _raised(call: SharedCall, error: BaseException) -> None:
     if type(error).__name__ == "InterruptException":
         call.finish("paused")
     else:
