@@ -86,7 +86,7 @@ class SharedCall:
                 contexts.current.reset(token)
             if attempt is not None:
                 self._call = CallId(attempt.call_id, attempt, frozenset({spec.name}))
-                self._attempt, self._context = attempt, around._replace(call=self._call)
+                self._attempt, self._context = attempt, attempt.call_context._replace(call=self._call)
                 attempt.call_context = self._context
 
     @property
@@ -128,11 +128,11 @@ class SharedCall:
         except ValueError:  # the framework ends the call in another task
             return
 
-    def returned(self, result: Any) -> None:
-        """Record that the call returned ``result``, unless it has ended."""
+    def returned(self, result: Any, *, duration_ns: int | None = None) -> None:
+        """Record that the call returned ``result``, unless it has ended. ``duration_ns``: as in ``Recorder.returned``."""
         attempt = self._running()
         if attempt is not None:
-            self._recorder.returned(attempt, result)
+            self._recorder.returned(attempt, result, duration_ns=duration_ns)
 
     def raised(self, error: BaseException) -> None:
         """Record that the call raised ``error``, unless it has ended."""

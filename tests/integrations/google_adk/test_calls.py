@@ -163,10 +163,15 @@ def test_a_confirmation_is_a_pause(calls: Calls, confirmed: bool, ending: str) -
     assert (resumed.call_id, resumed.ending, resumed.attempt) == ("c1", ending, 1)
 
 
-def test_a_long_running_tool_is_a_pause(calls: Calls) -> None:
-    Chat([("ship", {"item": "a"}, "c1")]).say()
-    (call,) = calls()
-    assert (call.tool, call.ending, call.status) == ("ship", "paused", None)
+def test_a_long_running_tool_is_a_pause_until_its_result_comes(calls: Calls) -> None:
+    chat = Chat([("ship", {"item": "a"}, "c1")])
+    chat.say()
+    response = types.FunctionResponse(id="c1", name="ship", response={"status": "shipped"})
+    chat.say(types.Part(function_response=response))
+    paused, resumed = calls()
+    assert (paused.tool, paused.ending, paused.status) == ("ship", "paused", None)
+    assert (resumed.call_id, resumed.attempt, data(resumed.result)) == ("c1", 1, {"status": "shipped"})
+    assert (resumed.agent, resumed.duration_ms, data(resumed.arguments)) == ("clerk", None, {"item": "a"})
 
 
 class Cache(BasePlugin):

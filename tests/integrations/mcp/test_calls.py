@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.baggage import set_baggage
+from opentelemetry.context import attach, detach
 
 import tooltrace as tt
 from tooltrace.core.records import ToolCall
@@ -23,7 +25,7 @@ from mcp.client.session import ClientSession
 from mcp.server.lowlevel import Server
 from mcp.server.runner import ServerRunner
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, TextContent
+from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, ListToolsResult, TextContent
 from pydantic import BaseModel
 
 from tooltrace.integrations import mcp as integration
@@ -172,7 +174,10 @@ async def test_a_server_that_requests_input_pauses_the_call(calls: Calls) -> Non
             return InputRequiredResult(request_state="s1")
         return CallToolResult(content=[TextContent(type="text", text="dropped")])
 
-    async with connected("auto", Server("shop", on_call_tool=handle)) as client:
+    async def listed(context: Any, params: Any) -> Any:
+        return ListToolsResult(tools=[])
+
+    async with connected("auto", Server("shop", on_call_tool=handle, on_list_tools=listed)) as client:
         first = await client.session.call_tool("drop", {"table": "t"}, allow_input_required=True)
         await client.session.call_tool("drop", {"table": "t"}, input_responses={}, request_state=first.request_state)
     paused, resumed = calls()
@@ -253,12 +258,18 @@ async def test_client_and_server_in_two_processes_share_a_trace(calls: Calls, tm
     async with Client(stdio_client(parameters)) as client:
         with tt.context(call_id="c1"):
             await client.call_tool("add", {"a": 1, "b": 2})
-    (ours,) = calls()
+        token = attach(set_baggage("gen_ai.conversation.id", "chat"))
+        await client.call_tool("add", {"a": 3, "b": 4})
+        detach(token)
+    ours, with_baggage = calls()
     with tt.connect(tmp_path / "server.duckdb") as db:
-        (theirs,) = db.sql("SELECT tool, trace_id, parent_span_id, agent, attributes FROM tool_calls").fetchall()
+        theirs, second = db.sql(
+            "SELECT tool, trace_id, parent_span_id, agent, conversation_id, attributes FROM tool_calls ORDER BY started_at"
+        ).fetchall()
     assert (ours.call_id, data(ours.attributes)["mcp.server.name"]) == ("c1", "shop")
-    assert theirs[:4] == ("add", ours.trace_id, ours.span_id, "mcp")
-    assert data(theirs[4])["mcp.client.name"] == "mcp"
+    assert theirs[:5] == ("add", ours.trace_id, ours.span_id, "mcp", None)
+    assert data(theirs[5])["mcp.client.name"] == "mcp"
+    assert (with_baggage.conversation_id, second[4]) == ("chat", "chat")
 
 
 async def test_a_single_server_is_recorded_by_its_middleware(calls: Calls) -> None:

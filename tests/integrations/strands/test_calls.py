@@ -189,7 +189,8 @@ def test_a_retry_by_a_hook_is_a_second_attempt(calls: Calls) -> None:
 
 
 def test_a_direct_call_records_what_was_given(calls: Calls) -> None:
-    agent().tool.add(a=1, b=2)
+    clerk = agent()
+    clerk.tool.add(a=1, b=2)
     (call,) = calls()
     assert (call.tool, data(call.arguments), call.text) == ("add", {"a": 1, "b": 2}, "3")
 

@@ -8,13 +8,15 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 import orjson
-from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not-found,unused-ignore]
+from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
+from tooltrace.core.lru import LruMap
 from tooltrace.core.response import ToolResponse
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.shared_call import SharedCall, spec_of
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
+from tooltrace.recording.recorder import UNKNOWN
 
 STYLE = "google_adk"
 INVOCATION = "google_adk.invocation_id"
@@ -32,6 +34,14 @@ class _Running(NamedTuple):
     tokens: Any
 
 
+class _Started(NamedTuple):
+    """The call of a long-running tool, whose result comes later."""
+
+    tool: str
+    arguments: dict[str, Any]
+    agent: str | None
+
+
 class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
     """Plugin that records every tool call of its runner, and of the agents that run as tools inside it.
 
@@ -43,6 +53,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
         self.installed = installed
         """Whether ``install`` made the plugin, which ``remove`` then takes out."""
         self._running: OrderedDict[int, _Running] = OrderedDict()
+        self._started: LruMap[_Started] = LruMap(_MOST)
         self._lock = RLock()
 
     async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> None:
@@ -66,13 +77,15 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: dict[str, Any]
     ) -> None:
         """Record that the tool returned ``result``, that the call waits, or that a person rejected it."""
-        del tool_args
         call = self._take(tool_context)
         if call is None:
             return
         with suppress_faults("record", lost=1):
             if _waits(tool, tool_context):
                 call.finish("paused")
+                if tool.is_long_running:
+                    known = _Started(str(tool.name), dict(tool_args), tool_context.agent_name)
+                    self._started.put((tool_context.session.id, tool_context.function_call_id), known)
             elif tool_context.tool_confirmation is not None and not tool_context.tool_confirmation.confirmed:
                 call.finish("declined")
             elif _is_rejection(tool, result):
@@ -93,6 +106,24 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 call.returned(ToolResponse.error("NOT_FOUND", str(error).partition("\n")[0]))
             else:
                 call.raised(error)
+
+    async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> None:
+        """Record the results of long-running tools, which an application sends as a message."""
+        with suppress_faults("record", lost=1):
+            session = invocation_context.session.id
+            for part in user_message.parts or ():
+                response = part.function_response
+                started = None if response is None else self._started.get((session, response.id))
+                if response is not None and started is not None:
+                    call = SharedCall(
+                        spec_of(started.tool),
+                        started.arguments,
+                        call_id=response.id,
+                        conversation_id=session,
+                        agent=started.agent,
+                        attributes={INVOCATION: invocation_context.invocation_id},
+                    )
+                    call.returned(response.response, duration_ns=UNKNOWN)
 
     async def on_run_error_callback(self, *, invocation_context: Any, error: BaseException) -> None:
         """Record ``error`` for calls that began and whose callbacks it prevented."""

@@ -8,6 +8,8 @@ from typing import Any
 from tooltrace.faults import report_fault, suppress_faults
 from tooltrace.integrations.mcp import protocol
 from tooltrace.integrations.shared_call import SharedCall, spec_of
+from tooltrace.otel.sdk_internals import current_context
+from tooltrace.recording import context as contexts
 
 Handler = Callable[[Any], Awaitable[Any]]
 
@@ -88,11 +90,12 @@ def _begin(request: Any, server: Any) -> SharedCall | None:
         if params.get("inputResponses") is not None:
             attributes[protocol.RESUMED] = True
         arguments = params.get("arguments")
+        known = contexts.call_context(current_context())  # the client's baggage is part of it
         return SharedCall(
             spec_of(name, tool_type=protocol.TOOL_TYPE),
             arguments if isinstance(arguments, Mapping) else {},
-            conversation_id=protocol.session_of(request),
-            agent=attributes.get("mcp.client.name"),
+            conversation_id=known.conversation_id or protocol.session_of(request),
+            agent=known.agent or attributes.get("mcp.client.name"),
             attributes=attributes,
         )
     except Exception:
