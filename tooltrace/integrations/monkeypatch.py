@@ -69,7 +69,7 @@ class MonkeyPatcher:
             self.on = False
             self._made = [patch for patch in reversed(self._made) if not patch.put_back()][::-1]
 
-    def wrap(self, owner: type, name: str, make: Make) -> None:
+    def wrap(self, owner: Any, name: str, make: Make) -> None:
         """Replace the function that ``owner`` itself defines under ``name``; no effect if it defines none."""
         original = vars(owner).get(name)
         if isinstance(original, FunctionType):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ if find_spec("langchain_core") is None:
 
 from langchain_core.tools import StructuredTool, ToolException, tool
 
-from tooltrace.integrations import langchain as module
+from tooltrace.integrations import langchain
 from tooltrace.integrations.langchain import ToolTraceCallbackHandler
 
 Calls = Callable[[], list[ToolCall]]
@@ -150,7 +150,7 @@ def test_a_stop_for_a_person_is_no_failure(config: dict[str, Any], calls: Calls)
 
 
 def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST", 2)
+    monkeypatch.setattr(langchain.handler, "_MOST", 2)
     handler = ToolTraceCallbackHandler()
     runs = [uuid4() for _ in range(3)]
     for run in runs:
@@ -163,3 +163,25 @@ def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch
 def test_wrong_options_are_refused(store: Path) -> None:
     with pytest.raises(tt.TooltraceError, match="no option colour"):
         ToolTraceCallbackHandler(colour="green")
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    assert "langchain" in tt.install()
+    yield
+    tt.uninstall()
+
+
+def test_install_records_every_run_until_it_is_removed(store: Path, installed: None, calls: Calls) -> None:
+    tt.install("langchain")
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c1"))
+    langchain.remove()
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c2"))
+    langchain.install()
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c3"))
+    assert [call.call_id for call in calls()] == ["c1", "c3"]
+
+
+def test_a_run_with_its_own_handler_is_recorded_once(installed: None, config: dict[str, Any], calls: Calls) -> None:
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c1"), {"callbacks": [ToolTraceCallbackHandler(version="2")]})
+    assert [(call.call_id, call.tool_version) for call in calls()] == [("c1", "2")]

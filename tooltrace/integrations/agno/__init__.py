@@ -20,7 +20,9 @@ from importlib import import_module
 from tooltrace.errors import ConfigError
 from tooltrace.integrations.agno.patch_points import hook, patches
 
-__all__ = ["install", "remove"]
+__all__ = ["FRAMEWORK", "install", "remove"]
+
+FRAMEWORK = "agno"
 
 
 def install() -> None:

@@ -18,7 +18,7 @@ from tooltrace.integrations.agno.pending_reviews import (
     kind_of,
     remember,
 )
-from tooltrace.integrations.agno.side_table import WeakSideTable
+from tooltrace.integrations.side_table import WeakSideTable
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import UNKNOWN, Recorder

@@ -11,12 +11,12 @@ import orjson
 from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from tooltrace.core.lru import LruMap
-from tooltrace.core.response import ToolResponse
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.shared_call import SharedCall, spec_of
+from tooltrace.integrations.framework_call import spec_for
+from tooltrace.integrations.shared_call import SharedCall
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
-from tooltrace.recording.recorder import UNKNOWN
+from tooltrace.recording.tool_spec import ToolSpec
 
 STYLE = "google_adk"
 INVOCATION = "google_adk.invocation_id"
@@ -31,13 +31,12 @@ class _Running(NamedTuple):
     context: Any
     """The call's ``ToolContext``; the reference keeps its id from being used again."""
     call: SharedCall
-    tokens: Any
 
 
 class _Started(NamedTuple):
     """The call of a long-running tool, whose result comes later."""
 
-    tool: str
+    spec: ToolSpec
     arguments: dict[str, Any]
     agent: str | None
 
@@ -60,15 +59,17 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
         """Begin the attempt of a tool."""
         with suppress_faults("begin", lost=1):
             call = SharedCall(
-                spec_of(str(tool.name), None if _is_unknown(tool) else tool.description),
+                _spec(tool),
                 tool_args,
+                style=STYLE,
                 call_id=tool_context.function_call_id,
-                conversation_id=tool_context.session.id,
+                conversation=tool_context.session.id,
                 agent=tool_context.agent_name,
                 attributes={INVOCATION: tool_context.invocation_id},
             )
+            call.enter()
             with self._lock:
-                self._running[id(tool_context)] = _Running(tool_context, call, call.enter())
+                self._running[id(tool_context)] = _Running(tool_context, call)
                 oldest = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
             if oldest is not None:
                 oldest.call.finish("abandoned")
@@ -84,12 +85,12 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
             if _waits(tool, tool_context):
                 call.finish("paused")
                 if tool.is_long_running:
-                    known = _Started(str(tool.name), dict(tool_args), tool_context.agent_name)
+                    known = _Started(_spec(tool), dict(tool_args), tool_context.agent_name)
                     self._started.put((tool_context.session.id, tool_context.function_call_id), known)
             elif tool_context.tool_confirmation is not None and not tool_context.tool_confirmation.confirmed:
                 call.finish("declined")
             elif _is_rejection(tool, result):
-                call.returned(ToolResponse.error("INVALID_PARAM", str(result["error"])))
+                call.rejected("INVALID_PARAM", str(result["error"]))
             else:
                 call.returned(result)
 
@@ -103,7 +104,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
             return
         with suppress_faults("record", lost=1):
             if _is_unknown(tool):
-                call.returned(ToolResponse.error("NOT_FOUND", str(error).partition("\n")[0]))
+                call.rejected("NOT_FOUND", str(error).partition("\n")[0])
             else:
                 call.raised(error)
 
@@ -116,14 +117,15 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 started = None if response is None else self._started.get((session, response.id))
                 if response is not None and started is not None:
                     call = SharedCall(
-                        spec_of(started.tool),
+                        started.spec,
                         started.arguments,
+                        style=STYLE,
                         call_id=response.id,
-                        conversation_id=session,
+                        conversation=session,
                         agent=started.agent,
                         attributes={INVOCATION: invocation_context.invocation_id},
                     )
-                    call.returned(response.response, duration_ns=UNKNOWN)
+                    call.returned(response.response, ran=False)
 
     async def on_run_error_callback(self, *, invocation_context: Any, error: BaseException) -> None:
         """Record ``error`` for calls that began and whose callbacks it prevented."""
@@ -153,9 +155,12 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
             running = self._running.pop(id(tool_context), None)
         if running is None:
             return None
-        with suppress_faults("record"):
-            running.call.leave(running.tokens)
+        running.call.leave()
         return running.call
+
+
+def _spec(tool: Any) -> ToolSpec:
+    return spec_for(str(tool.name), None if _is_unknown(tool) else tool.description, getattr(tool, "func", None))
 
 
 def _waits(tool: Any, tool_context: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tooltrace.faults import report_fault
 from tooltrace.integrations.mcp import protocol
-from tooltrace.integrations.shared_call import SharedCall, is_same_call, spec_of
+from tooltrace.integrations.shared_call import SharedCall, is_same_call
 from tooltrace.otel.sdk_internals import SPAN_KEY, current_context
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
@@ -45,4 +45,4 @@ def _begin(name: str, arguments: Any, attributes: dict[str, Any], *, resumed: bo
         return None
     if resumed:
         attributes[protocol.RESUMED] = True
-    return SharedCall(spec_of(name, tool_type=protocol.TOOL_TYPE), arguments, attributes=attributes)
+    return SharedCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)

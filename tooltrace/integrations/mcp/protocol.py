@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.shared_call import SharedCall
+from tooltrace.recording.tool_spec import ToolSpec, named_spec
 
 METHOD = "tools/call"
 STYLE = "mcp"
-TOOL_TYPE = "extension"
 RESUMED = "mcp.resumed"
 """Attribute: true if the request brings the client's answers to an earlier, paused request."""
 _INPUT_REQUIRED = "input_required"
+
+
+@lru_cache(maxsize=1024)
+def spec_of(tool: str) -> ToolSpec:
+    """Return the spec of a server's tool; the conventions call it an extension."""
+    return named_spec(tool, tool_type="extension")
 
 
 def server_attributes(session: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tooltrace.faults import report_fault, suppress_faults
 from tooltrace.integrations.mcp import protocol
-from tooltrace.integrations.shared_call import SharedCall, spec_of
+from tooltrace.integrations.shared_call import SharedCall
 from tooltrace.otel.sdk_internals import current_context
 from tooltrace.recording import context as contexts
 
@@ -27,15 +27,14 @@ async def record_request(context: Any, call_next: Handler, *, server: Any = None
             result = await call_next(context)
         except BaseException as error:
             call.raised(error)
-            with suppress_faults("record"):
-                if isinstance(error, Exception):
-                    call.seen(str(error), style=protocol.STYLE, error=True)
+            if isinstance(error, Exception):
+                call.model_reads(error)
             raise
     protocol.end(call, result)
     with suppress_faults("record"):
         text = protocol.text_of(result)
         if text is not None:
-            call.seen(text, style=protocol.STYLE)
+            call.model_reads(text)
     return result
 
 
@@ -63,9 +62,8 @@ def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any]], *, server: Any) -> Any:
     """Record the call of a tool by its server's own method, which raises the tool's exception."""
     try:
-        call = SharedCall(
-            spec_of(name, tool_type=protocol.TOOL_TYPE), arguments, attributes={"mcp.server.name": server.name}
-        )
+        attributes = {"mcp.server.name": server.name}
+        call = SharedCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)
     except Exception:
         report_fault("begin")
         return await run()
@@ -92,9 +90,10 @@ def _begin(request: Any, server: Any) -> SharedCall | None:
         arguments = params.get("arguments")
         known = contexts.call_context(current_context())  # the client's baggage is part of it
         return SharedCall(
-            spec_of(name, tool_type=protocol.TOOL_TYPE),
+            protocol.spec_of(name),
             arguments if isinstance(arguments, Mapping) else {},
-            conversation_id=known.conversation_id or protocol.session_of(request),
+            style=protocol.STYLE,
+            conversation=known.conversation_id or protocol.session_of(request),
             agent=known.agent or attributes.get("mcp.client.name"),
             attributes=attributes,
         )

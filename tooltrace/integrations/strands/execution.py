@@ -6,10 +6,12 @@ import functools
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
-from tooltrace.core.response import ToolResponse
 from tooltrace.faults import report_fault, suppress_faults
+from tooltrace.integrations.framework_call import spec_for
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
-from tooltrace.integrations.shared_call import SharedCall, spec_of
+from tooltrace.integrations.shared_call import SharedCall
+
+STYLE = "strands"
 
 
 def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Callable[..., Any]:
@@ -26,7 +28,7 @@ def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Cal
             finally:
                 await stream.aclose()
             return
-        tokens = call.enter()
+        call.enter()
         try:
             async for event in stream:
                 _end(call, event, context.tool)
@@ -35,7 +37,7 @@ def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Cal
             _raised(call, error)
             raise
         finally:
-            call.leave(tokens)
+            call.leave()
             await stream.aclose()
 
     return run_tool
@@ -43,16 +45,16 @@ def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Cal
 
 def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> SharedCall:
     """Return the call that the model requests with ``tool_use``."""
-    name, arguments = str(tool_use["name"]), tool_use.get("input")
+    arguments = tool_use.get("input")
     known = arguments if isinstance(arguments, Mapping) else {}
     known = {key: value for key, value in known.items() if value is not agent}  # injected into a direct call
     spec = getattr(tool, "tool_spec", None) or {}
-    call_id = tool_use.get("toolUseId")
     return SharedCall(
-        spec_of(name, spec.get("description")),
+        spec_for(str(tool_use["name"]), spec.get("description"), getattr(tool, "_tool_func", None)),
         known,
-        call_id=None if call_id is None else str(call_id),
-        conversation_id=conversation_of(agent),
+        style=STYLE,
+        call_id=tool_use.get("toolUseId"),
+        conversation=conversation_of(agent),
         agent=getattr(agent, "name", None),
     )
 
@@ -79,7 +81,7 @@ def _end(call: SharedCall, event: Any, tool: Any) -> None:
             call.finish("paused")
         elif kind == "ToolResultEvent":
             if tool is None and event.exception is not None:
-                call.returned(ToolResponse.error("NOT_FOUND", str(event.exception)))
+                call.rejected("NOT_FOUND", str(event.exception))
             elif event.exception is not None:
                 call.raised(_of_the_tool(event.exception))
             else:

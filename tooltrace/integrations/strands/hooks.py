@@ -8,11 +8,9 @@ from typing import Any
 import orjson
 
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.strands.execution import begin, conversation_of
+from tooltrace.integrations.strands.execution import STYLE, begin, conversation_of
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
-
-STYLE = "strands"
 
 
 def traced_callbacks(original: Callable[..., Any]) -> Callable[..., Any]:

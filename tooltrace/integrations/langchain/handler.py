@@ -1,20 +1,11 @@
-"""Recording of LangChain's tools by a callback handler, without instrumentation or changes to a tool.
-
-::
-
-    from tooltrace.integrations.langchain import ToolTraceCallbackHandler
-
-    agent.invoke(question, config={"callbacks": [ToolTraceCallbackHandler()]})
-
-A tool decorated with ``trace_tool`` records itself: use only one of the two. If OpenInference or Traceloop already
-instruments LangChain, add ``TooltraceSpanProcessor`` to their provider instead.
-"""
+"""The callback handler that records LangChain's tools."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import lru_cache
+from contextvars import ContextVar
+from functools import cache, lru_cache
 from threading import RLock
 from typing import Any
 from uuid import UUID
@@ -29,10 +20,11 @@ from tooltrace.redact.inspection import bases, name_of
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
+    from langchain_core.tracers.context import register_configure_hook  # type: ignore[import-not-found,unused-ignore]
 except ImportError as error:
     raise ImportError("langchain-core is not installed: pip install 'tooltrace[langchain]'") from error
 
-__all__ = ["ToolTraceCallbackHandler"]
+__all__ = ["ProcessHandler", "ToolTraceCallbackHandler", "process_handler"]
 
 _MOST = 10_000
 """Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
@@ -108,3 +100,24 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
     def _spec_of(self, tool: str, description: str | None) -> ToolSpec:
         known = {"description": description, **self._options} if description else self._options
         return named_spec(tool, **known)
+
+
+class ProcessHandler(ToolTraceCallbackHandler):
+    """The handler of all runs that have none of their own."""
+
+    on = False
+    """Whether it records."""
+
+    @property
+    def ignore_agent(self) -> bool:
+        """Whether LangChain skips this handler for tools."""
+        return not self.on
+
+
+@cache
+def process_handler() -> ProcessHandler:
+    """Return the handler of all runs; the first call registers it with LangChain."""
+    handler = ProcessHandler()
+    variable: ContextVar[ToolTraceCallbackHandler] = ContextVar("tooltrace_langchain", default=handler)
+    register_configure_hook(variable, inheritable=True, handle_class=ToolTraceCallbackHandler)
+    return handler
