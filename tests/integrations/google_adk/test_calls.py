@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
+from tests.integrations.capabilities import Observed, check, messages
 from tooltrace.core.records import ToolCall
 
 pytest.importorskip("google.adk", reason="needs google-adk: make test-google-adk")
@@ -97,12 +98,16 @@ class Chat:
         self.runner = InMemoryRunner(agent, app_name="desk", plugins=plugins)
         self.session: Any = None
 
-    def say(self, *parts: types.Part) -> list[Any]:
+    def say(self, *parts: types.Part, session_id: str | None = None, config: Any = None) -> list[Any]:
         async def run() -> list[Any]:
             if self.session is None:
-                self.session = await self.runner.session_service.create_session(app_name="desk", user_id="me")
+                self.session = await self.runner.session_service.create_session(
+                    app_name="desk", user_id="me", session_id=session_id
+                )
             message = types.Content(role="user", parts=list(parts) or [types.Part(text="go")])
-            running = self.runner.run_async(user_id="me", session_id=self.session.id, new_message=message)
+            running = self.runner.run_async(
+                user_id="me", session_id=self.session.id, new_message=message, run_config=config
+            )
             return [event async for event in running]
 
         return asyncio.run(run())
@@ -244,3 +249,21 @@ def test_an_unknown_version_is_refused_whole(monkeypatch: pytest.MonkeyPatch) ->
         patch.delattr(PluginManager, "run_before_tool_callback")
         with pytest.raises(tt.TooltraceError, match="version of google-adk"):
             integration.install()
+
+
+def test_the_table_of_the_docs(calls: Calls, store: Path) -> None:
+    from google.adk.agents.run_config import RunConfig, StreamingMode
+
+    turns = [("add", {"a": 1, "b": 2}, "c1"), ("add", {"a": 1}, "c3"), ("nosuch", {"x": 1}, "c4")]
+    Chat(*[[turn] for turn in turns], [("weigh", {"item": "a"}, "c7")]).say(session_id="chat")
+    with pytest.raises(FileNotFoundError):
+        Chat([("read", {"path": "p"}, "c2")]).say()
+    Chat([("drop", {"table": "t"}, "c5")]).say()
+    Chat([("add", {"a": 1, "b": 2}, "c6")]).say(config=RunConfig(streaming_mode=StreamingMode.SSE))
+    found: dict[str, list[ToolCall]] = {}
+    for call in calls():
+        found.setdefault(call.call_id, []).append(call)
+    one = {call_id: rows[0] for call_id, rows in found.items()}
+    check("google_adk", Observed(
+        one["c1"], one["c2"], messages(store), one["c3"], one["c4"], one["c5"], one["c6"], found["c7"],
+    ))  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
+from tests.integrations.capabilities import Observed, check, messages
 from tooltrace.core.records import ToolCall
 
 strands: Any = pytest.importorskip("strands", reason="needs strands-agents: make test-strands")
@@ -224,3 +225,29 @@ def test_an_unknown_version_is_refused_whole(monkeypatch: pytest.MonkeyPatch) ->
         patch.delattr(_executor, "_run_tool")
         with pytest.raises(tt.TooltraceError, match="version of strands-agents"):
             integration.install()
+
+
+def test_the_table_of_the_docs(calls: Calls, store: Path, tmp_path: Path) -> None:
+    import asyncio
+
+    from strands.session.file_session_manager import FileSessionManager
+
+    def clerk(*turns: tuple[str, dict[str, Any], str]) -> Any:
+        return agent(*[[turn] for turn in turns], session_manager=FileSessionManager("chat", storage_dir=str(tmp_path)))
+
+    turns = [("add", {"a": 1, "b": 2}, "c1"), ("read", {"path": "p"}, "c2"), ("add", {"a": "x", "b": 2}, "c3")]
+    clerk(*turns, ("nosuch", {"x": 1}, "c4"), ("weigh", {"item": "a"}, "c7"), ("drop", {"table": "t"}, "c5"))("go")
+
+    async def streamed() -> None:
+        streaming = agent([("add", {"a": 1, "b": 2}, "c6")])
+        async for _ in streaming.stream_async("go"):
+            pass
+
+    asyncio.run(streamed())
+    found: dict[str, list[ToolCall]] = {}
+    for call in calls():
+        found.setdefault(call.call_id, []).append(call)
+    one = {call_id: rows[0] for call_id, rows in found.items()}
+    check("strands", Observed(
+        one["c1"], one["c2"], messages(store), one["c3"], one["c4"], one["c5"], one["c6"], found["c7"],
+    ))  # fmt: skip

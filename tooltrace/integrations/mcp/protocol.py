@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.shared_call import SharedCall
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
@@ -15,6 +17,8 @@ STYLE = "mcp"
 RESUMED = "mcp.resumed"
 """Attribute: true if the request brings the client's answers to an earlier, paused request."""
 _INPUT_REQUIRED = "input_required"
+_MEMBERS = (("content",), ("structured_content", "structuredContent"), ("is_error", "isError"))
+"""Names of the members of a result, in the SDK's classes and in the wire form."""
 
 
 @lru_cache(maxsize=1024)
@@ -66,7 +70,32 @@ def end(call: SharedCall, result: Any) -> None:
         if is_pause(result):
             call.finish("paused")
         else:
-            call.returned(result)
+            call.returned(_unwrapped(result))
+
+
+def _unwrapped(result: Any) -> Any:
+    """Return the value that the tool returned, where the server had to wrap it into an object for the protocol."""
+    content, structured, failed = (_member(result, *names) for names in _MEMBERS)
+    if failed or not isinstance(structured, Mapping) or list(structured) != ["result"]:
+        return result
+    value, blocks = structured["result"], content if isinstance(content, list) else []
+    texts = [_member(block, "text") for block in blocks]
+    return value if texts in ([value], [_json(value)]) else result
+
+
+def _member(value: Any, *names: str) -> Any:
+    """Return the first of the members ``names`` that ``value`` has, as a mapping or as an object."""
+    if isinstance(value, Mapping):
+        return next((value[name] for name in names if name in value), None)
+    return next((getattr(value, name) for name in names if hasattr(value, name)), None)
+
+
+def _json(value: Any) -> str | None:
+    """Return ``value`` as a server writes it into a text block; None if it is not plain data."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return None
 
 
 def is_pause(result: Any) -> bool:
