@@ -58,21 +58,21 @@ test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 test-langchain: SUITES := tests/integrations/langchain
 test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py
 test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp
-test-fastmcp: EXAMPLE := examples/mcp_server.py
+test-fastmcp: EXAMPLES := examples/mcp_agent.py examples/fastmcp_agent.py
 test-strands: SUITES := tests/integrations/strands tests/integrations/otel/test_strands.py
-test-strands: EXAMPLE := examples/strands_agent.py
+test-strands: EXAMPLES := examples/strands_agent.py
 test-google-adk: SUITES := tests/integrations/google_adk tests/integrations/otel/test_google_adk.py
-test-google-adk: EXAMPLE := examples/google_adk_agent.py
+test-google-adk: EXAMPLES := examples/google_adk_agent.py
 
 $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
 	$(VENV)-$*/bin/python -m pytest $(SUITES) $(INJECTED) tests/integrations/otel/test_$(subst -,_,$*).py
-	$(if $(EXAMPLE),$(VENV)-$*/bin/python $(EXAMPLE))
+	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest $(INJECTED) -k $(subst -,_,$*)
 	$(if $(SUITES),$(VENV)-$*/bin/python -m pytest $(SUITES))
-	$(if $(EXAMPLE),$(VENV)-$*/bin/python $(EXAMPLE))
+	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 $(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*
