@@ -59,9 +59,9 @@ test-langchain: SUITES := tests/integrations/langchain
 test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py
 test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp
 test-fastmcp: EXAMPLES := examples/mcp_agent.py examples/fastmcp_agent.py
-test-strands: SUITES := tests/integrations/strands tests/integrations/otel/test_strands.py
+test-strands: SUITES := tests/integrations/strands tests/integrations/otel/test_strands_integration.py
 test-strands: EXAMPLES := examples/strands_agent.py
-test-google-adk: SUITES := tests/integrations/google_adk tests/integrations/otel/test_google_adk.py
+test-google-adk: SUITES := tests/integrations/google_adk tests/integrations/otel/test_google_adk_integration.py
 test-google-adk: EXAMPLES := examples/google_adk_agent.py
 
 $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
