@@ -1,43 +1,49 @@
-# Two commands: `make demo` shows what tooltrace does, `make test` shows that it works.
+# `make demo` runs the demo; `make test` checks style and types and runs the tests.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-# The frameworks that are traced without changing a tool, as the tests want them: each in an environment of its own.
+# Frameworks that tooltrace.integrations traces. Their tests run in one environment for each framework.
 FRAMEWORKS := agno hello-agents
 agno := agno==3.1.10
 hello-agents := hello-agents==1.0.0
 
-# Those that say by spans of their own what their tools do, with the instrumentation that makes them.
+# Libraries whose own spans become tool calls, with the instrumentation that makes the spans.
 INSTRUMENTED := pydantic-ai fastmcp langchain
 pydantic-ai := pydantic-ai-slim[mcp]==2.68.0 fastmcp==4.1.2 opentelemetry-sdk==1.45.2 opentelemetry-distro==0.66b2
 fastmcp := fastmcp==4.1.2
 langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
 	openinference-instrumentation-langchain==0.1.80 opentelemetry-instrumentation-langchain==0.62.4
 
-# Those whose run contexts are kept out of the record, and that no other environment has.
-CONTEXTS := openai-agents strands google-adk llama-index semantic-kernel autogen agent-framework
-openai-agents := openai-agents==0.24.0
+# Frameworks whose dependencies agree: one environment serves all.
+SHARED := openai_agents claude_agent_sdk llama_index smolagents
+shared := openai-agents==0.24.0 claude-agent-sdk==0.2.187 llama-index-core==0.14.25 smolagents==1.26.0
+
+# Frameworks that need an environment of their own.
+ALONE := crewai
+crewai := crewai==1.15.0
+
+# Frameworks whose run contexts are left out of the recorded arguments, and that no other environment has.
+CONTEXTS := strands google-adk semantic-kernel autogen agent-framework
 strands := strands-agents==1.62.0
 google-adk := google-adk==2.13.0
-llama-index := llama-index-core==0.14.25
 semantic-kernel := semantic-kernel==1.45.0
 autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
 INJECTED := tests/integrations/test_injected_parameters.py
 
-# What receives the spans in tests: a genuine collector, and behind it Phoenix and the engine of ClickHouse.
+# Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
 
-.PHONY: demo test check bench bench-promises bench-analyses clean frameworks $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+.PHONY: demo test check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take 10 to 15 minutes on two cores, and longer where the machine is busy: none fails for that.'
+	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.test
@@ -45,10 +51,13 @@ check: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.test
+	$(BIN)/python -m docs.generate
+
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
-frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%)
+frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) $(ALONE:%=test-%) test-shared
 
 test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
@@ -56,7 +65,8 @@ test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
 
 test-langchain: SUITES := tests/integrations/langchain
-test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py
+test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai
+test-pydantic-ai: EXAMPLES := examples/pydantic_ai_agent.py
 test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp
 test-fastmcp: EXAMPLES := examples/mcp_agent.py examples/fastmcp_agent.py
 test-strands: SUITES := tests/integrations/strands tests/integrations/otel/test_strands_integration.py
@@ -69,12 +79,26 @@ $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest $(SUITES) $(INJECTED) tests/integrations/otel/test_$(subst -,_,$*).py
 	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
+# One process each: every framework brings threads, loggers and warnings of its own.
+test-shared: $(VENV)-shared/.ready
+	for name in $(SHARED); do \
+		$(VENV)-shared/bin/python -m pytest tests/integrations/$$name || exit 1; \
+		$(VENV)-shared/bin/python examples/$${name}_agent.py || exit 1; \
+	done
+	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index'
+
+$(ALONE:%=test-%): test-%: $(VENV)-%/.ready
+	$(VENV)-$*/bin/python -m pytest tests/integrations/$*
+	$(VENV)-$*/bin/python examples/$*_agent.py
+
+test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$*).py
+
 $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
-	$(VENV)-$*/bin/python -m pytest $(INJECTED) -k $(subst -,_,$*)
+	$(VENV)-$*/bin/python -m pytest $(INJECTED) $(SPANS) -k $(subst -,_,$*)
 	$(if $(SUITES),$(VENV)-$*/bin/python -m pytest $(SUITES))
 	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
-$(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
+$(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*
 	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . $($*) \
 		hypothesis pytest pytest-asyncio pytest-timeout
@@ -89,7 +113,7 @@ $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 test-collector: $(VENV)/.test collector $(BACKENDS)
 	TOOLTRACE_VENV=$(abspath $(VENV)) TOOLTRACE_REQUIRE=collector,phoenix,clickhouse $(BIN)/python -m pytest tests/collector
 
-# A process of its own, and the engine beside the tests' environment: it brings threads, and other tests fork.
+# In a process of its own, with the engine outside of the tests' environment: the engine starts threads, and other tests fork.
 test-clickhouse: $(VENV)/.test collector clickhouse
 	PYTHONPATH=$$($(VENV)-clickhouse/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 		TOOLTRACE_REQUIRE=chdb,collector $(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/clickhouse
@@ -112,7 +136,7 @@ bench-analyses: $(VENV)/.test
 	$(BIN)/python -m benchmarks --analyses
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(BACKENDS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'

@@ -42,7 +42,7 @@ class Script(BaseLlm):
     calls: list[tuple[str, dict[str, Any]]]
 
     async def generate_content_async(self, *_: Any, **__: Any) -> AsyncIterator[LlmResponse]:
-        """The next turn."""
+        """Yield the next turn."""
         part = types.Part(text="Done.")
         if self.calls:
             name, arguments = self.calls.pop(0)

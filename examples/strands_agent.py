@@ -43,18 +43,18 @@ class Script(Model):
         self.turn = 0
 
     def update_config(self, **_: Any) -> None:
-        """There is no configuration."""
+        """Do nothing: a script has no configuration."""
 
     def get_config(self) -> dict[str, Any]:
-        """There is no configuration."""
+        """Return an empty configuration."""
         return {}
 
     def structured_output(self, *_: Any, **__: Any) -> Any:
-        """The script has no structured output."""
+        """Raise: the script has no structured output."""
         raise NotImplementedError
 
     async def stream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
-        """The next turn."""
+        """Yield the next turn."""
         yield {"messageStart": {"role": "assistant"}}
         if self.turn < len(self.calls):
             name, arguments = self.calls[self.turn]

@@ -47,9 +47,10 @@ migrations.check.__kwdefaults__ = {"newest": newest}
 """
 
 USE = """
-from tests.otel.page import table
+from docs.generate import signal_table
 from tooltrace.ingest.reredact import reredact
-from tooltrace.ingest.files.rows import record_of
+from tooltrace.core.fields import FROM_TEXT, record_from
+from tooltrace.core.records import ToolCall
 from tooltrace.otel import span_codec
 from tooltrace.otel.content_policy import strip_content
 from tooltrace.recording.settings import Settings
@@ -86,14 +87,14 @@ assert form.attributes["tooltrace.tokens"] == 7
 assert span_codec.decode(form) == one
 assert "tooltrace.tokens" in strip_content(form.attributes)
 assert "tooltrace.answer" not in strip_content(form.attributes)
-assert "| `tooltrace.tokens` | custom | integer | Tokens that the tool used. | tooltrace |" in table("span")
+assert "| `tooltrace.tokens` | custom | integer | Tokens that the tool used. | tooltrace |" in signal_table("span")
 
 secret = "sk-abcdefghijklmnopqrstuvwx"
 leaky = call(3, answer=Json('{"key":"%s"}' % secret))
 assert secret not in reredact(leaky, Settings(store=None)).answer
 assert reredact(leaky, Settings(store=None, capture="metadata")).answer is None
 row = {"tool": "t", "call_id": "c", "trace_id": "1", "span_id": "2", "started_at": "2026-01-01", "tokens": "7"}
-assert record_of("call", row).tokens == 7
+assert record_from(ToolCall, row, FROM_TEXT).tokens == 7
 """
 
 

@@ -178,12 +178,11 @@ def _end(running: _Running, message: Mapping[str, Any], block: Mapping[str, Any]
     """End the call with ``block``, its result in ``message``."""
     call, content = running.call, block.get("content")
     text = _text(content)
-    notes = next((each for each in message.get("tool_result_meta") or () if each.get("id") == block["tool_use_id"]), {})
+    found = (each for each in message.get("tool_result_meta") or () if each.get("id") == block["tool_use_id"])
+    notes: Mapping[str, Any] = next(found, {})
     decision = notes.get("permission_decision") or {}
-    if decision.get("decision") == "reject" and str(decision.get("source")).startswith("user"):
+    if decision.get("decision") == "reject" or notes.get("non_execution_kind"):
         call.finish("declined")
-    elif notes.get("non_execution_kind"):
-        call.rejected("ACCESS_DENIED", text)
     elif not block.get("is_error"):
         result = message.get("tool_use_result")
         call.returned(content if result is None else result)

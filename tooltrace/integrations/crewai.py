@@ -34,9 +34,9 @@ FRAMEWORK = "crewai"
 STYLE = "crewai"
 _INVALID = "rguments validation failed"
 """Text in CrewAI's error for arguments that do not fit the tool."""
+_BLOCKED = "Tool execution blocked by hook"
 _NOT_RUN = (
     ("Tool not found", "NOT_FOUND"),
-    ("Tool execution blocked by hook", "ACCESS_DENIED"),
     (" has reached its usage limit of ", "CALL_LIMIT"),
     (" has reached its maximum usage limit of ", "CALL_LIMIT"),
 )
@@ -140,7 +140,9 @@ def _finished(_source: Any, event: Any) -> None:
         return
     output = event.output
     code = next((code for words, code in _NOT_RUN if isinstance(output, str) and words in output), None)
-    if code is not None:
+    if isinstance(output, str) and output.startswith(_BLOCKED):
+        call.finish("declined")
+    elif code is not None:
         call.rejected(code, output)
     elif turn.call_id is None:
         _end_without_run(call, output, cached=event.from_cache)
@@ -326,7 +328,7 @@ def _run_async(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _returned(call: FrameworkCall, result: Any) -> None:
-    limit = isinstance(result, str) and result.startswith("Tool '") and _NOT_RUN[2][0] in result
+    limit = isinstance(result, str) and result.startswith("Tool '") and _NOT_RUN[1][0] in result
     if limit:
         call.rejected("CALL_LIMIT", result)
     else:

@@ -83,9 +83,11 @@ class FrameworkCall:
             self._recorder = get_recorder()
             outer = contexts.current.get()
             wanted = _text(call_id)
-            inherited = outer.call is not None and (wanted is None or wanted == outer.call.value)
+            inherited = outer.call is not None and (
+                outer.call.begun is None if wanted is None else wanted == outer.call.value
+            )
             around = CallContext(
-                call=outer.call if inherited else None if wanted is None else CallId(wanted),
+                call=outer.call if inherited else CallId(wanted),
                 conversation_id=_text(conversation) or outer.conversation_id,
                 agent=_text(agent) or outer.agent,
                 attributes={**(outer.attributes or {}), **(attributes or {})} or None,

@@ -11,8 +11,8 @@
 Recorded are function tools, agents as tools and the tools of MCP servers: with the model's call id, the name of the
 agent that called, after a handoff the new one, and as conversation the run's ``conversation_id``, its session or its
 ``group_id``. The result is the tool's own, and an exception is recorded before the SDK turns it into text. A call that
-waits for an approval is ``paused``, a rejected one ``declined``; a call that a guardrail stopped, and a call of an
-unknown tool, are failures with the attribute ``openai_agents.ran`` false.
+waits for an approval is ``paused``; one that a person or a guardrail rejected is ``declined``. Arguments that do not fit
+and an unknown tool are failures with the attribute ``openai_agents.ran`` false.
 
 The SDK's hooks are set for each run, run in tasks of their own and never receive the exception. Its tracing lacks the
 call id and is often disabled. Therefore functions of the SDK are replaced.
@@ -32,10 +32,8 @@ from tooltrace.integrations.monkeypatch import MonkeyPatcher
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
-FRAMEWORK = "agents"
+FRAMEWORK = "agents.run_internal"  # another package may be called agents
 STYLE = "openai_agents"
-GUARDRAIL = "ACCESS_DENIED"
-"""Code of a call that a guardrail rejected."""
 
 _INVALID = "Invalid JSON input for tool "
 """Begin of the SDK's error for arguments that do not fit the tool."""
@@ -158,11 +156,8 @@ def _approval(original: Callable[..., Any]) -> Callable[..., Any]:
                 call = _begin(of["func_tool"], of["tool_context"], self.public_agent)
                 if type(result.run_item).__name__ == "ToolApprovalItem":
                     call.finish("paused")
-                elif self.context_wrapper.get_approval_status(of["func_tool"].name, of["tool_call"].call_id) is False:
+                else:  # rejected by a person, or by a guardrail that runs before the approval
                     call.finish("declined")
-                    call.model_reads(result.output)
-                else:  # a guardrail that runs before the approval
-                    call.rejected(GUARDRAIL, str(result.output))
                     call.model_reads(result.output)
         return result
 
@@ -190,13 +185,17 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
             result = await original(self, **of)
         except BaseException as error:
             if body.call is None:  # a guardrail or a hook of the application raised before the tool ran
-                _begin(of["func_tool"], of["tool_context"], self.public_agent).raised(error, ran=False)
+                call = _begin(of["func_tool"], of["tool_context"], self.public_agent)
+                if type(error).__name__ == "ToolInputGuardrailTripwireTriggered":
+                    call.finish("declined")
+                else:
+                    call.raised(error, ran=False)
             raise
         finally:
             _body.reset(token)
         if body.call is None:
             body.call = _begin(of["func_tool"], of["tool_context"], self.public_agent)
-            body.call.rejected(GUARDRAIL, str(result))
+            body.call.finish("declined")
         if not _is_interrupted(result):
             body.call.model_reads(result)
         return result
@@ -206,7 +205,9 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
     async def invocation(**of: Any) -> Any:
-        body = _body.get() or _Body()  # a realtime session invokes tools without a batch
+        body = _body.get()
+        if body is None or body.call is not None:  # a realtime session invokes tools without a batch
+            body = _Body()
         outer = _body.set(body)
         body.call = call = _begin(of["function_tool"], of["context"], None)
         try:
@@ -217,11 +218,11 @@ def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         finally:
             _body.reset(outer)
-        error, body.error = body.error, None
-        if error is not None and str(error).startswith(_INVALID) and type(error).__name__ == "ModelBehaviorError":
-            call.rejected("INVALID_PARAM", str(error.__cause__ or error))
-        elif error is not None:
-            call.raised(error)
+        met, body.error = body.error, None
+        if met is not None and str(met).startswith(_INVALID) and type(met).__name__ == "ModelBehaviorError":
+            call.rejected("INVALID_PARAM", str(met.__cause__ or met))
+        elif met is not None:
+            call.raised(met)
         elif result.is_sdk_generated_error:
             call.failed("TIMEOUT", str(result.output))
         elif _is_interrupted(result.output):

@@ -18,7 +18,7 @@ smolagents calls its step callbacks after a whole step. Therefore methods of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextvars import ContextVar, copy_context
 from importlib import import_module
 from typing import Any
@@ -100,7 +100,7 @@ def _hook() -> None:
         _patches.wrap(owner, name, make)
 
 
-def _within(variable: ContextVar[Any], value: Any, stream: Any) -> Iterator[Any]:
+def _within(variable: ContextVar[Any], value: Any, stream: Any) -> Generator[Any, None, Any]:
     """Yield the items of the generator ``stream``, which runs with ``value`` as the value of ``variable``."""
     try:
         while True:

@@ -1,15 +1,17 @@
-"""CrewAI keeps its settings in the home directory and reports to its makers, unless told otherwise before the import."""
+"""CrewAI writes settings into the home directory and reports to its makers, unless the environment says otherwise."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from importlib.util import find_spec
 
-os.environ.update(
-    CREWAI_DISABLE_TELEMETRY="true",
-    CREWAI_DISABLE_TRACKING="true",
-    CREWAI_STORAGE_DIR=tempfile.mkdtemp(),
-    CREWAI_TESTING="true",
-    CREWAI_TRACING_ENABLED="false",
-    HOME=tempfile.mkdtemp(),
-)
+if find_spec("crewai") is not None:  # before its first import
+    os.environ.update(
+        CREWAI_DISABLE_TELEMETRY="true",
+        CREWAI_DISABLE_TRACKING="true",
+        CREWAI_STORAGE_DIR=tempfile.mkdtemp(),
+        CREWAI_TESTING="true",
+        CREWAI_TRACING_ENABLED="false",
+        HOME=tempfile.mkdtemp(),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import tooltrace as tt
 from tests.integrations.capabilities import Observed, by_id, check, messages
 from tooltrace.core.records import ToolCall
 
-pytest.importorskip("crewai", reason="needs crewai: make test-crewai")
-
-from crewai import Agent, BaseLLM, Crew, Task
-from crewai.tools import tool
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of packages that CrewAI imports
+    pytest.importorskip("crewai", reason="needs crewai: make test-crewai")
+    from crewai import Agent, BaseLLM, Crew, Task
+    from crewai.tools import tool
 
 from tooltrace.integrations import crewai
 
@@ -138,7 +140,7 @@ def test_a_hook_that_blocks_a_call(installed: None, calls: Calls) -> None:
     finally:
         unregister_before_tool_call_hook(block)
     (call,) = calls()
-    assert (call.status, call.code, json.loads(call.attributes)) == ("error", "ACCESS_DENIED", {"crewai.ran": False})
+    assert (call.status, call.ending) == (None, "declined")
 
 
 def test_parallel_calls_are_not_mixed_up(installed: None, calls: Calls) -> None:

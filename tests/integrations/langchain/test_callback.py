@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import tooltrace as tt
 from tests.ingest.spans.conftest import data
+from tests.integrations.capabilities import messages
 from tooltrace.core.records import ToolCall
 
 if find_spec("langchain_core") is None:
@@ -153,8 +155,8 @@ def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch
     monkeypatch.setattr(langchain.handler, "_MOST", 2)
     handler = ToolTraceCallbackHandler()
     runs = [uuid4() for _ in range(3)]
-    for run in runs:
-        handler.on_tool_start({"name": "add"}, "1", run_id=run)
+    for run in runs:  # each in a task or a thread of its own
+        copy_context().run(handler.on_tool_start, {"name": "add"}, "1", run_id=run)
     for run in runs:
         handler.on_tool_end(1, run_id=run)
     assert sorted(call.ending for call in calls()) == ["abandoned", "returned", "returned"]
@@ -185,3 +187,29 @@ def test_install_records_every_run_until_it_is_removed(store: Path, installed: N
 def test_a_run_with_its_own_handler_is_recorded_once(installed: None, config: dict[str, Any], calls: Calls) -> None:
     add.invoke(asked("add", {"a": 1, "b": 2}, "c1"), {"callbacks": [ToolTraceCallbackHandler(version="2")]})
     assert [(call.call_id, call.tool_version) for call in calls()] == [("c1", "2")]
+
+
+def test_a_decorated_tool_is_one_row_with_the_decorators_options(installed: None, calls: Calls, store: Path) -> None:
+    @tool
+    @tt.trace_tool(version="7")
+    def weigh(item: str) -> str:
+        """Weigh."""
+        return f"{item}: 3 kg"
+
+    weigh.invoke(asked("weigh", {"item": "a"}, "c1"))
+    (call,) = calls()
+    assert (call.tool_version, call.text, call.call_id) == ("7", "a: 3 kg", "c1")
+    assert messages(store) == {"c1": "a: 3 kg"}
+
+
+def test_calls_inside_a_tool_are_its_children(installed: None, calls: Calls) -> None:
+    @tool
+    def outer(a: int) -> int:
+        """Call another tool."""
+        return add.invoke({"a": a, "b": 1})
+
+    outer.invoke(asked("outer", {"a": 1}, "c1"))
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c2"))
+    found = {call.call_id: call for call in calls()}
+    inside = next(call for name, call in found.items() if name not in ("c1", "c2"))
+    assert (inside.parent_span_id, found["c2"].parent_span_id) == (found["c1"].span_id, None)

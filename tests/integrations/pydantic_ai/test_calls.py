@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -54,6 +55,10 @@ def agent_of(tools: list[Any], *turns: Any, **options: Any) -> Agent[Any, Any]:
     return Agent(FunctionModel(model, stream_function=stream), name="clerk", tools=tools, **options)
 
 
+def go(agent: Agent[Any, Any], *prompt: str, **options: Any) -> Any:
+    return asyncio.run(agent.run(*prompt, **options))  # run_sync leaves an event loop open
+
+
 def returned(result: Any) -> dict[str, str]:
     """What the model read, by call id."""
     parts = [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
@@ -80,7 +85,7 @@ def test_a_call_has_id_agent_conversation_arguments_and_result(installed: None, 
         """Search the shelves."""
         return ToolReturn({"found": [query]}, metadata={"secret": "s"})
 
-    result = agent_of([search], [("search", {"query": "x"}, "c1")]).run_sync("go", conversation_id="chat", deps="dep")
+    result = go(agent_of([search], [("search", {"query": "x"}, "c1")]), "go", conversation_id="chat", deps="dep")
     (call,) = calls()
     assert (call.tool, call.call_id, call.agent, call.conversation_id) == ("search", "c1", "clerk", "chat")
     assert (call.tool_description, call.status) == ("Search the shelves.", "success")
@@ -94,10 +99,10 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
         raise ModelRetry("another query")
 
     turn = [("again", {"query": "x"}, "c1"), ("add", {"a": "one", "b": 2}, "c2"), ("nosuch", {"x": 1}, "c3")]
-    result = agent_of([add, again], turn).run_sync("go")
+    result = go(agent_of([add, again], turn), "go")
     assert messages(store) == returned(result)
     with pytest.raises(FileNotFoundError):
-        agent_of([read], [("read", {"path": "a.txt"}, "c4")]).run_sync("go")
+        go(agent_of([read], [("read", {"path": "a.txt"}, "c4")]), "go")
     found = by_id(calls)
     assert {name: (call.status, call.ending, call.code) for name, call in found.items()} == {
         "c1": ("error", "raised", "EXECUTION_ERROR"),
@@ -112,7 +117,7 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
 def test_a_rejection_that_ends_the_run_is_recorded_once(installed: None, calls: Calls) -> None:
     wrong = [("add", {"a": "one", "b": 2}, "c1")], [("add", {"a": "one", "b": 2}, "c2")]
     with pytest.raises(ai.UnexpectedModelBehavior):
-        agent_of([add], *wrong).run_sync("go")
+        go(agent_of([add], *wrong), "go")
     assert {name: call.code for name, call in by_id(calls).items()} == {"c1": "INVALID_PARAM", "c2": "INVALID_PARAM"}
 
 
@@ -132,12 +137,10 @@ def test_a_pause_is_no_failure_and_the_answer_follows(installed: None, calls: Ca
     agent = agent_of(
         [Tool(drop, requires_approval=True), maybe, ask], turn, output_type=[str, DeferredToolRequests], retries=2
     )
-    paused = agent.run_sync("go", conversation_id="chat")
+    paused = go(agent, "go", conversation_id="chat")
     assert {(call.status, call.ending) for call in by_id(calls).values()} == {(None, "paused")}
     answers = DeferredToolResults(approvals={"c0": True, "c1": ToolDenied("no!"), "c2": True}, calls={"c3": "because"})
-    result = agent.run_sync(
-        message_history=paused.all_messages(), deferred_tool_results=answers, conversation_id="chat"
-    )
+    result = go(agent, message_history=paused.all_messages(), deferred_tool_results=answers, conversation_id="chat")
     answered = {call.call_id: call for call in calls()[4:]}
     assert {name: (call.status, call.ending, call.attempt) for name, call in answered.items()} == {
         "c0": ("success", "returned", 1),
@@ -154,7 +157,7 @@ def test_a_decorated_tool_is_one_row_with_the_decorators_options(installed: None
     def scales(item: str) -> tt.ToolResponse:
         return tt.ToolResponse.success("3 kg", {"kg": 3}, confidence=0.75)
 
-    agent_of([scales], [("scales", {"item": "a"}, "c1")]).run_sync("go", conversation_id="chat")
+    go(agent_of([scales], [("scales", {"item": "a"}, "c1")]), "go", conversation_id="chat")
     (call,) = calls()
     assert (call.tool, call.tool_version, call.confidence, call.call_id) == ("weigh", "7", 0.75, "c1")
     assert (call.agent, call.conversation_id) == ("clerk", "chat")
@@ -172,7 +175,7 @@ def test_with_its_own_instrumentation_a_call_is_one_row(
     tt.configure(store=store, tracer_provider=provider)
     tool = tt.trace_tool(add) if decorated else add
     agent = agent_of([tool], [("add", {"a": 1, "b": 2}, "c1"), ("add", {"a": "x", "b": 2}, "c2")])
-    agent.run_sync("go", capabilities=[Instrumentation(InstrumentationSettings(tracer_provider=provider))])
+    go(agent, "go", capabilities=[Instrumentation(InstrumentationSettings(tracer_provider=provider))])
     provider.force_flush()
     assert {name: call.status for name, call in by_id(calls).items()} == {"c1": "success", "c2": "error"}
     tt.configure(store=store)
@@ -188,7 +191,7 @@ async def test_a_streamed_run(installed: None, calls: Calls) -> None:
 def outcome(agent: Agent[Any, Any]) -> Any:
     """What an application sees of a run."""
     try:
-        result = agent.run_sync("go")
+        result = go(agent, "go")
         return result.output, returned(result)
     except Exception as error:
         return type(error), str(error), type(error.__cause__)
@@ -213,7 +216,7 @@ def test_faults_of_the_recorder_stay_ours(
 
     broken = type("Broken", (pydantic_ai.FrameworkCall,), {"__init__": fail})
     monkeypatch.setattr(pydantic_ai, "FrameworkCall", broken)
-    result = agent_of([add], [("add", {"a": 1, "b": 2}, "c1"), ("add", {"a": "x", "b": 2}, "c2")]).run_sync("go")
+    result = go(agent_of([add], [("add", {"a": 1, "b": 2}, "c1"), ("add", {"a": "x", "b": 2}, "c2")]), "go")
     assert (result.output, returned(result)["c1"]) == ("done", "3")
     assert calls() == []
 
@@ -226,7 +229,7 @@ def test_remove_restores_the_functions(store: Path, calls: Calls) -> None:
     pydantic_ai.install()
     pydantic_ai.remove()
     assert [dict(vars(owner)) for owner in owners] == before
-    agent_of([add], [("add", {"a": 1, "b": 2}, "c1")]).run_sync("go")
+    go(agent_of([add], [("add", {"a": 1, "b": 2}, "c1")]), "go")
     assert calls() == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,6 @@ class Read(Tool):
         raise FileNotFoundError(path)
 
 
-@tool
 @tt.trace_tool(version="7")
 def weigh(item: str) -> str:
     """Weigh.
@@ -78,6 +78,11 @@ def weigh(item: str) -> str:
         item: What to weigh.
     """
     return f"{item}: 3 kg"
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # smolagents cannot send a decorated tool to a remote executor, and says so
+    weigh = tool(weigh)
 
 
 def agent_of(*turns: Any, **options: Any) -> ToolCallingAgent:

@@ -11,10 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from tooltrace.faults import suppress_faults
-from tooltrace.recording.attempt import Attempt
-from tooltrace.recording.config import get_recorder
-from tooltrace.recording.context import context
-from tooltrace.recording.recorder import Recorder
+from tooltrace.integrations.framework_call import FrameworkCall
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.inspection import bases, name_of
 
@@ -26,6 +23,7 @@ except ImportError as error:
 
 __all__ = ["ProcessHandler", "ToolTraceCallbackHandler", "process_handler"]
 
+STYLE = "langchain"
 _MOST = 10_000
 """Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
@@ -47,7 +45,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
     def __init__(self, **options: Any) -> None:
         self._options = options
         named_spec("", **options)  # raises for invalid options early
-        self._running: OrderedDict[UUID, tuple[Recorder, Attempt]] = OrderedDict()
+        self._running: OrderedDict[UUID, FrameworkCall] = OrderedDict()
         self._lock = RLock()
         self._spec = lru_cache(maxsize=1024)(self._spec_of)
 
@@ -63,39 +61,46 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
     ) -> None:
         """Begin the attempt of a tool."""
         with suppress_faults("begin", lost=1):
-            told = serialized or {}
-            spec = self._spec(str(told.get("name") or more.get("name") or "tool"), told.get("description"))
+            described = serialized or {}
+            spec = self._spec(str(described.get("name") or more.get("name") or "tool"), described.get("description"))
             arguments = {"input": input_str} if inputs is None else dict(inputs)
-            recorder, around = get_recorder(), metadata or {}
-            conversation = next((around[key] for key in _CONVERSATIONS if around.get(key) is not None), None)
-            with context(conversation_id=conversation, agent_name=around.get(_AGENT)):
-                attempt = recorder.begin(spec, arguments, call_id=more.get("tool_call_id"))
-            if attempt is not None:
-                self._remember(run_id, recorder, attempt)
+            known = metadata or {}
+            call = FrameworkCall(
+                spec,
+                arguments,
+                style=STYLE,
+                call_id=more.get("tool_call_id"),
+                agent=known.get(_AGENT),
+                conversation=next((known[key] for key in _CONVERSATIONS if known.get(key) is not None), None),
+            )
+            call.enter()
+            self._remember(run_id, call)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_more: Any) -> None:
         """Record that the tool returned ``output``."""
-        running = self._running.pop(run_id, None)
-        if running is not None:
-            running[0].returned(running[1], output)
+        call = self._running.pop(run_id, None)
+        if call is not None:
+            call.returned(output)
+            text = getattr(output, "content", None)
+            if isinstance(text, str) and getattr(output, "tool_call_id", None) is not None:
+                call.model_reads(text)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
         """Record that ``error`` left the tool, or that the tool was paused."""
-        running = self._running.pop(run_id, None)
-        if running is None:
+        call = self._running.pop(run_id, None)
+        if call is None:
             return
-        recorder, attempt = running
         if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
-            recorder.finish_without_run(attempt, "paused")
+            call.finish("paused")
         else:
-            recorder.raised(attempt, error)
+            call.raised(error)
 
-    def _remember(self, run_id: UUID, recorder: Recorder, attempt: Attempt) -> None:
+    def _remember(self, run_id: UUID, call: FrameworkCall) -> None:
         with self._lock:
-            self._running[run_id] = recorder, attempt
+            self._running[run_id] = call
             forgotten = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
         if forgotten is not None:
-            forgotten[0].finish_without_run(forgotten[1], "abandoned")
+            forgotten.finish("abandoned")
 
     def _spec_of(self, tool: str, description: str | None) -> ToolSpec:
         known = {"description": description, **self._options} if description else self._options
