@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from opentelemetry import propagate
+
 from tooltrace.faults import report_fault, suppress_faults
 from tooltrace.integrations.mcp import protocol
 from tooltrace.integrations.shared_call import SharedCall
 from tooltrace.otel.sdk_internals import current_context
 from tooltrace.recording import context as contexts
+from tooltrace.recording.context import CallContext
 
 Handler = Callable[[Any], Awaitable[Any]]
 
@@ -88,7 +91,7 @@ def _begin(request: Any, server: Any) -> SharedCall | None:
         if params.get("inputResponses") is not None:
             attributes[protocol.RESUMED] = True
         arguments = params.get("arguments")
-        known = contexts.call_context(current_context())  # the client's baggage is part of it
+        known = _with_baggage(request.meta)
         return SharedCall(
             protocol.spec_of(name),
             arguments if isinstance(arguments, Mapping) else {},
@@ -100,6 +103,17 @@ def _begin(request: Any, server: Any) -> SharedCall | None:
     except Exception:
         report_fault("begin")
         return None
+
+
+def _with_baggage(meta: Any) -> CallContext:
+    """Return the context of the call, with what the baggage in the request's ``meta`` adds.
+
+    The SDK uses ``meta`` for the parent of its span only.
+    """
+    otel = current_context()
+    if isinstance(meta, Mapping) and "baggage" in meta:
+        otel = propagate.extract(meta, otel)
+    return contexts.call_context(otel)
 
 
 def _of_the_tool(error: BaseException) -> BaseException:
