@@ -66,12 +66,18 @@ test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 
 test-langchain: SUITES := tests/integrations/langchain
 test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai
-test-pydantic-ai: EXAMPLE := examples/pydantic_ai_agent.py
+test-pydantic-ai: EXAMPLES := examples/pydantic_ai_agent.py
+test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp
+test-fastmcp: EXAMPLES := examples/mcp_agent.py examples/fastmcp_agent.py
+test-strands: SUITES := tests/integrations/strands tests/integrations/otel/test_strands_integration.py
+test-strands: EXAMPLES := examples/strands_agent.py
+test-google-adk: SUITES := tests/integrations/google_adk tests/integrations/otel/test_google_adk_integration.py
+test-google-adk: EXAMPLES := examples/google_adk_agent.py
 
 $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
 	$(VENV)-$*/bin/python -m pytest $(SUITES) $(INJECTED) tests/integrations/otel/test_$(subst -,_,$*).py
-	$(if $(EXAMPLE),$(VENV)-$*/bin/python $(EXAMPLE))
+	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 # One process each: every framework brings threads, loggers and warnings of its own.
 test-shared: $(VENV)-shared/.ready
@@ -89,6 +95,8 @@ test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$
 
 $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest $(INJECTED) $(SPANS) -k $(subst -,_,$*)
+	$(if $(SUITES),$(VENV)-$*/bin/python -m pytest $(SUITES))
+	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 $(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*

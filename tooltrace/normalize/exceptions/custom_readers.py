@@ -266,6 +266,11 @@ def _classify_json_rpc(exc: Any, message: str) -> ErrorClassification:
     return ErrorClassification(JSON_RPC.get(number, C.API_ERROR) if number is not None else C.API_ERROR)
 
 
+def _classify_tool_error(_: Any, message: str) -> ErrorClassification | None:
+    """Classify the error of MCP's server for a tool that it does not have; any other is the tool's own."""
+    return ErrorClassification(C.NOT_FOUND) if message.startswith("Unknown tool: ") else None
+
+
 def _classify_browser(_: Any, message: str) -> ErrorClassification | None:
     return ErrorClassification(C.NETWORK_ERROR) if "net::ERR_" in message[:2000] else None
 
@@ -322,6 +327,7 @@ READERS: dict[str, Reader] = {
     ),
     **_each(_classify_last_attempt, "RetryError", within="tenacity"),
     **_each(_classify_json_rpc, "McpError MCPError", within="mcp.shared.exceptions"),
+    **_each(_classify_tool_error, "ToolError", within="mcp.server.mcpserver.exceptions"),
     **_each(_classify_browser, "Error", within="playwright._impl._errors playwright._impl._api_types"),
     **_each(_classify_browser, "WebDriverException", within="selenium.common.exceptions"),
 }
