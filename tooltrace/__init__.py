@@ -1,4 +1,4 @@
-"""The flight recorder for the tools of an LLM agent.
+"""A recorder of the tool calls of LLM agents.
 
 ::
 
@@ -69,8 +69,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The registry is loaded when it is first asked for: an agent's framework often brings its own. So is what reads
-    the spans of others."""
+    """Load the tool runtime and the span processor on first use, because many programs use neither."""
     if name in ("ToolRegistry", "tool"):
         from tooltrace import tools
 

@@ -13,15 +13,15 @@ from opentelemetry.trace import SpanContext
 
 from tooltrace.core.records import ToolCall
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
-from tooltrace.recording.attempt import UNSET, Attempt
+from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.context import CallContext
-from tooltrace.recording.record_builder import build_record
+from tooltrace.recording.record_builder import build_record, set_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import fix_unicode, snapshot
 
-NO_RESULT = UNSET
+NO_RESULT: Any = object()
 """The result is unknown."""
 
 MAX_NAME_LENGTH = 1024
@@ -80,7 +80,7 @@ def build_call(foreign: ExternalCall, settings: Settings) -> ToolCall:
         named = foreign.arguments if isinstance(foreign.arguments, dict) else {"input": foreign.arguments}
         attempt.arguments = snapshot(named)
     if foreign.result is not NO_RESULT and (attempt.captures_content or foreign.error is None):
-        attempt.set_result(foreign.result)
+        set_result(attempt, foreign.result)
     if foreign.attributes:
         attempt.custom_attributes = snapshot(foreign.attributes)
     origin = {"service": safe(foreign.service), "host": safe(foreign.host), "pid": foreign.pid}

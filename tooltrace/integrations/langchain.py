@@ -20,12 +20,12 @@ from typing import Any
 from uuid import UUID
 
 from tooltrace.faults import suppress_faults
+from tooltrace.normalize.exceptions.control_flow import ending_of
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
-from tooltrace.redact.inspection import bases, name_of
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
@@ -39,8 +39,6 @@ _MOST = 10_000
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
 """Names of the conversation in a run's metadata, as LangGraph and applications use them."""
 _AGENT = "lc_agent_name"
-_INTERRUPTS = frozenset({"GraphInterrupt", "NodeInterrupt"})
-"""Exceptions with which LangGraph pauses a tool for a person."""
 
 
 class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
@@ -93,7 +91,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         if running is None:
             return
         recorder, attempt = running
-        if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
+        if ending_of(type(error)) == "paused":
             recorder.finish_without_run(attempt, "paused")
         else:
             recorder.raised(attempt, error)

@@ -14,6 +14,7 @@ from tooltrace.ingest.spans.conventions.base import SpanToolCall, text
 from tooltrace.ingest.spans.span_records import message_of
 from tooltrace.normalize import Rule, normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
+from tooltrace.normalize.exceptions.control_flow import ending_by_name
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.otel import attributes as names
@@ -21,9 +22,6 @@ from tooltrace.otel.span_data import EventData
 
 RULE = "span_status"
 """Rule name for results that the span's own status decides."""
-_CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt", "SystemExit"})
-_PAUSED = frozenset({"ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt"})
-"""Exceptions with which frameworks (pydantic-ai, LangGraph) pause a tool until a person decides."""
 
 
 class CallOutcome(NamedTuple):
@@ -59,12 +57,13 @@ def outcome_of(seen: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
     if not _says_failed(seen, thrown):
         return CallOutcome("returned", None, _reported(seen))
     kind, message = _what(seen, thrown)
-    last = kind.rpartition(".")[2] if kind else ""
-    if last in _CANCELLED or last == "GeneratorExit":
-        said = ExceptionSummary(UNDECIDED.code, kind or "", message, None)
-        return CallOutcome("abandoned" if last == "GeneratorExit" else "cancelled", said)
-    if last in _PAUSED:
+    ending = ending_by_name((kind, *_bases(kind))) if kind else "raised"
+    if ending == "paused":
         return CallOutcome("paused")
+    if ending == "returned":
+        return CallOutcome("returned", None, _reported(seen))
+    if ending != "raised":
+        return CallOutcome(ending, ExceptionSummary(UNDECIDED.code, kind or "", message, None))
     if thrown is not None or _is_class(kind):
         return CallOutcome("raised", by_name(kind or names.ERROR_TYPE_OTHER, message), seen.result)
     return CallOutcome("returned", None, _failure(seen, kind, message, rules))
