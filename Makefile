@@ -16,7 +16,7 @@ langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
 	openinference-instrumentation-langchain==0.1.80 opentelemetry-instrumentation-langchain==0.62.4
 
 # Those whose run contexts are kept out of the record, and that no other environment has.
-CONTEXTS := openai-agents strands google-adk llama-index semantic-kernel autogen agent-framework
+CONTEXTS := openai-agents strands google-adk llama-index semantic-kernel autogen agent-framework smolagents
 openai-agents := openai-agents==0.24.0
 strands := strands-agents==1.62.0
 google-adk := google-adk==2.13.0
@@ -24,7 +24,8 @@ llama-index := llama-index-core==0.14.25
 semantic-kernel := semantic-kernel==1.45.0
 autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
-INJECTED := tests/integrations/test_injected_parameters.py
+smolagents := smolagents==1.26.0
+INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/test_framework_calls.py
 
 # What receives the spans in tests: a genuine collector, and behind it Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
