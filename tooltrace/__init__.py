@@ -1,4 +1,4 @@
-"""A recorder of the tool calls of LLM agents.
+"""A recorder for the tool calls of LLM agents.
 
 ::
 
@@ -69,7 +69,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the tool runtime and the span processor on first use, because many programs use neither."""
+    """Import a public name on first access.
+
+    The registry is often not needed, because an agent's framework brings its own; neither is the span processor.
+    """
     if name in ("ToolRegistry", "tool"):
         from tooltrace import tools
 

@@ -591,6 +591,12 @@ def test_mcp_tool_is_refused() -> None:
 
     assert below("Oslo") == "Oslo"
 
+    def registered(city: str) -> str:
+        return city
+
+    server.add_tool(registered)
+    module.MCPServer("traced").add_tool(tt.trace_tool(registered))
+
 
 def test_fastmcp_tool_is_refused() -> None:
     fastmcp = pytest.importorskip("fastmcp")

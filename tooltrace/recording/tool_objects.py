@@ -44,8 +44,7 @@ def framework_of(tool: Any, references: int) -> str | None:
     if type(tool) is FunctionType:
         if _FASTMCP_MARK in instance_attributes(tool):
             return "fastmcp"
-        references -= tool.__globals__.get(tool.__name__) is tool
-        return "mcp" if references > 0 and _is_registered_with_mcp(tool) else None
+        return "mcp" if references == 1 and _is_registered_with_mcp(tool) else None
     for base in bases(type(tool)):
         module, name = module_of(base), name_of(base)
         for package, classes in TOOL_CLASSES.items():
@@ -55,11 +54,15 @@ def framework_of(tool: Any, references: int) -> str | None:
 
 
 def _is_registered_with_mcp(tool: FunctionType) -> bool:
-    """Return whether an MCP server has ``tool`` as a tool.
+    """Return whether an MCP server has ``tool`` as a tool, and nothing else refers to it.
 
     The server returns the function itself and sets nothing on it, so the objects that refer to it are searched. The
-    search takes tens of milliseconds, and runs only where something already refers to the function.
+    search takes tens of milliseconds, and runs only where one object refers to the function. A function with a name
+    already was not passed on by the server's decorator: an application may register it, and trace it for another
+    server.
     """
+    if tool.__globals__.get(tool.__name__) is tool:
+        return False
     if not any(module in sys.modules for module in _MCP_SERVERS):
         return False
     return any(

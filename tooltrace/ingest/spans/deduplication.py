@@ -24,6 +24,8 @@ _MAX_NODES = 64
 """Maximum number of arguments compared for a call, and of calls that wait for one span (the latest are kept)."""
 ArgumentDigests = dict[str, bytes]
 """A digest of each argument by name, so that no argument value stays in memory."""
+_UNNAMED = "input"
+"""Name of an argument whose name an instrumentation does not record, as for LangChain's tools with one argument."""
 _JOINTS = "_./:-"
 """Characters that may separate the name of a server from that of its tool."""
 
@@ -183,6 +185,8 @@ def _agree(around: ArgumentDigests | None, within: ArgumentDigests | None) -> bo
     """
     if not around or not within:
         return around is None or within is None or around == within
+    if len(around) == len(within) == 1 and _UNNAMED in (*around, *within):
+        return [*around.values()] == [*within.values()]
     common = around.keys() & within.keys()
     return bool(common) and all(around[key] == within[key] for key in common)
 
