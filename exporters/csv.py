@@ -23,8 +23,8 @@ from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.exporters.atomic_file import STANDARD, AtomicFile, require_path
 from tooltrace.exporters.protocol import Refused, Target
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal_format import KINDS
+from tooltrace.store.schema import RECORDS
 
 QUOTED_BY: Final = "'"
 """Prefix of a text that would otherwise be evaluated as a formula, or be read back differently."""

@@ -97,7 +97,7 @@ class TestOne:
         where.with_name(f"{where.name}.journal").write_text("in the way")
         done = run("label", "c", "--correct")
         assert (done.exit_code, done.stdout) == (1, "")
-        assert "could not be written" in done.stderr
+        assert "cannot write the journal" in done.stderr
         assert "Traceback" not in done.output
 
 
@@ -183,7 +183,7 @@ class TestFile:
             con.execute(f"COPY ({sql}) TO '{path}' (FORMAT parquet)")
         done = run("label", "--file", str(path), "--by", "ann")
         assert done.stdout == "3 labels recorded, 1 row skipped; 3 of no call that is recorded so far.\n"
-        assert f"{path}:4: the score of 13 must lie in [0, 1], got 1.5" in done.stderr
+        assert f"{path}:4: the score of 13 must be from 0 to 1; got 1.5" in done.stderr
         assert outcomes("call_id, correct, score, CAST(labeled_at AS VARCHAR)") == [
             ("10", True, 0.0, "2025-12-31 23:00:00"),
             ("11", False, 0.5, "2025-12-31 23:00:01"),

@@ -109,10 +109,10 @@ def test_explain_prints_the_sql_with_its_comment_and_asks_nothing(run, tmp_path)
     ("arguments", "said"),
     [
         (["failure_rat"], "did you mean 'failure_rate'?"),
-        (["failure_rate", "--since", "soon"], "since takes a span back from now"),
+        (["failure_rate", "--since", "soon"], "parameter 'since' must be a time span back from now"),
         (["failure_rate", "--by", "tol"], "did you mean 'tool'?"),
-        (["recent", "--min-n", "3"], "recent takes no min_n"),
-        (["recent", "-p", "limit=many"], "limit takes a whole number"),
+        (["recent", "--min-n", "3"], "query recent has no parameter 'min_n'"),
+        (["recent", "-p", "limit=many"], "parameter 'limit' must be a whole number"),
         (["recent", "-p", "limit"], "NAME=VALUE"),
         (["failure_rate", "--min-n", "-1"], "-1"),
     ],

@@ -79,7 +79,7 @@ def test_the_catalogue_says_what_each_query_counts(client):
 @pytest.mark.parametrize(
     ("path", "lead", "text"),
     [
-        ("/panel/hurt?min_n=x", "参数不对", "min_n takes a whole number"),
+        ("/panel/hurt?min_n=x", "参数不对", "parameter 'min_n' must be a whole number"),
         ("/panel/nothing", "没有这个问题", "no query"),
         ("/call?id=none", "没有找到", "no call or span has an id"),
     ],

@@ -111,16 +111,16 @@ def test_each_question_of_the_catalogue_runs_or_says_what_it_needs(opened, page,
 
 
 REFUSED = {
-    "COPY tool_calls TO '{file}'": "COPY is refused",
-    "COPY (SELECT 1) TO '{file}'": "COPY is refused",
+    "COPY tool_calls TO '{file}'": "COPY is not allowed",
+    "COPY (SELECT 1) TO '{file}'": "COPY is not allowed",
     "SELECT * FROM read_csv('/etc/passwd')": "only the store can be read here",
     "FROM '/etc/passwd'": "does not exist",
-    "ATTACH '{file}' AS other": "ATTACH is refused",
+    "ATTACH '{file}' AS other": "ATTACH is not allowed",
     "PRAGMA database_list": "refused",
     "SET memory_limit = '9GB'": "refused",
     "INSTALL httpfs": "refused",
-    "DROP VIEW tool_calls": "DROP is refused",
-    "SELECT 1; SELECT 2": "one statement at a time",
+    "DROP VIEW tool_calls": "DROP is not allowed",
+    "SELECT 1; SELECT 2": "pass exactly one statement",
     "SELECT $tool": "without a value ($tool)",
     "SELEC 1": "syntax error",
     "SELECT nothing FROM tool_calls": "nothing",
@@ -186,7 +186,7 @@ def test_what_cannot_be_a_file_is_told_beside_the_editor(opened, page, faults):
     page.fill("#q", "COPY tool_calls TO 'x'")
     page.click("button[value=csv]")
     until(page, TOLD)
-    assert "COPY is refused" in page.inner_text("#wrong")
+    assert "COPY is not allowed" in page.inner_text("#wrong")
     assert "422" in faults.pop()
     assert page.input_value("#q") == "COPY tool_calls TO 'x'"
 

@@ -19,7 +19,7 @@ RIDDLES = re.compile(
 
 
 def sources() -> Iterator[Path]:
-    for folder in ("tooltrace", "exporters"):
+    for folder in ("tooltrace", "exporters", "dashboards"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if not any(parent.is_symlink() for parent in path.parents):
                 yield path
@@ -52,3 +52,24 @@ def test_prose_has_no_riddles() -> None:
             f"{path.relative_to(ROOT)}:{line}: {found[0]!r}" for line, text in texts if (found := RIDDLES.search(text))
         ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_comments_of_the_queries_have_no_riddles() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {found[0]!r}"
+        for path in sorted((ROOT / "queries").glob("*.sql"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (found := RIDDLES.search(line.partition("--")[2]))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_heading_of_a_query_says_what_a_row_is() -> None:
+    """The first sentence after the question: how many rows there are, or what each stands for."""
+    rows = re.compile(r"-- (One row|Two rows|Ten rows)")
+    wrong = [
+        path.name
+        for path in sorted((ROOT / "queries").glob("*.sql"))
+        if not rows.match(path.read_text().splitlines()[2])
+    ]
+    assert not wrong, wrong

@@ -119,7 +119,7 @@ def _statements(
     over = replace(house.tables, foreign=foreign)
     made = materialized.table_statements(over, house.database, days) if tables else []
     more = indexed(over) if indexes else []
-    return [*more, *made, *views.statements(over, house.database, kept=tables)]
+    return [*more, *made, *views.statements(over, house.database, materialized=tables)]
 
 
 @clickhouse.command(short_help="Say what is there.")
@@ -134,7 +134,7 @@ def check(*, address: Address) -> None:
         found = store_stats(house, client)
     for line in found.lines():
         click.echo(clean(line))
-    if found.twice:
+    if found.duplicates:
         raise CommandError(
             "spans that are there twice count twice in views alone: tooltrace clickhouse init --tables --apply"
         )

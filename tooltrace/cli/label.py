@@ -81,7 +81,7 @@ def _one(
     from tooltrace.errors import LabelError
     from tooltrace.labels.from_file import LabelFileReport
     from tooltrace.labels.label import make_outcome
-    from tooltrace.labels.writer import keep_one
+    from tooltrace.labels.writer import write_label
     from tooltrace.recording.settings import Settings
 
     settings = Settings(store=None)
@@ -92,7 +92,7 @@ def _one(
         )
     except LabelError as error:
         raise UsageError(f"{error}; nothing was recorded") from error
-    sent = keep_one(outcome, store)
+    sent = write_label(outcome, store)
     if sent is not None:
         click.echo(clean(f"{call_id} is labelled by {by}: {sent}."))
         return
@@ -100,7 +100,7 @@ def _one(
     said += [] if score is None else [f"{score:g}"]
     click.echo(clean(f"{call_id} is labelled {', '.join(said)} by {by}."))
     done = LabelFileReport()
-    done.took(outcome)
+    done.count(outcome)
     if _waiting(done, store):
         kind = "attempt" if span else "call"
         click.echo(clean(f"No {kind} {call_id} is recorded in {store} so far; the label waits for it."), err=True)

@@ -23,13 +23,13 @@ class SpanConvention:
     """One convention for a tool call in a span's attributes."""
 
     name: str
-    knows: Callable[[Reader], str]
+    condition: Callable[[Reader], str]
     """Function that returns the condition under which a span is a tool call."""
     tool: str = "NULL"
     """The tool's name from the span's name, if no attribute contains it."""
 
     @property
-    def known(self) -> str:
+    def alias(self) -> str:
         """Name of the condition among those of :func:`conditions`."""
         return f"is_{self.name}"
 
@@ -47,9 +47,9 @@ def _gen_ai(reader: Reader) -> str:
 
 
 def _pydantic_ai(reader: Reader) -> str:
-    own = f"{reader.has(SPAN, 'tool_arguments')} OR {reader.has(SPAN, 'tool_response')}"
-    named = reader.has(SPAN, names.TOOL_NAME)
-    return f"if({own}, {named}, {reader.has(SPAN, DEFERRED)} OR (SpanName = 'running tool' AND {named}))"
+    has_content = f"{reader.has(SPAN, 'tool_arguments')} OR {reader.has(SPAN, 'tool_response')}"
+    has_name = reader.has(SPAN, names.TOOL_NAME)
+    return f"if({has_content}, {has_name}, {reader.has(SPAN, DEFERRED)} OR (SpanName = 'running tool' AND {has_name}))"
 
 
 def _mcp(reader: Reader) -> str:
@@ -94,13 +94,13 @@ CONVENTIONS: Final = (
 
 def conditions(reader: Reader) -> dict[str, str]:
     """Return the condition of each convention by its name in SQL."""
-    return {dialect.known: dialect.knows(reader) for dialect in CONVENTIONS}
+    return {convention.alias: convention.condition(reader) for convention in CONVENTIONS}
 
 
 def is_tool(reader: Reader) -> str:
     """Return the condition that a span is a tool call in any convention, and not only the announcement of one."""
-    known = " OR ".join(f"({condition})" for condition in conditions(reader).values())
-    return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({known}))"
+    any_convention = " OR ".join(f"({condition})" for condition in conditions(reader).values())
+    return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({any_convention}))"
 
 
 def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:
@@ -113,12 +113,12 @@ def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:
 
 def _parts(reader: Reader, field: str) -> list[str]:
     parts = []
-    for dialect in CONVENTIONS:
-        texts = [reader.text(SPAN, key) for key in dialect.reads.get(field, ())]
+    for convention in CONVENTIONS:
+        texts = [reader.text(SPAN, key) for key in convention.reads.get(field, ())]
         if field == "tool":
-            texts = [*map(nonblank, texts), dialect.tool]
+            texts = [*map(nonblank, texts), convention.tool]
         if texts and texts != ["NULL"]:
-            parts.append(f"if({dialect.known}, coalesce({', '.join(texts)}), NULL)")
+            parts.append(f"if({convention.alias}, coalesce({', '.join(texts)}), NULL)")
     return parts
 
 

@@ -68,13 +68,13 @@ def _traceloop() -> str:
 def columns(reader: Reader) -> dict[str, str]:
     """Return the columns that an external span provides; the other columns are NULL."""
     words = {name: nonblank(coalesce_attribute(reader, name)) for name in _WORDS}
-    asked = "if(is_traceloop, nullIf(JSONExtractString(given, 'kwargs', 'tool_call_id'), ''), NULL)"
+    traceloop_call_id = "if(is_traceloop, nullIf(JSONExtractString(given, 'kwargs', 'tool_call_id'), ''), NULL)"
     extension = "if(is_mcp, 'extension', NULL)"
     return {
         **words,
         "tool": f"assumeNotNull(coalesce(nullIf(JSONExtractString(params, 'name'), ''), {coalesce_attribute(reader, 'tool')}, nullIf({SPAN_NAME}, ''), 'unknown'))",
         "tool_type": f"coalesce({nonblank(coalesce_attribute(reader, 'tool_type'))}, {extension})",
-        "call_id": f"assumeNotNull(coalesce({nonblank(coalesce_attribute(reader, 'call_id'))}, {asked}, SpanId))",
+        "call_id": f"assumeNotNull(coalesce({nonblank(coalesce_attribute(reader, 'call_id'))}, {traceloop_call_id}, SpanId))",
         "attempt": "toInt64(1)",
         "duration_ms": "if(Duration < 1e18, toNullable(Duration / 1e6), NULL)",
         "arguments": "multiIf(own_given IS NULL OR own_given = 'null', NULL, JSONType(own_given) = 'Object', own_given, "
@@ -89,6 +89,6 @@ def columns(reader: Reader) -> dict[str, str]:
 
 def _attributes(reader: Reader) -> str:
     rest = reader.as_json_object(SPAN, names.RESERVED | CONSUMED)
-    begin = f"concat({quote_literal(_SCOPE)}, toJSONString(ScopeName)"
-    more = f"if({rest} IS NULL, '}}', concat(',', substring(ifNull({rest}, ''), 2)))"
-    return f"if(ScopeName = '', {rest}, {begin}, {more}))"
+    prefix = f"concat({quote_literal(_SCOPE)}, toJSONString(ScopeName)"
+    suffix = f"if({rest} IS NULL, '}}', concat(',', substring(ifNull({rest}, ''), 2)))"
+    return f"if(ScopeName = '', {rest}, {prefix}, {suffix}))"

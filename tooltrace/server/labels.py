@@ -10,7 +10,7 @@ from starlette.routing import Route
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.labels.label import make_outcome
-from tooltrace.labels.writer import keep_one
+from tooltrace.labels.writer import write_label
 from tooltrace.recording.settings import Settings
 from tooltrace.server.forms import read_form
 from tooltrace.server.pages import about
@@ -25,7 +25,7 @@ async def label(request: Request) -> Response:
     hall, store = app_state(request), app_state(request).site.store
     form = await read_form(request, MOST_BYTES)
     outcome = _outcome(form, Settings(store=None))
-    await to_thread.run_sync(keep_one, outcome, store)
+    await to_thread.run_sync(write_label, outcome, store)
     hall.cache.invalidate()
     named = outcome.span_id or ""
     if not request.headers.get("hx-request"):

@@ -48,8 +48,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
 def _own(
     con: DuckDBPyConnection, source: TraceFile, settings: Settings, kind: str, columns: list[str]
 ) -> Iterator[Record]:
-    from tooltrace.store.columns import RECORDS
-    from tooltrace.store.schema import quote_identifier
+    from tooltrace.store.schema import RECORDS, quote_identifier
 
     taken = [column for column in RECORDS[kind].columns if column.name in columns]
     values = ", ".join(f"CAST({quote_identifier(column.name)} AS {column.type})" for column in taken)

@@ -11,8 +11,8 @@ from tooltrace.core.fields import Field, fields_of
 from tooltrace.core.records import Record
 from tooltrace.ingest.files.reader import parsed
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal_format import KINDS
+from tooltrace.store.schema import RECORDS
 
 _REQUIRED: Final = {
     kind: {column.name for column in table.columns if column.required} for kind, table in RECORDS.items()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tooltrace.clickhouse.grafana_sql import PanelQuery
+from dashboards.grafana.panel_sql import PanelQuery
 from tooltrace.store.result import Column
 
 PLUGIN: Final = "grafana-clickhouse-datasource"
@@ -52,60 +52,60 @@ class Panel:
     """One panel without its position."""
 
     title: str
-    asked: PanelQuery
+    query: PanelQuery
     body: Json
     width: int = 24
     height: int = 8
 
     def json(self, number: int, x: int, y: int) -> Json:
         """Return the panel's JSON with its position."""
-        place = {"h": self.height, "w": self.width, "x": x, "y": y}
-        needs = f"\n\n{NEEDS}" if self.asked.once else ""
-        about = f"{self.asked.query.question}\n\n{self.asked.query.header.about}".strip() + needs
-        head = {"id": number, "title": self.title, "description": about, "datasource": SOURCE, "gridPos": place}
+        position = {"h": self.height, "w": self.width, "x": x, "y": y}
+        needs = f"\n\n{NEEDS}" if self.query.once else ""
+        about = f"{self.query.definition.question}\n\n{self.query.definition.header.about}".strip() + needs
+        head = {"id": number, "title": self.title, "description": about, "datasource": SOURCE, "gridPos": position}
         return head | self.body
 
 
 def table(
-    title: str, asked: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
+    title: str, query: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
 ) -> Panel:
     """Return a table of the result's columns ``show``, in that order. A tool is a link to its page."""
-    asked.require(show)
-    overrides = [_named(name, _table_properties(name, _heading(asked, name), colours or {})) for name in show]
+    query.require(show)
+    overrides = [_named(name, _table_properties(name, _heading(query, name), colours or {})) for name in show]
     body = {
         "type": "table",
-        "targets": [target(asked.sql())],
-        "transformations": [_organized(asked, show)],
+        "targets": [target(query.sql())],
+        "transformations": [_organized(query, show)],
         "fieldConfig": {
             "defaults": {"custom": {"align": "auto", "filterable": True}, "noValue": "–"},
             "overrides": [override for override in overrides if override["properties"]],
         },
         "options": {"showHeader": True, "cellHeight": "sm"},
     }
-    return Panel(title=title, asked=asked, body=body, **size)
+    return Panel(title=title, query=query, body=body, **size)
 
 
-def _organized(asked: PanelQuery, show: Sequence[str]) -> Json:
+def _organized(query: PanelQuery, show: Sequence[str]) -> Json:
     """Return the transformation that shows the columns ``show`` in their order, and no others."""
-    hidden = {name: True for name in asked.columns if name not in show}
+    hidden = {name: True for name in query.columns if name not in show}
     order = {name: at for at, name in enumerate(show)}
     return {"id": "organize", "options": {"excludeByName": hidden, "indexByName": order, "renameByName": {}}}
 
 
 def figures(
-    title: str, asked: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
+    title: str, query: PanelQuery, show: Sequence[str], *, colours: Mapping[str, Any] | None = None, **size: int
 ) -> Panel:
     """Return a panel with the figures in the first row of the result."""
-    asked.require(show)
+    query.require(show)
     overrides = []
     for name in show:
-        properties = _properties(_heading(asked, name))
+        properties = _properties(_heading(query, name))
         if colours and name in colours:
             properties += _coloured(colours[name])
         overrides.append(_named(name, properties))
     body = {
         "type": "stat",
-        "targets": [target(asked.sql())],
+        "targets": [target(query.sql())],
         "fieldConfig": {
             "defaults": {"noValue": "–", "color": {"mode": "fixed", "fixedColor": "text"}},
             "overrides": overrides,
@@ -119,21 +119,21 @@ def figures(
             "justifyMode": "auto",
         },
     }
-    return Panel(title=title, asked=asked, body=body, **size)
+    return Panel(title=title, query=query, body=body, **size)
 
 
-def bars(title: str, asked: PanelQuery, across: str, shown: Sequence[str], **size: int) -> Panel:
-    """Return a bar chart of the columns ``shown``, which share a unit, side by side for each value of ``across``."""
-    asked.require([across, *shown])
-    column = _heading(asked, shown[0])
+def bars(title: str, query: PanelQuery, across: str, columns: Sequence[str], **size: int) -> Panel:
+    """Return a bar chart of ``columns``, which share a unit, side by side for each value of ``across``."""
+    query.require([across, *columns])
+    column = _heading(query, columns[0])
     defaults: Json = dict(UNITS[column.unit if column else "text"])
     defaults |= {"min": 0, "noValue": "–", "color": {"mode": "palette-classic"}, "custom": {"fillOpacity": 70}}
     if column and column.unit == "share":
         defaults["max"] = 1
     body = {
         "type": "barchart",
-        "targets": [target(asked.sql())],
-        "transformations": [_organized(asked, [across, *shown])],
+        "targets": [target(query.sql())],
+        "transformations": [_organized(query, [across, *columns])],
         "fieldConfig": {"defaults": defaults, "overrides": []},
         "options": {
             "xField": across,
@@ -144,12 +144,12 @@ def bars(title: str, asked: PanelQuery, across: str, shown: Sequence[str], **siz
             "tooltip": {"mode": "multi", "sort": "none"},
         },
     }
-    return Panel(title=title, asked=asked, body=body, **size)
+    return Panel(title=title, query=query, body=body, **size)
 
 
 def over_time(
     title: str,
-    asked: PanelQuery,
+    query: PanelQuery,
     shown: str,
     *,
     band: tuple[str, str] | None = None,
@@ -161,9 +161,9 @@ def over_time(
 
     ``band``: the ends of its interval, if there is one group. ``limits``: threshold lines.
     """
-    column = _heading(asked, shown)
+    column = _heading(query, shown)
     values = [shown, *(band or ())]
-    names = {"time": "started", **{name: name for name in (*asked.by_columns, *values)}}
+    names = {"time": "started", **{name: name for name in (*query.by_columns, *values)}}
     defaults: Json = dict(UNITS[column.unit if column else "text"])
     defaults |= {
         "min": 0,
@@ -175,18 +175,18 @@ def over_time(
         defaults["max"] = 1
     if limits:
         defaults["thresholds"] = thresholds(limits)
-    if asked.by:
-        defaults["displayName"] = "${__field.labels." + asked.by_columns[0] + "}"
+    if query.by:
+        defaults["displayName"] = "${__field.labels." + query.by_columns[0] + "}"
     body = {
         "type": "timeseries",
-        "targets": [target(asked.sql(names, "time"), series=True)],
+        "targets": [target(query.sql(names, "time"), series=True)],
         "fieldConfig": {"defaults": defaults, "overrides": _band(*band) if band else []},
         "options": {
             "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []},
             "tooltip": {"mode": "multi", "sort": "desc"},
         },
     }
-    return Panel(title=title, asked=asked, body=body, **size)
+    return Panel(title=title, query=query, body=body, **size)
 
 
 def target(sql: str, *, series: bool = False) -> Json:
@@ -252,9 +252,9 @@ def _properties(column: Column | None) -> list[Json]:
     return [_property(name, value) for name, value in unit.items()]
 
 
-def _heading(asked: PanelQuery, name: str) -> Column | None:
+def _heading(query: PanelQuery, name: str) -> Column | None:
     """Return the column in the heading; the end of an interval has the unit of the figure."""
-    columns = {column.name: column for column in asked.query.header.columns}
+    columns = {column.name: column for column in query.definition.header.columns}
     column = columns.get(name)
     if column is None or column.end_of is None:
         return column

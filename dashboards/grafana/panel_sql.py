@@ -51,7 +51,7 @@ class PanelQuery:
 
     name: str
     by: tuple[str, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     """Values of parameters; the dashboard sets those in :data:`MACROS` itself."""
     one_tool: bool = False
     """Whether the query covers only the dashboard's tool."""
@@ -62,57 +62,58 @@ class PanelQuery:
     """
 
     @property
-    def query(self) -> Query:
-        """The query. Raises UnknownQuery."""
+    def definition(self) -> Query:
+        """The named query. Raises UnknownQuery."""
         return find(self.name)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the result columns."""
-        return self.query.columns(self.by if self.query.header.by else None)
+        return self.definition.columns(self.by if self.definition.header.by else None)
 
     def sql(self, columns: Mapping[str, str] | None = None, order: str = "") -> str:
         """Return the statement. ``columns``: only these columns, by their new names, ordered by ``order``.
 
         Raises QueryError if the query does not fit into one statement, or a column does not exist.
         """
-        script = to_clickhouse(self.query.render(self.by if self.query.header.by else None), self._values())
-        question = script.question
+        script = to_clickhouse(self.definition.render(self.by if self.definition.header.by else None), self._values())
+        sql = script.select
         if columns is not None:
             self.require(columns.values())
             named = ", ".join(f"{old} AS {new}" if old != new else old for new, old in columns.items())
-            question = f"SELECT {named} FROM ({question})" + (f" ORDER BY {order}" if order else "")
-        text = place(_merged(TranslatedQuery(script.kept, question), self.name, once=self.once))
-        for stands, macro in _written().items():
-            text = text.replace(stands, macro)
+            sql = f"SELECT {named} FROM ({sql})" + (f" ORDER BY {order}" if order else "")
+        text = qualify_tables(_merged(TranslatedQuery(script.temp_tables, sql), self.name, once=self.once))
+        for placeholder, macro in _macro_by_placeholder().items():
+            text = text.replace(placeholder, macro)
         return f"-- {self._title()}\n{text}\n{_settings(SETTINGS | _ONCE if self.once else SETTINGS)}"
 
     def _values(self) -> dict[str, Any]:
-        query = self.query
-        takes = {parameter.name for parameter in query.header.parameters}
-        values: dict[str, Any] = dict(query.bind(**self.given))
-        left_out = set() if self.one_tool else {"tool"}
-        return values | {name: value for name, (value, _) in MACROS.items() if name in takes - left_out}
+        query = self.definition
+        names = {parameter.name for parameter in query.header.parameters} - (set() if self.one_tool else {"tool"})
+        values: dict[str, Any] = dict(query.bind(**self.params))
+        return values | {name: value for name, (value, _) in MACROS.items() if name in names}
 
     @property
     def by_columns(self) -> tuple[str, ...]:
         """Names of the columns by which the rows are grouped."""
-        return self.query.groups(self.by)
+        return self.definition.groups(self.by)
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise QueryError if one of ``columns`` is not in the result."""
         if missing := set(columns) - set(self.columns):
-            raise QueryError(f"{self.name} answers no {', '.join(sorted(missing))}; no dashboard is made")
+            raise QueryError(
+                f"query {self.name} has no column {', '.join(sorted(missing))}: use {', '.join(self.columns)}"
+            )
 
     def _title(self) -> str:
         by = f" by {', '.join(self.by)}" if self.by else ""
         return f"tooltrace query {self.name}{by}"
 
 
-def _written() -> dict[str, str]:
+def _macro_by_placeholder() -> dict[str, str]:
     """Return the macro of each placeholder, by the placeholder's text in ClickHouse's SQL."""
     return {
-        to_clickhouse("SELECT $value", {"value": value}).question.removeprefix("SELECT "): macro
+        to_clickhouse("SELECT $value", {"value": value}).select.removeprefix("SELECT "): macro
         for value, macro in MACROS.values()
     }
 
@@ -122,24 +123,22 @@ def _merged(script: TranslatedQuery, name: str, *, once: bool = False) -> str:
 
     ``once``: they are materialized, and executed once, as by the query itself.
     """
-    if not script.kept:
-        return script.question
+    if not script.temp_tables:
+        return script.select
     word = f"AS {MATERIALIZED}" if once else "AS"
-    before = ", ".join(f"{kept} {word} ({sql})" for kept, sql in script.kept)
-    if script.question.upper().startswith("WITH RECURSIVE "):
-        raise QueryError(f"{name} cannot be said in one statement of ClickHouse; no dashboard is made")
-    if script.question.startswith("WITH "):
-        return f"WITH {before}, {script.question.removeprefix('WITH ')}"
-    return f"WITH {before} {script.question}"
+    before = ", ".join(f"{name} {word} ({sql})" for name, sql in script.temp_tables)
+    if script.select.upper().startswith("WITH RECURSIVE "):
+        raise QueryError(f"query {name} cannot be one ClickHouse statement: it is recursive and has temporary tables")
+    if script.select.startswith("WITH "):
+        return f"WITH {before}, {script.select.removeprefix('WITH ')}"
+    return f"WITH {before} {script.select}"
 
 
-def place(sql: str) -> str:
+def qualify_tables(sql: str) -> str:
     """Qualify each of the store's tables in ``sql`` with the dashboard's database. Raises QueryError."""
     tokens = sqlglot.tokenize(sql, read="clickhouse")
     if both := NAMES.intersection(_ctes(tokens)):
-        raise QueryError(
-            f"{', '.join(sorted(both))} names a table and a part of the query; no dashboard is made: {sql}"
-        )
+        raise QueryError(f"{', '.join(sorted(both))} is a table and a CTE of the query: rename the CTE in {sql}")
     text = sql
     for token in reversed(list(_tables(tokens))):
         text = f"{text[: token.start]}{quote_identifier(DATABASE)}.{text[token.start :]}"
@@ -159,6 +158,5 @@ def _ctes(tokens: list[Token]) -> Iterator[str]:
             yield name.text
 
 
-def _settings(wanted: Mapping[str, Any]) -> str:
-    said = (f"{name} = {value!r}" for name, value in wanted.items())
-    return f"SETTINGS {', '.join(said)}"
+def _settings(settings: Mapping[str, Any]) -> str:
+    return "SETTINGS " + ", ".join(f"{name} = {value!r}" for name, value in settings.items())

@@ -1,7 +1,7 @@
-"""Grafana dashboards over a store in ClickHouse, generated from the named queries.
+"""Generate the Grafana dashboards over a store in ClickHouse from the named queries.
 
-``python -m tooltrace.clickhouse.grafana [folder]`` writes them, one file each. The files in ``dashboards/grafana`` were
-made this way; to change a dashboard's query, change it in ``queries/``, never there.
+``python -m dashboards.grafana.generate [folder]``, run at the top of the repository, writes one file per dashboard. To
+change the query of a panel, change it in ``queries/`` and generate the files again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tooltrace.clickhouse.grafana_panels import (
+from dashboards.grafana.panel_sql import PanelQuery
+from dashboards.grafana.panels import (
     AMPLIFICATION,
     COVER,
     GAP,
@@ -27,7 +28,6 @@ from tooltrace.clickhouse.grafana_panels import (
     table,
     target,
 )
-from tooltrace.clickhouse.grafana_sql import PanelQuery
 
 SCHEMA: Final = 41
 """Version of Grafana's dashboard schema: that of 11.6, the oldest that supports the plugin.
@@ -78,7 +78,7 @@ def overview_panels() -> list[Panel]:
     tool = ("tool",)
     return [
         figures("In this time range", PanelQuery("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
-        table("Against the time before", PanelQuery("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
+        table("Compared with the time before", PanelQuery("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
         over_time("Failure rate", PanelQuery("timeline", tool), "rate", limits=RATE, width=12),
         over_time("Attempts", PanelQuery("timeline", tool), "attempts", bars=True, width=12),
         table("Tools to look at first", PanelQuery("hurt", tool), ("tool", "excess_failures", "excess_low", "excess_high", "failed_calls",
@@ -88,17 +88,17 @@ def overview_panels() -> list[Panel]:
         table("Codes", PanelQuery("errors", tool), ("tool", *ERRORS)),
         over_time("p50", PanelQuery("timeline", tool), "p50", width=12),
         over_time("p95", PanelQuery("timeline", tool), "p95", width=12),
-        table("Time in the tool", PanelQuery("latency", tool), ("tool", *LATENCY)),
+        table("Duration", PanelQuery("latency", tool), ("tool", *LATENCY)),
         table("Retries", PanelQuery("retries", tool), ("tool", *RETRIES), colours={"amplification": AMPLIFICATION}),
-        table("Confidence against what was right", PanelQuery("gap"), JUDGED, colours={"gap": GAP}, width=12),
-        table("Bands of confidence", PanelQuery("confidence_bands", tool), ("tool", *BANDS), width=12),
-        table("Can the confidence be believed?", _once("calibration", tool), ("tool", *CALIBRATED), colours={"gap": GAP}),
-        table("From which confidence on to act", _once("thresholds", tool), ("tool", *THRESHOLDS)),
+        table("Confidence and accuracy", PanelQuery("gap"), JUDGED, colours={"gap": GAP}, width=12),
+        table("Confidence bands", PanelQuery("confidence_bands", tool), ("tool", *BANDS), width=12),
+        table("Calibration of the confidence", _once("calibration", tool), ("tool", *CALIBRATED), colours={"gap": GAP}),
+        table("Confidence thresholds", _once("thresholds", tool), ("tool", *THRESHOLDS)),
         table("Incidents", PanelQuery("incidents", tool), ("tool", *INCIDENTS)),
-        table("Stops for a person", PanelQuery("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
-        table("What changed", PanelQuery("changes"), PanelQuery("changes").columns),
-        table("Drift: since when it is otherwise", _once("drift", tool), ("tool", *DRIFT)),
-        table("What a circuit breaker would have done", _once("breaker", tool), ("tool", *BREAKER)),
+        table("Waiting for a person", PanelQuery("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
+        table("New tools, versions and codes", PanelQuery("changes"), PanelQuery("changes").columns),
+        table("Drift", _once("drift", tool), ("tool", *DRIFT)),
+        table("Circuit breaker simulation", _once("breaker", tool), ("tool", *BREAKER)),
     ]  # fmt: skip
 
 
@@ -107,31 +107,31 @@ def tool_panels() -> list[Panel]:
     version = ("version",)
     return [
         figures("In this time range", _of("overview"), NOW, colours={"call_rate": RATE}, width=8, height=6),
-        table("Against the time before", _of("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
+        table("Compared with the time before", _of("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
         over_time("Failure rate, with its 95 % interval", _of("timeline"), "rate", band=("low", "high"), limits=RATE, width=12),
         over_time("Failure rate by version", _of("timeline", version), "rate", limits=RATE, width=12),
         over_time("p50", _of("timeline"), "p50", width=12),
         over_time("p95", _of("timeline"), "p95", width=12),
-        table("Time in the tool by version", _of("latency", version), ("version", *LATENCY)),
+        table("Duration by version", _of("latency", version), ("version", *LATENCY)),
         table("Codes", _of("errors"), ERRORS),
         table("Retries by version", _of("retries", version), ("version", *RETRIES), colours={"amplification": AMPLIFICATION}),
-        table("How far retrying gets", _of("retry_survival"), ("k", "at_risk", "succeeded", "gave_up", "km", "km_low",
+        table("Success by number of attempts", _of("retry_survival"), ("k", "at_risk", "succeeded", "gave_up", "km", "km_low",
             "km_high", "naive", "too_few"), width=12),
-        table("Advice on what to do next", _of("next_action"), ("advice", "n", "followed_share", "succeeded_when_followed",
+        table("Recommended next action", _of("next_action"), ("advice", "n", "followed_share", "succeeded_when_followed",
             "succeeded_when_not", "too_few"), width=12),
-        table("Confidence against what was right", _of("gap"), JUDGED, colours={"gap": GAP}, width=12),
-        table("Bands of confidence", _of("confidence_bands"), BANDS, width=12),
-        bars("Confidence stated, and what was right", _of("confidence_bands"), "band", ("mean_confidence", "accuracy"),
+        table("Confidence and accuracy", _of("gap"), JUDGED, colours={"gap": GAP}, width=12),
+        table("Confidence bands", _of("confidence_bands"), BANDS, width=12),
+        bars("Confidence and accuracy by band", _of("confidence_bands"), "band", ("mean_confidence", "accuracy"),
             width=8),
         table("Reliability", _once("reliability", one_tool=True), RELIABLE, width=16),
-        table("Can the confidence be believed?", _once("calibration", one_tool=True), CALIBRATED, colours={"gap": GAP},
+        table("Calibration of the confidence", _once("calibration", one_tool=True), CALIBRATED, colours={"gap": GAP},
             height=5),
-        table("From which confidence on to act", _once("thresholds", one_tool=True), THRESHOLDS, width=12),
-        table("What a circuit breaker would have done", _once("breaker", one_tool=True), BREAKER, width=12),
-        table("Drift: since when it is otherwise", _once("drift", one_tool=True), DRIFT, height=6),
+        table("Confidence thresholds", _once("thresholds", one_tool=True), THRESHOLDS, width=12),
+        table("Circuit breaker simulation", _once("breaker", one_tool=True), BREAKER, width=12),
+        table("Drift", _once("drift", one_tool=True), DRIFT, height=6),
         table("Incidents", _of("incidents"), INCIDENTS),
-        table("Stops for a person", _of("gates"), GATES, colours={"waiting": COVER}),
-        table("What happened last", _of("recent", limit=100), ("ended_at", "status", "ending", "code", "duration_ms",
+        table("Waiting for a person", _of("gates"), GATES, colours={"waiting": COVER}),
+        table("Latest attempts", _of("recent", limit=100), ("ended_at", "status", "ending", "code", "duration_ms",
             "attempt", "message", "agent", "call_id")),
     ]  # fmt: skip
 
@@ -150,8 +150,8 @@ DASHBOARDS: Final = {"overview.json": overview, "tool.json": tool}
 """Function that creates each dashboard, by file name."""
 
 
-def _of(name: str, by: tuple[str, ...] = (), **given: object) -> PanelQuery:
-    return PanelQuery(name, by, given, one_tool=True)
+def _of(name: str, by: tuple[str, ...] = (), **params: object) -> PanelQuery:
+    return PanelQuery(name, by, params, one_tool=True)
 
 
 def _once(name: str, by: tuple[str, ...] = (), *, one_tool: bool = False) -> PanelQuery:
@@ -211,14 +211,14 @@ def _source() -> Json:
 
 def _database() -> Json:
     sql = "SELECT database FROM system.tables WHERE name = 'tool_calls' ORDER BY database"
-    return _asking("database", "Database", sql, refresh=1)
+    return _query_variable("database", "Database", sql, refresh=1)
 
 
 def _tool() -> Json:
-    return _asking("tool", "Tool", PanelQuery("hurt", ("tool",)).sql({"tool": "tool"}), refresh=2)
+    return _query_variable("tool", "Tool", PanelQuery("hurt", ("tool",)).sql({"tool": "tool"}), refresh=2)
 
 
-def _asking(name: str, label: str, sql: str, refresh: int) -> Json:
+def _query_variable(name: str, label: str, sql: str, refresh: int) -> Json:
     """Return a variable with the values of ``sql``.
 
     ``refresh``: 1 on opening the dashboard, 2 on a change of the time range.
@@ -243,14 +243,14 @@ def _asking(name: str, label: str, sql: str, refresh: int) -> Json:
 def _incidents(*, one_tool: bool) -> Json:
     """Return the incidents as marks over every panel with a time axis."""
     columns = {"time": "started", "timeEnd": "ended", "title": "tool", "text": "code"}
-    asked = PanelQuery("incidents", ("tool",), one_tool=one_tool)
+    query = PanelQuery("incidents", ("tool",), one_tool=one_tool)
     return {
         "name": "Incidents",
         "datasource": SOURCE,
         "enable": True,
         "hide": False,
         "iconColor": "red",
-        "target": target(asked.sql(columns, "time")),
+        "target": target(query.sql(columns, "time")),
     }
 
 
@@ -283,4 +283,4 @@ def write(folder: Path) -> list[Path]:
 
 if __name__ == "__main__":
     for written in write(Path(*sys.argv[1:2] or ["dashboards/grafana"])):
-        print(written)  # noqa: T201  a command's answer
+        print(written)  # noqa: T201  output of the command
