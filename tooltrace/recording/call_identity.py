@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tooltrace.faults import pass_on_signal
+from tooltrace.otel.sdk_internals import attributes_of
 from tooltrace.recording.context import CallContext
 from tooltrace.redact.inspection import bases, module_of
 
@@ -66,14 +67,14 @@ def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity
 
     ``call_id``: the argument that the framework marks as the call id, where the tool has one.
     """
-    found: list[str | None] = [_text(call_id), None, None]
+    known: list[str | None] = [_text(call_id), None, None]
     for value in injected:
         paths = _paths_of(type(value))
         if paths is not None:
             for place, path in enumerate(paths):
-                if path and found[place] is None:
-                    found[place] = _text(_follow(value, path))
-    return CallIdentity(*found)
+                if path and known[place] is None:
+                    known[place] = _text(_follow(value, path))
+    return CallIdentity(*known)
 
 
 def from_span(span: Any, tool: str) -> CallIdentity:
@@ -82,8 +83,8 @@ def from_span(span: Any, tool: str) -> CallIdentity:
     The call id counts only where the span shows a call of the same tool: a tool may call further tools.
     """
     try:
-        attributes = getattr(span, "attributes", None)
-        if not attributes or not isinstance(attributes, Mapping):
+        attributes = attributes_of(span)
+        if not attributes:
             return NO_IDENTITY
         same_tool = _first(attributes, _TOOL_NAMES) == tool
         return CallIdentity(
@@ -103,14 +104,20 @@ def complete(context: CallContext, identity: CallIdentity | CallContext) -> Call
         agent is not None or identity.agent is None
     ):
         return context
-    return context._replace(
-        conversation_id=identity.conversation_id if conversation_id is None else conversation_id,
-        agent=identity.agent if agent is None else agent,
+    return CallContext(
+        context.call,
+        identity.conversation_id if conversation_id is None else conversation_id,
+        identity.agent if agent is None else agent,
+        context.attributes,
     )
 
 
-def _first(attributes: Mapping[Any, Any], names: Iterable[str]) -> str | None:
-    return next((value for name in names if (value := _text(attributes.get(name))) is not None), None)
+def _first(attributes: Mapping[Any, Any], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = _text(attributes.get(name))
+        if value is not None:
+            return value
+    return None
 
 
 def _text(value: Any) -> str | None:
@@ -123,7 +130,7 @@ def _text(value: Any) -> str | None:
 def _follow(value: Any, path: Path) -> Any:
     for name in path:
         try:
-            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+            value = value.get(name) if type(value) is dict else getattr(value, name, None)
         except BaseException as error:  # a property of a framework or of a user's subclass may raise
             pass_on_signal(error)
             return None
