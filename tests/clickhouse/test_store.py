@@ -162,8 +162,8 @@ def test_init_says_what_is_missing_and_what_it_would_not_do(engine: Any) -> None
     where = address(engine, "without_tables").url
     done = command("clickhouse", "init", "--apply", "--store", where)
     assert done.exit_code == 1
-    assert "the collector's exporter makes them" in done.stderr
-    assert "clickhouse init makes them" not in done.stderr
+    assert "the collector's exporter creates them" in done.stderr
+    assert "clickhouse init to create" not in done.stderr
     done = command("clickhouse", "init", "--days", "5", "--store", where)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "--tables" in done.stderr

@@ -278,7 +278,7 @@ class TestFunction:
 
         with pytest.raises(LabelError, match="SQL or a function that is not async"):
             tt.outcome_from(judge, labeler="x")
-        with pytest.raises(LabelError, match="gives True, False"):
+        with pytest.raises(LabelError, match="must return True, False"):
             tt.outcome_from(lambda row: judge(row), labeler="x")
 
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
-from tooltrace.ingest.spans.conventions.attributes import DEFERRED, MCP_METHOD, OTHER_KINDS, READS
+from tooltrace.ingest.spans.conventions.attributes import (
+    AI_OPERATION,
+    AI_TOOL_CALL,
+    DEFERRED,
+    LOGFIRE_TOOL,
+    MCP_METHOD,
+    MERGED_TOOLS,
+    NOT_SPECIFIED,
+    OTHER_KINDS,
+    READS,
+    TEMPLATE,
+)
 from tooltrace.otel import attributes as names
 
 SPAN: Final = "SpanAttributes"
@@ -42,7 +53,8 @@ class SpanConvention:
 def _gen_ai(reader: Reader) -> str:
     other = " OR ".join(reader.has(SPAN, key) for key in OTHER_KINDS)
     alone = f"{reader.has(SPAN, names.TOOL_NAME)} AND NOT ({other})"
-    operation = equals(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)
+    merged = equals(reader, names.TOOL_NAME, MERGED_TOOLS)
+    operation = f"{equals(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)} AND NOT {merged}"
     return f"if({reader.has(SPAN, names.OPERATION_NAME)}, {operation}, {alone})"
 
 
@@ -82,12 +94,14 @@ CONVENTIONS: Final = (
         _mcp,
         f"if(position({SPAN_NAME}, '{MCP_METHOD} ') > 0, substring({SPAN_NAME}, position({SPAN_NAME}, '{MCP_METHOD} ') + 11), NULL)",
     ),
-    SpanConvention("openinference", _openinference, SPAN_NAME),
+    SpanConvention("openinference", _openinference, f"replaceRegexpOne({SPAN_NAME}, '\\\\.__call__$', '')"),
     SpanConvention(
         "langfuse",
         lambda reader: equals(reader, "langfuse.observation.type", "tool"),
         SPAN_NAME,
     ),
+    SpanConvention("ai_sdk", lambda reader: equals(reader, AI_OPERATION, AI_TOOL_CALL)),
+    SpanConvention("logfire", lambda reader: equals(reader, TEMPLATE, LOGFIRE_TOOL)),
 )
 """All conventions, in order of precedence."""
 
@@ -115,6 +129,8 @@ def _parts(reader: Reader, field: str) -> list[str]:
     parts = []
     for convention in CONVENTIONS:
         texts = [reader.text(SPAN, key) for key in convention.reads.get(field, ())]
+        if field == "call_id":
+            texts = [f"nullIf({each}, {quote_literal(NOT_SPECIFIED)})" for each in texts]
         if field == "tool":
             texts = [*map(nonblank, texts), convention.tool]
         if texts and texts != ["NULL"]:

@@ -12,7 +12,7 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
 from tooltrace.clickhouse.conventions_sql import SPAN, coalesce_attribute, equals
 from tooltrace.core.codes import ADVICE, ToolErrorCode, next_step
-from tooltrace.ingest.spans.conventions.attributes import DEFERRED
+from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
 from tooltrace.normalize.terms import normalize_code
@@ -47,15 +47,18 @@ def aliases(reader: Reader) -> dict[str, str]:
     thrown = "Events.Attributes[arrayLastIndex(name -> name = 'exception', Events.Name)]"
     level = equals(reader, "langfuse.observation.level", "ERROR")
     reported = f"coalesce({coalesce_attribute(reader, 'error_message')}, StatusMessage)"
+    other = quote_literal(names.ERROR_TYPE_OTHER)
     stack = "Traceback (most recent call last)"
     return {
         "thrown": "has(Events.Name, 'exception')",
         "thrown_type": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_TYPE)}, ''), NULL)",
         "thrown_message": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_MESSAGE)}, ''), NULL)",
         "escaped": f"if(thrown, lower({reader.nested_text(thrown, 'exception.escaped')}) = 'true', false)",
-        "reported_message": f"if(is_langfuse AND {level}, {reported}, NULL)",
+        "reported_message": f"multiIf(is_langfuse AND {level}, {reported}, "
+        f"is_logfire AND StatusCode = 'Error', {_logfire(reader)}, NULL)",
         "reported_type": coalesce_attribute(reader, "error_type"),
-        "kind": "coalesce(thrown_type, reported_type)",
+        "kind": f"if(thrown_type IN ({quote_literals(GENERIC_ERRORS)}) AND ifNull(reported_type <> {other}, false), "
+        "reported_type, coalesce(thrown_type, reported_type))",
         "last_name": "arrayElement(splitByChar('.', ifNull(kind, '')), -1)",
         "message": "coalesce(thrown_message, nullIf(trim(TRAILING ' \\n\\r\\t' FROM "
         f"splitByString({quote_literal(stack)}, StatusMessage)[1]), ''), reported_message)",
@@ -67,8 +70,21 @@ def aliases(reader: Reader) -> dict[str, str]:
     }
 
 
+def _logfire(reader: Reader) -> str:
+    """Return the message of a failed function of openai-agents, from the JSON text in the attribute ``error``."""
+    error = f"ifNull({reader.text(SPAN, 'error')}, '')"
+    detail, message = (f"nullIf(JSONExtractString({error}, {path}), '')" for path in ("'data', 'error'", "'message'"))
+    return f"coalesce({detail}, {message})"
+
+
+def _is_failed_fetch() -> str:
+    """Return the condition that JavaScript's ``fetch`` failed, which raises a TypeError."""
+    starts = " OR ".join(f"startsWith(ifNull(message, ''), {quote_literal(text)})" for text in FETCH_FAILURES)
+    return f"(last_name = 'TypeError' AND ({starts}))"
+
+
 def _ended(reader: Reader) -> str:
-    raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}), false)"
+    raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}) AND match(last_name, '[a-z]'), false)"
     return (
         f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
         f"last_name IN ({quote_literals(_CANCELLED)}), 'cancelled', last_name = 'GeneratorExit', 'abandoned', "
@@ -86,7 +102,8 @@ def _code() -> str:
     raised = _transformed(
         "last_name", {name: str(classification.code) for name, classification in _classifications().items()}, by_word
     )
-    return f"if(ended = 'raised', {raised}, {by_word})"
+    network = quote_literal(str(ToolErrorCode.NETWORK_ERROR))
+    return f"multiIf(ended = 'raised' AND {_is_failed_fetch()}, {network}, ended = 'raised', {raised}, {by_word})"
 
 
 def _rpc(number: int) -> str:
@@ -125,7 +142,7 @@ def _retryable() -> str:
     """Return whether to retry, by the table of exceptions, else by the advice of the code."""
     own = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
     advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
-    return f"if(ended = 'raised', {_flag('last_name', own, advised)}, {advised})"
+    return f"if(ended = 'raised' AND NOT {_is_failed_fetch()}, {_flag('last_name', own, advised)}, {advised})"
 
 
 def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from contextvars import Context as ContextVars
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from msgspec import Struct
 from tooltrace.core.codes import NextAction
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ResponseMeta, Source, Status, ToolError
+from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording.context import CallContext
@@ -120,6 +122,31 @@ class Attempt(ToolSpan):
         assert call is not None
         remember_attempt(call)
         return call
+
+
+def read_claims(result: Any, confidence: Any, sources: Any) -> tuple[Any, tuple[Source, ...] | None, tuple[str, ...]]:
+    """Return the confidence and the sources of ``result``, and a flag for each that could not be read.
+
+    ``confidence`` and ``sources`` are values, functions of the result, or None. The functions are the user's own, and
+    may raise anything.
+    """
+    flags: list[str] = []
+    found_confidence: Any = None
+    found_sources: tuple[Source, ...] | None = None
+    if confidence is not None:
+        try:
+            found_confidence = confidence(result) if callable(confidence) else confidence
+        except BaseException as error:
+            pass_on_signal(error)
+            flags.append("confidence_failed")
+    if sources is not None:
+        try:
+            found: Iterable[Any] = sources(result) if callable(sources) else sources
+            found_sources = tuple(Source.model_validate(source) for source in found or ())
+        except BaseException as error:
+            pass_on_signal(error)
+            flags.append("sources_failed")
+    return found_confidence, found_sources, tuple(flags)
 
 
 def validate_confidence(value: Any) -> float | None:

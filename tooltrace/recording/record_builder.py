@@ -8,24 +8,24 @@ here and nowhere else: normalization, redaction and size limits.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 
 from tooltrace.core.confidence import Score
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import Source, ToolResponse, is_response
-from tooltrace.faults import pass_on_signal
+from tooltrace.core.response import ToolResponse, is_response
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE
 from tooltrace.normalize.engine import apply_rules, apply_rules_to_view
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
-from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, validate_confidence
+from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
 
@@ -66,7 +66,7 @@ def set_stream_result(attempt: Attempt) -> None:
     _read_confidence_and_sources(attempt, None)
     text = None if attempt.stream is None else attempt.stream.text
     if text is not None and attempt.rules is not RULES and (response := _apply_live_rules(text, attempt)) is not None:
-        attempt.result = _snapshot_response(response, attempt)
+        attempt.result = _with_value(_snapshot_response(response, attempt), attempt)
 
 
 def _apply_live_rules(result: Any, attempt: Attempt) -> ToolResponse | None:
@@ -84,20 +84,8 @@ def _snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnap
 
 def _read_confidence_and_sources(attempt: Attempt, result: Any) -> None:
     """Read confidence and sources from ``result``, with the functions or values that the decorator has."""
-    spec = attempt.spec
-    if spec.confidence is not None:
-        try:
-            attempt.confidence = spec.confidence(result) if callable(spec.confidence) else spec.confidence
-        except BaseException as error:
-            pass_on_signal(error)
-            attempt.flags = (*attempt.flags, "confidence_failed")
-    if spec.sources is not None:
-        try:
-            sources: Iterable[Any] = spec.sources(result) if callable(spec.sources) else spec.sources
-            attempt.sources = tuple(Source.model_validate(source) for source in sources)
-        except BaseException as error:
-            pass_on_signal(error)
-            attempt.flags = (*attempt.flags, "sources_failed")
+    attempt.confidence, attempt.sources, flags = read_claims(result, attempt.spec.confidence, attempt.spec.sources)
+    attempt.flags = (*attempt.flags, *flags)
 
 
 # in the thread that writes
@@ -162,7 +150,17 @@ def _read_response(attempt: Attempt) -> ResponseSnapshot | None:
         return None
     view = view_of(value, result.kinds)
     response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
-    return None if response is None else _snapshot_response(response, attempt)
+    return None if response is None else _with_value(_snapshot_response(response, attempt), attempt)
+
+
+def _with_value(response: ResponseSnapshot, attempt: Attempt) -> ResponseSnapshot:
+    """Return ``response`` with the plain result as its data where a rule found only an error in that result."""
+    result = attempt.result
+    if response.data is not None or response.status != "error" or not isinstance(result, ValueSnapshot):
+        return response
+    if result.kinds or type(result.value) is not bytes:
+        return response
+    return replace(response, data=result.value)
 
 
 def _call_id_of(response: ResponseSnapshot | None, span_id: str) -> str | None:

@@ -25,7 +25,7 @@ from tooltrace.recording import call_identity, shutdown
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.call_identity import NO_IDENTITY
-from tooltrace.recording.context import BAGGAGE_KEY, CallContext
+from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
 from tooltrace.recording.settings import Settings
@@ -93,6 +93,10 @@ class Recorder:
             context, otel = contexts.current.get(), current_context()
             if BAGGAGE_KEY in otel:
                 context = contexts.with_baggage(context, otel)
+            if context.call is not None and call_id is None and context.call.begun is not None:
+                begun = _pop_begun(context.call, spec)
+                if begun is not None:
+                    return self._continue(begun, spec, arguments)
             enclosing, framework_call_id = otel.get(SPAN_KEY), None
             if enclosing is not None or spec.injected or spec.find_injected is not None:
                 framework_call_id, context, arguments = _identify(spec, arguments, context, enclosing)
@@ -103,8 +107,7 @@ class Recorder:
             self._start_span(attempt, otel)
             if call_id is None and context.call is not None and otel.get(_CALL_KEY) is not context.call:
                 call_id = context.call.value
-            if call_id is None:
-                call_id = framework_call_id
+            call_id = framework_call_id if call_id is None else call_id
             if call_id is not None:
                 attempt.call_id = call_id = str(call_id)
                 self._number(attempt, spec, call_id, number)
@@ -115,6 +118,18 @@ class Recorder:
             pass_on_signal(error)
             report_fault("begin")
             return None
+        return attempt
+
+    def _continue(self, attempt: Attempt, spec: ToolSpec, arguments: dict[str, Any] | None) -> Attempt:
+        """Return ``attempt``, which an integration began for the same call, with the spec of the decorated tool."""
+        attempt.spec, attempt.rules = spec, self.rules_of(spec)
+        attempt.captures_content = (spec.capture or self.settings.capture) == "full"
+        if not attempt.captures_content:
+            attempt.arguments = None
+        elif attempt.arguments is None and arguments is not None:
+            spec.injected_arguments(arguments)  # finds the injected parameters, at the first call
+            attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
+        attempt.started = perf_counter_ns()
         return attempt
 
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
@@ -324,6 +339,15 @@ def _duration(measured: int, passed: int | None) -> int | None:
     if passed is None:
         return measured
     return None if passed == UNKNOWN else passed
+
+
+def _pop_begun(call: CallId, spec: ToolSpec) -> Attempt | None:
+    """Return the attempt that an integration began for the tool ``spec``, once; None where there is none."""
+    begun: Attempt | None = call.begun
+    if begun is None or spec.name not in call.names or not begun.is_recording():
+        return None
+    call.begun = None
+    return begun
 
 
 def _identify(

@@ -113,7 +113,7 @@ def _hosted(block: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]
     kind = block.get("type")
     if not isinstance(kind, str):
         return None
-    if kind.endswith("_tool_result_error") and isinstance(block.get("error_code"), str):
+    if "_tool_" in kind and kind.endswith("_error") and isinstance(block.get("error_code"), str):
         return _hosted_error(members_of(block), context, meta)
     if kind.endswith("code_execution_result") and "return_code" in block:
         return _execution(block, context, meta)
