@@ -266,24 +266,6 @@ def test_langgraph_tool_is_refused() -> None:
     is_refused(tools.tool(weather))
 
 
-def test_langgraph_with_the_span_of_an_instrumentation_is_one_row(calls: Calls, provider: TracerProvider) -> None:
-    instrumentation = pytest.importorskip("openinference.instrumentation.langchain")
-    tools = pytest.importorskip("langchain_core.tools")
-
-    def weather(city: str) -> str:
-        """The weather."""
-        return city
-
-    instrumentor = instrumentation.LangChainInstrumentor()
-    instrumentor.instrument(tracer_provider=provider)
-    try:
-        run_langgraph(tools.tool(tt.trace_tool(weather)))
-    finally:
-        instrumentor.uninstrument()
-    provider.force_flush()
-    assert [(call.tool, json.loads(call.arguments or "")) for call in calls()] == [("weather", {"city": "Oslo"})]
-
-
 # strands
 
 

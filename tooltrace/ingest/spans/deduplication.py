@@ -26,8 +26,6 @@ _MAX_NODES = 64
 """Maximum number of arguments compared for a call, and of calls that wait for one span (the latest are kept)."""
 ArgumentDigests = dict[str, bytes]
 """A digest of each argument by name, so that no argument value stays in memory."""
-_UNNAMED = "input"
-"""Name of an argument whose name an instrumentation does not record, as for LangChain's tools with one argument."""
 _JOINTS = "_./:-"
 """Characters that may separate the name of a server from that of its tool."""
 
@@ -208,8 +206,6 @@ def _agree(outer_call: ArgumentDigests | None, inner_call: ArgumentDigests | Non
     """
     if not outer_call or not inner_call:
         return outer_call is None or inner_call is None or outer_call == inner_call
-    if len(outer_call) == len(inner_call) == 1 and _UNNAMED in (*outer_call, *inner_call):
-        return [*outer_call.values()] == [*inner_call.values()]
     common = outer_call.keys() & inner_call.keys()
     return bool(common) and all(outer_call[key] == inner_call[key] for key in common)
 
