@@ -429,7 +429,7 @@ def test_google_adk_with_its_own_span_is_one_row(calls: Calls, provider: TracerP
     run_google_adk(weather)
     provider.force_flush()
     (call,) = calls()
-    assert (call.call_id, call.tool, json.loads(call.arguments or "")) == ("c1", "weather", {"city": "Oslo"})
+    assert (call.tool, json.loads(call.arguments or "")) == ("weather", {"city": "Oslo"})
 
 
 def test_google_adk_interrupted_node_pauses_a_call(calls: Calls) -> None:
@@ -578,16 +578,6 @@ def test_mcp_tool_is_refused() -> None:
 
     server.add_tool(registered)
     module.MCPServer("traced").add_tool(tt.trace_tool(registered))
-
-
-def test_fastmcp_tool_is_refused() -> None:
-    fastmcp = pytest.importorskip("fastmcp")
-    server = fastmcp.FastMCP("s")
-
-    def weather(city: str) -> str:
-        return city
-
-    is_refused(server.tool(weather))
 
 
 # smolagents

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any, Final
 
-from tooltrace.redact.inspection import bases, instance_attributes, module_of, name_of
+from tooltrace.redact.inspection import bases, module_of, name_of
 
 TOOL_CLASSES: Final[Mapping[str, frozenset[str]]] = {
     "agent_framework": frozenset({"FunctionTool"}),
@@ -31,8 +31,6 @@ TOOL_CLASSES: Final[Mapping[str, frozenset[str]]] = {
 }
 """Classes of tool objects by package. A tool object that its agent accepts as a function too is not listed."""
 
-_FASTMCP_MARK: Final = "__fastmcp__"
-"""Attribute that fastmcp sets on a function that it registered."""
 _MCP_SERVERS: Final = ("mcp.server.mcpserver", "mcp.server.fastmcp")
 
 
@@ -42,8 +40,6 @@ def framework_of(tool: Any, references: int) -> str | None:
     ``references``: number of references to ``tool`` beyond those of a function that was just defined.
     """
     if type(tool) is FunctionType:
-        if _FASTMCP_MARK in instance_attributes(tool):
-            return "fastmcp"
         return "mcp" if references == 1 and _is_registered_with_mcp(tool) else None
     for base in bases(type(tool)):
         module, name = module_of(base), name_of(base)
