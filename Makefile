@@ -30,7 +30,7 @@ google-adk := google-adk==2.13.0
 semantic-kernel := semantic-kernel==1.45.0
 autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
-INJECTED := tests/integrations/test_injected_parameters.py
+INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/test_framework_calls.py
 
 # Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
@@ -85,11 +85,12 @@ test-shared: $(VENV)-shared/.ready
 		$(VENV)-shared/bin/python -m pytest tests/integrations/$$name || exit 1; \
 		$(VENV)-shared/bin/python examples/$${name}_agent.py || exit 1; \
 	done
-	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index'
+	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index or smolagents'
 
 $(ALONE:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest tests/integrations/$*
 	$(VENV)-$*/bin/python examples/$*_agent.py
+	$(VENV)-$*/bin/python -m pytest -W ignore::DeprecationWarning $(INJECTED) -k $*
 
 test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$*).py
 

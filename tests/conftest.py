@@ -47,7 +47,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
     tt.configure(store=path)
     yield path
     tt.shutdown()
-    with config._lock:
+    with config._lock.current:
         config._recorder = before
 
 

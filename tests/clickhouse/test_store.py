@@ -283,7 +283,7 @@ def test_a_process_asks_there_and_records_here(
         assert tt.query("failure_rate").fetchall() == []
     finally:
         tt.shutdown()
-        with config._lock:
+        with config._lock.current:
             config._recorder = before
 
 
