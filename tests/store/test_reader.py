@@ -25,7 +25,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import materialize, open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-ROUNDS = 10
+ROUNDS = 5
 """How often each reads or folds while others write."""
 COUNT = "SELECT count(*), count(DISTINCT span_id) FROM tool_calls"
 
