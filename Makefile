@@ -1,21 +1,21 @@
-# Two commands: `make demo` shows what tooltrace does, `make test` shows that it works.
+# `make demo` runs the demo; `make test` checks style and types and runs the tests.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-# The frameworks that are traced without changing a tool, as the tests want them: each in an environment of its own.
+# Frameworks that tooltrace.integrations traces. Their tests run in one environment for each framework.
 FRAMEWORKS := agno hello-agents
 agno := agno==3.1.10
 hello-agents := hello-agents==1.0.0
 
-# Those that say by spans of their own what their tools do, with the instrumentation that makes them.
+# Libraries whose own spans become tool calls, with the instrumentation that makes the spans.
 INSTRUMENTED := pydantic-ai fastmcp langchain
 pydantic-ai := pydantic-ai-slim[mcp]==2.68.0 fastmcp==4.1.2 opentelemetry-sdk==1.45.2 opentelemetry-distro==0.66b2
 fastmcp := fastmcp==4.1.2
 langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
 	openinference-instrumentation-langchain==0.1.80 opentelemetry-instrumentation-langchain==0.62.4
 
-# Those whose run contexts are kept out of the record, and that no other environment has.
+# Frameworks whose run contexts are left out of the recorded arguments, and that no other environment has.
 CONTEXTS := openai-agents strands google-adk llama-index semantic-kernel autogen agent-framework
 openai-agents := openai-agents==0.24.0
 strands := strands-agents==1.62.0
@@ -26,7 +26,7 @@ autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
 INJECTED := tests/integrations/test_injected_parameters.py
 
-# What receives the spans in tests: a genuine collector, and behind it Phoenix and the engine of ClickHouse.
+# Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
@@ -34,13 +34,13 @@ clickhouse := chdb-core==26.9.0
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough check bench bench-promises bench-analyses clean frameworks $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+.PHONY: demo test test-thorough check docs bench bench-promises bench-analyses clean frameworks $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take 10 to 15 minutes on two cores, and longer where the machine is busy: none fails for that.'
+	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # The tests of properties, with many more examples than in `make test`.
@@ -51,6 +51,9 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.test
+	$(BIN)/python -m docs.generate
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
@@ -87,7 +90,7 @@ $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 test-collector: $(VENV)/.test collector $(BACKENDS)
 	TOOLTRACE_VENV=$(abspath $(VENV)) TOOLTRACE_REQUIRE=collector,phoenix,clickhouse $(BIN)/python -m pytest tests/collector
 
-# A process of its own, and the engine beside the tests' environment: it brings threads, and other tests fork.
+# In a process of its own, with the engine outside of the tests' environment: the engine starts threads, and other tests fork.
 test-clickhouse: $(VENV)/.test collector clickhouse
 	PYTHONPATH=$$($(VENV)-clickhouse/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 		TOOLTRACE_REQUIRE=chdb,collector $(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/clickhouse

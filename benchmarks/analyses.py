@@ -1,4 +1,4 @@
-"""What the named queries cost over a long history, and the same questions put to another tracer's store."""
+"""Measure the named queries over a long history, and the same queries over another tracer's store."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def table(*, quick: bool) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         steps = _measure(Path(folder), small, large, asked)
         total = 2 * len(asked) + len(QUESTIONS)
-        measured: Measured = dict(track(steps, "asking", total=total, console=Console(stderr=True)))
+        measured: Measured = dict(track(steps, "running", total=total, console=Console(stderr=True)))
     return [
         f"| query | {small:,} | {large:,} | growth | aim, 1,000,000 | | SQLite of {RIVAL}, {small:,} | × ours |",
         "|---|---:|---:|---:|---:|---|---:|---:|",

@@ -1,4 +1,4 @@
-"""The cost of one call, in the calling thread, beside the bare span in the same rounds."""
+"""Measure the cost of one call in the calling thread, beside the bare span in the same rounds."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import tooltrace as tt
 from benchmarks import rivals
 
 SETTLE_SECONDS = 0.002
-"""For the background threads to go back to sleep."""
+"""Seconds in which the background threads become idle."""
 ITEMS = 5_000
 BURST = 200
-"""Calls in a row before the queue is emptied, outside the clock: tools are not called back to back for ever."""
+"""Calls in a row before the queue is emptied, outside the measured time: tools are not called back to back without end."""
 
 
 class Cost(NamedTuple):
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
 
 
 def compare(rounds: int, bare: Callable[[], float], rivals_: dict[str, Callable[[], float]]) -> dict[str, Cost]:
-    """Run all in turn, ``rounds`` times."""
+    """Run everything in turn, ``rounds`` times, and return the medians."""
     seen: dict[str, list[tuple[float, float]]] = {name: [] for name in rivals_}
     base: list[float] = []
     for _ in range(rounds):
@@ -44,7 +44,7 @@ def compare(rounds: int, bare: Callable[[], float], rivals_: dict[str, Callable[
 
 
 def sync_burst(call: Callable[..., Any], empty: Callable[..., Any]) -> Callable[[], float]:
-    """Microseconds a call, less the untraced tool's own."""
+    """Return a measurement: microseconds for a call, minus those of the untraced tool."""
 
     def run() -> float:
         return (_timed(call) - _timed(rivals.search)) / BURST / 1e3
@@ -76,7 +76,7 @@ def async_burst(call: Callable[..., Any], empty: Callable[..., Any]) -> Callable
 
 
 def item_cost(rounds: int) -> float:
-    """Microseconds that one item of a traced generator adds."""
+    """Return the microseconds that one item of a traced generator adds."""
     traced = tt.trace_tool(rivals.stream)
 
     def timed(function: Callable[[int], Any]) -> int:
@@ -91,7 +91,7 @@ def item_cost(rounds: int) -> float:
 
 
 def allocation(call: Callable[..., Any], empty: Callable[..., Any]) -> float:
-    """Bytes that a call still holds when it has returned and nothing has taken it from its queue yet."""
+    """Return the bytes that a call holds between its return and the moment when it leaves the queue."""
     empty()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -104,7 +104,7 @@ def allocation(call: Callable[..., Any], empty: Callable[..., Any]) -> float:
 
 
 def whole_process(call: Callable[..., Any], finish: Callable[[], Any], calls: int) -> float:
-    """Microseconds of CPU of all threads a call, until ``finish`` has returned."""
+    """Return the microseconds of CPU of all threads for a call, until ``finish`` has returned."""
     before = process_time_ns()
     for _ in range(calls):
         call(rivals.QUERY, limit=5)
@@ -113,7 +113,7 @@ def whole_process(call: Callable[..., Any], finish: Callable[[], Any], calls: in
 
 
 def nested(call: Callable[..., Any]) -> Callable[..., Any]:
-    """A tool that calls the traced tool."""
+    """Return a traced tool that calls the traced tool."""
 
     @tt.trace_tool(name="outer")
     def outer(query: str, limit: int = 10) -> Any:
@@ -123,7 +123,7 @@ def nested(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def everything(folder: Path, rounds: int) -> dict[str, Any]:
-    """Calling thread with span, batch processor, metric, log line and journal; and what a call holds."""
+    """Measure the calling thread with span, batch processor, metric, log line and journal, and the memory of a call."""
     spans = rivals.everything_on(folder / "calls.duckdb")
     bare, traced = rivals.bare_span(spans), tt.trace_tool(rivals.search)
 
@@ -140,7 +140,7 @@ def everything(folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def configured(folder: Path, rounds: int, name: str, settings: dict[str, Any]) -> dict[str, Cost]:
-    """Calling thread with the journal alone, under ``settings``."""
+    """Measure the calling thread with the journal alone, under ``settings``."""
     spans = rivals.provider()
     tt.configure(store=folder / "calls.duckdb", **settings)
     run = {name: sync_burst(tt.trace_tool(rivals.search), tt.flush)}
@@ -149,13 +149,13 @@ def configured(folder: Path, rounds: int, name: str, settings: dict[str, Any]) -
 
 
 def items(folder: Path, rounds: int) -> float:
-    """Microseconds that one item of a traced generator adds."""
+    """Return the microseconds that one item of a traced generator adds."""
     tt.configure(store=folder / "items.duckdb")
     return item_cost(rounds)
 
 
 def process_costs(folder: Path, calls: int, *, everything_on: bool) -> tuple[float, float]:
-    """CPU of all threads: of the bare span, and of the traced call until it is a row."""
+    """Return the CPU time of all threads: of the bare span, and of the traced call until it is a row."""
     spans = rivals.everything_on(folder / "cpu.duckdb") if everything_on else rivals.provider()
     if not everything_on:
         tt.configure(store=folder / "cpu.duckdb")
@@ -165,7 +165,7 @@ def process_costs(folder: Path, calls: int, *, everything_on: bool) -> tuple[flo
         with tt.connect():
             pass
 
-    whole_process(traced, to_rows, 100)  # DuckDB is loaded here, not under the clock
+    whole_process(traced, to_rows, 100)  # DuckDB is loaded here, outside the measured time
     pairs = [(whole_process(bare, spans.force_flush, calls), whole_process(traced, to_rows, calls)) for _ in range(3)]
     return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
 

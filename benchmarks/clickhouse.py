@@ -1,9 +1,9 @@
-"""The queries on the same attempts in DuckDB and in ClickHouse: ``python -m benchmarks.clickhouse ROWS FOLDER [QUERY…]``.
+"""Run the queries on the same attempts in DuckDB and ClickHouse: ``python -m benchmarks.clickhouse ROWS FOLDER [QUERY…]``.
 
 ClickHouse's engine runs in this process (chdb), over the collector exporter's own tables, twice: by views that read the map of
-attributes, and by the tables of ``tooltrace clickhouse init --tables``. Each of the three is asked in a process of its own. Prints
-Markdown: seconds of the processor, over all cores, which other work on the machine changes little, and the most memory that the
-process held. What passed by the clock goes to stderr. A folder that was made before is used again.
+attributes, and by the tables of ``tooltrace clickhouse init --tables``. Each of the three runs in a process of its own. Prints
+Markdown: CPU seconds over all cores, which other work on the machine changes little, and the peak memory of the process.
+Wall-clock seconds go to stderr. An existing folder is used again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the processes of ``test_many_processes`` and of ``benchmarks.promises`` do."""
+"""The work of the processes in ``test_many_processes`` and ``benchmarks.promises``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import tooltrace as tt
 THREADS = 4
 """Threads of each writing process."""
 LEAST = 50
-"""Calls that each thread makes at least."""
+"""Minimum number of calls of each thread."""
 MANY = 500
-"""Calls after which a thread slows down: a reader on a slow machine is not given ever more to read."""
+"""Calls after which a thread slows down, so that a reader on a slow machine can keep up."""
 
 
 def write(store: str, process: int, acknowledged: Any, stop: Event) -> None:

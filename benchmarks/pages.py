@@ -1,8 +1,8 @@
-"""How soon a page shows something: ``python -m benchmarks.pages [ROWS]``, in a browser, over a made-up history.
+"""Measure the first content of each page: ``python -m benchmarks.pages [ROWS]``, in a browser, over a made-up history.
 
-Measured in the page, from the click to the paint: of the frame, which has no figures yet, and of the first content, which is
-what the page is for: figures or a table of tools, rows, the attempts of a call. The server is just up; each page is opened with
-windows that nobody asked before, so that no answer is a kept one, and each when the one before has all it asked for.
+Measured in the page are the times from the click to the paint of the frame, which has no figures yet, and of the first
+content: figures or a table of tools, rows, the attempts of a call. The server has just started. Each page is opened with a
+new window, so that no result is cached, and after the page before has loaded completely.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The store of another tracer: the SQLite file of Arize Phoenix, filled with the same attempts and asked the same.
+"""The store of another tracer: the SQLite file of Arize Phoenix, filled with the same attempts, for the same queries.
 
-The attempts are in the form in which Phoenix keeps the spans that tooltrace sends it. A question counts only where both
-stores give the same answer.
+The attempts are in the form in which Phoenix stores the spans that tooltrace sends it. A query counts only if both
+stores give the same result.
 """
 
 from __future__ import annotations

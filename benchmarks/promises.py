@@ -1,7 +1,7 @@
-"""What is promised about time: ``python -m benchmarks.promises [--quick]``.
+"""Measure the promises about time: ``python -m benchmarks.promises [--quick]``.
 
-Tests wait for what is to happen and never for how soon, since the machine that they run on may be busy. How soon is
-measured here, each promise beside what it is compared with in the same run: a figure of 1 or less keeps the promise.
+Tests wait for a condition and never measure time, because their machine may be busy. The promises about time are measured
+here, each as a ratio to its reference in the same run: a ratio of 1 or less keeps the promise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What redaction costs by payload: mebibytes of text in a second of CPU, on text as tools return it."""
+"""Measure redaction by payload: mebibytes of text per second of CPU, on text as tools return it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AIM_WITH_WORD, AIM_WITHOUT = 20, 50
 SIZES = {"200 B": 200, "6 KB": 6_000, "60 KB": 60_000, "1 MB": 1_000_000}
 GROWTH = 8
 LINEAR = 16
-"""At most how many times as long a text of ``GROWTH`` times the length may take: quadratic time would be 64 times."""
+"""Maximum ratio of the times for a text and for one of ``GROWTH`` times its length; quadratic time would give 64."""
 
 _TRIGGERS = re.compile("pass|pwd|secret|token|key|credential|authori|cookie|bearer|basic|://", re.IGNORECASE)
 

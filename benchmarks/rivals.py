@@ -1,4 +1,4 @@
-"""The tool under measurement: bare, in the SDK's span, and traced."""
+"""The measured tool: bare, in the SDK's span, and traced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = {"rows": [{"id": 1, "title": "open"}, {"id": 2, "title": "close"}], "tota
 
 
 class NullExporter(SpanExporter):
-    """Takes spans and keeps nothing."""
+    """An exporter that discards spans."""
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         return SpanExportResult.SUCCESS
@@ -65,7 +65,7 @@ class Message(BaseModel):
 
 
 class RunContext(BaseModel):
-    """What an agent framework hands to a tool: the whole conversation."""
+    """The run context of an agent framework: the whole conversation."""
 
     messages: list[Message] = [Message() for _ in range(200)]
 

@@ -1,7 +1,7 @@
-"""The pictures of the documentation: ``python -m benchmarks.screenshots [FOLDER]``, with Debian's chromium or $CHROMIUM.
+"""Take the screenshots of the documentation: ``python -m benchmarks.screenshots [FOLDER]``, with chromium or $CHROMIUM.
 
-The overview, a tool and the SQL page show a made-up history of 30 days (benchmarks.history), the list and a call what the demo
-records.
+The overview, a tool and the SQL page show a made-up history of 30 days (benchmarks.history). The list, a call and the
+overview of the README show what the demo records.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WIDTH, HEIGHT = 1280, 860
 
 @contextmanager
 def served(store: Path) -> Iterator[str]:
-    """The address of ``tooltrace serve`` over ``store``."""
+    """Run ``tooltrace serve`` over ``store``, and yield its address."""
     command = [sys.executable, "-m", "tooltrace.cli", "serve", "--port", "0", "--store", str(store)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         found = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
@@ -39,7 +39,7 @@ def served(store: Path) -> Iterator[str]:
 
 
 def take(page: Page, address: str, file: Path, *, height: int = HEIGHT) -> None:
-    """One picture, when all that it shows is there."""
+    """Take one screenshot, once everything on the page is loaded."""
     page.set_viewport_size({"width": WIDTH, "height": height})
     page.goto(address, wait_until="networkidle")
     for waiting in page.locator(".wait").all():
@@ -50,7 +50,7 @@ def take(page: Page, address: str, file: Path, *, height: int = HEIGHT) -> None:
 
 
 def main() -> None:
-    """All pictures."""
+    """Take all screenshots."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     folder.mkdir(parents=True, exist_ok=True)
     program = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -70,6 +70,7 @@ def main() -> None:
                 take(page, f"{address}/tool?name=search&since=14d", folder / f"tool-{theme}.png", height=1800)
                 take(page, f"{address}/sql?query=failure_rate&since=14d", folder / f"sql-{theme}.png", height=1080)
             with served(demo) as address:
+                take(page, address, folder / f"demo-{theme}.png", height=1000)
                 take(page, f"{address}/calls?status=error", folder / f"calls-{theme}.png")
                 take(page, f"{address}/call?id={call}", folder / f"call-{theme}.png", height=1000)
             context.close()

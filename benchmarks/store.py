@@ -1,4 +1,4 @@
-"""From the call to the row, and from the question to the answer."""
+"""Measure the way from a call to its row, and from a query to its result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUERIES = ("failure_rate", "errors", "latency", "retries", "recent")
 
 
 def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
-    """Calls a second of one process, flat out, until they are rows; how many rows; how many lost."""
+    """Return the calls per second of one process until they are rows, the number of rows, and the number of lost records."""
     store = folder / "throughput.duckdb"
     tt.configure(store=store)
     traced = tt.trace_tool(rivals.search)
@@ -39,7 +39,7 @@ def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
 
 
 def memory(folder: Path, calls: int) -> tuple[float, float]:
-    """Peak resident MiB after a tenth of the calls, and after all of them."""
+    """Return the peak resident MiB after a tenth of the calls, and after all of them."""
     tt.configure(store=folder / "memory.duckdb")
     traced = tt.trace_tool(rivals.search)
     peaks = []
@@ -52,7 +52,7 @@ def memory(folder: Path, calls: int) -> tuple[float, float]:
 
 
 def filled(store: Path, rows: int) -> float:
-    """A store of made-up history; rows a second that folding took."""
+    """Fill ``store`` with a made-up history, and return the rows per second of folding."""
     random = Random(7)
     start = datetime(2026, 1, 1, tzinfo=UTC)
     journal = Journal(StorePaths.of(store).journal)
@@ -90,12 +90,12 @@ def _call(random: Random, start: datetime, number: int) -> ToolCall:
 
 
 def history(folder: Path, rows: int, rounds: int) -> tuple[float, dict[str, float]]:
-    """Rows a second folded into a fresh store, and then the milliseconds of each query."""
+    """Return the rows per second folded into a new store, and the milliseconds of each query over it."""
     return filled(folder / "history.duckdb", rows), answers(folder / "history.duckdb", rounds)
 
 
 def answers(store: Path, rounds: int) -> dict[str, float]:
-    """Milliseconds to open the store and answer, each."""
+    """Return the milliseconds to open the store and run each query."""
     times: dict[str, float] = {}
     for name in QUERIES:
         runs = []
@@ -108,7 +108,7 @@ def answers(store: Path, rounds: int) -> dict[str, float]:
 
 
 def import_ratio(folder: Path, rounds: int) -> tuple[float, float]:
-    """Milliseconds to import what tooltrace stands on, and to import tooltrace; both compiled before."""
+    """Return the milliseconds to import tooltrace's dependencies, and to import tooltrace; both compiled before."""
     base = "import opentelemetry.sdk.trace, opentelemetry.sdk.metrics, structlog; from pydantic import BaseModel"
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -1,6 +1,7 @@
-"""An Agno agent, traced without a change to it: a tool that fails, a tool that a person has to allow, one they forbid.
+"""Trace an Agno agent without changing it: a tool fails, a person approves one call and declines another.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[agno]' && python examples/agno_agent.py
+A script stands in for the model, so nothing uses the network.
+Run: pip install 'tooltrace[agno]' && python examples/agno_agent.py
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ def delete(path: str) -> str:
 
 @dataclass
 class Script(Model):
-    """A model that calls these tools, one a turn, and then is done."""
+    """A model that requests one of these calls in each turn, and then stops."""
 
     id: str = "script"
     calls: list[tuple[str, str]] = field(default_factory=list)
 
     def invoke(self, *_: Any, **__: Any) -> ModelResponse:
-        """The next turn."""
+        """Return the next turn."""
         if not self.calls:
             return ModelResponse(role="assistant", content="Done.")
         name, path = self.calls.pop(0)
@@ -52,15 +53,15 @@ class Script(Model):
         return ModelResponse(role="assistant", content="", tool_calls=[call])
 
     async def ainvoke(self, *_: Any, **__: Any) -> ModelResponse:
-        """The next turn."""
+        """Return the next turn."""
         return self.invoke()
 
     def invoke_stream(self, *_: Any, **__: Any) -> Iterator[ModelResponse]:
-        """The next turn."""
+        """Return the next turn."""
         yield self.invoke()
 
     async def ainvoke_stream(self, *_: Any, **__: Any) -> AsyncIterator[ModelResponse]:
-        """The next turn."""
+        """Return the next turn."""
         yield self.invoke()
 
     def _parse_provider_response(self, response: Any, **_: Any) -> Any:
@@ -71,7 +72,7 @@ class Script(Model):
 
 
 def main() -> None:
-    """Run the agent, answer what it asks, and ask the history."""
+    """Run the agent, decide on its paused calls, and query the history."""
     tt.configure(store=Path(tempfile.mkdtemp()) / "agno.duckdb")
     agno.install()
     script = Script(calls=[("read", "notes.txt"), ("read", "plan.txt"), ("delete", "notes.txt"), ("delete", "all")])
@@ -79,13 +80,13 @@ def main() -> None:
 
     run = agent.run("tidy up")
     while run.is_paused:
-        for asked in run.active_requirements:
-            path = asked.tool_execution.tool_args["path"]
+        for waiting in run.active_requirements:
+            path = waiting.tool_execution.tool_args["path"]
             if path == "all":
-                asked.reject("not everything")
+                waiting.reject("not everything")
             else:
-                asked.confirm()
-            print("asked about", path)
+                waiting.confirm()
+            print("decided on", path)
         run = agent.continue_run(run_response=run)
     print(run.content)
     agno.remove()

@@ -1,7 +1,7 @@
-"""A tool that says how sure it is: success is not right, and the history tells them apart.
+"""Record a tool that reports its confidence, and compare the confidence with labels.
 
-Tools answer here as ``{success, data, confidence, source, nextAction, error, meta}``, the way many agents' tools do. They
-know nothing of tooltrace.   Run: python examples/confidence.py
+The tool returns ``{success, data, confidence, source, nextAction, error, meta}``, as the tools of many agents do. It does
+not use tooltrace's own types. Run: python examples/confidence.py
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ RULES = tt.ConfidenceRules({"exact_title": 0.3, "only_one_match": 0.1, "guessed"
 
 @tt.trace_tool
 def find_author(title: str) -> dict[str, Any]:
-    """Find who wrote a book."""
+    """Find the author of a book."""
     if not title:
         error = {"type": "invalid_input", "message": "title is empty", "retryable": False, "userMessage": "Which book?"}
         return {"success": False, "data": None, "error": error, "nextAction": "ask_user"}
     if title == "Slow":
-        return {"success": True, "data": "timeout", "confidence": 0.9}  # the failure that hides in data
+        return {"success": True, "data": "timeout", "confidence": 0.9}  # a failure inside the data of a success
     near = [book for book in BOOKS if book.lower().startswith(title.lower()[:1])]
     signals = {"exact_title": title in BOOKS, "only_one_match": len(near) == 1, "guessed": title not in BOOKS}
     score = RULES.score(signals)
@@ -39,7 +39,7 @@ def find_author(title: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Ask for some books, judge the answers, and ask the history what the confidence was worth."""
+    """Call the tool for some books, label the results, and query both."""
     tt.configure(store=Path(tempfile.mkdtemp()) / "confidence.duckdb")
     right = {"Dune": True, "Emma": True, "Ulysse": True, "Dracula": False, "Slow": None, "": None}
     for number, (title, correct) in enumerate(right.items()):

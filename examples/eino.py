@@ -1,4 +1,4 @@
-"""Structured results as Eino's proposal has them: an error is written for the model, with its own codes.
+"""Record structured results as in Eino's proposal: an error is written for the model, and has a code of the tool.
 
 Run: python examples/eino.py
 """
@@ -16,11 +16,11 @@ STOCK = {"A-17": 3, "B-2": 0}
 
 @tt.trace_tool(version="1")
 def check_stock(sku: str) -> dict[str, Any]:
-    """How many of an article are in stock."""
+    """Count the articles in stock."""
     if not sku.startswith(("A-", "B-")):
         error = {
             "code": "SKU_MALFORMED",
-            "message": f"{sku!r} is no article number",
+            "message": f"{sku!r} is not an article number",
             "retryable": False,
             "suggestion": "Article numbers look like A-17. Ask the user for it.",
         }
@@ -32,7 +32,7 @@ def check_stock(sku: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """What the model reads of each answer, and what the history keeps."""
+    """Print the message for the model of each result, and query the history."""
     tt.configure(store=Path(tempfile.mkdtemp()) / "eino.duckdb")
     for number, sku in enumerate(("A-17", "17", "B-9")):
         call_id = f"call_{number}"

@@ -1,6 +1,6 @@
-"""A HelloAgents agent, traced without a change to it: a file that is not there, old error strings, an open circuit.
+"""Trace a HelloAgents agent without changing it: a missing note, an error in an old string, an open circuit.
 
-A script stands in for the model, so nothing asks the network.
+A script stands in for the model, so nothing uses the network.
 Run: pip install 'tooltrace[hello-agents]' && python examples/hello_agents_agent.py
 """
 
@@ -24,7 +24,7 @@ NOTES = {"plan": "write the report"}
 
 
 class ReadNote(Tool):
-    """A tool by the package's protocol."""
+    """A tool that follows the package's protocol."""
 
     def __init__(self) -> None:
         super().__init__("read_note", "Read a note.")
@@ -37,17 +37,17 @@ class ReadNote(Tool):
         return ToolResponse.success(text, {"length": len(text)})
 
     def get_parameters(self) -> list[ToolParameter]:
-        """One name."""
+        """Return the one parameter, a name."""
         return [ToolParameter(name="name", type="string", description="Name of the note.")]
 
 
 def weather(city: str) -> str:
-    """A function that answers as tools did before the protocol."""
+    """Return an error as tools did before the protocol."""
     return f"错误: 未找到城市 {city}"
 
 
 class Script:
-    """A model that calls these tools, one a turn, and then is done."""
+    """A model that requests one of these calls in each turn, and then stops."""
 
     model = "script"
 
@@ -55,7 +55,7 @@ class Script:
         self._calls = list(calls)
 
     def invoke_with_tools(self, *_: Any, **__: Any) -> SimpleNamespace:
-        """The next turn."""
+        """Return the next turn."""
         if not self._calls:
             message = SimpleNamespace(content="Done.", tool_calls=None)
             return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=None)
@@ -67,10 +67,10 @@ class Script:
 
 
 def main() -> None:
-    """Run the agent, open a circuit, and ask the history."""
+    """Run the agent, open a circuit, and query the history."""
     folder = Path(tempfile.mkdtemp())
     tt.configure(store=folder / "hello.duckdb")
-    os.chdir(folder)  # the package writes beside the process
+    os.chdir(folder)  # the package writes into the current directory
     hello_agents.install()
 
     registry = ToolRegistry()

@@ -1,7 +1,7 @@
-"""Results as Magic has them: the error has to reach the model, and an empty message never does.
+"""Record results as in Magic: the error must reach the model, and an empty message is never sent.
 
-What a tool reports and what the model is given are two facts. Here an agent's loop forgets the error once, and the
-history finds it.   Run: python examples/magic.py
+The history holds what the tool reported and what the model received. The agent's loop here drops an error once, and a
+query finds that call. Run: python examples/magic.py
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import tooltrace as tt
 
 @tt.trace_tool
 def shell(command: str, tool_call_id: str) -> dict[str, Any]:
-    """Run a command (here only as if)."""
-    said = {"tool_call_id": tool_call_id, "name": "shell", "execution_time": 0.02, "explanation": "look around"}
+    """Return what a command would print."""
+    common = {"tool_call_id": tool_call_id, "name": "shell", "execution_time": 0.02, "explanation": "look around"}
     if command == "cat report":
-        return {"output": "", "error": "cat: report: Permission denied", "system": None, **said}
+        return {"output": "", "error": "cat: report: Permission denied", "system": None, **common}
     if command == "true":
-        return {"output": "", "error": None, "system": None, **said}
-    return {"output": "a.txt  b.txt", "error": None, "system": "2 files", **said}
+        return {"output": "", "error": None, "system": None, **common}
+    return {"output": "a.txt  b.txt", "error": None, "system": "2 files", **common}
 
 
 def main() -> None:
-    """An agent's loop with a fault, and the question that finds it."""
+    """Run an agent's loop that drops an error, and query for it."""
     logging.basicConfig(format="log: %(message)s")
     tt.configure(store=Path(tempfile.mkdtemp()) / "magic.duckdb")
     for number, command in enumerate(("ls", "true", "cat report", "cat report")):
         call_id = f"call_{number}"
         with tt.context(call_id=call_id):
             answer = tt.normalize(shell(command, call_id))
-        if number == 3:  # the fault: only the output goes to the model, and that is empty
+        if number == 3:  # the fault: the model receives only the output, which is empty
             answer = tt.ToolResponse.success(answer.text if answer.ok else "")
         print(f"{command:12} -> {answer.to_message(call_id)['content']!r}")
 
@@ -47,7 +47,7 @@ def main() -> None:
         db.sql(
             """
             SELECT call_id, status, code, error_message, seen_text, seen_error,
-                status = 'error' AND NOT seen_error AS model_was_not_told
+                status = 'error' AND NOT seen_error AS error_never_reached_model
             FROM tool_calls ORDER BY call_id
             """
         ).show(max_width=180)

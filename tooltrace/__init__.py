@@ -1,4 +1,4 @@
-"""The flight recorder for the tools of an LLM agent.
+"""A recorder for the tool calls of LLM agents.
 
 ::
 
@@ -69,8 +69,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The registry is loaded when it is first asked for: an agent's framework often brings its own. So is what reads
-    the spans of others."""
+    """Import a public name on first access.
+
+    The registry is often not needed, because an agent's framework brings its own; neither is the span processor.
+    """
     if name in ("ToolRegistry", "tool"):
         from tooltrace import tools
 

@@ -19,6 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "docs" / "collector"
+PAGE = ROOT / "docs" / "how-to" / "collector.md"
 NOT_TAKEN = {"to-tooltrace.yaml": ("METRICS",), "to-phoenix.yaml": ("METRICS", "LOGS")}
 """The signals that a configuration has no pipeline for, and that an application is told not to send."""
 READY = b"Everything is ready"

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.collector.conftest import python_with
-from tests.collector.harness import CONFIGS, Collector, free_port, until
+from tests.collector.harness import PAGE, Collector, free_port, until
 from tests.collector.test_demo import ELSEWHERE, LATER, ROW, rows
 from tooltrace.otel import attributes as names
 
@@ -118,7 +118,7 @@ def test_every_label_is_a_row_of_otel_logs(kept: tuple[Ask, Path]) -> None:
 
 def test_the_question_of_the_page_is_answered(kept: tuple[Ask, Path]) -> None:
     ask, store = kept
-    (question,) = re.findall(r"```sql\n(.*?)```", (CONFIGS.parent / "collector.md").read_text(), re.S)
+    (question,) = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.S)
     expected: dict[str, list[dict[str, Any]]] = {}
     for row in rows(store):
         expected.setdefault(row["tool"], []).append(row)

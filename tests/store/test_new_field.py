@@ -47,7 +47,7 @@ migrations.check.__kwdefaults__ = {"newest": newest}
 """
 
 USE = """
-from tests.otel.page import table
+from docs.generate import signal_table
 from tooltrace.ingest.reredact import reredact
 from tooltrace.ingest.files.rows import record_of
 from tooltrace.otel import span_codec
@@ -86,7 +86,7 @@ assert form.attributes["tooltrace.tokens"] == 7
 assert span_codec.decode(form) == one
 assert "tooltrace.tokens" in strip_content(form.attributes)
 assert "tooltrace.answer" not in strip_content(form.attributes)
-assert "| `tooltrace.tokens` | custom | integer | Tokens that the tool used. | tooltrace |" in table("span")
+assert "| `tooltrace.tokens` | custom | integer | Tokens that the tool used. | tooltrace |" in signal_table("span")
 
 secret = "sk-abcdefghijklmnopqrstuvwx"
 leaky = call(3, answer=Json('{"key":"%s"}' % secret))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManager[Any]:
     """Open a read-only connection to the store: ``with tt.connect() as db: db.sql("SELECT …")``.
 
-    The tables are documented in the README: tool_calls, calls, outcomes, gates, sources, losses. They include the calls
-    of this process that have ended. ``store``: another store than the configured one; for an address,
+    ``docs/reference/columns.md`` documents the tables: tool_calls, calls, outcomes, gates, sources, losses and others.
+    They include the calls of this process that have ended. ``store``: another store than the configured one; for an address,
     ``clickhouse://host/database``, ``db.sql`` is the only method.
     Raises StoreError (missing, locked by a foreign program, damaged).
     """

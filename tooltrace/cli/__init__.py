@@ -31,7 +31,7 @@ __all__ = ["cli", "main"]
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tooltrace")
 def cli() -> None:
-    """The flight recorder for the tools of an LLM agent: ask what was recorded.
+    """Query the recorded tool calls of LLM agents.
 
     Exit codes: 0 answered, 1 could not be done, 2 wrong usage.
     """

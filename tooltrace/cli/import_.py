@@ -27,7 +27,9 @@ Advance = Callable[[int], None]
 @capture_option
 @store_option
 def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
-    """Read trace files into the store. The format is told by the content:
+    """Read trace files into the store.
+
+    The content decides the format:
 
     \b
     - what "tooltrace export" writes: jsonl, csv, otlp-json, and the folder of a parquet export; also a journal

@@ -18,8 +18,10 @@ _CALLS = 5
 @format_option("table", "json")
 @place_option
 def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
-    """Show every attempt of a call: timing, arguments, result, error, sources, signals, what the model saw, stops
-    for a person, outcomes.
+    """Show every attempt of a call.
+
+    Printed are timing, arguments, result, error, sources, signals, the message for the model, stops for a person, and
+    outcomes.
 
     CALL_ID may also be a span id, or the beginning of either where it names one call only.
     """

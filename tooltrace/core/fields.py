@@ -17,7 +17,7 @@ import msgspec
 from tooltrace.redact.snapshot import Json
 
 AttributeKind = Literal["text", "number", "integer", "boolean", "JSON text", "texts"]
-"""Type of an OpenTelemetry attribute, in the words of ``docs/telemetry.md``."""
+"""Type of an OpenTelemetry attribute, in the words of ``docs/reference/telemetry.md``."""
 
 REQUIRED: Final = msgspec.NODEFAULT
 """Default of a field that has none."""
@@ -46,7 +46,7 @@ class About:
     """The declaration of a field, beside its name, its Python type and its default."""
 
     meaning: str
-    """One sentence: the comment of the column, and the meaning of the attribute in ``docs/telemetry.md``."""
+    """One sentence: the comment of the column, and the meaning of the attribute in ``docs/reference/telemetry.md``."""
     attribute: str | None = None
     """OpenTelemetry attribute that carries the value; None where none does, or the codec has its own rule."""
     content: bool = False

@@ -42,7 +42,7 @@ class AttemptCounter(LruMap[int]):
     """
 
     def next(self, call: Hashable) -> int:
-        """Return the number of the attempt of ``call`` that begins now: 1, 2, …"""
+        """Return the number of the attempt of ``call`` that begins now, from 1 on."""
         with self._lock:
             number = (self._items.get(call) or 0) + 1
             self.put(call, number)

@@ -1,7 +1,7 @@
 """The catalog of attributes: the signal, level, type, meaning and source of each name that is sent.
 
 The attributes of record fields come from :mod:`tooltrace.core.records`; the levels and sources of the conventions are
-defined here. ``docs/telemetry.md`` is generated from this table, and tests compare the table with the attributes
+defined here. ``docs/reference/telemetry.md`` is generated from this table, and tests compare the table with the attributes
 actually sent.
 """
 

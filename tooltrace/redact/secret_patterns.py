@@ -1,7 +1,7 @@
 """Masking of texts that look like secrets, in time linear in the length of the text.
 
 A pattern runs only if the hints show that it can match, and only at the positions of its literal. The patterns run
-in order, each on the text that the earlier ones have masked. docs/design/redaction.md gives the reasons.
+in order, each on the text that the earlier ones have masked. docs/explanation/redaction.md gives the reasons.
 """
 
 from __future__ import annotations

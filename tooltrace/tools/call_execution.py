@@ -124,8 +124,10 @@ class CallExecution:
         return prepared.refusal
 
     def _failed(self, error: Exception) -> ToolResponse:
-        """Return the response for the exception ``error``. If that becomes the call's response, the exception is
-        recorded."""
+        """Return the response for the exception ``error``.
+
+        If that becomes the call's response, the exception is recorded.
+        """
         response = normalize(error)
         told = response.error
         if told is not None and isinstance(error, self.prepared.spec.retryable):

@@ -36,8 +36,10 @@ def call(tool: RegisteredTool, values: dict[str, Any]) -> Any:
 
 
 async def acall(tool: RegisteredTool, values: dict[str, Any]) -> Any:
-    """Return the tool's result as :func:`call` does. A blocking tool runs in a thread, with the caller's context
-    variables."""
+    """Return the tool's result as :func:`call` does.
+
+    A blocking tool runs in a thread, with the caller's context variables.
+    """
     found = _begun(tool, values) if tool.asynchronous else await asyncio.to_thread(_begun, tool, values)
     return await _settled(found) if _has_to_be_awaited(found) else found
 

@@ -38,10 +38,12 @@ class ToolRegistry:
         hooks: Iterable[AnyHook] = (),
         cache_size: int = 1000,
     ) -> None:
-        """``tools``: what ``register`` accepts. ``call_limit``: maximum number of calls that are run, of all tools
-        together, until ``reset``. ``inject``: map from a parameter's name or class to its value, or to a function
-        that makes it for each call. ``hooks``: what ``add_hook`` accepts. ``cache_size``: maximum number of cached
-        responses of tools with ``cache``."""
+        """Register ``tools``, which are what ``register`` accepts.
+
+        ``call_limit``: maximum number of calls that are run, of all tools together, until ``reset``. ``inject``: map
+        from a parameter's name or class to its value, or to a function that makes it for each call. ``hooks``: what
+        ``add_hook`` accepts. ``cache_size``: maximum number of cached responses of tools with ``cache``.
+        """
         self._state = RegistryState(
             limits=CallLimiter(call_limit), cache=Cache(cache_size), provided=injection.check(inject or {})
         )

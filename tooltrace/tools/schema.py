@@ -202,8 +202,10 @@ class Parameters:
 
 
 def _model(fields: tuple[Parameter, ...], title: str) -> type[BaseModel]:
-    """Return the pydantic model. Fields are numbered because a model cannot have fields like ``schema``, ``copy`` or
-    ``_x``."""
+    """Return the pydantic model of ``fields``.
+
+    Its fields are numbered, because a model cannot have fields like ``schema``, ``copy`` or ``_x``.
+    """
     from pydantic import ConfigDict, create_model
 
     config = ConfigDict(extra="forbid", title=title)

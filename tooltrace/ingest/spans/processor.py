@@ -73,7 +73,9 @@ _AROUND = frozenset(ENCLOSING)
 
 
 class TooltraceSpanProcessor(SpanProcessor):
-    """Span processor that records the tool calls of all instrumentations of its ``TracerProvider``::
+    """Span processor that records the tool calls of all instrumentations of its ``TracerProvider``.
+
+    ::
 
         provider.add_span_processor(tt.TooltraceSpanProcessor())
 

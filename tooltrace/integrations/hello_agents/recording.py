@@ -129,8 +129,10 @@ class Recording:
             self.failure = class_name(error)
 
     def _surroundings(self) -> CallContext:
-        """Return the call context: the nearest agent, and the application's conversation if it set one, else the
-        session."""
+        """Return the call context: the nearest agent, and the conversation.
+
+        The conversation is the application's if it set one, else the session.
+        """
         around = context.current.get()
         return around._replace(
             agent=self._caller.agent or around.agent,

@@ -18,8 +18,10 @@ _OWN = frozenset({"system", "tool_call_id", "execution_time", "explanation"})
 
 @builtin("magic", "certain", Matches(members=("output", "error", "content")), opens="all")
 def RULE(seen: ResultView) -> ToolResponse | None:
-    """Read a class called ToolResult with these fields, or an object with at least three of these members and no
-    others."""
+    """Read a class called ToolResult with these fields, or an object with these members.
+
+    The object has at least three of these members and no others.
+    """
     if not isinstance(seen.data, dict):
         return None
     names = set(seen.data)

@@ -64,8 +64,10 @@ def _parameters(tool: Any) -> Parameters:
 
 
 def _parameter(declared: Any) -> Parameter:
-    """Return a parameter as the object declares it. The default None of an optional parameter means that it was left
-    out."""
+    """Return a parameter as the object declares it.
+
+    The default None of an optional parameter means that it was left out.
+    """
     if not isinstance(declared, Mapping):
         declared = {key: getattr(declared, key, None) for key in ("name", "type", "description", "required", "default")}
     kind = type_named(declared.get("type")) or Any
