@@ -19,6 +19,8 @@ from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
+pytestmark = pytest.mark.long
+
 PROGRAM = """
 import json, os, sys, threading, time
 import tooltrace as tt

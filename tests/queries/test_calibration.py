@@ -295,6 +295,7 @@ def test_the_ece_of_perfection_at_a_hundred_calls(engine):
         (1000, 50, "0.99"),
     ],
 )
+@pytest.mark.long
 def test_a_calibrated_tool_is_seldom_called_miscalibrated(engine, tools, calls, confidence):
     con = calibrated(engine(), tools=tools, calls=calls, confidence=confidence)
     (called,) = run(con, "calibration").aggregate("count(*) FILTER (WHERE miscalibrated)").fetchall()[0]

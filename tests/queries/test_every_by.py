@@ -14,6 +14,8 @@ from tooltrace.analysis import catalogue, find, run
 from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.store.reader import open_reader
 
+pytestmark = pytest.mark.long
+
 EVERY = [*DIMENSIONS, "attributes.region"]
 OF_PAGES = {"timeline", "hurt", "compare"}
 """Made for one page, and grouped as it needs: rows that are stretches of time, costs of whole calls, one version and another."""

@@ -12,6 +12,8 @@ from tooltrace.analysis import ask
 from .conftest import call, write
 from .test_hostile import NASTY, records
 
+pytestmark = pytest.mark.long
+
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
 SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
     .filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 160)).join(' | '))"""

@@ -21,6 +21,8 @@ from .conftest import call, running, write
 from .test_browser import AXE, SERIOUS, until
 from .test_hostile import NASTY
 
+pytestmark = pytest.mark.long
+
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 TOOLS = "SELECT tool, count(*) AS n, max(started_at) AS newest FROM tool_calls GROUP BY tool ORDER BY tool"
 SHOWN = "!document.getElementById('answer').hidden"

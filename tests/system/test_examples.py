@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHOWN = {
     "confidence.py": ("envelope/hidden", "heuristic", "INVALID_PARAM", "0.9"),
