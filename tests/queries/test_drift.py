@@ -96,24 +96,26 @@ def test_a_better_tool_has_changed_and_gives_no_alarm(history):
     assert (place(row["change_point"]), row["worse"], row["alarm_at"]) == (30, False, None)
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.02, 0.3, 0.5, 1.0])
-@pytest.mark.parametrize("n", [2, 3, 19, 150])
-def test_the_bayes_factor_is_the_formulas(history, rate, n):
-    y = (np.random.default_rng(n).random(n) < rate).astype(int)
-    row = one(history(failed=[y]), "failure_rate", evidence=1)
-    expected, at = changed(y)
-    assert row["log_bayes_factor"] == pytest.approx(expected, abs=1e-9)
-    assert (row["overall_low"], row["overall_high"]) == pytest.approx(
-        proportion_confint(y.sum(), n, method="wilson"), abs=1e-9
-    )
-    if expected < math.log(max(1, math.sqrt(300 / n))):
-        assert (row["change_point"], row["before"], row["after_low"], row["n_after"], row["worse"]) == (None,) * 5
-    else:
-        assert place(row["change_point"]) == at
-        assert (row["before"], row["after"]) == pytest.approx((y[:at].mean(), y[at:].mean()))
-        assert (row["after_low"], row["after_high"]) == pytest.approx(
-            proportion_confint(y[at:].sum(), n - at, method="wilson"), abs=1e-9
-        )
+def test_the_bayes_factor_is_the_formulas(history):
+    cases = [(rate, n) for rate in (0.0, 0.02, 0.3, 0.5, 1.0) for n in (2, 3, 19, 150)]
+    histories = [(np.random.default_rng(n).random(n) < rate).astype(int) for rate, n in cases]
+    con = history(failed=histories)
+    rows = [row for row in answer(con, by="conversation", evidence=1) if row["statistic"] == "failure_rate"]
+    found = {int(row["conversation"]): row for row in rows}
+    for number, (y, (rate, n)) in enumerate(zip(histories, cases, strict=True)):
+        row, (expected, at) = found[number], changed(y)
+        assert row["log_bayes_factor"] == pytest.approx(expected, abs=1e-9), (rate, n)
+        overall = (row["overall_low"], row["overall_high"])
+        assert overall == pytest.approx(proportion_confint(y.sum(), n, method="wilson"), abs=1e-9), (rate, n)
+        if expected < math.log(max(1, math.sqrt(300 / n))):
+            unknown = (row["change_point"], row["before"], row["after_low"], row["n_after"], row["worse"])
+            assert unknown == (None,) * 5, (rate, n)
+        else:
+            assert place(row["change_point"]) == at, (rate, n)
+            assert (row["before"], row["after"]) == pytest.approx((y[:at].mean(), y[at:].mean())), (rate, n)
+            assert (row["after_low"], row["after_high"]) == pytest.approx(
+                proportion_confint(y[at:].sum(), n - at, method="wilson"), abs=1e-9
+            ), (rate, n)
 
 
 def cusum(bad, reference=100, odds=3):
