@@ -15,12 +15,18 @@ fastmcp := fastmcp==4.1.2
 langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
 	openinference-instrumentation-langchain==0.1.80 opentelemetry-instrumentation-langchain==0.62.4
 
+# Frameworks whose dependencies agree: one environment serves all.
+SHARED := openai_agents claude_agent_sdk llama_index smolagents
+shared := openai-agents==0.24.0 claude-agent-sdk==0.2.187 llama-index-core==0.14.25 smolagents==1.26.0
+
+# Frameworks that need an environment of their own.
+ALONE := crewai
+crewai := crewai==1.15.0
+
 # Frameworks whose run contexts are left out of the recorded arguments, and that no other environment has.
-CONTEXTS := openai-agents strands google-adk llama-index semantic-kernel autogen agent-framework
-openai-agents := openai-agents==0.24.0
+CONTEXTS := strands google-adk semantic-kernel autogen agent-framework
 strands := strands-agents==1.62.0
 google-adk := google-adk==2.13.0
-llama-index := llama-index-core==0.14.25
 semantic-kernel := semantic-kernel==1.45.0
 autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
@@ -34,7 +40,7 @@ clickhouse := chdb-core==26.9.0
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough check docs bench bench-promises bench-analyses clean frameworks $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+.PHONY: demo test test-thorough check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -58,7 +64,7 @@ docs: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
-frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%)
+frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) $(ALONE:%=test-%) test-shared
 
 test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
@@ -66,16 +72,32 @@ test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
 
 test-langchain: SUITES := tests/integrations/langchain
-test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py
+test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai
+test-pydantic-ai: EXAMPLE := examples/pydantic_ai_agent.py
 
 $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
 	$(VENV)-$*/bin/python -m pytest $(SUITES) $(INJECTED) tests/integrations/otel/test_$(subst -,_,$*).py
+	$(if $(EXAMPLE),$(VENV)-$*/bin/python $(EXAMPLE))
+
+# One process each: every framework brings threads, loggers and warnings of its own.
+test-shared: $(VENV)-shared/.ready
+	for name in $(SHARED); do \
+		$(VENV)-shared/bin/python -m pytest tests/integrations/$$name || exit 1; \
+		$(VENV)-shared/bin/python examples/$${name}_agent.py || exit 1; \
+	done
+	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index'
+
+$(ALONE:%=test-%): test-%: $(VENV)-%/.ready
+	$(VENV)-$*/bin/python -m pytest tests/integrations/$*
+	$(VENV)-$*/bin/python examples/$*_agent.py
+
+test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$*).py
 
 $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
-	$(VENV)-$*/bin/python -m pytest $(INJECTED) -k $(subst -,_,$*)
+	$(VENV)-$*/bin/python -m pytest $(INJECTED) $(SPANS) -k $(subst -,_,$*)
 
-$(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
+$(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*
 	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . $($*) \
 		hypothesis pytest pytest-asyncio pytest-timeout
@@ -113,7 +135,7 @@ bench-analyses: $(VENV)/.test
 	$(BIN)/python -m benchmarks --analyses
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(BACKENDS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'

@@ -27,9 +27,8 @@ from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record
 from tooltrace.exporters.atomic_file import TEMP_SUFFIX, require_path
 from tooltrace.exporters.protocol import Refused, Target
-from tooltrace.store.columns import ATTEMPTS, JSON, RECORDS, TEXT, Column, Table
 from tooltrace.store.journal_format import KINDS
-from tooltrace.store.schema import quote_identifier, quote_literal
+from tooltrace.store.schema import ATTEMPTS, JSON, RECORDS, TEXT, Column, Table, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -1,44 +1,45 @@
--- Which attempts are like this?
+-- Which attempts match the filters?
 --
--- One row for each attempt that passes all filters, the one that ended last first, a page at a time: `before` and
--- `before_span` are the ended_at and the span_id of the last row that was read. The window is over the time of the end, as in
--- recent. `until_span` completes `since` in the same way: a row that ended at just this time comes up to that span only.
+-- One row per attempt that matches all filters, the most recently ended first. To read the next page, pass ended_at and
+-- span_id of the last row as `before` and `before_span`. `since` and `until` apply to the end time, as in recent.
+-- `until_span` refines `since`: of the attempts that ended exactly at `since`, only those with a span id up to `until_span`
+-- are returned.
 --
 -- parameters:
 --   since           timestamp = NULL  attempts that ended at this time or later
 --   until           timestamp = NULL  attempts that ended before this time
---   until_span      text = NULL       of those that ended at since: up to this span id
---   before          timestamp = NULL  the page after the row that ended at this time
---   before_span     text = NULL       and has this span id
+--   until_span      text = NULL       of the attempts that ended exactly at since: span ids up to this one
+--   before          timestamp = NULL  next page: ended_at of the last row
+--   before_span     text = NULL       next page: span_id of the last row
 --   tool            text = NULL       this tool only
 --   status          text = NULL       this status only: success, partial or error
 --   code            text = NULL       this code only
 --   ending          text = NULL       this ending only: returned, raised, cancelled, …
 --   agent           text = NULL       this agent only
 --   conversation    text = NULL       this conversation only
---   min_confidence  number = NULL     minimum confidence
+--   min_confidence  number = NULL     confidence of this value or more
 --   max_confidence  number = NULL     confidence below this value
---   text            text = NULL       has this somewhere in its ids, error, arguments, answer or result; case does not count
+--   text            text = NULL       text in the ids, error message, arguments, answer or result; case-insensitive
 --   limit           integer = 50      maximum number of rows
 -- columns:
---   ended_at      time   start, and the time in the tool and in its consumer
---   started_at    time   start
+--   ended_at      time   start time plus the time in the tool and in the consumer of a stream
+--   started_at    time   start time
 --   tool          text   name of the tool
---   tool_version  text   its version
---   status        text   what the tool reported; NULL where it reported nothing
+--   tool_version  text   version of the tool
+--   status        text   status that the tool reported; NULL if it reported none
 --   ending        text   how the attempt ended
---   code          text   the tool's code
+--   code          text   error code
 --   duration_ms   ms     time in the tool
 --   attempt       count  1 for the first execution of the call
---   confidence    share  how sure the tool is
---   call_id       text   the call
---   said          text   the error's message, else the answer, else the result; its first 200 characters
+--   confidence    share  confidence that the tool reported
+--   call_id       text   id of the call
+--   said          text   error message, else the answer, else the result; first 200 characters
 --   conversation  text   conversation of the call
---   agent         text   agent that called
---   span_id       text   the attempt
+--   agent         text   agent that made the call
+--   span_id       text   id of the attempt
 WITH ended AS (
     SELECT *,
-        -- at most 1e12 ms (31 years): what was imported may say anything
+        -- at most 1e12 ms (31 years): an imported duration may be any number
         started_at + to_microseconds(CAST(1000 * least(greatest(
             coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
     FROM attempts

@@ -1,21 +1,23 @@
--- Does a tool keep to the ten points of a result that can be trusted, going by its history?
+-- Does a tool pass the ten-point checklist for results that can be trusted?
 --
--- Ten rows for each group, over its finished attempts; a result is what reports no error. A point about a habit
--- is passed where good_share of those that it is about show the habit, or more:
---    1  results have a confidence: success is not read as right
---    2  at least min_n results with a confidence are labelled, and the gap between mean confidence and the share that
---       was right is max_gap at most, or may be: its interval reaches so far
---    3  a confidence comes with the named signals that made it
---    4  each source has a type (other is none) and an id
---    5  attempts advise what to do next
---    6  errors have a code of their own: not EXECUTION_ERROR, not UNKNOWN
---    7  errors say whether they are retryable, and of at least min_n that said yes and were tried again, retry_share
---       succeeded in a later attempt of the call, or may do so: the interval reaches so far (flag_precision of retries)
---    8  errors have a suggestion or words for the user
---    9  attempts have the tool's version, a call id of the model's and a duration
---   10  no failure had to be found in a result's data or words by a heuristic rule
--- By code the attempts with that code are judged by themselves: a group of errors has no results, and the other way round.
--- passed is NULL where nothing was there to judge by. A group of few attempts proves little: see too_few.
+-- Ten rows per group, one per point, judged on the finished attempts of the group. A result is a finished attempt without
+-- an error. A point about a practice is passed if at least good_share of the attempts that it applies to follow the
+-- practice:
+--    1  results have a confidence: the status success alone does not mean that the answer is right
+--    2  at least min_n results with a confidence are labelled, and the gap between mean confidence and accuracy is at
+--       most max_gap, or its 95 % interval includes such a gap
+--    3  a confidence comes with the named signals that it was computed from
+--    4  each source has a type (other does not count) and an id
+--    5  attempts recommend a next action
+--    6  errors have a specific code: not EXECUTION_ERROR, not UNKNOWN
+--    7  errors report whether they are retryable, and of at least min_n retryable errors that were retried, at least
+--       retry_share succeeded in a later attempt of the call, or the 95 % interval includes retry_share (flag_precision
+--       of retries)
+--    8  errors have a suggestion or a message for the user
+--    9  attempts have a tool version, a call id from the model and a duration
+--   10  no heuristic rule had to find a failure in the data or the text of a result
+-- passed is NULL if there was nothing to judge. Grouped by code, each code is judged on its own attempts only: a group of
+-- errors has no results, and a group of results has no errors. A group of few attempts proves little: see too_few.
 --
 -- alias: tool_checklist
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
@@ -23,29 +25,29 @@
 --   since        timestamp = NULL  attempts that started at this time or later
 --   until        timestamp = NULL  attempts that started before this time
 --   tool         text = NULL       this tool only
---   min_n        integer = 20      labels and retries that points 2 and 7 need; a group of fewer attempts is too_few
---   good_share   share = 0.9       what share makes a habit
---   max_gap      share = 0.1       the widest gap of point 2
---   retry_share  share = 0.5       what share of retries has to succeed for point 7
+--   min_n        integer = 20      labels and retries that points 2 and 7 need; a group of fewer attempts is marked too_few
+--   good_share   share = 0.9       minimum share of attempts that follow a practice
+--   max_gap      share = 0.1       largest gap that passes point 2
+--   retry_share  share = 0.5       minimum share of retries that succeed for point 7
 -- columns:
 --   point     count  1 to 10
---   name      text   the point
---   passed    flag   whether the history keeps to it; NULL where it cannot be told
---   n         count  what it was judged on: results, errors or attempts
---   evidence  text   the figures behind it, in a sentence
---   fix       text   what to do where it is not passed
+--   name      text   name of the point
+--   passed    flag   whether the history passes the point; NULL if it cannot be judged
+--   n         count  results, errors or attempts that the point was judged on
+--   evidence  text   the numbers behind the judgement, as a sentence
+--   fix       text   what to change if the point is not passed
 --   attempts  count  finished attempts of the group
 --   too_few   mark   attempts < min_n
 --   example_call_id  text  a call that hid a failure (point 10)
---   figures   parts  what evidence says, to say it in other words: which sentence it is, and its numbers
+--   figures   parts  the evidence as JSON: the kind of sentence and its numbers
 -- source: the checklist of the ToolResult-with-confidence protocol; Wilson score interval (Wilson 1927), 95 %,
 --   z = 1.959963984540054; z^2 = 3.841458820694124
-WITH later AS (
-    SELECT span_id AS of_span, max(CASE WHEN status <> 'error' THEN 1 ELSE 0 END) OVER (
+WITH retried_attempts AS (
+    SELECT span_id AS attempt_span, max(CASE WHEN status <> 'error' THEN 1 ELSE 0 END) OVER (
         PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
         ORDER BY started_at, attempt, span_id
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
-    ) AS came_good
+    ) AS succeeded_later
     FROM tool_calls
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
@@ -54,9 +56,9 @@ WITH later AS (
 ),
 cited AS (
     SELECT
-        span_id AS of_span,
+        span_id AS attempt_span,
         count(*) AS cited_n,
-        sum(CASE WHEN nullif(id, '') IS NOT NULL AND coalesce(type, 'other') <> 'other' THEN 1 ELSE 0 END) AS whole_n,
+        sum(CASE WHEN nullif(id, '') IS NOT NULL AND coalesce(type, 'other') <> 'other' THEN 1 ELSE 0 END) AS complete_n,
         sum(CASE WHEN nullif(id, '') IS NULL THEN 1 ELSE 0 END) AS no_id_n,
         sum(CASE WHEN coalesce(type, 'other') = 'other' THEN 1 ELSE 0 END) AS no_type_n
     FROM sources
@@ -68,10 +70,10 @@ cited AS (
 scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        span_id AS of_span,
+        span_id AS attempt_span,
         status = 'error' AS failed,
         status <> 'error' AS answered,
-        CASE WHEN status <> 'error' AND confidence BETWEEN 0 AND 1 THEN confidence END AS sure,
+        CASE WHEN status <> 'error' AND confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
         coalesce(CAST(signals AS VARCHAR), '{}') NOT IN ('{}', 'null') AS has_signals,
         next_action IS NOT NULL AS has_advice,
         coalesce(code, 'UNKNOWN') NOT IN ('EXECUTION_ERROR', 'UNKNOWN') AS has_code,
@@ -83,19 +85,19 @@ scoped AS (
         duration_ms IS NOT NULL AS has_duration,
         rule IS NOT NULL AS has_rule,
         coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AS had_hidden,
-        call_id AS of_call
+        call_id AS attempt_call
     FROM tool_calls
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-known AS (
-    SELECT s.*, j.correct, l.came_good, c.cited_n, c.whole_n, c.no_id_n, c.no_type_n
+joined AS (
+    SELECT s.*, j.correct, l.succeeded_later, c.cited_n, c.complete_n, c.no_id_n, c.no_type_n
     FROM scoped AS s
-    LEFT JOIN judged AS j ON j.span_id = s.of_span
-    LEFT JOIN later AS l ON l.of_span = s.of_span
-    LEFT JOIN cited AS c ON c.of_span = s.of_span
+    LEFT JOIN judged AS j ON j.span_id = s.attempt_span
+    LEFT JOIN retried_attempts AS l ON l.attempt_span = s.attempt_span
+    LEFT JOIN cited AS c ON c.attempt_span = s.attempt_span
 ),
 counted AS (
     SELECT
@@ -103,23 +105,23 @@ counted AS (
         count(*) AS attempts,
         count(*) FILTER (WHERE answered) AS results,
         count(*) FILTER (WHERE failed) AS errors,
-        count(sure) AS confident,
-        count(correct) FILTER (WHERE sure IS NOT NULL) AS labelled,
-        count(*) FILTER (WHERE sure IS NOT NULL AND correct) AS rights,
-        avg(sure) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
-        count(*) FILTER (WHERE sure IS NOT NULL AND has_signals) AS signalled,
+        count(valid_confidence) AS confident,
+        count(correct) FILTER (WHERE valid_confidence IS NOT NULL) AS labelled,
+        count(*) FILTER (WHERE valid_confidence IS NOT NULL AND correct) AS correct_n,
+        avg(valid_confidence) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
+        count(*) FILTER (WHERE valid_confidence IS NOT NULL AND has_signals) AS signalled,
         count(cited_n) AS sourced,
         coalesce(sum(cited_n), 0) AS citations,
-        coalesce(sum(whole_n), 0) AS whole,
+        coalesce(sum(complete_n), 0) AS complete,
         coalesce(sum(no_id_n), 0) AS without_id,
         coalesce(sum(no_type_n), 0) AS without_type,
         count(*) FILTER (WHERE has_advice) AS advised,
         count(*) FILTER (WHERE failed AND has_code) AS coded,
         count(retryable) FILTER (WHERE failed) AS reported,
-        count(came_good) FILTER (WHERE failed AND retryable) AS retried,
-        count(*) FILTER (WHERE failed AND retryable AND came_good = 1) AS recovered,
+        count(succeeded_later) FILTER (WHERE failed AND retryable) AS retried,
+        count(*) FILTER (WHERE failed AND retryable AND succeeded_later = 1) AS recovered,
         count(*) FILTER (WHERE failed AND (has_user_message OR has_suggestion)) AS helped,
-        count(*) FILTER (WHERE failed AND has_user_message) AS told_user,
+        count(*) FILTER (WHERE failed AND has_user_message) AS with_user_message,
         count(*) FILTER (WHERE failed AND has_suggestion) AS suggested,
         count(*) FILTER (WHERE has_version AND has_call_id AND has_duration) AS traceable,
         count(*) FILTER (WHERE has_version) AS versioned,
@@ -127,47 +129,43 @@ counted AS (
         count(*) FILTER (WHERE has_duration) AS timed,
         count(*) FILTER (WHERE has_rule) AS ruled,
         count(*) FILTER (WHERE had_hidden) AS hidden,
-        min(CASE WHEN had_hidden THEN of_call END) AS hidden_call
-    FROM known
+        min(CASE WHEN had_hidden THEN attempt_call END) AS hidden_call
+    FROM joined
     GROUP BY ALL
-),
-halves AS (
-    SELECT *
-    FROM counted
-    WHERE attempts > 0
 ),
 with_intervals AS (
     SELECT *,
-        mean_confidence - rights / nullif(labelled, 0) AS gap,
-        mean_confidence - wilson_high(rights, labelled) AS gap_low,
-        mean_confidence - wilson_low(rights, labelled) AS gap_high,
+        mean_confidence - correct_n / nullif(labelled, 0) AS gap,
+        mean_confidence - wilson_high(correct_n, labelled) AS gap_low,
+        mean_confidence - wilson_low(correct_n, labelled) AS gap_high,
         wilson_low(recovered, retried) AS retry_low,
         wilson_high(recovered, retried) AS retry_high
-    FROM halves
+    FROM counted
+    WHERE attempts > 0
 ),
 points AS (
     SELECT 1 AS point, 'confidence on results' AS name,
-        'return ToolResponse.success(…, confidence=…): success alone does not say that the answer is right' AS fix
+        'return ToolResponse.success(…, confidence=…): success alone does not mean that the answer is right' AS fix
     UNION ALL SELECT 2, 'confidence calibrated',
-        'label results (tooltrace label, tt.label), and bring the confidence down or up to what the labels say'
+        'label results (tooltrace label, tt.label), and adjust the confidence to match the labels'
     UNION ALL SELECT 3, 'confidence has signals',
-        'make the confidence from named signals: tt.ConfidenceRules, or ToolResponse(…, signals={…})'
+        'compute the confidence from named signals: tt.ConfidenceRules, or ToolResponse(…, signals={…})'
     UNION ALL SELECT 4, 'sources typed, with ids',
         'give each source its type and a stable id: Source(type="database", id=…)'
     UNION ALL SELECT 5, 'next action given',
-        'say what comes next: ToolResponse.success(…, next_action="continue"); return errors rather than raise them'
-    UNION ALL SELECT 6, 'errors have their own code',
+        'report the next action: ToolResponse.success(…, next_action="continue"); return errors instead of raising them'
+    UNION ALL SELECT 6, 'errors have a specific code',
         'give each kind of error a code: ToolResponse.error("RATE_LIMIT", …)'
-    UNION ALL SELECT 7, 'retryable said, and true',
-        'say retryable=True where a later attempt can succeed, and retryable=False where the same call fails again'
-    UNION ALL SELECT 8, 'errors say what to do',
+    UNION ALL SELECT 7, 'retryable reported correctly',
+        'set retryable=True if a later attempt can succeed, and retryable=False if the same call would fail again'
+    UNION ALL SELECT 8, 'errors state what to do',
         'give errors a suggestion= for the model or a user_message= for the person'
     UNION ALL SELECT 9, 'version, call id, duration',
-        'name the version in trace_tool(version=…), and pass the model''s id with tt.context(call_id=…)'
+        'set the version in trace_tool(version=…), and pass the model''s call id with tt.context(call_id=…)'
     UNION ALL SELECT 10, 'no failure hidden in data',
-        'report a failure as one: return ToolResponse.error(…) or raise, never a text or a member that only says so'
+        'report a failure as an error: return ToolResponse.error(…) or raise, instead of describing it in the data or the text'
 ),
--- which sentence the evidence is
+-- says: which sentence states the evidence
 worded AS (
     SELECT *,
         CASE point
@@ -196,7 +194,7 @@ SELECT
             WHEN labelled < greatest($min_n, 1) THEN false
             ELSE gap_low <= $max_gap AND gap_high >= -1 * $max_gap END
         WHEN 3 THEN CASE WHEN confident > 0 THEN signalled / confident >= $good_share END
-        WHEN 4 THEN CASE WHEN citations > 0 THEN whole / citations >= $good_share END
+        WHEN 4 THEN CASE WHEN citations > 0 THEN complete / citations >= $good_share END
         WHEN 5 THEN advised / attempts >= $good_share
         WHEN 6 THEN CASE WHEN errors > 0 THEN coded / errors >= $good_share END
         WHEN 7 THEN CASE WHEN errors = 0 THEN NULL
@@ -227,34 +225,34 @@ SELECT
             sourced, ' of ', attempts, ' attempts name sources: ', citations, ' in all, ', without_id,
             ' without an id, ', without_type, ' without a type'
         )
-        WHEN 'advised' THEN concat(advised, ' of ', attempts, ' attempts advise a next action')
+        WHEN 'advised' THEN concat(advised, ' of ', attempts, ' attempts recommend a next action')
         WHEN 'no_errors' THEN 'no errors'
-        WHEN 'coded' THEN concat(coded, ' of ', errors, ' errors have a code of their own')
+        WHEN 'coded' THEN concat(coded, ' of ', errors, ' errors have a specific code')
         WHEN 'untried' THEN concat(
-            reported, ' of ', errors, ' errors say whether they are retryable; none that said yes was tried again'
+            reported, ' of ', errors, ' errors report whether they are retryable; no retryable error was retried'
         )
         WHEN 'retried' THEN concat(
-            reported, ' of ', errors, ' errors say whether they are retryable; ', recovered, ' of ', retried,
-            ' that said yes and were tried again succeeded, ', round(recovered / retried, 2), ' [',
+            reported, ' of ', errors, ' errors report whether they are retryable; ', recovered, ' of ', retried,
+            ' retryable errors that were retried succeeded, ', round(recovered / retried, 2), ' [',
             round(retry_low, 2), ', ', round(retry_high, 2), ']'
         )
         WHEN 'helped' THEN concat(
-            helped, ' of ', errors, ' errors say what to do: ', suggested, ' with a suggestion, ', told_user,
-            ' with words for the user'
+            helped, ' of ', errors, ' errors state what to do: ', suggested, ' with a suggestion, ', with_user_message,
+            ' with a message for the user'
         )
         WHEN 'traceable' THEN concat(
             'of ', attempts, ' attempts ', versioned, ' have a tool version, ', identified,
-            ' a call id of the model''s, ', timed, ' a duration'
+            ' a call id from the model, ', timed, ' a duration'
         )
         WHEN 'hidden' THEN concat(
             hidden, ' of ', ruled, ' attempts hid a failure that a heuristic rule found, such as call ', hidden_call
         )
-        WHEN 'unread' THEN 'it is not recorded how results were read'
-        WHEN 'none_hidden' THEN concat('none of ', ruled, ' attempts hid a failure that a rule knows')
+        WHEN 'unread' THEN 'the rules that read the results are not recorded'
+        WHEN 'none_hidden' THEN concat('none of ', ruled, ' attempts hid a failure that a rule recognizes')
         ELSE concat(
-            labelled, ' of ', confident, ' results with a confidence are labelled: says ',
-            round(mean_confidence, 2), ', is right ', round(rights / labelled, 2), ' of the time, ',
-            CASE says WHEN 'level' THEN 'neither over- nor underconfident for sure, the gap is '
+            labelled, ' of ', confident, ' results with a confidence are labelled: mean confidence ',
+            round(mean_confidence, 2), ', accuracy ', round(correct_n / labelled, 2), ', ',
+            CASE says WHEN 'level' THEN 'not clearly over- or underconfident, gap '
                 ELSE concat(says, 'confident by ') END,
             round(CASE WHEN says = 'under' THEN -gap ELSE gap END, 2) + 0, ' [',
             round(CASE WHEN says = 'under' THEN -gap_high ELSE gap_low END, 2) + 0, ', ',
@@ -282,7 +280,7 @@ SELECT
             ',"share":', round(recovered / retried, 6), ',"low":', round(retry_low, 6), ',"high":', round(retry_high, 6)
         )
         WHEN 'helped' THEN concat(
-            ',"helped":', helped, ',"errors":', errors, ',"suggested":', suggested, ',"told_user":', told_user
+            ',"helped":', helped, ',"errors":', errors, ',"suggested":', suggested, ',"told_user":', with_user_message
         )
         WHEN 'traceable' THEN concat(
             ',"attempts":', attempts, ',"versioned":', versioned, ',"identified":', identified, ',"timed":', timed
@@ -291,17 +289,17 @@ SELECT
         WHEN 'none_hidden' THEN concat(',"ruled":', ruled)
         WHEN 'over' THEN concat(
             ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
-            ',"right":', round(rights / labelled, 6), ',"gap":', round(gap, 6) + 0,
+            ',"right":', round(correct_n / labelled, 6), ',"gap":', round(gap, 6) + 0,
             ',"low":', round(gap_low, 6) + 0, ',"high":', round(gap_high, 6) + 0
         )
         WHEN 'level' THEN concat(
             ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
-            ',"right":', round(rights / labelled, 6), ',"gap":', round(gap, 6) + 0,
+            ',"right":', round(correct_n / labelled, 6), ',"gap":', round(gap, 6) + 0,
             ',"low":', round(gap_low, 6) + 0, ',"high":', round(gap_high, 6) + 0
         )
         WHEN 'under' THEN concat(
             ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
-            ',"right":', round(rights / labelled, 6), ',"gap":', round(-gap, 6) + 0,
+            ',"right":', round(correct_n / labelled, 6), ',"gap":', round(-gap, 6) + 0,
             ',"low":', round(-gap_high, 6) + 0, ',"high":', round(-gap_low, 6) + 0
         )
         ELSE '' END, '}') AS figures

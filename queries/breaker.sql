@@ -1,14 +1,16 @@
--- What would a circuit breaker have prevented, and what good calls would it have blocked?
+-- What would a circuit breaker have prevented, and which successful calls would it have blocked?
 --
--- A breaker is replayed over the history, one for each group. It opens when so many finished attempts in a row have
--- failed (status 'error'), at the end of the last of them, and stays open for `recovery_s` seconds: what begins in
--- that time is blocked, and counts for nothing, as it would not have happened. The first attempt after it begins
--- afresh. Attempts are taken in the order in which they began; one that was running when the breaker opened is let
--- through and not counted for its state. One that did not finish passes, and changes nothing. What the agent would
--- have done with a refusal is not known: a blocked call may have been made later, or replaced by another tool's.
+-- One row per group. A circuit breaker is replayed over the history of each group. It opens when `threshold` finished
+-- attempts in a row have failed (status 'error'), at the end of the last of them, and stays open for `recovery_s` seconds.
+-- Attempts that start while it is open are blocked, and do not affect its state because they would not have run. The first
+-- attempt after it closes starts a new count. Attempts are ordered by start time. An attempt that was already running when
+-- the breaker opened is let through and does not affect its state. An attempt that did not finish is let through and
+-- changes nothing. The replay does not know what the agent would have done after a refusal: it may have repeated a blocked
+-- call later, or used another tool.
 --
--- By code, status, day or hour no history is cut: the breaker of the whole history is replayed, and each attempt is
--- counted in its own group, with the trip that it made. The counts of the groups add up to those of the whole.
+-- Grouped by code, status, day or hour, the history is not split: one breaker is replayed over the whole history, and each
+-- attempt, with the trip that it caused, is counted in its own group. The counts of the groups add up to those of the whole
+-- history.
 --
 -- alias: circuit_breaker_simulation
 -- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
@@ -16,27 +18,27 @@
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
---   threshold   positive = 3      number of consecutive failures that opens it
---   recovery_s  positive = 300    seconds that it stays open
+--   threshold   positive = 3      number of consecutive failures that opens the breaker
+--   recovery_s  positive = 300    seconds that the breaker stays open
 --   min_n       integer = 20      a group of fewer attempts is marked too_few
 -- columns:
 --   attempts         count           finished attempts
---   failures         count           those with status 'error'
---   trips            count           how often it would have opened
---   would_block      count           finished attempts that it would have blocked
---   prevented        count           of those, failures
---   blocked_good     count           of those, attempts that did not fail
+--   failures         count           finished attempts with status 'error'
+--   trips            count           number of times that the breaker would have opened
+--   would_block      count           finished attempts that the breaker would have blocked
+--   prevented        count           failures among would_block
+--   blocked_good     count           attempts among would_block that did not fail
 --   precision        share           prevented / would_block
 --   low              low(precision)   95 % interval of precision
 --   high             high(precision)  95 % interval of precision
 --   prevented_share  share           prevented / failures
 --   prevented_low    low(prevented_share)   95 % interval of prevented_share
 --   prevented_high   high(prevented_share)  95 % interval of prevented_share
---   time_open_ms     ms              how long it would have been open, up to the last attempt in the window
---   saved_ms         ms              time that the prevented failures took
+--   time_open_ms     ms              time that the breaker would have been open, until the last attempt in the window
+--   saved_ms         ms              time spent in the prevented failures
 --   left_out         aside           attempts that did not finish
 --   too_few          mark            attempts < min_n
--- source: a breaker that counts failures in a row and closes by itself after a time, as HelloAgents has; Wilson score
+-- source: a breaker that counts consecutive failures and closes by itself after a time, as in HelloAgents; Wilson score
 --   interval (Wilson 1927), z^2 = 3.841458820694124
 WITH RECURSIVE scoped AS (
     SELECT
@@ -53,67 +55,67 @@ WITH RECURSIVE scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-placed AS (
+ordered AS (
     SELECT *,
-        row_number() OVER history AS place,
+        row_number() OVER history AS ordinal,
         first_value(span_id) OVER history AS breaker,
         max(started_us) OVER (PARTITION BY /* by history names */ tool, /* end by */ finished) AS last_started_us,
-        count(CASE WHEN failed THEN 1 END) OVER in_a_row AS failed_in_a_row,
-        first_value(started_us) OVER in_a_row AS row_started_us,
-        started_us + CAST(1000 * duration_ms AS BIGINT) AS ended
+        count(CASE WHEN failed THEN 1 END) OVER streak AS failed_in_streak,
+        first_value(started_us) OVER streak AS streak_started_us,
+        started_us + CAST(1000 * duration_ms AS BIGINT) AS ended_us
     FROM scoped
     WINDOW history AS (
         PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
     ),
-    in_a_row AS (
+    streak AS (
         PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
         ROWS BETWEEN $threshold - 1 PRECEDING AND CURRENT ROW
     )
 ),
--- attempts at which a closed breaker would open, if it had closed before the failures in a row began
-ripe AS (
+-- attempts at which a closed breaker would open, if it had closed before the streak of failures started
+possible_trips AS (
     SELECT
         breaker,
         span_id,
-        row_started_us,
-        ended AS opened,
-        ended + 1000000 * least($recovery_s, 1000000000) AS closed,
-        row_number() OVER (PARTITION BY breaker ORDER BY place) AS number
-    FROM placed
-    WHERE finished AND failed_in_a_row = $threshold
+        streak_started_us,
+        ended_us AS opened_us,
+        ended_us + 1000000 * least($recovery_s, 1000000000) AS closed_us,
+        row_number() OVER (PARTITION BY breaker ORDER BY ordinal) AS number
+    FROM ordered
+    WHERE finished AND failed_in_streak = $threshold
 ),
--- after each of them, the next: the first whose failures in a row all began after the breaker had closed again
+-- the next possible trip after each one: the first whose streak started after the breaker closed again
 steps AS (
-    SELECT *, 1 + count(CASE WHEN begins THEN 1 END) OVER (
-        PARTITION BY breaker ORDER BY moment, begins DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    SELECT *, 1 + count(CASE WHEN is_start THEN 1 END) OVER (
+        PARTITION BY breaker ORDER BY at_us, is_start DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS next_number
     FROM (
-        SELECT *, row_started_us AS moment, true AS begins FROM ripe
+        SELECT *, streak_started_us AS at_us, true AS is_start FROM possible_trips
         UNION ALL
-        SELECT *, closed AS moment, false AS begins FROM ripe
-    ) AS moments
+        SELECT *, closed_us AS at_us, false AS is_start FROM possible_trips
+    ) AS events
 ),
-hops AS (
-    SELECT breaker, number, next_number, span_id, opened, closed FROM steps WHERE NOT begins
+next_trips AS (
+    SELECT breaker, number, next_number, span_id, opened_us, closed_us FROM steps WHERE NOT is_start
 ),
 trips AS (
-    SELECT * FROM hops WHERE number = 1
+    SELECT * FROM next_trips WHERE number = 1
     UNION ALL
     SELECT h.*
-    FROM hops AS h
+    FROM next_trips AS h
     JOIN trips AS t ON h.breaker = t.breaker AND h.number = t.next_number
 ),
 replayed AS (
     SELECT
         p.*,
-        t.opened,
-        t.closed,
-        max(t.opened) OVER earlier AS last_opened,
-        max(t.closed) OVER earlier AS last_closed
-    FROM placed AS p
+        t.opened_us,
+        t.closed_us,
+        max(t.opened_us) OVER earlier AS last_opened_us,
+        max(t.closed_us) OVER earlier AS last_closed_us
+    FROM ordered AS p
     LEFT JOIN trips AS t ON t.span_id = p.span_id
     WINDOW earlier AS (
-        PARTITION BY p.breaker ORDER BY p.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        PARTITION BY p.breaker ORDER BY p.ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 ),
 counted AS (
@@ -121,11 +123,11 @@ counted AS (
         /* by names */ tool, /* end by */
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE finished AND failed) AS failures,
-        count(opened) AS trips,
-        count(*) FILTER (WHERE started_us BETWEEN last_opened AND last_closed) AS would_block,
-        count(*) FILTER (WHERE started_us BETWEEN last_opened AND last_closed AND failed) AS prevented,
-        coalesce(sum(greatest(least(closed, last_started_us) - opened, 0)), 0) / 1000.0 AS time_open_ms,
-        coalesce(sum(duration_ms) FILTER (WHERE started_us BETWEEN last_opened AND last_closed AND failed), 0) AS saved_ms,
+        count(opened_us) AS trips,
+        count(*) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us) AS would_block,
+        count(*) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us AND failed) AS prevented,
+        coalesce(sum(greatest(least(closed_us, last_started_us) - opened_us, 0)), 0) / 1000.0 AS time_open_ms,
+        coalesce(sum(duration_ms) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us AND failed), 0) AS saved_ms,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM replayed
     GROUP BY ALL

@@ -1,69 +1,70 @@
--- Can the confidence of a tool be believed?
+-- How well does the confidence of a tool match its accuracy?
 --
--- Confidence is held against outcomes: an attempt is right where those who judged it said so (judged.correct), never
--- because it did not raise. Seen are finished attempts; n of them were judged and state a confidence from 0 to 1 (one
--- that is not a number, or beyond, counts as missing). Two questions are kept apart. Calibration: do calls with
--- confidence 0.8 come right eight times in ten? Discrimination (auroc, aurc, dsc): are surer calls more often right?
--- An ece is above 0 by chance alone: a tool is called miscalibrated only where its ece is beyond the 95th percentile
--- of what a perfectly calibrated tool with the same confidences shows. Tools are not pooled unless 'by' leaves them out.
+-- One row per group. An attempt is right if its labels say so (judged.correct), not because it did not raise. Finished
+-- attempts count; n of them were labelled and report a confidence from 0 to 1. A confidence that is not a number or lies
+-- outside that range counts as missing. The columns answer two separate questions. Calibration (gap, ece, mcb, cox_*): are
+-- calls with confidence 0.8 right eight times in ten? Discrimination (auroc, aurc, dsc): are calls with a higher confidence
+-- right more often? An ece is above 0 by chance alone, so a tool is marked miscalibrated only if its ece is above the 95th
+-- percentile of the ece that a perfectly calibrated tool with the same confidences shows. Tools are not pooled unless `by`
+-- omits the tool.
 --
--- What a cache answered counts as often as it was judged. auroc, aurc, mce and the scores are no shares of calls, and stand
--- without an interval.
+-- Results from a cache count as often as they were labelled. auroc, aurc, mce and the scores are not shares of calls and
+-- have no interval.
 --
--- Bins have equal width, ten of them, 0.1 falling into the second; edges are compared as whole numbers of 1e-9.
--- The null is a simulation that is the same every time: 1000 draws of the number right in each bin, binomial with the
--- bin's mean confidence where its variance is below 25, else normal with its skewness; fewer draws beyond 500 groups. The
--- bootstrap (200 Poisson draws) resamples conversations, or calls where no conversation is known; beyond 200 of them, 200
--- parts of them. ece_high is the ece plus 1.96 of its standard deviations there; ece_low is the ece less its bias there
--- and less as much, and 0 where the ece is not beyond the null. One conversation alone, or conversations that do not
--- differ, give no interval: NULL.
--- Confidences of 0 and 1 count as 1e-6 and 1 - 1e-6 for cox_*, as 1e-15 and 1 - 1e-15 for log_loss. mcb, dsc, unc
--- see confidences rounded to four decimals in a group with more than 10000 different ones; all else is exact.
+-- There are ten bins of equal width; 0.1 belongs to the second, and edges are compared as integers in units of 1e-9. The
+-- null distribution of ece is a simulation that gives the same result each time: 1000 draws of the number of right calls in
+-- each bin, binomial with the bin's mean confidence if its variance is below 25, otherwise normal with the same skewness;
+-- above 500 groups there are fewer draws. The bootstrap (200 Poisson draws) resamples conversations, or calls if the
+-- conversation is unknown; more than 200 of them are combined into 200 parts. ece_high is ece plus 1.96 bootstrap standard
+-- deviations. ece_low is ece minus its bootstrap bias and 1.96 standard deviations, or 0 if ece is not above the null. If
+-- there is one conversation alone, or conversations do not differ, the intervals are NULL. Confidences of 0 and 1 are
+-- treated as 1e-6 and 1 - 1e-6 for cox_*, and as 1e-15 and 1 - 1e-15 for log_loss. mcb, dsc and unc use confidences rounded
+-- to four decimals in a group with more than 10000 different ones; all other columns are exact.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
---   min_n  integer = 20      a group of fewer judged attempts is marked too_few
+--   min_n  integer = 20      a group of fewer labelled attempts is marked too_few
 -- columns:
---   n                         count           finished attempts that were judged and state a confidence
---   labelled_share            share           finished attempts that were judged / finished attempts
+--   n                         count           finished attempts that were labelled and report a confidence
+--   labelled_share            share           finished attempts that were labelled / finished attempts
 --   labelled_low              low(labelled_share)   95 % interval of labelled_share
 --   labelled_high             high(labelled_share)  95 % interval of labelled_share
 --   missing_confidence_share  share           finished attempts without a confidence / finished attempts
 --   missing_low               low(missing_confidence_share)   95 % interval of missing_confidence_share
 --   missing_high              high(missing_confidence_share)  95 % interval of missing_confidence_share
---   mean_confidence           share           mean confidence
---   accuracy                  share           share that was right
+--   mean_confidence           share           mean confidence of n
+--   accuracy                  share           share of n that was right
 --   accuracy_low              low(accuracy)   95 % interval of accuracy (Wilson)
 --   accuracy_high             high(accuracy)  95 % interval of accuracy (Wilson)
 --   gap                       points          mean_confidence - accuracy: above 0 is overconfident
---   gap_low                   low(gap)        95 % interval of gap: normal, calls of a conversation counted as one draw
+--   gap_low                   low(gap)        95 % interval of gap: normal approximation, each conversation counted as one draw
 --   gap_high                  high(gap)       95 % interval of gap
---   ece                       share           mean distance of confidence and accuracy over bins of equal width
+--   ece                       share           expected calibration error: mean distance of confidence and accuracy over bins of equal width
 --   ece_low                   low(ece)        95 % bootstrap interval of ece
 --   ece_high                  high(ece)       95 % bootstrap interval of ece
---   ece_mass                  share           the same over ten bins of equal size; equal confidences stay together
+--   ece_mass                  share           the same over ten bins of equal size; attempts with equal confidence share a bin
 --   ece_null_mean             share           mean ece of a perfectly calibrated tool with these confidences
---   ece_null_p95              share           95th percentile of that
+--   ece_null_p95              share           95th percentile of the ece of such a tool
 --   miscalibrated             flag            ece is above ece_null_p95
---   debiased_ece2             number          squared distance over bins less its bias; 0 where that is below 0
---   debiased_below_zero       mark            debiased_ece2 was below 0 and is shown as 0
---   mce                       share           largest distance over bins
---   brier                     number          mean squared distance of confidence and outcome; = mcb - dsc + unc
---   mcb                       number          miscalibration: what isotonic recalibration would take off brier
---   dsc                       number          discrimination: what recalibrated confidence is better than accuracy alone
---   unc                       number          uncertainty: brier of always stating accuracy
---   log_loss                  number          mean of -ln(probability stated for what came)
---   auroc                     share           chance that a right call was surer than a wrong one; NULL for one class
---   aurc                      share           share wrong among the surest k calls, mean over k; lower is better
---   cox_intercept             number          a of logit(right) = a + b logit(confidence); 0 is calibrated
---   cox_slope                 number          b of it; 1 is calibrated, below 1 too extreme; NULL where not identified
---   cox_lr                    number          likelihood ratio against a = 0, b = 1
---   cox_p                     number          its p value, chi square with 2 degrees of freedom
---   spiegelhalter_z           number          z of brier against its expectation if calibrated
---   too_few                   mark            n < min_n: read the intervals, not the figures
+--   debiased_ece2             number          squared distance over bins minus its bias; 0 if that is negative
+--   debiased_below_zero       mark            debiased_ece2 was negative and is shown as 0
+--   mce                       share           maximum calibration error: largest distance over bins
+--   brier                     number          mean squared distance of confidence and outcome; equals mcb - dsc + unc
+--   mcb                       number          miscalibration: how much isotonic recalibration would reduce brier
+--   dsc                       number          discrimination: how much better recalibrated confidence predicts than accuracy alone
+--   unc                       number          uncertainty: brier of a constant confidence equal to accuracy
+--   log_loss                  number          mean of -ln(probability given to the outcome)
+--   auroc                     share           probability that a right call has a higher confidence than a wrong one; NULL if all calls are right, or all wrong
+--   aurc                      share           share wrong among the k most confident calls, averaged over k; lower is better
+--   cox_intercept             number          a in logit(right) = a + b logit(confidence); 0 is calibrated
+--   cox_slope                 number          b in the same model; 1 is calibrated, below 1 too extreme; NULL if not identified
+--   cox_lr                    number          likelihood ratio statistic against a = 0, b = 1
+--   cox_p                     number          p value of cox_lr: chi square with 2 degrees of freedom
+--   spiegelhalter_z           number          z score of brier against its expectation if calibrated
+--   too_few                   mark            n < min_n: read the intervals, not the values
 -- source: ECE and MCE: Naeini 2015; its bias: Bröcker 2012, Kumar 2019 (a bin of one call counts 0); mcb, dsc, unc:
 --   CORP, Dimitriadis, Gneiting and Jordan 2021; Cox 1958; Spiegelhalter 1986; AURC: Geifman 2019, expected over ties
 WITH RECURSIVE digits AS (
@@ -79,8 +80,7 @@ scoped AS (
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         correct,
-        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(host, ''), '/', coalesce(pid, 0))
-             ELSE conversation_id END AS unit
+        draw_key(call_id, conversation_id, host, pid) AS unit
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
     WHERE is_finished(status, ending)
@@ -88,7 +88,7 @@ scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- one row for each confidence in each conversation, and one for what cannot be used (p NULL)
+-- one row per confidence and conversation, and one for the attempts that cannot be used (p is NULL)
 cells AS (
     SELECT
         /* by names */ tool, /* end by */
@@ -102,12 +102,12 @@ cells AS (
     FROM scoped
     GROUP BY ALL
 ),
--- grp: a number that the cells of a group have in common
+-- grp: a number shared by the cells of a group
 numbered AS (
     SELECT *, min(cell) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS grp
     FROM (SELECT *, row_number() OVER () AS cell FROM cells)
 ),
--- one row for each confidence: n calls, s of them right
+-- one row per confidence: n attempts, s of them right
 levels AS (
     SELECT
         grp,
@@ -120,24 +120,24 @@ levels AS (
     WHERE p IS NOT NULL
     GROUP BY grp, p
 ),
--- n_to and s_to count the calls, and the right ones, up to this confidence
+-- n_to attempts up to this confidence, s_to of them right
 points AS (
-    SELECT u.grp, u.p, u.n, u.s, u.n_to, u.s_to, t.n_all, t.s_all, t.places
+    SELECT u.grp, u.p, u.n, u.s, u.n_to, u.s_to, t.n_all, t.s_all, t.n_levels
     FROM (
         SELECT grp, p, n, s, sum(n) OVER up AS n_to, sum(s) OVER up AS s_to
         FROM levels
         WINDOW up AS (PARTITION BY grp ORDER BY p)
     ) AS u
     JOIN (
-        SELECT grp, sum(n) AS n_all, sum(s) AS s_all, count(*) AS places FROM levels GROUP BY grp
+        SELECT grp, sum(n) AS n_all, sum(s) AS s_all, count(*) AS n_levels FROM levels GROUP BY grp
     ) AS t ON t.grp = u.grp
 ),
--- the mean over k of the share wrong among the surest k; for calls that tie, its mean over their orders, which
--- needs sums of 1/k: exact up to 29, then by the Euler-Maclaurin formula
+-- aurc is the mean over k of the share wrong among the k most confident attempts. Ties are averaged over their orders,
+-- which needs sums of 1/k: exact up to 29, then by the Euler-Maclaurin formula
 harmonic AS (
     SELECT CAST(i AS DOUBLE) AS k, sum(1 / greatest(i, 1)) OVER (ORDER BY i) - 1 AS h FROM numbers WHERE i < 30
 ),
-sureness AS (
+risk_coverage AS (
     SELECT grp, sum((wrong - before * (t.n - s) / t.n) * CASE
             WHEN n = 1 THEN 1 / (before + 1)
             ELSE coalesce(upper.h, 0.5772156649015329
@@ -154,7 +154,7 @@ sureness AS (
     LEFT JOIN harmonic AS lower ON lower.k = CASE WHEN t.n > 1 THEN t.before END
     GROUP BY grp
 ),
-plain AS (
+scores AS (
     SELECT
         grp,
         sum(n) AS n,
@@ -185,22 +185,22 @@ widths AS (
     GROUP BY grp
 ),
 masses AS (
-    SELECT grp, sum(apart) / sum(n) AS ece_mass
+    SELECT grp, sum(distance) / sum(n) AS ece_mass
     FROM (
-        -- equal confidences go where the middle of them falls
-        SELECT grp, least(floor((2 * n_to - n) * 10 / (2 * n_all)), 9) AS bin, abs(sum(s - n * p)) AS apart, sum(n) AS n
+        -- attempts with equal confidence go into the bin of their middle
+        SELECT grp, least(floor((2 * n_to - n) * 10 / (2 * n_all)), 9) AS bin, abs(sum(s - n * p)) AS distance, sum(n) AS n
         FROM points
         GROUP BY ALL
     )
     GROUP BY grp
 ),
--- isotonic regression: neighbouring halves are joined until one is left. Where the left one ends above the beginning of
--- the right one, blocks of the left above v and of the right below v become one, v being the mean of just these; excess
--- is above 0 for a block below v, and below 0 for a block above it (all in whole numbers)
+-- isotonic regression: neighbouring halves are joined until one is left. If the left half ends above the start of the
+-- right half, the blocks of the left above v and of the right below v are merged; v is the mean of these blocks. excess
+-- is positive for a block below v, and negative for a block above v (computed in whole numbers)
 halves AS (
     SELECT grp, row_number() OVER (PARTITION BY grp ORDER BY q) - 1 AS node, count(*) OVER (PARTITION BY grp) AS nodes, n, s
     FROM (
-        SELECT grp, CASE WHEN places > 10000 THEN round(p, 4) ELSE p END AS q, sum(n) AS n, sum(s) AS s
+        SELECT grp, CASE WHEN n_levels > 10000 THEN round(p, 4) ELSE p END AS q, sum(n) AS n, sum(s) AS s
         FROM points
         GROUP BY ALL
     )
@@ -229,13 +229,13 @@ isotonic AS (
     WHERE nodes = 1
     GROUP BY grp
 ),
--- Newton's steps from what is claimed, a = 0 and b = 1. A step that would change a log-odds by m of more than 1.7 could
--- miss, and is cut to ln(1 + m) / m of it, which never does (Bach 2010)
+-- Newton's method, started at a = 0 and b = 1. A step that would change a log-odds by m > 1.7 may overshoot, and is
+-- shortened to ln(1 + m) / m of it, which always converges (Bach 2010)
 cox AS (
     SELECT grp, 0 AS step, CAST(0 AS DOUBLE) AS a, CAST(1 AS DOUBLE) AS b, CAST(1 AS DOUBLE) AS moved
     FROM levels
     GROUP BY grp
-    -- both classes overlap, else the likelihood has no maximum
+    -- right and wrong attempts must overlap, else the likelihood has no maximum
     HAVING max(CASE WHEN s < n THEN logit END) > min(CASE WHEN s > 0 THEN logit END)
        AND max(CASE WHEN s > 0 THEN logit END) > min(CASE WHEN s < n THEN logit END)
     UNION ALL
@@ -267,7 +267,7 @@ cox AS (
         )
     )
 ),
-coxed AS (
+cox_fit AS (
     SELECT grp, a, b,
         greatest(0, 2 * sum(s * (r - logit) - n * (greatest(r, 0) + ln(1 + exp(-abs(r))) - ln(1 + exp(logit))))) AS lr
     FROM (
@@ -278,7 +278,7 @@ coxed AS (
     )
     GROUP BY grp, a, b
 ),
--- a thousand even steps of probability for each bin, shuffled; z is their normal quantile (Tukey's lambda)
+-- 1000 evenly spaced probabilities for each bin, shuffled; z is their normal quantile (Tukey's lambda)
 draws AS (
     SELECT bin, u, 4.91 * (power(u, 0.14) - power(1 - u, 0.14)) AS z, draw
     FROM (
@@ -287,11 +287,11 @@ draws AS (
         CROSS JOIN numbers
     )
 ),
-kept AS (
+used_draws AS (
     SELECT * FROM draws WHERE draw <= (SELECT greatest(100, 5e6 / greatest(count(*), 1)) FROM bins)
 ),
-chances AS (
-    SELECT grp, bin, k - sp AS off, pmf, sum(pmf) OVER (PARTITION BY grp, bin ORDER BY k) AS upto
+probabilities AS (
+    SELECT grp, bin, k - sp AS deviation, pmf, sum(pmf) OVER (PARTITION BY grp, bin ORDER BY k) AS cumulative
     FROM (
         SELECT grp, bin, sp, k,
             exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
@@ -300,23 +300,23 @@ chances AS (
         WHERE k BETWEEN 0 AND n
     )
 ),
-nulls AS (
-    SELECT c.grp, d.draw, abs(c.off) AS off
-    FROM chances AS c
-    JOIN kept AS d ON d.bin = c.bin AND d.u <= c.upto AND d.u > c.upto - c.pmf
+null_draws AS (
+    SELECT c.grp, d.draw, abs(c.deviation) AS deviation
+    FROM probabilities AS c
+    JOIN used_draws AS d ON d.bin = c.bin AND d.u <= c.cumulative AND d.u > c.cumulative - c.pmf
     UNION ALL
     SELECT b.grp, d.draw,
-        abs(greatest(0, least(n, round(sp + sqrt(v) * z + skew / v * (z * z - 1) / 6))) - sp) AS off
+        abs(greatest(0, least(n, round(sp + sqrt(v) * z + skew / v * (z * z - 1) / 6))) - sp) AS deviation
     FROM bins AS b
-    JOIN kept AS d ON d.bin = b.bin
+    JOIN used_draws AS d ON d.bin = b.bin
     WHERE v >= 25
 ),
-chance AS (
+null_ece AS (
     SELECT grp, avg(ece) AS mean, quantile_disc(ece, 0.95) AS p95
-    FROM (SELECT x.grp, x.draw, sum(x.off) / max(q.n) AS ece FROM nulls AS x JOIN plain AS q ON q.grp = x.grp GROUP BY ALL)
+    FROM (SELECT x.grp, x.draw, sum(x.deviation) / max(q.n) AS ece FROM null_draws AS x JOIN scores AS q ON q.grp = x.grp GROUP BY ALL)
     GROUP BY grp
 ),
--- n calls of each conversation in each bin; d is by how much their confidence is more than the right ones
+-- n attempts of each conversation in each bin; d: sum of their confidence minus the number right
 units AS (
     SELECT grp, bin, n, d, dense_rank() OVER (PARTITION BY grp ORDER BY unit) AS unit
     FROM (
@@ -332,11 +332,11 @@ gaps AS (
         SELECT u.grp, q.gap, count(*) AS units,
             sqrt(count(*) / nullif(count(*) - 1, 0) * sum(power(u.d - u.n * q.gap, 2))) / sum(u.n) AS sd
         FROM (SELECT grp, unit, sum(n) AS n, sum(d) AS d FROM units GROUP BY grp, unit) AS u
-        JOIN (SELECT grp, (sp - s) / n AS gap FROM plain) AS q ON q.grp = u.grp
+        JOIN (SELECT grp, (sp - s) / n AS gap FROM scores) AS q ON q.grp = u.grp
         GROUP BY u.grp, q.gap
     )
 ),
--- at most 200 parts of them where there are two or more, and how often each part is drawn
+-- at most 200 parts of the conversations, if there are two or more; weights: how often each part is drawn
 parts AS (
     SELECT u.grp, u.unit % 200 AS part, u.bin, sum(u.n) AS n, sum(u.d) AS d
     FROM units AS u
@@ -379,18 +379,18 @@ totals AS (
     FROM numbered
     GROUP BY ALL
 ),
-answer AS (
+joined AS (
     SELECT t.*, p.*, w.*, m.ece_mass, i.refitted, c.a, c.b, c.lr, r.aurc, h.mean AS null_mean, h.p95, g.gap, g.sd AS gap_sd,
         b.mean AS boot_mean, b.sd AS boot_sd,
-        w.ece > h.p95 + 1e-12 AS beyond
+        w.ece > h.p95 + 1e-12 AS above_null
     FROM totals AS t
-    LEFT JOIN plain AS p ON p.grp = t.grp
+    LEFT JOIN scores AS p ON p.grp = t.grp
     LEFT JOIN widths AS w ON w.grp = t.grp
     LEFT JOIN masses AS m ON m.grp = t.grp
     LEFT JOIN isotonic AS i ON i.grp = t.grp
-    LEFT JOIN coxed AS c ON c.grp = t.grp
-    LEFT JOIN sureness AS r ON r.grp = t.grp
-    LEFT JOIN chance AS h ON h.grp = t.grp
+    LEFT JOIN cox_fit AS c ON c.grp = t.grp
+    LEFT JOIN risk_coverage AS r ON r.grp = t.grp
+    LEFT JOIN null_ece AS h ON h.grp = t.grp
     LEFT JOIN gaps AS g ON g.grp = t.grp
     LEFT JOIN boot AS b ON b.grp = t.grp
 )
@@ -411,13 +411,13 @@ SELECT
     gap - 1.959963984540054 * gap_sd AS gap_low,
     gap + 1.959963984540054 * gap_sd AS gap_high,
     ece,
-    CASE WHEN boot_sd IS NULL THEN NULL WHEN beyond
+    CASE WHEN boot_sd IS NULL THEN NULL WHEN above_null
          THEN greatest(0, least(ece, 2 * ece - boot_mean) - 1.959963984540054 * boot_sd) ELSE 0 END AS ece_low,
     CASE WHEN ece + 1.959963984540054 * boot_sd > 1 THEN 1 ELSE ece + 1.959963984540054 * boot_sd END AS ece_high,
     ece_mass,
     null_mean AS ece_null_mean,
     p95 AS ece_null_p95,
-    beyond AS miscalibrated,
+    above_null AS miscalibrated,
     CASE WHEN debiased < 0 THEN 0 ELSE debiased END AS debiased_ece2,
     coalesce(debiased < 0, false) AS debiased_below_zero,
     mce,
@@ -434,5 +434,5 @@ SELECT
     exp(-lr / 2) AS cox_p,
     spiegelhalter_z,
     coalesce(n, 0) < $min_n AS too_few
-FROM answer
+FROM joined
 ORDER BY n DESC NULLS LAST, /* by names */ tool, /* end by */ attempts

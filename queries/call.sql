@@ -1,15 +1,16 @@
 -- What happened in one call?
 --
--- One row for each attempt of the calls that an id names: those with that call id; where there is none, the call
--- of the attempt with that span id; else the calls whose call id or a span id of theirs begins with it.
+-- One row per attempt of each call that the id matches. An id matches the calls with that call id. If there is none, it
+-- matches the call of the attempt with that span id. If there is none either, it matches the calls whose call id or span
+-- ids start with it.
 --
 -- parameters:
---   id     text         a call id, a span id, or the beginning of one
+--   id     text         a call id, a span id, or the start of one
 --   limit  integer = 5  maximum number of calls, the newest first
 -- columns:
---   named           count  calls that the id names
---   place           count  which of those calls, 1 the newest
---   match           text   what the id is: call_id, span_id or prefix
+--   named           count  calls that the id matches
+--   place           count  position among those calls; 1 is the newest
+--   match           text   what the id matched: call_id, span_id or prefix
 --   tool            text   name of the tool
 --   tool_version    text   version of the tool
 --   call_id         text   id that the model gave the call; the span_id where nobody gave one
@@ -34,7 +35,7 @@
 --   text            text   the result as text
 --   explanation     text   why the tool gave this result, in its own words
 --   seen_text       text   what the model was given
---   seen_error      flag   whether that told of an error
+--   seen_error      flag   whether that reported an error
 --   arguments       json   object: the arguments, redacted and bounded
 --   result          json   the result, redacted and bounded
 --   sources         json   array of where the result came from; the view sources has them as rows
@@ -57,10 +58,8 @@
 WITH named AS (
     SELECT
         tool,
-        conversation_id,
         call_id,
-        CASE WHEN conversation_id IS NULL THEN host END AS of_host,
-        CASE WHEN conversation_id IS NULL THEN pid END AS of_pid,
+        call_key(tool, call_id, conversation_id, host, pid) AS call_identity,
         min(CASE WHEN call_id = $id THEN 1 WHEN span_id = $id THEN 2 ELSE 3 END) AS rank,
         max(started_at) AS newest
     FROM attempts
@@ -76,13 +75,11 @@ found AS (
     SELECT b.named, b.place, b.rank, c.*
     FROM attempts AS c
     JOIN best AS b
-        ON c.tool = b.tool
-        AND c.call_id = b.call_id
-        AND c.conversation_id IS NOT DISTINCT FROM b.conversation_id
-        AND (c.conversation_id IS NOT NULL OR c.host IS NOT DISTINCT FROM b.of_host AND c.pid IS NOT DISTINCT FROM b.of_pid)
+        ON c.call_id = b.call_id
+        AND call_key(c.tool, c.call_id, c.conversation_id, c.host, c.pid) = b.call_identity
     WHERE b.place <= $limit
 ),
--- as in tool_calls, which holds the messages of all attempts against each other
+-- as in tool_calls, but for these attempts only: tool_calls would read the messages of all attempts
 messages_of_attempt AS (
     SELECT span_id, arg_max_null("text", "at") AS "text", arg_max("error", "at") AS "error"
     FROM messages

@@ -1,19 +1,21 @@
--- Where did one call stop for a person, and what was decided?
+-- Where did one call wait for a person, and what was decided?
+--
+-- One row per stop, in order of time.
 --
 -- parameters:
---   call_id  text  the call
+--   call_id  text  id of the call
 -- columns:
---   call_id          text   the call
---   span_id          text   the attempt that stopped
+--   call_id          text   id of the call
+--   span_id          text   the attempt that waited
 --   kind             text   confirmation, input or external
---   decision         text   approved, declined or expired; NULL while it waits
---   asked_at         time   when the person was asked
---   answered_at      time   when they answered
---   waited_ms        ms     time between the two
---   answered_by      text   who answered
---   note             text   what they said
---   changed          json   the arguments that they changed or gave
---   resumed_span_id  text   the attempt that went on with the answer
+--   decision         text   approved, declined or expired; NULL while waiting
+--   asked_at         time   time of the request
+--   answered_at      time   time of the answer
+--   waited_ms        ms     time from the request to the answer
+--   answered_by      text   person who answered
+--   note             text   note of that person
+--   changed          json   arguments that the person changed or added
+--   resumed_span_id  text   the attempt that continued after the answer
 SELECT
     call_id,
     span_id,

@@ -1,12 +1,12 @@
--- What is new?
+-- Which tools, versions and error codes are new?
 --
--- Tools, versions of tools, and error codes of tools that were seen inside the window and never before it, the newest first.
--- Without since the window begins with the history: everything would be new, so only what came after the tool's first
--- day is.
+-- One row per tool, version of a tool or error code of a tool whose first attempt lies in the window, the newest first.
+-- Without `since`, the window starts one day after the first attempt of each tool, because otherwise everything would be
+-- new. Versions and codes of a tool that is new itself are left out.
 --
 -- parameters:
---   since  timestamp = NULL  first seen at this time or later
---   until  timestamp = NULL  first seen before this time
+--   since  timestamp = NULL  first attempt at this time or later
+--   until  timestamp = NULL  first attempt before this time
 --   tool   text = NULL       this tool only
 --   limit  integer = 50      maximum number of rows
 -- columns:
@@ -14,12 +14,12 @@
 --   tool         text   name of the tool
 --   name         text   the version or the code
 --   first_seen   time   start of the first attempt with it
---   attempts     count  attempts with it since
---   failures     count  those of them that finished with status 'error'
---   rate         share  failures / those that finished; for a code NULL: each of them failed
+--   attempts     count  attempts with it since then
+--   failures     count  finished attempts with it that have status 'error'
+--   rate         share  failures / finished attempts with it; NULL for a code, whose attempts all failed
 --   low          low(rate)   95 % interval of rate
 --   high         high(rate)  95 % interval of rate
---   before_rate  share  for a version: the same of the tool's versions that were seen before it
+--   before_rate  share  for a version: failure rate of the versions of the tool that are older
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH days AS (
     SELECT tool, tool_version, code,
@@ -69,7 +69,7 @@ with_intervals AS (
     JOIN tools AS t ON t.tool = k.tool
     LEFT JOIN earlier AS e ON k.kind = 'version' AND e.tool = k.tool AND e.name = k.name
     WHERE CASE WHEN $since IS NULL THEN k.first_seen >= t.started + to_seconds(86400) ELSE k.first_seen >= $since END
-      -- what is new of a tool that is new itself says nothing more
+      -- for a new tool, its versions and codes add nothing
       AND (k.kind = 'tool' OR t.started < k.first_seen AND ($since IS NULL OR t.started < $since))
 )
 SELECT

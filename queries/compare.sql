@@ -1,17 +1,21 @@
--- Is it better or worse than before, and is that more than noise?
+-- Is a tool better or worse than before, and is the difference more than noise?
 --
--- One row for each tool and measure: two windows, or two versions, beside one another. An attempt is finished where it ended
--- with a status; a call failed where its last finished attempt did. The difference is after - before, with its 95 % interval.
--- Of many comparisons some lie outside that by chance alone, so `worse` and `better` ask for more: that the interval which holds
--- for all comparisons of the answer together (Bonferroni) leaves zero out too. `maybe_worse` and `maybe_better` are what only the
--- 95 % interval says: one in twenty comparisons does without any change. A gap is worse where it is further from zero.
--- All calls of one conversation count as one draw, because they are alike. A call without a conversation id is a draw of its own:
--- whether such calls are alike cannot be known, and where they are, the intervals are too narrow. A side is too small for a
--- verdict (`too_few`) where it has fewer than min_n of what is measured, fewer than five draws, or fewer than five conversations
--- while at least half of it belongs to conversations: few conversations do not show how much conversations differ, so the
--- interval cannot be told either. `too_few` also stands for a p95 that moved by less than can be seen because a side is too small
--- to bound it (about 105 calls that stand alone). An outage makes neighbours fail together all the same: a difference that rests
--- on one tells of that time. What belongs to both sides counts before.
+-- One row per tool and measure: two windows, or two versions, side by side. An attempt is finished if it ended with a
+-- status. A call failed if its last finished attempt failed. difference is after - before, with its 95 % interval. An
+-- attempt that belongs to both sides counts as before.
+--
+-- Among many comparisons some differ by chance alone. The verdicts `worse` and `better` therefore require that the interval
+-- which holds for all comparisons of the answer together (Bonferroni) excludes zero. `maybe_worse` and `maybe_better` mean
+-- that only the 95 % interval excludes zero, which happens in one of twenty comparisons without any change. A confidence
+-- gap is worse if it is further from zero.
+--
+-- All calls of one conversation count as one draw, because they are similar. A call without a conversation id is a draw of
+-- its own; if such calls are similar to each other, the intervals are too narrow. A side is too small for a verdict
+-- (`too_few`) if it has fewer than min_n measured items, fewer than five draws, or fewer than five conversations while at
+-- least half of its items belong to conversations: few conversations do not show how much conversations differ, so there is
+-- no interval either. `too_few` also stands for a p95 without a visible change if a side is too small to bound it (fewer
+-- than about 105 independent calls). An outage makes neighbouring calls fail together: a difference that rests on one
+-- outage describes that time only.
 --
 -- by: tool (default), agent, attributes
 -- parameters:
@@ -22,25 +26,26 @@
 --   until           timestamp = NULL  after: attempts that started before this time
 --   version         text = NULL       after: this version only
 --   tool            text = NULL       this tool only
---   min_n           integer = 20      fewer on either side are too few to tell
+--   min_n           integer = 20      a side with fewer items is marked too_few
 -- columns:
---   measure     text             failure_rate (of attempts), call_failure_rate, p95 (latency, caches left out), attempts_per_call, accuracy (right / judged), confidence_gap (mean confidence - share right)
---   unit        text             of the figures: share, ms, ratio or points
+--   measure     text             failure_rate (of attempts), call_failure_rate, p95 (latency without results from a cache), attempts_per_call, accuracy (right / labelled) or confidence_gap (mean confidence - accuracy)
+--   unit        text             unit of before, after and difference: share, ms, ratio or points
 --   before      number           the measure before
 --   after       number           the measure after
 --   difference  number           after - before
---   low         low(difference)   95 % interval of difference; NULL is unbounded, or cannot be told
---   high        high(difference)  95 % interval of difference
+--   low         low(difference)   95 % interval of difference; NULL if unbounded or unknown
+--   high        high(difference)  95 % interval of difference; NULL if unbounded or unknown
 --   verdict     text             worse, better, maybe_worse, maybe_better, unclear, too_few, new (nothing before) or gone (nothing after)
---   n_before    count            attempts, calls or judged attempts that the measure is of, before
---   n_after     count            and after
---   counted     text             what counts as one draw: conversation (a call without one is its own), or call where each stands alone
---   compared    count            comparisons in this answer that could be told
--- source: difference of proportions: Newcombe 1998, method 10 (Wilson limits, squared and added), with the effective number of
---   draws, n / design effect, the higher one of both sides (Kish 1965); difference of other measures: the same from the limits
---   of each side (Zou and Donner 2008, MOVER); mean: normal, by draws; percentile: order statistics with the design effect
---   (Woodruff 1952), the binomial taken as normal, to a part in a thousand; normal quantile of Bonferroni's level: Abramowitz and
---   Stegun 26.2.23; percentile by linear interpolation (Hyndman and Fan 1996, type 7); z = 1.959963984540054
+--   n_before    count            attempts, calls or labelled attempts that before is computed from
+--   n_after     count            the same for after
+--   counted     text             what counts as one draw: conversation (a call without one is its own), or call if all calls are independent
+--   compared    count            comparisons in this answer that have enough data
+-- source: difference of proportions: Newcombe 1998, method 10 (Wilson limits, squared and added), with the effective
+--   number of draws, n / design effect, the higher one of both sides (Kish 1965); difference of other measures: the
+--   same from the limits of each side (Zou and Donner 2008, MOVER); mean: normal approximation, by draws;
+--   percentile: order statistics with the design effect (Woodruff 1952), normal approximation of the binomial,
+--   precise to one part in a thousand; normal quantile of Bonferroni's level: Abramowitz and Stegun 26.2.23;
+--   percentile by linear interpolation (Hyndman and Fan 1996, type 7); z = 1.959963984540054
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
@@ -48,8 +53,9 @@ WITH scoped AS (
         call_id,
         span_id,
         conversation_id,
-        coalesce(conversation_id, host) AS place,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS of_pid,
+        -- the parts of call_key(): the key itself would be computed for every attempt, which takes longer
+        coalesce(conversation_id, host) AS conversation_or_host,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
         started_at,
         CASE WHEN ($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
@@ -67,7 +73,7 @@ WITH scoped AS (
               AND ($until IS NULL OR started_at < $until)
               AND ($version IS NULL OR tool_version = $version))
 ),
--- grp: a number that the rows of a group have in common
+-- grp: a number shared by the rows of a group
 numbered AS (
     SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM scoped
 ),
@@ -77,14 +83,13 @@ groups AS (
 percentiles AS (
     SELECT grp, side, quantile_cont(ms, 0.95) AS p95 FROM numbered GROUP BY grp, side
 ),
--- how many things a measure is of in each call, and what they come to
-called AS (
+-- one row per call: the items of each measure, and their sums
+per_call AS (
     SELECT
         s.grp,
         s.side,
-        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(place, ''), '/', of_pid)
-             ELSE conversation_id END AS conversation,
-        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS known,
+        draw_key(call_id, conversation_id, conversation_or_host, process) AS draw,
+        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
         1.0 AS calls,
         CASE WHEN arg_max(failed, started_at) THEN 1.0 ELSE 0.0 END AS failed,
         CAST(count(*) AS DOUBLE) AS attempts,
@@ -93,15 +98,14 @@ called AS (
         CAST(count(*) FILTER (WHERE ms > q.p95) AS DOUBLE) AS slow
     FROM numbered AS s
     JOIN percentiles AS q ON q.grp = s.grp AND q.side = s.side
-    GROUP BY s.grp, s.side, of_tool, call_id, conversation_id, place, of_pid
+    GROUP BY s.grp, s.side, of_tool, call_id, conversation_id, conversation_or_host, process
 ),
-judgements AS (
+judged_per_call AS (
     SELECT
         grp,
         side,
-        CASE WHEN conversation_id IS NULL THEN concat(call_id, '/', coalesce(place, ''), '/', of_pid)
-             ELSE conversation_id END AS conversation,
-        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS known,
+        draw_key(call_id, conversation_id, conversation_or_host, process) AS draw,
+        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
         CAST(count(*) AS DOUBLE) AS judged,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS correct,
         CAST(count(p) AS DOUBLE) AS sure,
@@ -109,46 +113,46 @@ judgements AS (
     FROM numbered AS s
     JOIN judged AS j ON j.span_id = s.span_id
     WHERE correct IS NOT NULL
-    GROUP BY grp, side, of_tool, call_id, conversation_id, place, of_pid
+    GROUP BY grp, side, of_tool, call_id, conversation_id, conversation_or_host, process
 ),
 draws AS (
-    SELECT 'call' AS counted, grp, side, known, calls, failed, attempts, failures, timed, slow FROM called
+    SELECT 'call' AS counted, grp, side, in_conversation, calls, failed, attempts, failures, timed, slow FROM per_call
     UNION ALL
-    SELECT 'conversation' AS counted, grp, side, known, sum(calls) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
+    SELECT 'conversation' AS counted, grp, side, in_conversation, sum(calls) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
         sum(failures) AS failures, sum(timed) AS timed, sum(slow) AS slow
-    FROM called
-    GROUP BY grp, side, known, conversation
+    FROM per_call
+    GROUP BY grp, side, in_conversation, draw
 ),
 judged_draws AS (
-    SELECT 'call' AS counted, grp, side, known, judged, correct, sure, gap FROM judgements
+    SELECT 'call' AS counted, grp, side, in_conversation, judged, correct, sure, gap FROM judged_per_call
     UNION ALL
-    SELECT 'conversation' AS counted, grp, side, known, sum(judged) AS judged, sum(correct) AS correct, sum(sure) AS sure,
+    SELECT 'conversation' AS counted, grp, side, in_conversation, sum(judged) AS judged, sum(correct) AS correct, sum(sure) AS sure,
         sum(gap) AS gap
-    FROM judgements
-    GROUP BY grp, side, known, conversation
+    FROM judged_per_call
+    GROUP BY grp, side, in_conversation, draw
 ),
--- n: how many things a measure is of; s: their sum; known: 1 where the conversation is, else 0
+-- n: number of items of the measure; s: their sum; in_conversation: 1 if the conversation is known, else 0
 measured AS (
-    SELECT counted, grp, side, known, 'failure_rate' AS measure, attempts AS n, failures AS s FROM draws
+    SELECT counted, grp, side, in_conversation, 'failure_rate' AS measure, attempts AS n, failures AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, known, 'call_failure_rate' AS measure, calls AS n, failed AS s FROM draws
+    SELECT counted, grp, side, in_conversation, 'call_failure_rate' AS measure, calls AS n, failed AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, known, 'p95' AS measure, timed AS n, slow AS s FROM draws
+    SELECT counted, grp, side, in_conversation, 'p95' AS measure, timed AS n, slow AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, known, 'attempts_per_call' AS measure, calls AS n, attempts AS s FROM draws
+    SELECT counted, grp, side, in_conversation, 'attempts_per_call' AS measure, calls AS n, attempts AS s FROM draws
     UNION ALL
-    SELECT counted, grp, side, known, 'accuracy' AS measure, judged AS n, correct AS s FROM judged_draws
+    SELECT counted, grp, side, in_conversation, 'accuracy' AS measure, judged AS n, correct AS s FROM judged_draws
     UNION ALL
-    SELECT counted, grp, side, known, 'confidence_gap' AS measure, sure AS n, gap AS s FROM judged_draws
+    SELECT counted, grp, side, in_conversation, 'confidence_gap' AS measure, sure AS n, gap AS s FROM judged_draws
 ),
 moments AS (
     SELECT counted, grp, side, measure, sum(n) AS n, sum(s) AS s, count(*) AS units,
-        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(known) AS conversations, sum(known * n) AS in_conversations
+        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(in_conversation) AS conversations, sum(in_conversation * n) AS in_conversations
     FROM measured
     WHERE n > 0
     GROUP BY counted, grp, side, measure
 ),
--- calls of one conversation are alike: it counts as one draw. Where each call stands alone, both counts are the same
+-- calls of one conversation are similar and count as one draw; if all calls are independent, both counts are the same
 levels AS (
     SELECT grp, measure,
         CASE WHEN sum(CASE WHEN counted = 'conversation' THEN units ELSE -units END) < 0
@@ -160,7 +164,7 @@ sides AS (
     SELECT m.grp, m.measure, m.side, m.counted, m.n, m.units, m.s / m.n AS mean,
         m.units < 5 OR m.conversations < 5 AND 2 * m.in_conversations >= m.n AS few_draws,
         CASE WHEN m.measure = 'p95' THEN q.p95 ELSE m.s / m.n END AS value,
-        -- of the sum; draws of one thing each have the variance of the binomial as it is
+        -- variance of the sum; for draws of one item each it is the variance of the binomial
         greatest(0, ss - 2 * m.s / m.n * sn + power(m.s / m.n, 2) * nn)
             * CASE WHEN m.units < m.n OR m.measure IN ('attempts_per_call', 'confidence_gap')
                    THEN m.units / nullif(m.units - 1, 0) ELSE 1 END AS variance
@@ -170,7 +174,7 @@ sides AS (
 ),
 pairs AS (
     SELECT grp, measure,
-        max(n) AS most,
+        max(n) AS max_n,
         count(*) < 2 OR min(n) < $min_n OR max(CASE WHEN few_draws THEN 1 ELSE 0 END) = 1 AS too_small,
         max(CASE WHEN few_draws THEN 1 ELSE 0 END) = 1 AS few_draws,
         -- the design effect of a proportion
@@ -178,24 +182,24 @@ pairs AS (
     FROM sides
     GROUP BY grp, measure
 ),
--- a p95 that not even the larger side can bound from above has no interval: see ranks
+-- a p95 has no interval if not even the larger side can bound it from above: see ranks
 sized AS (
     SELECT grp, measure, few_draws,
-        too_small OR measure = 'p95' AND most < 0.95 * most + 1.959963984540054 * sqrt(0.0475 * most * effect) + 1 AS too_few
+        too_small OR measure = 'p95' AND max_n < 0.95 * max_n + 1.959963984540054 * sqrt(0.0475 * max_n * effect) + 1 AS too_few
     FROM pairs
 ),
 comparisons AS (
     SELECT count(*) AS compared FROM sized WHERE NOT too_few
 ),
 widths AS (
-    SELECT 'alone' AS width, 1.959963984540054 AS z
+    SELECT 'single' AS width, 1.959963984540054 AS z
     UNION ALL
-    SELECT 'all' AS width,
+    SELECT 'joint' AS width,
         greatest(1.959963984540054, t - (2.515517 + 0.802853 * t + 0.010328 * t * t)
             / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t)) AS z
     FROM (SELECT sqrt(-2 * ln(0.025 / greatest(compared, 1))) AS t FROM comparisons)
 ),
--- durations that are the same to a part in a thousand, the shorter first, and how many are no longer
+-- durations equal to one part in a thousand, the shortest first; n_to: durations up to this one
 steps AS (
     SELECT grp, side, lowest, highest, sum(n) OVER (PARTITION BY grp, side ORDER BY lowest) AS n_to
     FROM (
@@ -249,7 +253,7 @@ differences AS (
     JOIN limits AS b ON b.grp = a.grp AND b.measure = a.measure AND b.width = a.width AND b.side = 1
     WHERE a.side = 0
 ),
-beside AS (
+side_by_side AS (
     SELECT s.grp, s.measure, p.too_few, p.few_draws, s.counted,
         max(CASE WHEN s.side = 0 THEN s.value END) AS before,
         max(CASE WHEN s.side = 1 THEN s.value END) AS after,
@@ -259,32 +263,32 @@ beside AS (
     JOIN sized AS p ON p.grp = s.grp AND p.measure = s.measure
     GROUP BY s.grp, s.measure, p.too_few, p.few_draws, s.counted
 ),
-judgement AS (
+tested AS (
     SELECT b.*, d.difference,
         CASE WHEN NOT b.few_draws THEN d.low END AS low,
         CASE WHEN NOT b.few_draws THEN d.high END AS high,
         CASE b.measure WHEN 'accuracy' THEN d.difference < 0
              WHEN 'confidence_gap' THEN abs(b.after) > abs(b.before)
              ELSE d.difference > 0 END AS is_worse,
-        -- sums of the same numbers in another order differ a little
-        abs(d.difference) > 1e-9 AND coalesce(d.low > 0 OR d.high < 0, false) AS alone,
-        abs(d.difference) > 1e-9 AND coalesce(f.low > 0 OR f.high < 0, false) AS among_all
-    FROM beside AS b
-    LEFT JOIN differences AS d ON d.grp = b.grp AND d.measure = b.measure AND d.width = 'alone'
-    LEFT JOIN differences AS f ON f.grp = b.grp AND f.measure = b.measure AND f.width = 'all'
+        -- sums of the same numbers in another order differ slightly
+        abs(d.difference) > 1e-9 AND coalesce(d.low > 0 OR d.high < 0, false) AS excludes_zero,
+        abs(d.difference) > 1e-9 AND coalesce(f.low > 0 OR f.high < 0, false) AS jointly_excludes_zero
+    FROM side_by_side AS b
+    LEFT JOIN differences AS d ON d.grp = b.grp AND d.measure = b.measure AND d.width = 'single'
+    LEFT JOIN differences AS f ON f.grp = b.grp AND f.measure = b.measure AND f.width = 'joint'
 ),
 verdicts AS (
     SELECT *,
         CASE WHEN n_before IS NULL THEN 'new'
              WHEN n_after IS NULL THEN 'gone'
              WHEN too_few THEN 'too_few'
-             WHEN among_all AND is_worse THEN 'worse'
-             WHEN among_all THEN 'better'
-             WHEN alone AND is_worse THEN 'maybe_worse'
-             WHEN alone THEN 'maybe_better'
+             WHEN jointly_excludes_zero AND is_worse THEN 'worse'
+             WHEN jointly_excludes_zero THEN 'better'
+             WHEN excludes_zero AND is_worse THEN 'maybe_worse'
+             WHEN excludes_zero THEN 'maybe_better'
              WHEN low IS NULL OR high IS NULL THEN 'too_few'
              ELSE 'unclear' END AS verdict
-    FROM judgement
+    FROM tested
 )
 SELECT
     /* by names */ tool, /* end by */

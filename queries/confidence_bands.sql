@@ -1,21 +1,21 @@
--- How often is a tool right when it is sure, and when it is not?
+-- How often is a tool right when its confidence is low, middle or high?
 --
--- Bands of confidence: low below 0.5, middle below 0.8, high from 0.8. An attempt is right where those who judged it
--- said so (judged.correct). Seen are finished attempts that state a confidence from 0 to 1; n of them were judged.
+-- One row per band of confidence: low is below 0.5, middle below 0.8, high from 0.8. Finished attempts that report a
+-- confidence from 0 to 1 count; n of them were labelled. An attempt is right if its labels say so (judged.correct).
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
---   min_n  integer = 20      a band of fewer judged attempts is marked too_few
+--   min_n  integer = 20      a band of fewer labelled attempts is marked too_few
 -- columns:
 --   band             text            low, middle or high
---   n                count           attempts of the band that were judged
---   accuracy         share           share of them that was right
+--   n                count           labelled attempts of the band
+--   accuracy         share           share of n that was right
 --   low              low(accuracy)   95 % interval of accuracy
 --   high             high(accuracy)  95 % interval of accuracy
---   mean_confidence  share           their mean confidence
+--   mean_confidence  share           mean confidence of n
 --   attempts         count           finished attempts with a confidence in the band
 --   labelled_share   share           n / attempts
 --   labelled_low     low(labelled_share)   95 % interval of labelled_share

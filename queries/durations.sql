@@ -1,7 +1,7 @@
--- How are the times of a tool spread?
+-- How are the durations of a tool distributed?
 --
--- One row for each range of durations that has attempts: ten ranges of equal ratio for each power of ten, the shortest first.
--- Seen are finished attempts with a duration, answers from a cache left out, as in latency.
+-- One row per range of durations that contains attempts, the shortest first. Each power of ten is divided into ten ranges
+-- of equal ratio. Finished attempts with a duration count. Results from a cache are left out, as in latency.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -9,10 +9,10 @@
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
 -- columns:
---   from_ms   ms     begin of the range
---   to_ms     ms     end of the range, not in it
---   n         count  attempts
---   failures  count  those with status 'error'
+--   from_ms   ms     start of the range
+--   to_ms     ms     end of the range, exclusive
+--   n         count  attempts in the range
+--   failures  count  attempts in the range with status 'error'
 --   share     share  n / attempts of the group
 SELECT
     /* by names */ tool, /* end by */

@@ -1,29 +1,30 @@
--- Which errors happen most, since when, and are they worth a retry?
+-- Which errors happen most often, since when, and are they worth a retry?
 --
--- One row for each code, type and kind of message in a group, the most frequent first. Messages that differ only in what is
--- quoted, in addresses, paths, ids and numbers are one kind; the first 500 characters count.
+-- One row per code, type and kind of message in a group, the most frequent first. Messages are of one kind if they differ
+-- only in quoted text, addresses, paths, ids and numbers; the first 500 characters are compared. Finished attempts with
+-- status 'error' count.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
---   min_n  integer = 1       errors seen fewer times are left out
+--   min_n  integer = 1       errors with fewer failed attempts are left out
 -- columns:
---   code             text                   the tool's error code
+--   code             text                   error code
 --   type             text                   class of the exception, or the type that the response names
---   n                count                  failed attempts
---   share            share                  n / all failed attempts in the window, those left out included
+--   n                count                  failed attempts with the error
+--   share            share                  n / all failed attempts in the window, including errors below min_n
 --   share_low        low(share)             95 % interval of share
 --   share_high       high(share)            95 % interval of share
---   first_seen       time                   start of the first
---   last_seen        time                   start of the last
---   retryable_share  share                  said to be retryable / said to be retryable or not; NULL where nobody said
+--   first_seen       time                   start of the first attempt with the error
+--   last_seen        time                   start of the last attempt with the error
+--   retryable_share  share                  attempts that reported retryable / attempts that reported retryable or not; NULL if none did
 --   retryable_low    low(retryable_share)   95 % interval of retryable_share
 --   retryable_high   high(retryable_share)  95 % interval of retryable_share
---   unsaid           aside                  failed attempts that do not say whether they are retryable
---   example_call_id  text                   call of the last: tooltrace show has it whole
---   message          text                   the error's message; what differs is <text>, <url>, <path>, <id> and <n>
+--   unsaid           aside                  failed attempts that did not report whether they are retryable
+--   example_call_id  text                   call of the last attempt with the error; tooltrace show prints it
+--   message          text                   error message; the parts that differ are replaced by <text>, <url>, <path>, <id> and <n>
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH failed AS (
     SELECT *,
@@ -32,7 +33,7 @@ WITH failed AS (
         regexp_replace(reported_1, '\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+', '<url>', 'g') AS reported_2,
         regexp_replace(
             reported_2,
-            '(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?'  -- from the root, or from here
+            '(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?'  -- absolute or relative
                 || '|\b[\w.@+-]+([/\\][\w.@+-]+){2,}'  -- a/b/c; a/b may be "and/or"
                 || '|\b[\w@+-]+[/\\][\w@+-]+\.\w+',  -- a/b.txt
             '<path>', 'g'

@@ -1,10 +1,11 @@
 -- Which tools fail, how often, and how sure is that?
 --
--- A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that was cancelled,
--- abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it is excluded from
--- numerator and denominator, and counted in a column of its own. A call failed if its last finished attempt failed; it is
--- counted in the group of that attempt. Attempts outside the window are ignored. Attempts of one call are not independent:
--- if many are retries, the true interval of rate is wider, and call_rate is the better measure.
+-- One row per group. A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that
+-- was cancelled, abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it
+-- is excluded from numerator and denominator, and counted in a column of its own. A call failed if its last finished
+-- attempt failed; it is counted in the group of that attempt. Attempts outside the window are ignored. Attempts of one
+-- call are not independent: if many are retries, the true interval of rate is wider, and call_rate is the better
+-- measure.
 --
 -- Results from a cache count like any other result. They make a tool look better than it is when it runs: see cached.
 -- Grouped by code or status, the rows are parts of a whole: read attempts there, not rate.
@@ -16,30 +17,30 @@
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer attempts is marked too_few
 -- columns:
---   attempts      count               attempts that ended with a status
---   failures      count               attempts with status 'error'
+--   attempts      count               finished attempts: they returned or raised, and reported a status
+--   failures      count               finished attempts with status 'error'
 --   rate          share               failures / attempts
 --   low           low(rate)           95 % interval of rate
 --   high          high(rate)          95 % interval of rate
---   calls         count               calls with at least one such attempt
---   failed_calls  count               calls whose last such attempt failed
+--   calls         count               calls with at least one finished attempt
+--   failed_calls  count               calls whose last finished attempt failed
 --   call_rate     share               failed_calls / calls
 --   call_low      low(call_rate)      95 % interval of call_rate
 --   call_high     high(call_rate)     95 % interval of call_rate
 --   partial_rate  share               attempts with status 'partial' / attempts
 --   partial_low   low(partial_rate)   95 % interval of partial_rate
 --   partial_high  high(partial_rate)  95 % interval of partial_rate
---   cached        aside               of attempts, those that a cache answered
+--   cached        aside               finished attempts whose result came from a cache
 --   cancelled     aside               attempts left out: cancelled from outside
 --   abandoned     aside               attempts left out: a stream that was not read to its end
---   paused        aside               attempts left out: waiting for a person
---   declined      aside               attempts left out: a person declined
---   expired       aside               attempts left out: nobody answered in time
+--   paused        aside               attempts left out: paused for a person
+--   declined      aside               attempts left out: declined by a person
+--   expired       aside               attempts left out: no answer in time
 --   unreported    aside               attempts left out: ended without a status
 --   too_few       mark                attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
--- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
 WITH scoped AS (
+    -- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
     SELECT
         /* by */ tool, /* end by */
         call_id,

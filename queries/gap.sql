@@ -1,31 +1,30 @@
--- How far is what the tools claim from what was right, and is that better or worse than before?
+-- How far is the confidence of the tools from their accuracy, and is that better or worse than before?
 --
--- Two rows: 'now', the window asked for, and 'before', the one that ends where it begins, where `before` says from when; a
--- window in which nothing was judged has none. Seen are finished attempts that state a confidence from 0 to 1 and were
--- judged, all tools together unless one is named: calibration tells them apart, and has what else there is to know. One tool's
--- modesty hides another's overconfidence here.
+-- Two rows: 'now' is the window from `since` to `until`, and 'before' is the window from `before` to `since`. A window
+-- without labelled attempts has no row. Finished attempts that were labelled and report a confidence from 0 to 1 count. All
+-- tools are pooled unless `tool` is set, so one underconfident tool can hide an overconfident one: calibration shows each
+-- tool, with more measures.
 --
 -- alias: confidence_gap
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time
---   before  timestamp = NULL  the window before: attempts from this time up to since; NULL leaves it out
+--   before  timestamp = NULL  start of the window before, which ends at since; NULL omits it
 --   tool    text = NULL       this tool only
---   min_n   integer = 20      a window of fewer judged attempts is marked too_few
+--   min_n   integer = 20      a window of fewer labelled attempts is marked too_few
 -- columns:
 --   period           text       now or before
---   n                count      attempts
---   mean_confidence  share      their mean confidence
---   accuracy         share      share of them that was right
+--   n                count      labelled attempts with a confidence
+--   mean_confidence  share      mean confidence of n
+--   accuracy         share      share of n that was right
 --   gap              points     mean_confidence - accuracy: above 0 is overconfident
---   gap_low          low(gap)   95 % interval of gap: normal, calls of a conversation counted as one draw
---   gap_high         high(gap)  95 % interval of gap; NULL where there is one conversation, or they do not differ
+--   gap_low          low(gap)   95 % interval of gap: normal approximation, each conversation counted as one draw
+--   gap_high         high(gap)  95 % interval of gap; NULL if there is one conversation, or conversations do not differ
 --   too_few          mark       n < min_n: read the interval, not the gap
 WITH judgements AS (
     SELECT
         CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
-        CASE WHEN c.conversation_id IS NULL THEN concat(c.call_id, '/', coalesce(c.host, ''), '/', coalesce(c.pid, 0))
-             ELSE c.conversation_id END AS unit,
+        draw_key(c.call_id, c.conversation_id, c.host, c.pid) AS unit,
         count(*) AS n,
         sum(CAST(c.confidence AS DOUBLE)) AS sp,
         sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s

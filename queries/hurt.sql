@@ -1,13 +1,15 @@
 -- Which tools should be looked at first?
 --
--- First stands the tool with the most failed calls beyond its own baseline, as far as that is more than noise: the order is
--- that of excess_low, and where it is not above 0, of hurt_ms, the time in calls that failed. A call failed where its last
--- finished attempt did. Attempts that did not finish are not failures; the time in them is not seen here.
--- The baseline of a tool is the share of its calls that failed in the 7 days before `since`, where it had 20 calls or more.
--- Where these failed more often than not, they are not a baseline, and 5 % is. A tool without such a history has as its
--- baseline what failed of its calls until the middle of the window, and at most 5 %. Every baseline counts 20 calls that failed
--- by 5 % besides, so that a short history says little. A group of another kind (a version, an agent) is held against the
--- baselines of its tools, so that a version that is broken from its first call on is seen.
+-- One row per tool, the most urgent first. The order is by excess_low, the lower limit of the number of failed calls beyond
+-- the baseline of the tool. Tools for which it is not above 0 follow in the order of hurt_ms, the time in failed calls. A
+-- call failed if its last finished attempt failed. Attempts that did not finish are left out, with the time in them.
+--
+-- The baseline of a tool is the share of its calls that failed in the 7 days before `since`, if it had 20 calls or more. If
+-- more than half of these failed, the baseline is 5 % instead. For a tool without such a history, the baseline is the share
+-- of its calls that failed until the middle of the window; if that is above 5 %, the baseline is 5 %. Every baseline
+-- includes 20 additional calls that failed at a rate of 5 %, so that a short history has little weight. Grouped by version,
+-- agent or others, a group is compared with the baselines of its tools, so that a version that is broken from its first
+-- call is visible.
 --
 -- alias: impact
 -- by: tool (default), version, agent, conversation, attributes
@@ -22,25 +24,26 @@
 --   rate             share                  failed_calls / calls
 --   low              low(rate)              95 % interval of rate
 --   high             high(rate)             95 % interval of rate
---   attempts         count                  finished attempts of those calls
+--   attempts         count                  finished attempts of these calls
 --   amplification    ratio                  attempts / calls: 1 means that nothing was retried
---   cost_ms          ms                     mean time that a failed call took, over all its attempts
+--   cost_ms          ms                     mean time of a failed call, over all its attempts
 --   hurt_ms          ms                     failed_calls * cost_ms
 --   hurt_share       share                  hurt_ms / hurt_ms of all groups
---   p95              ms                     95th percentile of the time of an attempt, answers from a cache left out
---   last_failed_at   time                   start of the last attempt that failed
+--   p95              ms                     95th percentile of the duration of an attempt, without results from a cache
+--   last_failed_at   time                   start of the last failed attempt
 --   too_few          mark                   calls < min_n: read the interval, not the rate
---   baseline_rate    share                  share of the calls that the baseline expects to fail; its interval is in excess_low
---   baseline_calls   count                  calls that it was taken from; 0: it is 5 %
---   excess_failures  number                 failed_calls - baseline_rate * calls; below 0: fewer failed than usual
---   excess_low       low(excess_failures)   95 % interval of excess_failures, as if calls failed independently
+--   baseline_rate    share                  share of calls that the baseline expects to fail; excess_low includes its uncertainty
+--   baseline_calls   count                  calls that the baseline is computed from; 0 if it is 5 %
+--   excess_failures  number                 failed_calls - baseline_rate * calls; negative if fewer failed than expected
+--   excess_low       low(excess_failures)   95 % interval of excess_failures, if calls fail independently
 --   excess_high      high(excess_failures)  95 % interval of excess_failures
--- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; of a rate: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
--- attempts is tool_calls without what the model was given
+-- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; interval of a rate: Wilson
+--   score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH scoped AS (
+    -- reads attempts: tool_calls without the messages to the model
     SELECT
         /* by */ tool, /* end by */
-        tool AS of_tool,
+        tool AS call_tool,
         call_id,
         conversation_id,
         host,
@@ -57,15 +60,15 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- most calls are tried once: their id need not be held against tool, conversation, host and process
+-- most calls have one attempt and do not need call_key()
 attempts_marked AS (
     SELECT *, call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1) AS is_multi_attempt
     FROM scoped
 ),
-called AS (
+call_totals AS (
     SELECT
         /* by names */ tool, /* end by */
-        of_tool,
+        call_tool,
         1 AS attempts,
         ms,
         failed,
@@ -75,34 +78,34 @@ called AS (
     UNION ALL
     SELECT
         /* by names */ tool, /* end by */
-        of_tool,
+        call_tool,
         count(*) AS attempts,
         sum(ms) AS ms,
         arg_max(failed, started_at) AS failed,
         max(CASE WHEN failed THEN started_at END) AS last_failed_at
     FROM attempts_marked
     WHERE is_multi_attempt
-    GROUP BY /* by names */ tool, /* end by */ of_tool, call_key(of_tool, call_id, conversation_id, host, pid)
+    GROUP BY /* by names */ tool, /* end by */ call_tool, call_key(call_tool, call_id, conversation_id, host, pid)
 ),
 timed AS (
     SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
     FROM scoped
     GROUP BY ALL
 ),
-of_tools AS (
+tool_totals AS (
     SELECT
         /* by names */ tool, /* end by */
-        of_tool,
+        call_tool,
         count(*) AS calls,
         count(*) FILTER (WHERE failed) AS failed_calls,
         sum(attempts) AS attempts,
         sum(ms) FILTER (WHERE failed) AS failed_ms,
         count(ms) FILTER (WHERE failed) AS timed,
         max(last_failed_at) AS last_failed_at
-    FROM called
+    FROM call_totals
     GROUP BY ALL
 ),
--- what there was to learn from, in attempts, because that is cheap: a retry stands for a failure that did not end its call
+-- the history of each tool, counted in attempts because that is cheap: each retry means one failure that did not end its call
 earlier AS (
     SELECT tool AS base_tool, 1 AS is_history, count(*) AS finished, count(*) FILTER (WHERE status = 'error') AS failures,
         count(*) FILTER (WHERE attempt > 1) AS retries
@@ -112,14 +115,14 @@ earlier AS (
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY tool
     UNION ALL
-    SELECT of_tool AS base_tool, 0 AS is_history, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
+    SELECT call_tool AS base_tool, 0 AS is_history, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE retry) AS retries
     FROM scoped
     CROSS JOIN (SELECT (min(at_us) + max(at_us)) / 2 AS middle FROM scoped) AS w
     WHERE at_us < middle
-    GROUP BY of_tool
+    GROUP BY call_tool
 ),
-learned AS (
+summed AS (
     SELECT base_tool,
         sum(is_history * (finished - least(retries, failures))) AS old_calls,
         sum(is_history * (failures - least(retries, failures))) AS old_failed,
@@ -128,21 +131,21 @@ learned AS (
     FROM earlier
     GROUP BY base_tool
 ),
--- n and k: calls, and those that failed, with the 20 that failed by 5 %
+-- n calls and k failed calls, with the 20 additional calls that failed at 5 %
 chosen AS (
     SELECT base_tool,
         CASE WHEN old_calls >= 20 THEN old_calls ELSE all_calls END + 20.0 AS n,
         CASE WHEN old_calls >= 20 THEN old_failed ELSE all_failed END + 1.0 AS k,
-        CASE WHEN old_calls >= 20 THEN 0.5 ELSE 0.05 END AS most
-    FROM learned
+        CASE WHEN old_calls >= 20 THEN 0.5 ELSE 0.05 END AS max_rate
+    FROM summed
 ),
--- a rate above what a baseline may be is replaced, and what replaces it is known
+-- a rate above max_rate is replaced by 5 %, which has no uncertainty
 baselines AS (
     SELECT base_tool,
-        CASE WHEN k > most * n THEN 0 ELSE n - 20 END AS base_calls,
-        CASE WHEN k > most * n THEN 0.05 ELSE k / n END AS base_rate,
-        CASE WHEN k > most * n THEN 0.05 ELSE wilson_low(k, n) END AS base_low,
-        CASE WHEN k > most * n THEN 0.05 ELSE wilson_high(k, n) END AS base_high
+        CASE WHEN k > max_rate * n THEN 0 ELSE n - 20 END AS base_calls,
+        CASE WHEN k > max_rate * n THEN 0.05 ELSE k / n END AS base_rate,
+        CASE WHEN k > max_rate * n THEN 0.05 ELSE wilson_low(k, n) END AS base_low,
+        CASE WHEN k > max_rate * n THEN 0.05 ELSE wilson_high(k, n) END AS base_high
     FROM chosen
 ),
 counted AS (
@@ -157,8 +160,8 @@ counted AS (
         sum(calls * coalesce(base_rate, 0.05)) / nullif(sum(calls), 0) AS base_rate,
         sum(calls * coalesce(base_low, 0.05)) / nullif(sum(calls), 0) AS base_low,
         sum(calls * coalesce(base_high, 0.05)) / nullif(sum(calls), 0) AS base_high
-    FROM of_tools
-    LEFT JOIN baselines ON base_tool = of_tool
+    FROM tool_totals
+    LEFT JOIN baselines ON base_tool = call_tool
     GROUP BY ALL
 ),
 with_intervals AS (
@@ -176,7 +179,7 @@ bounded AS (
         wilson_high(failed_calls, calls) AS high
     FROM with_intervals
 ),
-held AS (
+with_excess AS (
     SELECT *,
         calls * (rate - base_rate) AS excess_failures,
         calls * (rate - base_rate - sqrt(power(rate - low, 2) + power(base_high - base_rate, 2))) AS excess_low,
@@ -203,6 +206,6 @@ SELECT
     excess_failures,
     excess_low,
     excess_high
-FROM held
+FROM with_excess
 ORDER BY greatest(coalesce(excess_low, 0), 0) DESC, coalesce(hurt_ms, 0) DESC, failed_calls DESC, calls DESC,
     /* by names */ tool, /* end by */ attempts

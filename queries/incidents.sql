@@ -1,13 +1,13 @@
--- When was a tool down, and how long until it worked again?
+-- When was a tool down, and how long did it take to recover?
 --
--- An incident begins with so many finished attempts in a row that failed (status 'error'), at the start of the first
--- of them, and ends where the first attempt in a row of `recovering` ones began that did not fail. Fewer failures
--- in a row are no incident. Attempts are taken in the order in which they began. One that did not finish says nothing
--- and interrupts no row. An incident that has not ended is open: its end and its time to recovery are NULL, not 0, and
--- a mean over the others alone is too short. One row for each incident, the open ones first, then the latest.
+-- One row per incident, open ones first, then the latest. An incident starts with `failing` or more finished attempts in a
+-- row that failed (status 'error'), at the start of the first of them. It ends with `recovering` or more attempts in a row
+-- that did not fail, at the start of the first of them. Attempts are ordered by start time. An attempt that did not finish
+-- does not interrupt a row. An incident that has not ended is open: ended and time_to_recovery_ms are NULL, not 0, so a
+-- mean over the other incidents alone is too short.
 --
--- By code, status, day or hour no history is cut: an incident of the whole history is in the group of its first failure,
--- and so a night of failures is one incident, of the day on which it began.
+-- Grouped by code, status, day or hour, the history is not split: an incident of the whole history belongs to the group of
+-- its first failure, so a night of failures is one incident of the day on which it started.
 --
 -- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
 -- parameters:
@@ -15,19 +15,19 @@
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
 --   min_n       integer = 5       an incident of fewer finished attempts is marked too_few
---   failing     positive = 3      number of consecutive failures that begins an incident
+--   failing     positive = 3      number of consecutive failures that starts an incident
 --   recovering  positive = 1      number of consecutive attempts without failure that ends it
 -- columns:
---   started              time   start of its first failure
---   ended                time   start of the first attempt that worked again; NULL: open
---   failures             count  attempts in it that failed
---   attempts             count  attempts in it that finished
---   time_to_recovery_ms  ms     from started to ended; NULL: open
---   lasted_ms            ms     the same; where it is open, up to the last attempt seen: at least so long
---   code                 text   code of its first failure that has one
---   unfinished           aside  attempts in it that did not finish
---   may_be_older         mark   the first attempt in the window is in it: it may have begun before
---   too_few              mark   attempts < min_n: it may be chance
+--   started              time   start of the first failure
+--   ended                time   start of the first successful attempt after it; NULL if open
+--   failures             count  failed attempts in the incident
+--   attempts             count  finished attempts in the incident
+--   time_to_recovery_ms  ms     from started to ended; NULL if open
+--   lasted_ms            ms     the same; for an open incident the time until its last attempt, as a minimum
+--   code                 text   error code of the first failure that has one
+--   unfinished           aside  attempts in the incident that did not finish
+--   may_be_older         mark   the incident contains the first attempt of the window, and may have started earlier
+--   too_few              mark   attempts < min_n: the incident may be chance
 -- source: an open incident is a censored time to recovery (Kaplan and Meier 1958)
 WITH scoped AS (
     SELECT
@@ -43,24 +43,24 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-turned AS (
+with_previous AS (
     SELECT *,
-        row_number() OVER history AS place,
+        row_number() OVER history AS ordinal,
         last_value(failed IGNORE NULLS) OVER (
             PARTITION BY /* by history names */ tool, /* end by */ 1
             ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before
+        ) AS previous_failed
     FROM scoped
     WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
 ),
-placed AS (
+with_run AS (
     SELECT *,
-        sum(CASE WHEN failed <> before OR (before IS NULL AND failed IS NOT NULL) THEN 1 ELSE 0 END) OVER (
-            PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY place
+        sum(CASE WHEN failed <> previous_failed OR (previous_failed IS NULL AND failed IS NOT NULL) THEN 1 ELSE 0 END) OVER (
+            PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY ordinal
         ) AS run
-    FROM turned
+    FROM with_previous
 ),
--- a run: attempts one after another that all failed, or all did not
+-- a run: consecutive attempts that all failed, or all did not fail
 runs AS (
     SELECT
         /* by history names */ tool, /* end by */
@@ -70,18 +70,18 @@ runs AS (
         count(*) - count(failed) AS unfinished,
         min(started_at) AS started,
         max(started_at) AS last_seen,
-        arg_min(code, place) FILTER (WHERE failed = 1) AS code
-    FROM placed
+        arg_min(code, ordinal) FILTER (WHERE failed = 1) AS code
+    FROM with_run
     WHERE run > 0
     GROUP BY ALL
 ),
-judged_runs AS (
+classified_runs AS (
     SELECT *,
         CASE WHEN failed = 1 AND attempts >= $failing THEN 'down'
              WHEN failed = 0 AND attempts >= $recovering THEN 'up' END AS change
     FROM runs
 ),
-stated AS (
+with_state AS (
     SELECT *,
         last_value(change IGNORE NULLS) OVER history AS state,
         count(CASE WHEN change = 'up' THEN 1 END) OVER history AS recoveries,
@@ -89,7 +89,7 @@ stated AS (
             PARTITION BY /* by history names */ tool, /* end by */ 1
             ORDER BY run DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS up_at
-    FROM judged_runs
+    FROM classified_runs
     WINDOW history AS (
         PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
@@ -106,7 +106,7 @@ incidents AS (
         arg_min(code, run) AS code,
         CAST(sum(unfinished) AS BIGINT) AS unfinished,
         min(run) = 1 AS may_be_older
-    FROM stated
+    FROM with_state
     WHERE state = 'down'
     GROUP BY ALL
 ),
@@ -122,7 +122,7 @@ grouped AS (
         /* unless by code */ code, /* end unless */
         unfinished,
         may_be_older
-    FROM (SELECT *, 'error' AS status FROM incidents) AS whole
+    FROM (SELECT *, 'error' AS status FROM incidents) AS all_incidents
 )
 SELECT
     /* by names */ tool, /* end by */

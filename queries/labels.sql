@@ -1,15 +1,17 @@
--- How was one call judged?
+-- How was one call labelled?
+--
+-- One row per label of the call or of one of its attempts, in order of time.
 --
 -- parameters:
---   call_id  text  the call
+--   call_id  text  id of the call
 -- columns:
---   call_id     text    the call
---   span_id     text    the attempt that was judged; NULL where it is the call
+--   call_id     text    id of the call
+--   span_id     text    the labelled attempt; NULL if the label is for the call
 --   correct     flag    whether the result was right
---   score       share   how right it was
---   labeler     text    who judged
---   reason      text    why
---   labeled_at  time    when
+--   score       share   score of the result, 0 to 1
+--   labeler     text    person or program that gave the label
+--   reason      text    reason for the label
+--   labeled_at  time    time of the label
 SELECT call_id, span_id, correct, score, labeler, reason, labeled_at
 FROM outcomes
 WHERE call_id = $call_id

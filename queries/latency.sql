@@ -1,8 +1,9 @@
 -- How long do tools take?
 --
--- Time in the tool alone: neither the wait for a person nor the time that a consumer held a stream. Attempts that
--- finished, successes and failures alike (see by status); one that was cut short has no duration of its own, and one
--- that a cache answered did not run the tool.
+-- One row per group. A duration is the time in the tool alone, without the wait for a person and without the time that a
+-- consumer held a stream. Finished attempts with a duration count, successes and failures alike (group by status to
+-- separate them). Left out are attempts that did not finish, because their duration was cut short, and results from a
+-- cache, because the tool did not run.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
@@ -13,17 +14,17 @@
 -- columns:
 --   n                       count  finished attempts with a duration
 --   p50                     ms     median
---   p90                     ms     nine of ten took no longer
+--   p90                     ms     90th percentile
 --   p95                     ms     95th percentile
---   p99                     ms     99th percentile: the maximum in all but name below n = 100
---   max                     ms     the longest
---   streams                 aside  of n, those that gave a first item
---   time_to_first_item      ms     median over those
---   time_to_first_item_p95  ms     95th percentile over those
---   left_out                aside  attempts that did not finish, were answered by a cache, or have no duration
---   cached                  aside  of left_out, those that a cache answered
---   untimed                 aside  of left_out, those that finished and have no duration
---   untimed_share           share  untimed / finished attempts that ran: what the percentiles cannot see
+--   p99                     ms     99th percentile; close to the maximum if n < 100
+--   max                     ms     longest duration
+--   streams                 aside  attempts among n that produced a first item
+--   time_to_first_item      ms     median time to the first item of a stream
+--   time_to_first_item_p95  ms     95th percentile of the time to the first item
+--   left_out                aside  attempts that did not finish, came from a cache, or have no duration
+--   cached                  aside  attempts among left_out that came from a cache
+--   untimed                 aside  attempts among left_out that finished without a duration
+--   untimed_share           share  untimed / finished attempts that ran: the share that the percentiles do not cover
 --   untimed_low             low(untimed_share)   95 % interval of untimed_share
 --   untimed_high            high(untimed_share)  95 % interval of untimed_share
 --   too_few                 mark   n < min_n

@@ -1,12 +1,12 @@
--- Which errors did the model never see?
+-- Which errors were hidden from the model?
 --
--- One row for each attempt that reported an error while the model was given nothing, or something cheerful: the agent
--- goes on as if all were well. Where it is recorded what the model was given, that is the evidence ('seen'): it was
--- recorded as not telling of an error and does not repeat the error's message, or it is empty, or cheerful. Where it
--- is not, the response's own text is the evidence ('text', weaker): it is empty with no data beside it, or cheerful.
--- Only the last finished attempt of a call counts there, for a retry inside a framework hides those before it; and
--- only what was returned, for frameworks tell the model of an exception. Cheerful is what has a word of success and
--- none of failure, in English or Chinese.
+-- One row per attempt that reported an error while the model received nothing, or a text that reads like a success, so that
+-- the agent continues as if nothing had failed. If it is recorded what the model received, that is the evidence ('seen'):
+-- it was recorded as not an error and does not contain the error message, or it is empty, or it reads like a success.
+-- Otherwise the text of the response is the evidence ('text', weaker): it is empty and there is no data, or it reads like a
+-- success. For 'text', only the last finished attempt of a call counts, because a retry inside a framework hides the
+-- attempts before it; and only responses that were returned count, because frameworks report exceptions to the model. A
+-- text reads like a success ('cheerful') if it has a word of success and no word of failure, in English or Chinese.
 --
 -- alias: error_laundering
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
@@ -14,29 +14,29 @@
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
---   min_n  integer = 20      a group with evidence for fewer errors is marked too_few
+--   min_n  integer = 20      a group of fewer errors with evidence is marked too_few
 --   limit  integer = 100     maximum number of rows, the newest first
 -- columns:
---   n              count  errors of the group that the model never saw, listed or not
---   errors         count  errors of the group for which there is evidence
+--   n              count  errors of the group that were hidden from the model, listed or not
+--   errors         count  errors of the group that have evidence
 --   share          share  n / errors
 --   low            low(share)   95 % interval of share
 --   high           high(share)  95 % interval of share
---   unknown        aside  errors of the group for which there is no evidence
---   evidence       text   seen: what the model was given; text: the response's own text
---   reads          text   empty, cheerful, or other
---   call_id        text   the call
---   span_id        text   the attempt
---   started_at     time   when it started
---   code           text   the tool's error code
---   error_message  text   what went wrong
---   seen_text      text   what the model was given; NULL where that is not recorded
---   text           text   the response's own text
+--   unknown        aside  errors of the group without evidence
+--   evidence       text   seen: the text that the model received; text: the text of the response
+--   reads          text   how the evidence reads: empty, cheerful or other
+--   call_id        text   id of the call
+--   span_id        text   id of the attempt
+--   started_at     time   start time
+--   code           text   error code
+--   error_message  text   error message
+--   seen_text      text   text that the model received; NULL if not recorded
+--   text           text   text of the response
 --   too_few        mark   errors < min_n: read the interval, not the share
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
 WITH failed AS (
     SELECT *,
-        seen_text IS NOT NULL OR seen_error IS NOT NULL AS seen
+        seen_text IS NOT NULL OR seen_error IS NOT NULL AS is_recorded
     FROM tool_calls
     WHERE status = 'error'
       AND is_finished(status, ending)
@@ -45,24 +45,24 @@ WITH failed AS (
       AND ($tool IS NULL OR tool = $tool)
 ),
 ranked AS (
-    SELECT span_id AS of_span, row_number() OVER (
+    SELECT span_id AS attempt_span, row_number() OVER (
         PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
         ORDER BY started_at DESC, attempt DESC
     ) AS from_last
     FROM tool_calls
     WHERE is_finished(status, ending) AND call_id IN (SELECT call_id FROM failed)
 ),
-worded AS (
+normalized AS (
     SELECT *,
         CASE
-            WHEN seen THEN 'seen'
-            -- no text at all is an empty one only where the recorder kept what it was given
+            WHEN is_recorded THEN 'seen'
+            -- a missing text counts as empty only if the recorder stored contents
             WHEN ending = 'returned' AND (text IS NOT NULL OR arguments IS NOT NULL OR result IS NOT NULL)
-                AND span_id IN (SELECT of_span FROM ranked WHERE from_last = 1) THEN 'text'
+                AND span_id IN (SELECT attempt_span FROM ranked WHERE from_last = 1) THEN 'text'
         END AS evidence,
-        -- without what negates a word of failure: 'no errors'
+        -- without negated words of failure, such as 'no errors'
         regexp_replace(
-            lower(CASE WHEN seen THEN seen_text ELSE text END),
+            lower(CASE WHEN is_recorded THEN seen_text ELSE text END),
             '\b(no|0|zero|without( any)?) (errors?|failures?|problems?|issues?|warnings?)\b|'
                 || '(无|没有|未发生)(任何)?(错误|异常|失败)',
             ' ok ',
@@ -70,11 +70,11 @@ worded AS (
         ) AS words
     FROM failed
 ),
-read AS (
+classified AS (
     SELECT *,
         CASE
-            WHEN seen AND (seen_length = 0 OR NOT regexp_matches(seen_text, '\S')) THEN 'empty'
-            WHEN NOT seen AND NOT regexp_matches(coalesce(text, ''), '\S')
+            WHEN is_recorded AND (seen_length = 0 OR NOT regexp_matches(seen_text, '\S')) THEN 'empty'
+            WHEN NOT is_recorded AND NOT regexp_matches(coalesce(text, ''), '\S')
                 AND coalesce(CAST(result AS VARCHAR), 'null') IN ('null', '""', '{}', '[]') THEN 'empty'
             WHEN regexp_matches(
                     words,
@@ -90,11 +90,11 @@ read AS (
                         || '重试|❌|✗|⚠'
                 )
             THEN 'cheerful'
-            WHEN seen THEN 'other'
+            WHEN is_recorded THEN 'other'
         END AS reads
-    FROM worded
+    FROM normalized
 ),
-found AS (
+decided AS (
     SELECT *,
         CASE
             WHEN evidence = 'seen' AND seen_error THEN false
@@ -102,15 +102,15 @@ found AS (
             WHEN evidence = 'seen' AND NOT seen_error
             THEN coalesce(strpos(seen_text, nullif(error_message, '')), 0) = 0
             ELSE false
-        END AS unseen
-    FROM read
+        END AS hidden
+    FROM classified
 ),
 grouped AS (
     SELECT
         /* by */ tool, /* end by */
         evidence,
         reads,
-        unseen,
+        hidden,
         call_id,
         span_id,
         started_at,
@@ -118,11 +118,11 @@ grouped AS (
         error_message,
         seen_text,
         text
-    FROM found
+    FROM decided
 ),
 counted AS (
     SELECT *,
-        sum(CASE WHEN unseen THEN 1 ELSE 0 END) OVER of_group AS n,
+        sum(CASE WHEN hidden THEN 1 ELSE 0 END) OVER of_group AS n,
         count(evidence) OVER of_group AS errors,
         count(*) OVER of_group AS failures
     FROM grouped
@@ -131,7 +131,7 @@ counted AS (
 with_intervals AS (
     SELECT *
     FROM counted
-    WHERE unseen
+    WHERE hidden
 )
 SELECT
     /* by names */ tool, /* end by */

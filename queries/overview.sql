@@ -1,13 +1,13 @@
 -- How are the tools doing, and is that better or worse than before?
 --
--- Two rows: 'now', the window asked for, and 'before', the one that ends where it begins, where `before` says from when.
--- An attempt is finished where it ended with a status; a failure is a finished attempt with status 'error'. A call is
--- retried where more than one of its attempts in the window finished. How far confidence can be believed is in gap.
+-- Two rows: 'now' is the window from `since` to `until`, and 'before' is the window from `before` to `since`. An attempt is
+-- finished if it ended with a status; a failure is a finished attempt with status 'error'. A call is retried if more than
+-- one of its attempts in the window finished. The query gap shows how far confidence can be trusted.
 --
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time
---   before  timestamp = NULL  the window before: attempts from this time up to since; NULL leaves it out
+--   before  timestamp = NULL  start of the window before, which ends at since; NULL omits it
 --   tool    text = NULL       this tool only
 --   min_n   integer = 20      a window of fewer attempts is marked too_few
 -- columns:
@@ -18,7 +18,7 @@
 --   call_low         low(call_rate)       95 % interval of call_rate
 --   call_high        high(call_rate)      95 % interval of call_rate
 --   attempts         count                finished attempts
---   failures         count                those with status 'error'
+--   failures         count                finished attempts with status 'error'
 --   rate             share                failures / attempts
 --   low              low(rate)            95 % interval of rate
 --   high             high(rate)           95 % interval of rate
@@ -26,16 +26,16 @@
 --   retried_share    share                retried / calls
 --   retried_low      low(retried_share)   95 % interval of retried_share
 --   retried_high     high(retried_share)  95 % interval of retried_share
---   p95              ms                   95th percentile of the time in the tool, answers from a cache left out
---   p95_low          low(p95)             95 % interval of p95, from order statistics, to a part in a thousand
+--   p95              ms                   95th percentile of the time in the tool, without results from a cache
+--   p95_low          low(p95)             95 % interval of p95 from order statistics, precise to one part in a thousand
 --   p95_high         high(p95)            95 % interval of p95
 --   left_out         aside                attempts that did not finish
---   too_few          mark                 attempts < min_n: read the intervals
+--   too_few          mark                 attempts < min_n: read the intervals, not the rates
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054, z^2 = 3.841458820694124; interval of a percentile:
---   order statistics (Conover 1999), the binomial taken as normal; percentiles by linear interpolation (Hyndman and Fan
---   1996, type 7)
--- attempts is tool_calls without what the model was given
+--   order statistics (Conover 1999), normal approximation of the binomial; percentiles by linear interpolation
+--   (Hyndman and Fan 1996, type 7)
 WITH scoped AS (
+    -- reads attempts: tool_calls without the messages to the model
     SELECT
         $since IS NULL OR started_at >= $since AS is_now,
         tool,
@@ -52,7 +52,7 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-attempted AS (
+attempts_counted AS (
     SELECT
         is_now,
         count(*) FILTER (WHERE finished) AS attempts,
@@ -63,12 +63,12 @@ attempted AS (
     FROM scoped
     GROUP BY is_now
 ),
--- calls whose id occurs once are known by then: most are tried once
+-- only call ids with several finished attempts are grouped: most calls have one attempt
 multi_attempt_calls AS (
     SELECT
         is_now,
-        sum(finished - 1) AS more,
-        sum(failures) - count(*) FILTER (WHERE last_failed) AS made_good,
+        sum(finished - 1) AS extra_attempts,
+        sum(failures) - count(*) FILTER (WHERE last_failed) AS recovered,
         count(*) FILTER (WHERE finished > 1) AS retried
     FROM (
         SELECT is_now, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
@@ -79,16 +79,16 @@ multi_attempt_calls AS (
     )
     GROUP BY is_now
 ),
-called AS (
+calls_counted AS (
     SELECT
         a.is_now,
-        CAST(a.attempts - coalesce(r.more, 0) AS BIGINT) AS calls,
-        CAST(a.failures - coalesce(r.made_good, 0) AS BIGINT) AS failed_calls,
+        CAST(a.attempts - coalesce(r.extra_attempts, 0) AS BIGINT) AS calls,
+        CAST(a.failures - coalesce(r.recovered, 0) AS BIGINT) AS failed_calls,
         coalesce(r.retried, 0) AS retried
-    FROM attempted AS a
+    FROM attempts_counted AS a
     LEFT JOIN multi_attempt_calls AS r ON r.is_now = a.is_now
 ),
--- durations that are the same to a part in a thousand, the shorter first, and how many are no longer
+-- durations equal to one part in a thousand, the shortest first; n_to: durations up to this one
 steps AS (
     SELECT is_now, lowest, highest, sum(n) OVER (PARTITION BY is_now ORDER BY lowest) AS n_to
     FROM (
@@ -103,14 +103,14 @@ percentile AS (
         a.is_now,
         min(CASE WHEN s.n_to >= 0.95 * a.timed - 0.427167 * sqrt(a.timed) THEN s.lowest END) AS low,
         min(CASE WHEN s.n_to >= 0.95 * a.timed + 0.427167 * sqrt(a.timed) + 1 THEN s.highest END) AS high
-    FROM attempted AS a
+    FROM attempts_counted AS a
     JOIN steps AS s ON s.is_now = a.is_now
     GROUP BY a.is_now
 ),
 with_intervals AS (
     SELECT a.*, c.* EXCLUDE (is_now), p.low AS p95_from, p.high AS p95_to
-    FROM attempted AS a
-    LEFT JOIN called AS c ON c.is_now = a.is_now
+    FROM attempts_counted AS a
+    LEFT JOIN calls_counted AS c ON c.is_now = a.is_now
     LEFT JOIN percentile AS p ON p.is_now = a.is_now
 )
 SELECT

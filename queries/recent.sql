@@ -10,21 +10,21 @@
 --   status  text = NULL       this status only: success, partial or error
 --   limit   integer = 20      maximum number of rows
 -- columns:
---   ended_at      time   start, and the time in the tool and in its consumer
+--   ended_at      time   start time plus the time in the tool and in the consumer of a stream
 --   tool          text   name of the tool
---   status        text   what the tool reported; NULL where it reported nothing
+--   status        text   status that the tool reported; NULL if it reported none
 --   ending        text   how the attempt ended
---   code          text   the tool's code
+--   code          text   error code
 --   duration_ms   ms     time in the tool
 --   attempt       count  1 for the first execution of the call
---   call_id       text   the call
---   message       text   the error's message
+--   call_id       text   id of the call
+--   message       text   error message
 --   conversation  text   conversation of the call
---   agent         text   agent that called
---   span_id       text   the attempt
+--   agent         text   agent that made the call
+--   span_id       text   id of the attempt
 WITH ended AS (
     SELECT *,
-        -- at most 1e12 ms (31 years): what was imported may say anything
+        -- at most 1e12 ms (31 years): an imported duration may be any number
         started_at + to_microseconds(CAST(1000 * least(greatest(
             coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
     FROM tool_calls

@@ -1,11 +1,13 @@
 -- What does the reliability diagram of a tool look like?
 --
--- Points to draw: confidence to the right, accuracy upwards; a calibrated tool lies on the diagonal. Two series a group:
--- 'bin', ten bins of equal width (0.1 falls into the second) with the band in which 95 % of the bins of a calibrated tool
--- of these confidences lie; and 'isotonic', the steps of the best fit that never falls, which needs no bins. The steps
--- have no band: where they begin and end is chosen by the outcomes. An attempt is right where those who judged it said so
--- (judged.correct). Seen are finished attempts that state a confidence from 0 to 1 and were judged.
--- Edges of bins are compared as whole numbers of 1e-9. The isotonic fit sees confidences rounded to four decimals in a
+-- One row per point of the diagram, with confidence on the horizontal axis and accuracy on the vertical one; a calibrated
+-- tool lies on the diagonal. Each group has two series. 'bin' has ten bins of equal width (0.1 belongs to the second) and
+-- the band that contains 95 % of the bins of a calibrated tool with these confidences. 'isotonic' has the steps of the best
+-- fit that never falls, which needs no bins. The steps have no band, because the outcomes determine where they start and
+-- end. Finished attempts that were labelled and report a confidence from 0 to 1 count. An attempt is right if its labels
+-- say so (judged.correct).
+--
+-- Edges of bins are compared as integers in units of 1e-9. The isotonic fit uses confidences rounded to four decimals in a
 -- group with more than 10000 different ones.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
@@ -18,15 +20,15 @@
 --   series           text            bin or isotonic
 --   confidence_from  share           lowest confidence of the point
 --   confidence_to    share           highest confidence of the point
---   confidence       share           mean confidence: where the point lies
---   n                count           judged attempts
---   accuracy         share           share right: how high the point lies
---   low              low(accuracy)   95 % interval of accuracy, of a bin
---   high             high(accuracy)  95 % interval of accuracy, of a bin
---   band_low         share           95 % consistency band: a calibrated tool's bin lies no lower
---   band_high        share           95 % consistency band: a calibrated tool's bin lies no higher
+--   confidence       share           mean confidence: horizontal position of the point
+--   n                count           labelled attempts
+--   accuracy         share           share right: vertical position of the point
+--   low              low(accuracy)   95 % interval of accuracy; bins only
+--   high             high(accuracy)  95 % interval of accuracy; bins only
+--   band_low         share           lower end of the 95 % consistency band of a calibrated tool
+--   band_high        share           upper end of the 95 % consistency band of a calibrated tool
 --   outside          flag            accuracy lies outside the band
---   labelled_share   share           finished attempts of a bin that were judged / all with such a confidence
+--   labelled_share   share           labelled attempts of a bin / finished attempts with such a confidence
 --   labelled_low     low(labelled_share)   95 % interval of labelled_share
 --   labelled_high    high(labelled_share)  95 % interval of labelled_share
 --   too_few          mark            n < min_n: read the interval, not the point
@@ -45,7 +47,7 @@ WITH RECURSIVE scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- one row for each confidence
+-- one row per confidence
 cells AS (
     SELECT
         /* by names */ tool, /* end by */
@@ -65,19 +67,19 @@ names AS (
     SELECT /* by names */ tool, /* end by */ grp FROM numbered GROUP BY ALL
 ),
 points AS (
-    SELECT c.grp, c.p, c.n, c.s, t.places
+    SELECT c.grp, c.p, c.n, c.s, t.n_levels
     FROM numbered AS c
-    JOIN (SELECT grp, count(*) AS places FROM numbered WHERE n > 0 GROUP BY grp) AS t ON t.grp = c.grp
+    JOIN (SELECT grp, count(*) AS n_levels FROM numbered WHERE n > 0 GROUP BY grp) AS t ON t.grp = c.grp
     WHERE c.n > 0
 ),
--- isotonic regression: neighbouring halves are joined until one is left. Where the left one ends above the beginning of
--- the right one, blocks of the left above v and of the right below v become one, v being the mean of just these; excess
--- is above 0 for a block below v, and below 0 for a block above it (all in whole numbers)
+-- isotonic regression: neighbouring halves are joined until one is left. If the left half ends above the start of the
+-- right half, the blocks of the left above v and of the right below v are merged; v is the mean of these blocks. excess
+-- is positive for a block below v, and negative for a block above v (computed in whole numbers)
 halves AS (
     SELECT grp, row_number() OVER (PARTITION BY grp ORDER BY q) - 1 AS node, count(*) OVER (PARTITION BY grp) AS nodes,
         n, s, sp, p_from, p_to
     FROM (
-        SELECT grp, CASE WHEN places > 10000 THEN round(p, 4) ELSE p END AS q,
+        SELECT grp, CASE WHEN n_levels > 10000 THEN round(p, 4) ELSE p END AS q,
             sum(n) AS n, sum(s) AS s, sum(n * p) AS sp, min(p) AS p_from, max(p) AS p_to
         FROM points
         GROUP BY ALL
@@ -120,22 +122,22 @@ bins AS (
     FROM numbered
     GROUP BY ALL
 ),
--- chance of up to k right calls in the bin of a calibrated tool, over all k that can matter
-chances AS (
+-- probability of at most k right attempts in a bin of a calibrated tool, for all k with a relevant probability
+probabilities AS (
     SELECT grp, bin, k,
         sum(exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
             + k * ln(greatest(sp / n, 1e-300)) + (n - k) * ln(greatest(1 - sp / n, 1e-300)))
-        ) OVER (PARTITION BY grp, bin ORDER BY k) AS upto
+        ) OVER (PARTITION BY grp, bin ORDER BY k) AS cumulative
     FROM (SELECT *, floor(sp) + unnest(range(-width, width)) AS k
           FROM (SELECT *, CAST(ceil(5 * sqrt(sp * (1 - sp / n)) + 20) AS BIGINT) AS width FROM bins WHERE n > 0))
     WHERE k BETWEEN 0 AND n
 ),
 bands AS (
-    SELECT grp, bin, min(CASE WHEN upto >= 0.025 THEN k END) AS k_low, min(CASE WHEN upto >= 0.975 THEN k END) AS k_high
-    FROM chances
+    SELECT grp, bin, min(CASE WHEN cumulative >= 0.025 THEN k END) AS k_low, min(CASE WHEN cumulative >= 0.975 THEN k END) AS k_high
+    FROM probabilities
     GROUP BY grp, bin
 ),
-drawn AS (
+series_points AS (
     SELECT b.grp, 'bin' AS series, b.p_from, b.p_to, b.n, b.s, b.sp, b.attempts, c.k_low, c.k_high
     FROM bins AS b
     JOIN bands AS c ON c.grp = b.grp AND c.bin = b.bin
@@ -160,6 +162,6 @@ SELECT
     wilson_low(n, attempts) AS labelled_low,
     wilson_high(n, attempts) AS labelled_high,
     n < $min_n AS too_few
-FROM drawn
-JOIN names ON names.grp = drawn.grp
+FROM series_points
+JOIN names ON names.grp = series_points.grp
 ORDER BY /* by names */ tool, /* end by */ series, p_from

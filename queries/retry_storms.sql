@@ -1,4 +1,4 @@
--- When did retries pile up while failures rose?
+-- When did retries and failures rise together?
 --
 -- One row per time window in which attempts finished, in order. A retry is a finished attempt that is not the first of its
 -- call. Attempts that were cancelled, abandoned, paused, declined or expired are counted separately. Attempts before the
@@ -14,11 +14,11 @@
 -- columns:
 --   window        time                start of the window
 --   attempts      count               finished attempts that started in it
---   retries       count               of those, not the first of their call
+--   retries       count               finished attempts that are not the first of their call
 --   retry_share   share               retries / attempts
 --   retry_low     low(retry_share)    95 % interval of retry_share
 --   retry_high    high(retry_share)   95 % interval of retry_share
---   failures      count               attempts with status 'error'
+--   failures      count               finished attempts with status 'error'
 --   failure_rate  share               failures / attempts
 --   failure_low   low(failure_rate)   95 % interval of failure_rate
 --   failure_high  high(failure_rate)  95 % interval of failure_rate
@@ -51,7 +51,7 @@ numbered AS (
 counted AS (
     SELECT
         /* by */ tool, /* end by */
-        floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_began_s,
+        floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_started_s,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE finished AND attempt_no > 1) AS retries,
         count(*) FILTER (WHERE finished AND status = 'error') AS failures,
@@ -67,7 +67,7 @@ with_intervals AS (
 )
 SELECT
     /* by names */ tool, /* end by */
-    TIMESTAMP '1970-01-01 00:00:00' + to_seconds(CAST(window_began_s AS BIGINT)) AS "window",
+    TIMESTAMP '1970-01-01 00:00:00' + to_seconds(CAST(window_started_s AS BIGINT)) AS "window",
     attempts,
     retries,
     retries / attempts AS retry_share,
@@ -78,7 +78,7 @@ SELECT
     wilson_low(failures, attempts) AS failure_low,
     wilson_high(failures, attempts) AS failure_high,
     retries / attempts > 0.1 AND failure_rate > lag(failure_rate) OVER (
-        PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY window_began_s
+        PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY window_started_s
     ) AS rising,
     left_out,
     attempts < $min_n AS too_few

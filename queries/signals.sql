@@ -1,24 +1,24 @@
--- Which signals behind a confidence are worth anything?
+-- Which signals behind a confidence are informative?
 --
--- One row for each signal: how often results are right with it and without it. A signal is with an attempt that names it,
--- unless its value is false, 0, null or empty; one whose value is text is a signal for each text, as in match=exact. Without
--- it is every other judged attempt of the group. An attempt is right where those who judged it said so (judged.correct).
--- Seen are finished attempts. A difference is no proof that the signal is the cause.
+-- One row per signal: how often results are right with it and without it. An attempt has a signal if it names the signal
+-- with a value other than false, 0, null or empty. A signal whose value is text counts as one signal per text, such as
+-- match=exact. All other labelled attempts of the group are without it. Finished attempts count. An attempt is right if its
+-- labels say so (judged.correct). A difference does not prove that the signal is the cause.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
---   min_n  integer = 20      a signal with, or without which fewer attempts were judged is marked too_few
+--   min_n  integer = 20      a signal with fewer labelled attempts on either side is marked too_few
 -- columns:
 --   signal            text              name of the signal
---   n_with            count             judged attempts with it
---   n_without         count             judged attempts without it
---   accuracy_with     share             share right with it
+--   n_with            count             labelled attempts with the signal
+--   n_without         count             labelled attempts without the signal
+--   accuracy_with     share             share right with the signal
 --   with_low          low(accuracy_with)      95 % interval of accuracy_with
 --   with_high         high(accuracy_with)     95 % interval of accuracy_with
---   accuracy_without  share             share right without it
+--   accuracy_without  share             share right without the signal
 --   without_low       low(accuracy_without)   95 % interval of accuracy_without
 --   without_high      high(accuracy_without)  95 % interval of accuracy_without
 --   difference        points            accuracy_with - accuracy_without
@@ -28,7 +28,8 @@
 --   labelled_low      low(labelled_share)   95 % interval of labelled_share
 --   labelled_high     high(labelled_share)  95 % interval of labelled_share
 --   too_few           mark              n_with or n_without < min_n: read the interval, not the difference
--- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; of the difference Newcombe 1998, method 10
+-- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; interval of the difference: Newcombe 1998, method
+--   10
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
@@ -41,8 +42,8 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- the same signals with the same judgement are many; each such set is read once
-alike AS (
+-- many attempts have the same signals; each distinct set is parsed once
+signal_sets AS (
     SELECT
         /* by names */ tool, /* end by */
         CAST(signals AS TEXT) AS signals,
@@ -59,11 +60,11 @@ named AS (
         attempts,
         n,
         s
-    FROM alike, json_each(CASE WHEN json_type(signals) = 'OBJECT' THEN signals END) AS e
+    FROM signal_sets, json_each(CASE WHEN json_type(signals) = 'OBJECT' THEN signals END) AS e
     WHERE CAST(e.value AS TEXT) NOT IN ('null', 'false', '""', '[]', '{}')
       AND coalesce(TRY_CAST(CAST(e.value AS TEXT) AS DOUBLE) <> 0, true)
 ),
--- rows without a signal hold the group's totals
+-- rows with signal NULL hold the totals of the group
 counted AS (
     SELECT
         /* by names */ tool, /* end by */
@@ -74,16 +75,16 @@ counted AS (
     FROM (
         SELECT * FROM named
         UNION ALL
-        SELECT /* by names */ tool, /* end by */ NULL AS signal, attempts, n, s FROM alike
+        SELECT /* by names */ tool, /* end by */ NULL AS signal, attempts, n, s FROM signal_sets
     )
     GROUP BY ALL
 ),
 compared AS (
     SELECT *,
-        max(CASE WHEN signal IS NULL THEN n END) OVER whole - n AS m,
-        max(CASE WHEN signal IS NULL THEN s END) OVER whole - s AS r
+        max(CASE WHEN signal IS NULL THEN n END) OVER of_group - n AS m,
+        max(CASE WHEN signal IS NULL THEN s END) OVER of_group - s AS r
     FROM counted
-    WINDOW whole AS (PARTITION BY /* by names */ tool, /* end by */ 1)
+    WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
 with_intervals AS (
     SELECT *,

@@ -1,42 +1,42 @@
--- Which sources can be believed?
+-- Which sources can be trusted?
 --
--- One row for each source and type in a group, over the finished attempts whose result names it, each counted once
--- however many places in the source it names. A source is known by its id; without one by its url, else its label.
--- Right is what somebody judged to be right. Confidence is compared with that where both are known, so that
--- overconfident_by is mean_confidence less the share of those attempts that were right.
+-- One row per source and type in a group, over the finished attempts whose result names the source. An attempt counts once
+-- per source, even if it names several places in it. A source is identified by its id, else by its url, else by its label.
+-- An attempt is right if its labels say so (judged.correct). Confidence is compared with accuracy over the attempts that
+-- have both: overconfident_by is their mean_confidence minus the share of them that was right.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
---   min_n  integer = 20      a source that was judged fewer times is marked too_few
+--   min_n  integer = 20      a source of fewer labelled attempts is marked too_few
 -- columns:
 --   source                    text   id of the source, else its url, else its label; NULL where it has none
 --   type                      text   document, file, api, database, user_input or other
---   n                         count  attempts that name it
---   missing_id_share          share  of n, those that name it without an id
+--   n                         count  attempts that name the source
+--   missing_id_share          share  share of n that name it without an id
 --   missing_id_low            low(missing_id_share)   95 % interval of missing_id_share
 --   missing_id_high           high(missing_id_share)  95 % interval of missing_id_share
---   labelled                  count  of n, those that somebody judged
+--   labelled                  count  labelled attempts among n
 --   labelled_share            share  labelled / n
 --   labelled_low              low(labelled_share)   95 % interval of labelled_share
 --   labelled_high             high(labelled_share)  95 % interval of labelled_share
---   accuracy                  share  right / labelled
+--   accuracy                  share  share of labelled that was right
 --   low                       low(accuracy)             95 % interval of accuracy
 --   high                      high(accuracy)            95 % interval of accuracy
---   missing_confidence_share  share  of n, those without a confidence
+--   missing_confidence_share  share  share of n without a confidence
 --   missing_low               low(missing_confidence_share)   95 % interval of missing_confidence_share
 --   missing_high              high(missing_confidence_share)  95 % interval of missing_confidence_share
---   compared                  count  of labelled, those with a confidence
---   mean_confidence           share  their mean confidence
---   overconfident_by          number  mean_confidence - share of compared that was right; below 0: too modest
---   overconfident_low         low(overconfident_by)     95 % interval, of the share, the confidences being given
---   overconfident_high        high(overconfident_by)    95 % interval, of the share, the confidences being given
---   group_missing_id_share    share  of all attempts and sources of the group, those without an id
+--   compared                  count  labelled attempts with a confidence
+--   mean_confidence           share  mean confidence of compared
+--   overconfident_by          number  mean_confidence - share of compared that was right; negative if underconfident
+--   overconfident_low         low(overconfident_by)     95 % interval; it covers the share right, with the confidences fixed
+--   overconfident_high        high(overconfident_by)    95 % interval; it covers the share right, with the confidences fixed
+--   group_missing_id_share    share  share of all pairs of attempt and source in the group without an id
 --   group_missing_low         low(group_missing_id_share)   95 % interval of group_missing_id_share
 --   group_missing_high        high(group_missing_id_share)  95 % interval of group_missing_id_share
---   unsourced_share           share  of all finished attempts of the group that report no error, those without a source
+--   unsourced_share           share  share of the finished attempts of the group without an error that name no source
 --   unsourced_low             low(unsourced_share)   95 % interval of unsourced_share
 --   unsourced_high            high(unsourced_share)  95 % interval of unsourced_share
 --   too_few                   mark   labelled < min_n: read the interval, not the rate
@@ -44,8 +44,8 @@
 WITH finished AS (
     SELECT
         /* by */ tool, /* end by */
-        span_id AS of_span,
-        CASE WHEN confidence BETWEEN 0 AND 1 THEN confidence END AS sure,
+        span_id AS attempt_span,
+        CASE WHEN confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
         CASE WHEN status <> 'error' THEN 1 ELSE 0 END AS answered,
         CASE WHEN status <> 'error' AND coalesce(CAST(sources AS VARCHAR), '[]') = '[]' THEN 1 ELSE 0 END AS unsourced
     FROM tool_calls
@@ -56,32 +56,32 @@ WITH finished AS (
 ),
 cited AS (
     SELECT
-        span_id AS of_span,
+        span_id AS attempt_span,
         coalesce(nullif(id, ''), nullif(url, ''), nullif(label, '')) AS source,
         type,
-        max(CASE WHEN nullif(id, '') IS NULL THEN 1 ELSE 0 END) AS nameless
+        max(CASE WHEN nullif(id, '') IS NULL THEN 1 ELSE 0 END) AS without_id
     FROM sources
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY ALL
 ),
--- each attempt once with each of its sources, and once by itself
-rows_of AS (
+-- each attempt once per source, and once without a source
+attempt_sources AS (
     SELECT
         /* by names */ tool, /* end by */
         true AS sourced,
         source,
         type,
-        nameless,
+        without_id,
         0 AS answered,
         0 AS unsourced,
-        sure,
+        valid_confidence,
         j.correct,
-        CASE WHEN j.correct IS NOT NULL THEN sure END AS claimed
+        CASE WHEN j.correct IS NOT NULL THEN valid_confidence END AS compared_confidence
     FROM finished AS f
-    JOIN cited AS c ON c.of_span = f.of_span
-    LEFT JOIN judged AS j ON j.span_id = f.of_span
+    JOIN cited AS c ON c.attempt_span = f.attempt_span
+    LEFT JOIN judged AS j ON j.span_id = f.attempt_span
     UNION ALL
     SELECT /* by names */ tool, /* end by */ false, NULL, NULL, 0, answered, unsourced, NULL, NULL, NULL
     FROM finished
@@ -93,16 +93,16 @@ counted AS (
         source,
         type,
         count(*) AS n,
-        sum(nameless) AS missing,
+        sum(without_id) AS missing,
         sum(answered) AS answers,
-        sum(unsourced) AS sourceless,
+        sum(unsourced) AS unsourced_n,
         count(correct) AS labelled,
-        count(*) FILTER (WHERE correct) AS rights,
-        count(sure) AS confident,
-        count(claimed) AS compared,
-        count(claimed) FILTER (WHERE correct) AS compared_rights,
-        avg(claimed) AS mean_confidence
-    FROM rows_of
+        count(*) FILTER (WHERE correct) AS correct_n,
+        count(valid_confidence) AS confident,
+        count(compared_confidence) AS compared,
+        count(compared_confidence) FILTER (WHERE correct) AS compared_correct_n,
+        avg(compared_confidence) AS mean_confidence
+    FROM attempt_sources
     GROUP BY ALL
 ),
 totals AS (
@@ -110,7 +110,7 @@ totals AS (
         CAST(sum(CASE WHEN sourced THEN n END) OVER of_group AS BIGINT) AS group_n,
         sum(missing) OVER of_group AS group_missing,
         sum(answers) OVER of_group AS group_answers,
-        sum(sourceless) OVER of_group AS group_unsourced
+        sum(unsourced_n) OVER of_group AS group_unsourced
     FROM counted
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 )
@@ -126,17 +126,17 @@ SELECT
     labelled / n AS labelled_share,
     wilson_low(labelled, n) AS labelled_low,
     wilson_high(labelled, n) AS labelled_high,
-    rights / nullif(labelled, 0) AS accuracy,
-    wilson_low(rights, labelled) AS low,
-    wilson_high(rights, labelled) AS high,
+    correct_n / nullif(labelled, 0) AS accuracy,
+    wilson_low(correct_n, labelled) AS low,
+    wilson_high(correct_n, labelled) AS high,
     1 - confident / n AS missing_confidence_share,
     wilson_low(n - confident, n) AS missing_low,
     wilson_high(n - confident, n) AS missing_high,
     compared,
     mean_confidence,
-    mean_confidence - compared_rights / nullif(compared, 0) AS overconfident_by,
-    mean_confidence - wilson_high(compared_rights, compared) AS overconfident_low,
-    mean_confidence - wilson_low(compared_rights, compared) AS overconfident_high,
+    mean_confidence - compared_correct_n / nullif(compared, 0) AS overconfident_by,
+    mean_confidence - wilson_high(compared_correct_n, compared) AS overconfident_low,
+    mean_confidence - wilson_low(compared_correct_n, compared) AS overconfident_high,
     group_missing / group_n AS group_missing_id_share,
     wilson_low(group_missing, group_n) AS group_missing_low,
     wilson_high(group_missing, group_n) AS group_missing_high,

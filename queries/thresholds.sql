@@ -1,40 +1,43 @@
--- From which confidence on is a tool right often enough?
+-- Above which confidence is a tool right often enough?
 --
--- For each precision that is asked: the lowest confidence t so that of the calls with confidence t or more, that share
--- is right, and is shown to be so. From high t to low, the lower 95 % bound of their precision is looked at; the walk
--- ends at the first t where it falls below what is asked. Because the order is fixed beforehand, no look has to be paid
--- for. Passed over, whatever their outcomes, are t with fewer than min_n calls above them, with fewer than a twentieth of
--- all, and with so few that even a perfect record would not do (59 for 0.95, 299 for 0.99): a walk that began with a
--- handful would mostly end there. An attempt is right where those who judged it said so (judged.correct).
--- Judged attempts stand for all: where results below a confidence are never acted on, and so never judged, this says
--- nothing of them. Thresholds are rounded down to four decimals where a group has more than 10000 different confidences.
+-- One row per requested precision: the lowest confidence t such that of the calls with confidence t or more at least that
+-- share is right, with 95 % certainty. Thresholds are tested from high t to low: the test compares the lower 95 % bound of
+-- the precision with the requested precision, and stops at the first t that fails. The order is fixed in advance, so no
+-- correction for several tests is needed. Some t are skipped whatever their outcomes: those with fewer than min_n calls
+-- above them, with fewer than a twentieth of all calls, and with so few that even a perfect record would fail (59 for 0.95,
+-- 299 for 0.99). A test that started with a handful of calls would mostly stop there. An attempt is right if its labels say
+-- so (judged.correct).
+--
+-- Labelled attempts stand for all attempts: if results below a confidence are never used, and therefore never labelled,
+-- this query says nothing about them. Thresholds are rounded down to four decimals in a group with more than 10000
+-- different confidences.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
 -- parameters:
 --   since  timestamp = NULL                attempts that started at this time or later
 --   until  timestamp = NULL                attempts that started before this time
 --   tool   text = NULL                     this tool only
---   min_n  integer = 20                    minimum number of judged attempts above a threshold
---   asked  shares = '0.8,0.9,0.95,0.99'    the precisions asked for
+--   min_n  integer = 20                    minimum number of labelled attempts above a threshold
+--   asked  shares = '0.8,0.9,0.95,0.99'    the requested precisions
 -- columns:
---   precision_asked           share   the share that is to be right
---   threshold                 share   act on this confidence and more; NULL where none holds
---   n                         count   judged attempts at or above it
---   precision                 share   share of them that was right
---   lower_bound               share   one-sided 95 % bound: the precision is at least this
---   coverage                  share   n / judged: share of results that would be acted on
+--   precision_asked           share   requested share of right results
+--   threshold                 share   use results with this confidence or more; NULL if no threshold passes
+--   n                         count   labelled attempts at or above the threshold
+--   precision                 share   share of n that was right
+--   lower_bound               share   one-sided 95 % lower bound of precision
+--   coverage                  share   n / judged: share of results that would be used
 --   coverage_low              low(coverage)   95 % interval of coverage
 --   coverage_high             high(coverage)  95 % interval of coverage
---   judged                    count   finished attempts that were judged and state a confidence
---   labelled_share            share   finished attempts that were judged / finished attempts
+--   judged                    count   finished attempts that were labelled and report a confidence
+--   labelled_share            share   finished attempts that were labelled / finished attempts
 --   labelled_low              low(labelled_share)   95 % interval of labelled_share
 --   labelled_high             high(labelled_share)  95 % interval of labelled_share
 --   missing_confidence_share  share   finished attempts without a confidence / finished attempts
 --   missing_low               low(missing_confidence_share)   95 % interval of missing_confidence_share
 --   missing_high              high(missing_confidence_share)  95 % interval of missing_confidence_share
 --   too_few                   mark    judged < min_n
--- source: Clopper and Pearson 1934, one-sided; fixed-sequence testing. With one call more, the chance of k or more
---   right of n grows by pi * chance(k - 1 of n) for a wrong call, and falls by (1 - pi) * chance(k of n) for a right one
+-- source: Clopper and Pearson 1934, one-sided; fixed-sequence testing. With one call more, the probability of k or more
+--   right of n grows by pi * P(k - 1 of n) for a wrong call, and falls by (1 - pi) * P(k of n) for a right one
 WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
@@ -47,7 +50,7 @@ WITH RECURSIVE scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- one row for each confidence, and one for what cannot be used (p NULL)
+-- one row per confidence, and one for the attempts that cannot be used (p is NULL)
 cells AS (
     SELECT
         /* by names */ tool, /* end by */
@@ -72,15 +75,15 @@ totals AS (
         sum(labelled) AS labelled,
         sum(unsure) AS unsure,
         sum(n) AS judged,
-        count(p) AS places
+        count(p) AS n_levels
     FROM numbered
     GROUP BY ALL
 ),
--- n_to calls with this confidence or more, s_to of them right
+-- n_to attempts with this confidence or more, s_to of them right
 points AS (
     SELECT *, sum(n) OVER down AS n_to, sum(s) OVER down AS s_to
     FROM (
-        SELECT c.grp, CASE WHEN t.places > 10000 THEN floor(c.p * 10000) / 10000 ELSE c.p END AS p,
+        SELECT c.grp, CASE WHEN t.n_levels > 10000 THEN floor(c.p * 10000) / 10000 ELSE c.p END AS p,
             sum(c.n) AS n, sum(c.s) AS s
         FROM numbered AS c
         JOIN totals AS t ON t.grp = c.grp
@@ -89,7 +92,7 @@ points AS (
     )
     WINDOW down AS (PARTITION BY grp ORDER BY p DESC)
 ),
--- call by call, of each confidence the right ones first: k of m were right before it; log_choose is of m over k, or k - 1
+-- attempt by attempt, the right ones of each confidence first: k of the m before it were right; log_choose: ln of m over k, or over k - 1
 steps AS (
     SELECT grp, p, m, k, hit,
         lgamma(m + 1) - lgamma(CASE WHEN hit THEN k ELSE k - 1 END + 1)
@@ -100,7 +103,7 @@ steps AS (
     )
     WHERE hit OR k > 0
 ),
-wanted AS (
+requested AS (
     SELECT DISTINCT CAST(trim(word) AS DOUBLE) AS pi FROM (SELECT unnest(string_split($asked, ',')) AS word)
 ),
 moves AS (
@@ -108,28 +111,28 @@ moves AS (
         sum(CASE WHEN hit THEN -(1 - pi) * exp(log_choose + k * ln(pi) + (m - k) * ln(1 - pi))
                  ELSE pi * exp(log_choose + (k - 1) * ln(pi) + (m - k + 1) * ln(1 - pi)) END) AS move
     FROM steps AS c
-    CROSS JOIN wanted AS w
+    CROSS JOIN requested AS w
     GROUP BY c.grp, w.pi, c.p
 ),
--- tail is the chance of s_to or more right of n_to at the precision asked: up to 0.05 the bound is not below it
+-- tail: probability of s_to or more right of n_to at the requested precision; up to 0.05 the lower bound reaches that precision
 walk AS (
     SELECT q.grp, q.p, q.n_to, q.s_to, w.pi, sum(q.n) OVER (PARTITION BY q.grp, w.pi) AS judged,
         1 + sum(coalesce(v.move, 0)) OVER (PARTITION BY q.grp, w.pi ORDER BY q.p DESC) AS tail
     FROM points AS q
-    CROSS JOIN wanted AS w
+    CROSS JOIN requested AS w
     LEFT JOIN moves AS v ON v.grp = q.grp AND v.p = q.p AND v.pi = w.pi
 ),
-looks AS (
+tested AS (
     SELECT *, sum(CASE WHEN tail > 0.05 THEN 1 ELSE 0 END) OVER (PARTITION BY grp, pi ORDER BY p DESC) AS failed
     FROM walk
     WHERE n_to >= $min_n AND n_to >= 0.05 * judged AND n_to * ln(pi) <= ln(0.05)
 ),
 found AS (
     SELECT grp, pi, p, n_to AS n, s_to AS s
-    FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY p) AS lowest FROM looks WHERE failed = 0)
+    FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY p) AS lowest FROM tested WHERE failed = 0)
     WHERE lowest = 1
 ),
--- the bound is the x for which s or more right of n have the chance 0.05: Newton's steps from where the slope is greatest
+-- the bound is the x for which s or more right of n have probability 0.05: Newton's method, started at the steepest point
 bounds AS (
     SELECT grp, pi, n, s, 0 AS step, CAST(1 AS DOUBLE) AS moved,
         CASE WHEN s = n THEN power(0.05, 1 / n) ELSE (s - 1) / (n - 1) END AS x
@@ -143,7 +146,7 @@ bounds AS (
                 + (s + i) * ln(greatest(x, 1e-300)) + (n - s - i) * ln(1 - x)) AS chance,
             exp(lgamma(n + 1) - lgamma(s) - lgamma(n - s + 1)
                 + (s - 1) * ln(greatest(x, 1e-300)) + (n - s) * ln(1 - x)) AS slope
-        -- beyond 12 standard deviations nothing is left
+        -- terms beyond 12 standard deviations are negligible
         FROM (SELECT *, unnest(range(CAST(least(n - s, 6 * sqrt(n) + 60) AS BIGINT) + 1)) AS i FROM bounds)
         WHERE step < 40 AND moved > 1e-14
     )
@@ -166,7 +169,7 @@ with_intervals AS (
         t.unsure,
         t.judged
     FROM totals AS t
-    CROSS JOIN wanted AS w
+    CROSS JOIN requested AS w
     LEFT JOIN found AS f ON f.grp = t.grp AND f.pi = w.pi
     LEFT JOIN bounded AS b ON b.grp = t.grp AND b.pi = w.pi
 )

@@ -1,25 +1,26 @@
--- How do the tools do over time?
+-- How do attempts, failures and durations develop over time?
 --
--- One row for each stretch of time in which attempts of the group started, in order; stretches without any are left out. A
--- stretch lasts a round time, from a second to 365 days, the shortest for which the attempts take `parts` of them at most. A failure is a finished attempt with status 'error'.
+-- One row per interval in which attempts of the group started, in order; intervals without attempts are left out. All
+-- intervals have the same length: the shortest round length, from a second to 365 days, for which the attempts span at most
+-- `parts` intervals. A failure is a finished attempt with status 'error'.
 --
 -- by: tool (default), version, code, agent, conversation, status, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
---   parts  integer = 60      so many stretches at most, or one more where the attempts begin inside one
---   min_n  integer = 20      a stretch of fewer attempts is marked too_few
+--   parts  integer = 60      maximum number of intervals; one more if the first attempt starts inside an interval
+--   min_n  integer = 20      an interval of fewer attempts is marked too_few
 -- columns:
---   started   time        begin of the stretch
---   seconds   count       how long it is
+--   started   time        start of the interval
+--   seconds   count       length of the interval
 --   attempts  count       finished attempts
---   failures  count       those with status 'error'
+--   failures  count       finished attempts with status 'error'
 --   rate      share       failures / attempts
 --   low       low(rate)   95 % interval of rate
 --   high      high(rate)  95 % interval of rate
---   p50       ms          median of the time in the tool, answers from a cache left out
---   p95       ms          95th percentile of it
+--   p50       ms          median of the time in the tool, without results from a cache
+--   p95       ms          95th percentile of the time in the tool
 --   left_out  aside       attempts that did not finish
 --   too_few   mark        attempts < min_n: read the interval, not the rate
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
@@ -35,22 +36,22 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- the last is for what is longer than that
+-- the last length also applies to windows that are too long for 'parts' intervals of it
 lengths AS (
     SELECT unnest([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
         2592000, 31536000]) AS seconds
 ),
 chosen AS (
-    SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.lasts), 31536000) AS seconds
+    SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
     FROM lengths AS l
     CROSS JOIN (
-        SELECT max(at_s) - min(at_s) AS lasts FROM scoped
+        SELECT max(at_s) - min(at_s) AS length_s FROM scoped
     ) AS w
 ),
 counted AS (
     SELECT
         /* by names */ tool, /* end by */
-        floor(at_s / c.seconds) * c.seconds AS from_s,
+        floor(at_s / c.seconds) * c.seconds AS started_s,
         c.seconds,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures,
@@ -62,7 +63,7 @@ counted AS (
 )
 SELECT
     /* by names */ tool, /* end by */
-    make_timestamp(CAST(from_s * 1e6 AS BIGINT)) AS started,
+    make_timestamp(CAST(started_s * 1e6 AS BIGINT)) AS started,
     seconds,
     attempts,
     failures,
@@ -74,4 +75,4 @@ SELECT
     left_out,
     attempts < $min_n AS too_few
 FROM counted
-ORDER BY from_s, /* by names */ tool, /* end by */ attempts
+ORDER BY started_s, /* by names */ tool, /* end by */ attempts

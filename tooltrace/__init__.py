@@ -25,6 +25,7 @@ from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.recording.config import configure, flush, shutdown
 from tooltrace.recording.context import context
 from tooltrace.recording.decorator import trace_tool
+from tooltrace.recording.integration_registry import install, uninstall
 from tooltrace.recording.logger import TraceLogger
 from tooltrace.redact.redaction import Redaction
 from tooltrace.version import __version__
@@ -56,6 +57,7 @@ __all__ = [
     "connect",
     "context",
     "flush",
+    "install",
     "label",
     "normalize",
     "outcome_from",
@@ -65,6 +67,7 @@ __all__ = [
     "shutdown",
     "tool",
     "trace_tool",
+    "uninstall",
 ]
 
 

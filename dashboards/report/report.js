@@ -16,18 +16,18 @@ button.addEventListener("click", () => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-// On paper nobody hovers: times in full, as UTC.
-function turnTimes() {
+// Paper has no hover titles: print full times in UTC.
+function swapTimes() {
   for (const time of document.querySelectorAll("time[title]")) [time.textContent, time.title] = [time.title.replace(/\.\d+/, ""), time.textContent];
 }
 
-// Paper is light, and no wider than it is.
+// Print in the light theme, with charts of the paper's width.
 let before = null;
 addEventListener("beforeprint", () => {
   before = root.dataset.theme ?? "";
   root.dataset.theme = "light";
   root.dataset.printing = "";
-  turnTimes();
+  swapTimes();
   drawAll();
   redraw();
 });
@@ -35,11 +35,11 @@ addEventListener("afterprint", () => {
   if (before) root.dataset.theme = before;
   else delete root.dataset.theme;
   delete root.dataset.printing;
-  turnTimes();
+  swapTimes();
   redraw();
 });
 
-// A chart is drawn when it comes near: a report of many tools opens at once.
+// A chart is drawn when it comes near the viewport, so that a report of many tools opens quickly.
 const near = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) if (isIntersecting) show(target);
 }, { rootMargin: "600px" });
@@ -53,7 +53,7 @@ function drawAll() {
   for (const figure of document.querySelectorAll("figure[data-chart]:not([data-done])")) show(figure);
 }
 
-// Figures of the tables, in the reader's locale: a value, and the ends of its interval.
+// Format the numbers of the tables in the reader's locale: a value, and the ends of its interval.
 for (const cell of document.querySelectorAll("td[data-v]")) {
   const [value, ...ends] = cell.dataset.v.split(" ").map(Number);
   const unit = cell.dataset.u, within = unit === "points" ? "signed" : unit;

@@ -1,4 +1,4 @@
-// Charts from the rows of a panel. Texts go to the canvas or into text nodes: nothing of a trace is read as HTML.
+// Charts from the rows of a panel. Text goes to the canvas or into text nodes: text from a trace is never parsed as HTML.
 import { duration, full, number, tick, within } from "./numbers.js";
 
 const live = new Set();
@@ -46,12 +46,12 @@ function axis(colours, more) {
   return { axisLine: { lineStyle: { color: colours.line } }, axisTick: { show: false }, axisLabel: { color: colours.quiet, fontSize: 11, hideOverlap: true }, splitLine: { lineStyle: { color: colours.faint } }, nameTextStyle: { color: colours.quiet, fontSize: 11 }, ...more };
 }
 
-// To a line of the grid, so that the last label stands no closer than the others.
+// Round to a grid line, so that the labels of the axis are evenly spaced.
 function rounded(value, parts, how) {
   return Math.min(1, how(value * parts) / parts);
 }
 
-// Two lines that are stacked, the lower one unseen: a band.
+// A band: two stacked lines, of which the lower one is invisible.
 function band(name, colour, lows, highs, axisIndex = 0, opacity = 0.16) {
   const common = { type: "line", stack: name, yAxisIndex: axisIndex, symbol: "none", silent: true, lineStyle: { opacity: 0 }, tooltip: { show: false }, stackStrategy: "all" };
   return [
@@ -188,13 +188,12 @@ function reliability(rows, colours) {
 
 const KINDS = { timeline, durations, survival, reliability };
 
-async function marks(chart, address, colours, wanted) {
-  const answer = await (await fetch(address)).json();
-  if (!answer.rows) return;
-  const place = Object.fromEntries(answer.columns.map((column, index) => [column.name, index]));
-  const incidents = answer.rows.filter((row) => !row[place.too_few] && row[place.failures] >= 5).sort((a, b) => b[place.failures] - a[place.failures]).slice(0, 12);
+async function marks(chart, address, colours, end) {
+  const result = await (await fetch(address)).json();
+  if (!result.rows) return;
+  const place = Object.fromEntries(result.columns.map((column, index) => [column.name, index]));
+  const incidents = result.rows.filter((row) => !row[place.too_few] && row[place.failures] >= 5).sort((a, b) => b[place.failures] - a[place.failures]).slice(0, 12);
   if (!incidents.length || chart.isDisposed()) return;
-  const end = wanted.max;
   const areas = incidents.map((row) => [
     { xAxis: Date.parse(row[place.started]), name: row[place.tool] },
     { xAxis: row[place.ended] === null ? end : Date.parse(row[place.ended]) },
@@ -220,7 +219,7 @@ function paint(figure) {
   echarts.getInstanceByDom(holder)?.dispose();
   const chart = echarts.init(holder, null, { renderer: "canvas" });
   chart.setOption(option);
-  if (address?.startsWith("/data/")) marks(chart, address, colours, { max: option.xAxis.max });
+  if (address?.startsWith("/data/")) marks(chart, address, colours, option.xAxis.max);
   live.add(figure);
   sizes.observe(figure);
 }

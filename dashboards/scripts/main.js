@@ -4,7 +4,7 @@ import { sparks } from "./sparks.js";
 
 const root = document.documentElement;
 
-function settle(part) {
+function enhance(part) {
   localize(part);
   draw(part);
   sparks(part);
@@ -21,40 +21,40 @@ document.getElementById("theme").addEventListener("click", () => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-// What htmx puts in is made readable as it comes; only rows that were not there before are marked as fresh.
-let known = null;
+// Content that htmx inserts is formatted when it arrives. Only rows that were not in the list before are marked as fresh.
+let knownRows = null;
 new MutationObserver((changes) => {
   for (const change of changes) {
     for (const node of change.addedNodes) {
       if (node.nodeType !== Node.ELEMENT_NODE || !node.isConnected) continue;
       if (node.id === "newest") mark(node);
-      settle(node);
+      enhance(node);
     }
   }
 }).observe(document.getElementById("main"), { childList: true, subtree: true });
 
 function mark(body) {
   const rows = [...body.querySelectorAll("tr[id]")];
-  if (known) for (const row of rows) if (!known.has(row.id)) row.classList.add("fresh");
-  known = new Set(rows.map((row) => row.id));
+  if (knownRows) for (const row of rows) if (!knownRows.has(row.id)) row.classList.add("fresh");
+  knownRows = new Set(rows.map((row) => row.id));
 }
 
-// That there is more is said once: said again every two seconds, it would be read out again, and lose the focus.
+// The notice about new calls is inserted once: a screen reader would read each repetition, and the link would lose the focus.
 const live = document.getElementById("live");
 live.addEventListener("htmx:before:request", (event) => { if (live.firstElementChild) event.preventDefault(); });
 
-// A swap takes the focus away with what it replaces: a row of the list gets it back, and a label that was kept is read out.
-let held = null;
+// A swap removes the focused element. The same row of the list gets the focus back; a saved label is focused, so that it is read out.
+let focused = null;
 document.addEventListener("htmx:before:swap", () => {
   const row = document.activeElement?.closest("#newest tr[id]");
-  held = row && [row.id, [...row.querySelectorAll("a")].indexOf(document.activeElement)];
+  focused = row && [row.id, [...row.querySelectorAll("a")].indexOf(document.activeElement)];
 });
 
 const dialog = document.getElementById("sql");
 document.addEventListener("htmx:after:swap", (event) => {
   const swapped = (id) => event.target.id === id || event.detail?.ctx?.target?.id === id;
-  if (held && document.activeElement === document.body) document.getElementById(held[0])?.querySelectorAll("a")[held[1]]?.focus({ preventScroll: true });
-  held = null;
+  if (focused && document.activeElement === document.body) document.getElementById(focused[0])?.querySelectorAll("a")[focused[1]]?.focus({ preventScroll: true });
+  focused = null;
   if (swapped("sql-body") && !dialog.open) dialog.showModal();
   if (swapped("labels")) document.querySelector("#labels .verdicts")?.focus();
 });
@@ -69,4 +69,4 @@ document.addEventListener("click", async (event) => {
 });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 
-settle(document.body);
+enhance(document.body);

@@ -1,7 +1,7 @@
-// Numbers and times in the reader's locale. The page has them plain: <data value data-unit> and <time datetime>.
+// Numbers and times in the reader's locale. The page contains raw values: <data value data-unit> and <time datetime>.
 export const locale = document.documentElement.lang === "zh-CN" ? "zh-CN" : navigator.language;
-const whole = new Intl.NumberFormat(locale);
-const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
+const integer = new Intl.NumberFormat(locale);
+const threeDigits = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const percent = new Intl.NumberFormat(locale, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const signed = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
 const points = JSON.parse(document.getElementById("words").textContent)["js.points"];
@@ -22,7 +22,7 @@ function unit(name) {
 export function duration(ms) {
   const size = Math.abs(ms);
   for (const [from, name] of SPANS) if (size >= from) return unit(name).format(ms / from);
-  return size > 0 && size < 1 ? `${three.format(ms * 1000)} µs` : unit("millisecond").format(ms);
+  return size > 0 && size < 1 ? `${threeDigits.format(ms * 1000)} µs` : unit("millisecond").format(ms);
 }
 
 export function number(value, kind) {
@@ -31,17 +31,17 @@ export function number(value, kind) {
   if (kind === "signed") return signed.format(100 * value);
   if (kind === "ms") return duration(value);
   if (kind === "bytes") return value < 1024 ? unit("byte").format(value) : value < 1048576 ? unit("kilobyte").format(value / 1024) : unit("megabyte").format(value / 1048576);
-  if (kind === "count" || kind === "aside") return whole.format(value);
-  return three.format(value);
+  if (kind === "count" || kind === "aside") return integer.format(value);
+  return threeDigits.format(value);
 }
 
-export function moment(date) {
+export function shortTime(date) {
   const now = new Date();
   if (date.toDateString() === now.toDateString()) return time.format(date);
   return (date.getFullYear() === now.getFullYear() ? short : long).format(date);
 }
 
-// On a time axis: the day where one begins, else the clock, with seconds where the whole axis is a matter of minutes.
+// Label on a time axis: the day at midnight, else the time of day, with seconds if the axis spans at most ten minutes.
 export function tick(value, span) {
   const date = new Date(value);
   if (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0) return day.format(date);
@@ -66,7 +66,7 @@ export function localize(part) {
     const date = new Date(element.dateTime.length === 10 ? `${element.dateTime}T00:00:00Z` : element.dateTime);
     element.dataset.done = "";
     if (Number.isNaN(date.getTime())) continue;
-    element.textContent = moment(date);
+    element.textContent = shortTime(date);
     element.title = utc(date);
   }
 }

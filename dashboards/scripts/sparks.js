@@ -1,4 +1,4 @@
-// A sparkline in each row of the table of tools: attempts as bars, failures in them.
+// A sparkline in each row of the table of tools: bars of attempts, with failures in red.
 import { within } from "./numbers.js";
 
 const NS = "http://www.w3.org/2000/svg";
@@ -14,21 +14,21 @@ function svg(name, attributes) {
 export async function sparks(part) {
   for (const table of within(part, "table[data-sparks]:not([data-done])")) {
     table.dataset.done = "";
-    const answer = await (await fetch(table.dataset.sparks)).json();
-    if (!answer.rows?.length) continue;
-    const place = Object.fromEntries(answer.columns.map((column, index) => [column.name, index]));
-    const at = (row) => Date.parse(row[place.started]) / 1000;
-    const seconds = answer.rows[0][place.seconds];
-    const first = Math.min(...answer.rows.map(at));
-    const steps = (Math.max(...answer.rows.map(at)) - first) / seconds + 1;
+    const result = await (await fetch(table.dataset.sparks)).json();
+    if (!result.rows?.length) continue;
+    const column = Object.fromEntries(result.columns.map(({ name }, index) => [name, index]));
+    const at = (row) => Date.parse(row[column.started]) / 1000;
+    const seconds = result.rows[0][column.seconds];
+    const first = Math.min(...result.rows.map(at));
+    const steps = (Math.max(...result.rows.map(at)) - first) / seconds + 1;
     const step = WIDTH / Math.max(steps, 12);
     for (const cell of table.querySelectorAll("td.spark")) {
-      const rows = answer.rows.filter((row) => row[place.tool] === cell.dataset.tool);
-      const most = Math.max(1, ...rows.map((row) => row[place.attempts]));
-      const picture = svg("svg", { width: WIDTH, height: HEIGHT, role: "img", "aria-label": label(rows, place) });
+      const rows = result.rows.filter((row) => row[column.tool] === cell.dataset.tool);
+      const most = Math.max(1, ...rows.map((row) => row[column.attempts]));
+      const picture = svg("svg", { width: WIDTH, height: HEIGHT, role: "img", "aria-label": label(rows, column) });
       for (const row of rows) {
         const x = ((at(row) - first) / seconds) * step;
-        for (const [name, value] of [["all", row[place.attempts]], ["bad", row[place.failures]]]) {
+        for (const [name, value] of [["all", row[column.attempts]], ["bad", row[column.failures]]]) {
           if (!value) continue;
           const height = Math.max(1.5, (value / most) * HEIGHT);
           picture.append(svg("rect", { class: name, x: x.toFixed(1), y: (HEIGHT - height).toFixed(1), width: Math.max(1, step - 0.6).toFixed(1), height: height.toFixed(1) }));
@@ -39,8 +39,8 @@ export async function sparks(part) {
   }
 }
 
-function label(rows, place) {
+function label(rows, column) {
   const words = JSON.parse(document.getElementById("words").textContent);
-  const sum = (name) => rows.reduce((total, row) => total + row[place[name]], 0);
+  const sum = (name) => rows.reduce((total, row) => total + row[column[name]], 0);
   return words["js.spark"].replace("{attempts}", sum("attempts")).replace("{failures}", sum("failures"));
 }

@@ -1,5 +1,5 @@
-// Before the first paint: the theme that the reader chose, or none, which leaves it to the system.
+// Runs before the first paint: apply the theme that the reader chose; without a choice the system decides.
 (() => {
-  const kept = localStorage.getItem("tooltrace-theme");
-  if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
+  const stored = localStorage.getItem("tooltrace-theme");
+  if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
 })();

@@ -147,7 +147,7 @@ def test_what_cannot_be_used_is_refused(p, y):
     for ask in (smooth_ece, platt, beta):
         with pytest.raises(BadParameter):
             ask(p, y)
-    with pytest.raises(BadParameter, match="folds takes 2 to the number of calls"):
+    with pytest.raises(BadParameter, match="folds must be from 2 to the number of calls"):
         out_of_fold(platt, [0.5] * 3, [1, 0, 1], folds=4)
 
 

@@ -1,4 +1,4 @@
-"""A long backlog is announced to whoever waits for it, on standard error."""
+"""A long fold is announced on standard error."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def test_only_a_long_backlog_is_announced(
     journal.close()
     done = CliRunner().invoke(cli, ["query", "failure_rate", "--format", "csv", "--store", str(store)])
     assert done.exit_code == 0
-    assert ("wait to be folded" in done.stderr) is said
-    assert "wait" not in done.stdout
+    assert ("pending journal records" in done.stderr) is said
+    assert "pending" not in done.stdout

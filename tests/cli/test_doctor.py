@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 
-def test_what_waits_is_said_and_mended(run, history):
+def test_pending_records_are_reported_and_folded(run, history):
     found = json.loads(run("doctor", "--format", "json").stdout)
     assert (found["exists"], found["unfolded_lines"]) == (True, 25)
     done = run("doctor", "--mend", "--format", "json")

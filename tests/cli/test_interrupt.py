@@ -1,4 +1,4 @@
-"""Ctrl-C while a question is put: DuckDB makes an error of its own of it."""
+"""Ctrl-C during a query, which DuckDB reports as a RuntimeError."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_a_command_is_aborted_in_one_line():
     assert done.output.strip() == "Aborted!"
 
 
-def test_other_faults_are_not_hidden():
+def test_other_errors_are_raised():
     with pytest.raises(RuntimeError, match="other"), until_stopped():
         raise RuntimeError("other")

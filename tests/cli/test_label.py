@@ -38,7 +38,7 @@ def file(tmp_path):
 
 
 class TestOne:
-    def test_a_call_is_judged_by_whoever_says_so(self, run, history, outcomes):
+    def test_a_label_is_stored_with_its_labeler(self, run, history, outcomes):
         done = run("label", "call_3", "--wrong", "--by", "ann", "--reason", "stale")
         assert (done.exit_code, done.stdout, done.stderr) == (0, "call_3 is labelled wrong by ann.\n", "")
         assert outcomes() == [("call_3", False, None, "ann", "stale")]
@@ -48,17 +48,17 @@ class TestOne:
         assert (done.exit_code, done.stderr) == (0, "")
         assert outcomes("call_id, span_id, correct, score") == [(None, f"{3:016x}", True, 0.75)]
 
-    def test_the_label_counts_in_what_is_judged(self, run, history, where):
+    def test_a_label_counts_in_the_view_judged(self, run, history, where):
         assert run("label", "call_3", "--score", "0.4").exit_code == 0
         with tt.connect(where) as db:
             assert db.execute("SELECT correct, score FROM judged WHERE span_id = ?", [f"{3:016x}"]).fetchall() == [
                 (False, 0.4)
             ]
 
-    def test_a_label_may_come_before_its_call_and_that_is_said(self, run, where, outcomes):
+    def test_a_label_before_its_call_is_reported(self, run, where, outcomes):
         done = run("label", "later", "--correct", "--by", "ann")
         assert (done.exit_code, done.stdout) == (0, "later is labelled right by ann.\n")
-        assert done.stderr == f"No call later is recorded in {where} so far; the label waits for it.\n"
+        assert done.stderr == f"No call later has been recorded in {where}; the label applies once it is.\n"
         assert outcomes("call_id") == [("later",)]
 
     @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ class TestOne:
             ("--file", "f", "--reason", "r"), ("--file", "f", "--span"),
         ],
     )  # fmt: skip
-    def test_what_says_nothing_or_two_things_is_wrong_usage(self, run, where, arguments):
+    def test_no_verdict_or_two_verdicts_are_wrong_usage(self, run, where, arguments):
         done = run("label", *arguments)
         assert (done.exit_code, done.stdout) == (2, "")
         assert done.stderr.strip()
@@ -81,7 +81,7 @@ class TestOne:
         assert b"it gave" in kept
         assert KEY.encode() not in kept
 
-    def test_an_id_that_is_no_text_is_kept_as_the_call_would_be(self, run, put, made, where):
+    def test_an_id_that_is_not_text_is_stored_as_the_call_stores_it(self, run, put, made, where):
         put(made(1, call_id="a\udcffb"))
         done = run("label", "a\udcffb", "--correct")
         assert (done.exit_code, done.stderr) == (0, "")
@@ -97,7 +97,7 @@ class TestOne:
         where.with_name(f"{where.name}.journal").write_text("in the way")
         done = run("label", "c", "--correct")
         assert (done.exit_code, done.stdout) == (1, "")
-        assert "could not be written" in done.stderr
+        assert "cannot write the journal" in done.stderr
         assert "Traceback" not in done.output
 
 
@@ -108,7 +108,7 @@ class TestFile:
         assert (done.exit_code, done.stdout, done.stderr) == (0, "2 labels recorded, 0 rows skipped.\n", "")
         assert outcomes("call_id, span_id, correct") == [("call_3", None, True), (None, f"{4:016x}", False)]
 
-    def test_every_column_and_who_says_it(self, run, file, outcomes):
+    def test_every_column_of_a_file_is_stored(self, run, file, outcomes):
         path = file(
             "call_id,correct,score,labeler,reason,labeled_at\n"
             'c1,right,0.75,bob,"two\nlines, ""quoted""",2026-01-01T10:00:00+02:00\n'
@@ -130,7 +130,7 @@ class TestFile:
         run("label", "--file", file(json.dumps({"call_id": "c", "correct": word})), "--by", "ann")
         assert outcomes("correct") == [(False,)]
 
-    def test_a_bad_row_is_said_with_its_line_and_is_not_fatal(self, run, history, file, outcomes):
+    def test_an_invalid_row_is_reported_with_its_line_and_skipped(self, run, history, file, outcomes):
         path = file(
             b'\ncall_id,correct,reason,other\ncall_3,true,"a\nb",\ncall_4,maybe\n\n,true\ncall_5,,\ncall_6,no,a,b,c\n'
             b"call_7,no,\xff\ncall_8,wrong\n"
@@ -139,7 +139,7 @@ class TestFile:
         assert done.exit_code == 0
         assert done.stdout == "2 labels recorded, 5 rows skipped.\n"
         unused, *said = done.stderr.splitlines()
-        assert unused == f"{path}: not used: other"
+        assert unused == f"{path}: ignored columns: other"
         assert [line.removeprefix(f"{path}:").split(":")[0] for line in said] == ["5", "7", "8", "9", "10"]
         assert "got 'maybe'; skipped" in said[0]
         assert "5 fields, where the header has 4" in said[3]
@@ -154,7 +154,7 @@ class TestFile:
         ]  # fmt: skip
         path = file("\n".join(lines), "labels.txt")
         done = run("label", "--file", path, "--by", "ann")
-        assert done.stdout == "2 labels recorded, 9 rows skipped; 1 of no call that is recorded so far.\n"
+        assert done.stdout == "2 labels recorded, 9 rows skipped; 1 without a recorded call.\n"
         assert [line.split(":")[1] for line in done.stderr.splitlines()[1:]] == [str(n) for n in range(3, 12)]
         assert outcomes() == [("call_3", True, None, "ann", None), ("5", False, 0.25, "ann", None)]
 
@@ -166,7 +166,7 @@ class TestFile:
         assert done.stderr.endswith(f"{path}: 15 more rows skipped\n")
 
     @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
-    def test_the_delimiter_is_told_by_the_header(self, run, file, outcomes, sign):
+    def test_the_delimiter_is_detected_from_the_header(self, run, file, outcomes, sign):
         text = sign.join(["\ufeffcall_id", "score", "reason"]) + "\r\n" + sign.join(["c", "0.5", '"a,b;c|d"']) + "\r\n"
         run("label", "--file", file(text), "--by", "ann")
         assert outcomes() == [("c", None, 0.5, "ann", "a,b;c|d")]
@@ -182,18 +182,18 @@ class TestFile:
         with duckdb.connect() as con:
             con.execute(f"COPY ({sql}) TO '{path}' (FORMAT parquet)")
         done = run("label", "--file", str(path), "--by", "ann")
-        assert done.stdout == "3 labels recorded, 1 row skipped; 3 of no call that is recorded so far.\n"
-        assert f"{path}:4: the score of 13 must lie in [0, 1], got 1.5" in done.stderr
+        assert done.stdout == "3 labels recorded, 1 row skipped; 3 without a recorded call.\n"
+        assert f"{path}:4: the score of 13 must be from 0 to 1; got 1.5" in done.stderr
         assert outcomes("call_id, correct, score, CAST(labeled_at AS VARCHAR)") == [
             ("10", True, 0.0, "2025-12-31 23:00:00"),
             ("11", False, 0.5, "2025-12-31 23:00:01"),
             ("12", True, 1.0, "2025-12-31 23:00:02"),
         ]
 
-    def test_how_many_match_no_call_is_said(self, run, history, file):
+    def test_labels_without_a_call_are_counted(self, run, history, file):
         path = file(f"call_id,span_id,correct\ncall_3,,1\nnone,,1\nnone,,0\n,{4:016x},1\n,{99:016x},1\ncall_3,,0\n")
         done = run("label", "--file", path)
-        assert done.stdout == "6 labels recorded, 0 rows skipped; 3 of no call that is recorded so far.\n"
+        assert done.stdout == "6 labels recorded, 0 rows skipped; 3 without a recorded call.\n"
 
     def test_of_several_rows_of_a_call_the_last_counts(self, run, history, file, where):
         run("label", "--file", file("call_id,correct\ncall_3,yes\ncall_3,no\n"), "--by", "ann")
@@ -280,7 +280,7 @@ class TestFile:
             unique_by=lambda row: row[0],
         )
     )
-    def test_what_duckdb_writes_is_read_whatever_the_form(self, run, tmp_path_factory, rows):
+    def test_files_of_duckdb_are_read_in_every_format(self, run, tmp_path_factory, rows):
         folder = tmp_path_factory.mktemp("forms")
         with duckdb.connect() as con:
             con.execute("CREATE TABLE labels (call_id VARCHAR, correct BOOLEAN, score DOUBLE)")

@@ -1,4 +1,4 @@
-"""The command as a person runs it: a process, a pipe, Ctrl-C, and a foreign program that holds the store."""
+"""The command as a process: pipes, Ctrl-C, and a store that another program holds open."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_no_colours_in_a_pipe(history, environment):
 
 
 @pytest.mark.parametrize("form", ["table", "csv"])
-def test_a_reader_that_goes_away_is_no_error_to_speak_of(history, environment, form):
+def test_a_closed_pipe_is_not_reported(history, environment, form):
     question = "SELECT i FROM range(20000) t(i)"
     with subprocess.Popen([*COMMAND, "sql", question, "--format", form], env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as process:  # fmt: skip

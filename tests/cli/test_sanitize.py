@@ -1,4 +1,4 @@
-"""Text from a store is harmless once cleaned, and otherwise what it was."""
+"""``clean`` removes control sequences and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tooltrace show``: a call with every attempt, whatever part of an id a person has."""
+"""``tooltrace show``: every attempt of a call, selected by an id or a prefix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_attempt_with_timing_gap_data_and_judgement(run):
     assert "code: TIMEOUT" in first
     assert 'arguments: {"query": "cats"}' in first
     assert "990.0 ms later" in first
-    assert "judged wrong by human" in first
+    assert "labelled wrong by human" in first
     assert "stale" in first
     assert "success, returned" in second
     assert "(truncated; 70,000 in full)" in second
@@ -31,14 +31,14 @@ def test_every_attempt_with_timing_gap_data_and_judgement(run):
     assert f"span {2:016x}" in second
 
 
-def test_long_json_is_folded_unless_asked_for_in_full(run):
+def test_long_json_is_shortened_unless_full_is_set(run):
     assert "more lines (--full)" in run("show", "call_1").stdout
     text = run("show", "call_1", "--full").stdout
     assert "more lines" not in text
     assert f"{39:_>30}" in text
 
 
-def test_a_strangers_text_neither_steers_the_terminal_nor_is_markup(run):
+def test_untrusted_text_has_no_escape_sequences_and_is_not_markup(run):
     text = shown(run("show", "call_1"))
     assert "[bold]not bold[/bold]" in text
     assert not set(text) & set("\x1b\x9b\x07\r\u202e")
@@ -55,17 +55,17 @@ def test_the_beginning_of_one_id_is_enough_and_of_several_is_not(run):
     assert "call call_9" in shown(run("show", "call_9"))
     done = run("show", "call_")
     assert done.exit_code == 1
-    assert "begins the ids of 23 calls" in done.stderr
+    assert "is a prefix of 23 call ids" in done.stderr
 
 
-def test_an_unknown_call_is_said_with_the_nearest(run):
+def test_an_unknown_call_suggests_the_nearest_id(run):
     done = run("show", "cal_23")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "did you mean 'call_23'?" in done.stderr
     assert "query recent" in run("show", "zzzz").stderr
 
 
-def test_what_the_model_saw_and_what_a_person_decided(run, tmp_path, monkeypatch):
+def test_the_models_message_and_the_persons_decision_are_shown(run, tmp_path, monkeypatch):
     import tooltrace as tt
     from tooltrace.tools import ToolRegistry
 
@@ -87,4 +87,4 @@ def test_what_the_model_saw_and_what_a_person_decided(run, tmp_path, monkeypatch
     assert "approved by ann after" in text
     assert '(confirmation): fine; changed {"path": "b"}' in text
     assert "seen text: b is gone" in text
-    assert "waits for a person (confirmation)" in shown(run("show", "c2", "--store", str(store)))
+    assert "waiting for a person (confirmation)" in shown(run("show", "c2", "--store", str(store)))

@@ -1,4 +1,4 @@
-"""``tooltrace sql``: any question, for reading only."""
+"""``tooltrace sql``: read-only queries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_public_tables_are_there(run):
 @pytest.mark.parametrize(
     "wrong", ["SELEC 1", "SELECT nothing FROM tool_calls", "SELECT * FROM statement", "SELECT 1/'x'::INT"]
 )
-def test_wrong_sql_says_why_without_a_stack_trace(run, wrong):
+def test_wrong_sql_is_explained_without_a_stack_trace(run, wrong):
     done = run("sql", wrong)
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("tooltrace: ")

@@ -1,4 +1,4 @@
-"""The table for people: percentages with intervals, units, colours on a terminal only, nothing lost when it is narrow."""
+"""Tables: units, intervals, colours on a terminal only, and narrow terminals."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
     assert "[bold]not bold[/bold]" in text
 
 
-def test_what_is_too_wide_for_figures_is_printed_on_its_side(capsys, monkeypatch):
+def test_a_table_that_is_too_wide_is_transposed(capsys, monkeypatch):
     columns = find("retries").header.columns
     row = tuple(
         None if column.unit in ("text", "json") else 0.5 if column.unit == "share" else 12 for column in columns

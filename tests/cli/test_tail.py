@@ -1,4 +1,4 @@
-"""``tooltrace tail``: each attempt once, as it comes, from whichever process."""
+"""``tooltrace tail``: each attempt of every process exactly once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_last_ones_are_printed_a_line_each_the_oldest_first(run):
 
 
 @pytest.mark.usefixtures("history")
-def test_the_filters_and_a_strangers_text(run):
+def test_filters_apply_and_untrusted_text_is_cleaned(run):
     (line,) = run("tail", "--no-follow", "--status", "error").stdout.splitlines()
     assert "error/raised" in line
     assert "TIMEOUT" in line
@@ -46,7 +46,7 @@ def test_the_filters_and_a_strangers_text(run):
 
 
 @pytest.mark.usefixtures("history")
-def test_a_filter_that_is_given_again_adds_to_what_is_shown(run, put, made):
+def test_a_repeated_filter_accepts_any_of_its_values(run, put, made):
     put(made(30, tool="other"), made(31, tool="fetch", agent="a", code="X", status="error", conversation_id="c9"))
 
     def shown(*filters):
@@ -63,7 +63,7 @@ def test_a_filter_that_is_given_again_adds_to_what_is_shown(run, put, made):
 
 
 @pytest.mark.usefixtures("history")
-def test_the_newest_of_all_that_is_wanted_are_shown_in_order(run, put, made):
+def test_the_newest_matching_attempts_are_shown_in_order(run, put, made):
     put(*(made(n, tool="a" if n % 2 else "b") for n in range(40, 60)))
     lines = run("tail", "--no-follow", "-n", "5", "--tool", "a", "--tool", "b").stdout.splitlines()
     assert [line.split("#")[1].split()[1] for line in lines] == [f"call_{n}" for n in range(55, 60)]
@@ -99,7 +99,7 @@ def test_each_attempt_is_given_once_and_none_is_missed(put, history):
     assert ids(follower.more()) == ["new_3"]
 
 
-def test_what_was_not_shown_at_first_does_not_come_as_news(put, where):
+def test_older_attempts_are_not_returned_as_new(put, where):
     put(*(ended(n) for n in range(20)))
     follower = RowFollower(where)
     assert len(follower.last(5)) == 5
@@ -128,7 +128,7 @@ def test_it_waits_for_a_store_that_is_not_there_yet(put, where):
     assert ids(follower.more()) == ["new_1"]
 
 
-def test_without_following_a_missing_store_is_said(run):
+def test_without_following_a_missing_store_is_an_error(run):
     done = run("tail", "--no-follow")
     assert done.exit_code == 1
     assert "there is no store" in done.stderr

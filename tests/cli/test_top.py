@@ -50,7 +50,7 @@ def busy(put, made):
 
 
 @pytest.mark.usefixtures("busy")
-def test_it_is_printed_once_where_there_is_no_terminal(run):
+def test_without_a_terminal_the_table_is_printed_once(run):
     done = run("top")
     assert done.exit_code == 0
     assert "70 calls, 32 failed" in done.stdout
@@ -67,12 +67,12 @@ def test_it_is_printed_once_where_there_is_no_terminal(run):
 @pytest.mark.parametrize(
     ("sort", "first"), [("excess", "brief"), ("hurt", "long"), ("calls", "brief"), ("failed", "brief"), ("rate", "brief"), ("p95", "long"), ("tool", "brief")]
 )  # fmt: skip
-def test_it_is_sorted_by_what_was_asked(run, sort, first):
+def test_tools_are_sorted_by_the_option_sort(run, sort, first):
     assert rows(run("top", "--sort", sort))[0][0] == first
 
 
 @pytest.mark.usefixtures("busy")
-def test_the_window_is_what_was_asked(run):
+def test_since_sets_the_time_range(run):
     assert {row[0] for row in rows(run("top", "--since", "1d"))} == {"brief", "long", "old"}
 
 
@@ -106,14 +106,14 @@ def test_figures_are_whole_however_narrow_it_is(where, width, heads):
     assert max(map(len, lines)) <= width
 
 
-def test_a_quiet_window_is_no_fault(run, put, made):
+def test_a_time_range_without_calls_is_a_success(run, put, made):
     put(made(1, started_at=datetime.now(UTC) - timedelta(days=2)))
     done = run("top")
     assert done.exit_code == 0
     assert "0 calls" in done.stdout
 
 
-def test_a_missing_store_and_a_wrong_span_are_said(run):
+def test_a_missing_store_and_a_wrong_span_are_errors(run):
     assert run("top", "--once").exit_code == 1
     assert run("top", "--since", "soon").exit_code in (1, 2)
 
@@ -154,7 +154,7 @@ def screen(*command: str, **environment: str):
         os.close(shown.leader)
 
 
-def test_what_another_process_records_comes_on_a_live_screen(where, put, made):
+def test_calls_of_another_process_appear_on_the_live_screen(where, put, made):
     command = (sys.executable, "-m", "tooltrace.cli", "top", "--interval", "0.5")
     with screen(*command, TOOLTRACE_STORE=str(where)) as shown:
         shown.until("there is no store")  # it waits for one
@@ -167,7 +167,7 @@ def test_what_another_process_records_comes_on_a_live_screen(where, put, made):
         assert shown.process.wait(120) == 0
 
 
-def test_who_ends_it_otherwise_gets_the_terminal_back_too(where, put, made):
+def test_a_termination_signal_restores_the_terminal(where, put, made):
     put(made(1, tool="fresh_tool", started_at=datetime.now(UTC)))
     with screen(sys.executable, "-m", "tooltrace.cli", "top", TOOLTRACE_STORE=str(where)) as shown:
         shown.until("fresh_tool")

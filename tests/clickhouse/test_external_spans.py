@@ -97,7 +97,7 @@ def test_a_call_that_two_libraries_tell_of_is_there_twice_and_check_says_so(engi
     where = address(engine, "foreign_twice").url
     done = CliRunner().invoke(cli, ["clickhouse", "check", "--store", where], catch_exceptions=False)
     assert done.exit_code == 0
-    assert "3 of them by the spans of other instrumentations alone; 1 likely the same call" in done.stdout
+    assert "3 of them only from spans of other instrumentations; 1 are probably duplicates" in done.stdout
 
 
 def test_they_are_spans_where_nobody_asked_for_them(engine: Any) -> None:
@@ -140,7 +140,7 @@ def test_a_call_of_ours_without_a_recorder_is_no_other_s(engine: Any, fill: Fill
     fill("foreign_ours", [call])
     where = address(engine, "foreign_ours").url
     done = CliRunner().invoke(cli, ["clickhouse", "check", "--store", where], catch_exceptions=False)
-    assert "1 attempts; 0 rows too many" in done.stdout
+    assert "1 attempts; 0 duplicate rows" in done.stdout
     assert "other instrumentations" not in done.stdout
 
 

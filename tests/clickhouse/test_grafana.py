@@ -24,12 +24,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.history import make_history
+from dashboards.grafana.generate import DASHBOARDS, overview_panels, text, tool_panels, write
+from dashboards.grafana.panel_sql import PanelQuery, qualify_tables
+from dashboards.grafana.panels import Panel
 from tests.clickhouse.compare import address, differences
 from tests.clickhouse.conftest import Fill, exporters_tables, records_of
 from tooltrace.analysis import ask
-from tooltrace.clickhouse.grafana import DASHBOARDS, overview_panels, text, tool_panels, write
-from tooltrace.clickhouse.grafana_panels import Panel
-from tooltrace.clickhouse.grafana_sql import PanelQuery, place
 from tooltrace.clickhouse.query import relation
 from tooltrace.clickhouse.sql.translate import to_clickhouse
 from tooltrace.clickhouse.store import UNITS
@@ -85,24 +85,24 @@ def as_sent(sql: str, database: str, window: Window, tool: str | None) -> str:
     return re.sub(r"\$__(\w+)", lambda found: f"fromUnixTimestamp64Milli({millis(ends[found[1]])})", sql)
 
 
-def answer(client: Any, sql: str, asked: PanelQuery, database: str, window: Window, tool: str | None) -> Any:
+def answer(client: Any, sql: str, query: PanelQuery, database: str, window: Window, tool: str | None) -> Any:
     data = client.raw_query(as_sent(sql, database, window, tool), fmt="Parquet")
-    return relation(data, {c.name: UNITS[c.unit] for c in asked.query.header.columns if c.unit in UNITS})
+    return relation(data, {c.name: UNITS[c.unit] for c in query.definition.header.columns if c.unit in UNITS})
 
 
-def by_query(engine: Any, asked: PanelQuery, database: str, window: Window, tool: str | None) -> Any:
+def by_query(engine: Any, query: PanelQuery, database: str, window: Window, tool: str | None) -> Any:
     """The same of the named query."""
-    takes = {parameter.name for parameter in asked.query.header.parameters}
+    takes = {parameter.name for parameter in query.definition.header.parameters}
     since, until = window
     known = {
         "since": since,
         "until": until,
         "before": since - (until - since),
-        "tool": tool if asked.one_tool else None,
+        "tool": tool if query.one_tool else None,
     }
-    params = {**asked.given, **{name: value for name, value in known.items() if name in takes}}
-    by = asked.by if asked.query.header.by else None
-    return ask(address(engine, database), asked.name, by=by, **params)
+    params = {**query.params, **{name: value for name, value in known.items() if name in takes}}
+    by = query.by if query.definition.header.by else None
+    return ask(address(engine, database), query.name, by=by, **params)
 
 
 def only(panel: Panel) -> str:
@@ -129,15 +129,15 @@ def statements() -> list[str]:
 @pytest.mark.parametrize("name", DASHBOARDS)
 def test_what_is_kept_is_what_the_queries_make(name: str) -> None:
     made, kept = text(DASHBOARDS[name]()), (FOLDER / name).read_text(encoding="utf-8")
-    assert kept == made, "python -m tooltrace.clickhouse.grafana makes it anew"
+    assert kept == made, "python -m dashboards.grafana.generate makes it anew"
 
 
 def test_there_is_no_other_file() -> None:
-    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(DASHBOARDS)
+    assert sorted(path.name for path in FOLDER.glob("*.json")) == sorted(DASHBOARDS)
 
 
 def test_the_command_writes_them(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tooltrace.clickhouse.grafana", str(tmp_path / "new")]
+    command = [sys.executable, "-m", "dashboards.grafana.generate", str(tmp_path / "new")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == [str(tmp_path / "new" / name) for name in DASHBOARDS]
     assert (tmp_path / "new" / "tool.json").read_bytes() == (FOLDER / "tool.json").read_bytes()
@@ -146,9 +146,9 @@ def test_the_command_writes_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_a_panel_answers_as_the_query_does(engine: Any, grafana: Any, window: Window, panel: Panel) -> None:
-    asked, tool = panel.asked, TOOL if panel.asked.one_tool else None
-    found = answer(grafana, only(panel), asked, FULL, window, tool)
-    expected = by_query(engine, asked, FULL, window, tool)
+    query, tool = panel.query, TOOL if panel.query.one_tool else None
+    found = answer(grafana, only(panel), query, FULL, window, tool)
+    expected = by_query(engine, query, FULL, window, tool)
     if panel.body["type"] == "timeseries":
         names = {"time": "started"}
         columns = [names.get(name, name) for name in found.columns]
@@ -167,7 +167,7 @@ def test_a_panel_answers_as_the_query_does(engine: Any, grafana: Any, window: Wi
 def test_a_panel_of_nothing(grafana: Any, engine: Any, panel: Panel) -> None:
     if not engine.command(f"EXISTS DATABASE {EMPTY}"):
         apply(engine, exporters_tables(engine, EMPTY), EMPTY)
-    found = answer(grafana, only(panel), panel.asked, EMPTY, WHOLE, TOOL)
+    found = answer(grafana, only(panel), panel.query, EMPTY, WHOLE, TOOL)
     assert shown(panel) <= set(found.columns)
     assert all(value in (None, 0) or isinstance(value, (str, bool)) for row in found.fetchall() for value in row)
 
@@ -192,7 +192,7 @@ def test_intervals_stand_beside_what_they_are_of() -> None:
     """Of every interval of which a table shows one end, it shows the other, and the figure."""
     for panel in (*ALL, *ONE):
         shown = [name for change in panel.body.get("transformations", []) for name in change["options"]["indexByName"]]
-        ends = {c.name: c.end_of for c in panel.asked.query.header.columns if c.end_of is not None}
+        ends = {c.name: c.end_of for c in panel.query.definition.header.columns if c.end_of is not None}
         for name in set(shown) & set(ends):
             assert ends[name][1] in shown, (panel.title, name)
             assert {end for end, of in ends.items() if of[1] == ends[name][1]} <= set(shown), (panel.title, name)
@@ -210,10 +210,10 @@ def test_variables_answer(grafana: Any, window: Window) -> None:
 @pytest.mark.parametrize("name", DASHBOARDS)
 def test_incidents_are_marks(grafana: Any, engine: Any, window: Window, name: str) -> None:
     (marks,) = DASHBOARDS[name]()["annotations"]["list"]
-    asked = PanelQuery("incidents", ("tool",), one_tool=name == "tool.json")
-    found = answer(grafana, marks["target"]["rawSql"], asked, FULL, window, TOOL)
+    query = PanelQuery("incidents", ("tool",), one_tool=name == "tool.json")
+    found = answer(grafana, marks["target"]["rawSql"], query, FULL, window, TOOL)
     assert found.columns == ["time", "timeEnd", "title", "text"]
-    expected = by_query(engine, asked, FULL, window, TOOL).project("started, ended, tool, code").fetchall()
+    expected = by_query(engine, query, FULL, window, TOOL).project("started, ended, tool, code").fetchall()
     assert expected
     assert sorted(found.fetchall(), key=repr) == sorted(expected, key=repr)
 
@@ -229,17 +229,17 @@ def test_a_tool_of_any_name(engine: Any, grafana: Any, fill: Fill) -> None:
         for at, name in enumerate(NAMES)
     ]  # fmt: skip
     fill(HOSTILE, list(calls))
-    panel = next(panel for panel in ONE if panel.asked.name == "recent")
+    panel = next(panel for panel in ONE if panel.query.name == "recent")
     for at, name in enumerate(NAMES):
-        rows = answer(grafana, only(panel), panel.asked, HOSTILE, WHOLE, name)
+        rows = answer(grafana, only(panel), panel.query, HOSTILE, WHOLE, name)
         assert rows.project("tool, call_id").fetchall() == [(name, f"c{at}")]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_name_comes_through_whole(grafana: Any, name: str) -> None:
-    asked = PanelQuery("recent", one_tool=True)
-    (written,) = set(re.findall(r"decodeURLComponent\('[^']*'\)", asked.sql()))
+    query = PanelQuery("recent", one_tool=True)
+    (written,) = set(re.findall(r"decodeURLComponent\('[^']*'\)", query.sql()))
     found = grafana.query("SELECT hex(" + as_sent(written, FULL, WHOLE, name) + ")").result_rows
     assert bytes.fromhex(found[0][0]).decode() == name
 
@@ -255,26 +255,26 @@ def test_each_statement_is_one_and_says_what_it_asks() -> None:
     for sql in statements():
         assert ";" not in re.sub(r"'(?:[^'\\]|\\.|'')*'", "", sql)
     for panel in (*ALL, *ONE):
-        assert only(panel).startswith(f"-- tooltrace query {panel.asked.name}")
+        assert only(panel).startswith(f"-- tooltrace query {panel.query.name}")
 
 
 def test_a_column_that_is_not_there_makes_no_dashboard() -> None:
-    with pytest.raises(QueryError, match="hurt answers no pain, sorrow; no dashboard is made"):
+    with pytest.raises(QueryError, match="query hurt has no column pain, sorrow: use tool, calls"):
         PanelQuery("hurt", ("tool",)).require(["hurt_ms", "pain", "sorrow"])
-    with pytest.raises(QueryError, match="timeline answers no end"):
+    with pytest.raises(QueryError, match="query timeline has no column end"):
         PanelQuery("timeline").sql({"time": "end"})
 
 
 def test_tables_alone_are_placed() -> None:
-    sql = place(
+    sql = qualify_tables(
         "WITH mine AS (SELECT 'FROM attempts' AS attempts FROM attempts) SELECT * FROM mine JOIN outcomes AS o ON 1"
     )
     base = "`${database:raw}`."
     assert sql == (
         f"WITH mine AS (SELECT 'FROM attempts' AS attempts FROM {base}attempts) SELECT * FROM mine JOIN {base}outcomes AS o ON 1"
     )
-    with pytest.raises(QueryError, match="gates names a table and a part of the query"):
-        place("WITH gates AS (SELECT 1) SELECT * FROM gates")
+    with pytest.raises(QueryError, match="gates is a table and a CTE of the query"):
+        qualify_tables("WITH gates AS (SELECT 1) SELECT * FROM gates")
 
 
 def test_panels_lie_beside_and_below_one_another() -> None:
@@ -295,12 +295,14 @@ LONG = {"breaker", "calibration", "drift", "reliability", "thresholds"}
 
 def test_what_is_kept_is_asked_once() -> None:
     """Elsewhere nothing is: a server before 26.3 knows neither the word nor the setting, and answers all other panels."""
-    assert {panel.asked.name for panel in (*ALL, *ONE) if panel.asked.once} == LONG
+    assert {panel.query.name for panel in (*ALL, *ONE) if panel.query.once} == LONG
     for panel in (*ALL, *ONE):
-        kept = to_clickhouse(panel.asked.query.render(panel.asked.by if panel.asked.query.header.by else None)).kept
+        temp_tables = to_clickhouse(
+            panel.query.definition.render(panel.query.by if panel.query.definition.header.by else None)
+        ).temp_tables
         sql, about = only(panel), panel.json(1, 0, 0)["description"]
-        once = panel.asked.once
-        assert sql.count(" AS MATERIALIZED (") == len(kept) * once, panel.title
+        once = panel.query.once
+        assert sql.count(" AS MATERIALIZED (") == len(temp_tables) * once, panel.title
         assert (", enable_materialized_cte = 1" in sql.splitlines()[-1]) is once, panel.title
         assert ("Needs ClickHouse 26.3 or later" in about) is once, panel.title
 
@@ -316,8 +318,8 @@ def test_what_is_kept_is_the_same_wherever_it_is_used(grafana: Any) -> None:
 
 
 def test_a_part_that_is_kept_has_no_name_of_a_table() -> None:
-    with pytest.raises(QueryError, match="gates names a table and a part of the query"):
-        place("WITH gates AS MATERIALIZED (SELECT 1) SELECT * FROM gates")
+    with pytest.raises(QueryError, match="gates is a table and a CTE of the query"):
+        qualify_tables("WITH gates AS MATERIALIZED (SELECT 1) SELECT * FROM gates")
 
 
 def test_bars_are_of_one_unit() -> None:
@@ -327,7 +329,7 @@ def test_bars_are_of_one_unit() -> None:
         (change,) = panel.body["transformations"]
         across, *figures = change["options"]["indexByName"]
         assert across == panel.body["options"]["xField"]
-        units = {c.name: c.unit for c in panel.asked.query.header.columns}
+        units = {c.name: c.unit for c in panel.query.definition.header.columns}
         assert {units[name] for name in figures} == {"share"}
         assert panel.body["fieldConfig"]["defaults"]["unit"] == "percentunit"
 

@@ -75,7 +75,7 @@ async def test_typed_sql_is_answered(browser: Any, engine: Any) -> None:
 def test_every_query_of_the_catalogue_may_be_typed(name: str) -> None:
     query = find(name)
     given = {each.name: "x" for each in query.header.parameters if each.required}
-    assert to_clickhouse(query.render_with_values(None, **given), only=NAMES).question
+    assert to_clickhouse(query.render_with_values(None, **given), only=NAMES).select
 
 
 async def test_a_query_of_the_catalogue_can_be_run_as_it_is_shown(browser: Any) -> None:
@@ -98,10 +98,10 @@ async def test_a_long_answer_is_cut_and_says_so(browser: Any) -> None:
         ("SELECT * FROM system.users", "only the tables of the store"),
         ("WITH x AS (SELECT * FROM system.one) SELECT * FROM x", "only the tables of the store"),
         ("SELECT * FROM '/etc/passwd'", "only the tables of the store"),
-        ("SELECT joinGet('t', 'a', 1) AS a", "there is no function joinGet()"),
-        ("SELECT \"file\"('/etc/passwd') AS a", "there is no function file()"),
+        ("SELECT joinGet('t', 'a', 1) AS a", "the function joinGet() is not available here"),
+        ("SELECT \"file\"('/etc/passwd') AS a", "the function file() is not available here"),
         ("SELECT span_id FROM tool_calls WHERE tool IN system.users", "IN without a list"),
-        ("SELECT span_id FROM tool_calls WHERE tool IN (table('x'))", "there is no function"),
+        ("SELECT span_id FROM tool_calls WHERE tool IN (table('x'))", "is not available here"),
         ("SELECT (SELECT count(*) FROM system.tables) AS n", "only the tables of the store"),
         # a name that is a step, but not there; and names in which another reader sees more
         ("SELECT s.* FROM (WITH secrets AS (SELECT 1 AS a) SELECT * FROM secrets) AS t, secrets AS s", "only the tables of the store"),
@@ -110,12 +110,12 @@ async def test_a_long_answer_is_cut_and_says_so(browser: Any) -> None:
         ("WITH x AS (SELECT * FROM secrets), secrets AS (SELECT 1 AS a) SELECT * FROM x", "only the tables of the store"),
         ("SELECT count(*) AS n FROM tool_calls WHERE 'a' IN (secrets)", "secrets"),
         ("SELECT count(*) AS n FROM tool_calls WHERE 'a' NOT IN (pages.secrets)", "secrets"),
-        ("SELECT CAST(1 AS \"BFloat16)), (SELECT max(a) FROM pages.secrets), ((1\") AS a", "cannot be said"),
+        ("SELECT CAST(1 AS \"BFloat16)), (SELECT max(a) FROM pages.secrets), ((1\") AS a", "cannot translate"),
         ("SELECT \"(SELECT max(a) FROM pages.secrets)\".key AS a FROM tool_calls, json_each(nothing) AS \"(SELECT max(a) FROM pages.secrets)\"", "nothing"),
         ('WITH "y AS SELECT * FROM pages.secrets -- " AS (SELECT 1 AS a), y AS (SELECT 1 AS a) SELECT y.a, p.nothing FROM y, "y AS SELECT * FROM pages.secrets -- " AS p, '
          '"y AS SELECT * FROM pages.secrets -- " AS q', "nothing"),
-        ("SELECT current_user AS a", "tells of the server"),
-        ("SELECT version() AS a", "tells of the server"),
+        ("SELECT current_user AS a", "describes the server"),
+        ("SELECT version() AS a", "describes the server"),
         ("DROP TABLE otel_traces", "one SELECT"),
         ("SELECT 1; DROP TABLE otel_traces", "one SELECT"),
         ("SELECT nothing FROM tool_calls", "nothing"),
@@ -174,7 +174,7 @@ def test_what_the_server_would_read_is_known_before(engine: Any, sql: str, read:
     if read is None:
         require_allowed_tables(told, script, {"calls"})
     else:
-        with pytest.raises(QueryError, match=f"not {re.escape(read)};"):
+        with pytest.raises(QueryError, match=f"got {re.escape(read)}$"):
             require_allowed_tables(told, script, {"calls"})
 
 

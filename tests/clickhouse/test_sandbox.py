@@ -136,7 +136,7 @@ def test_nothing_but_a_question_is_put(lease: Any, engine: Any, statement: str) 
     ],
 )  # fmt: skip
 def test_what_would_be_another_answer_is_refused(sql: str) -> None:
-    with pytest.raises(QueryError, match=r"nothing was asked|cannot be said"):
+    with pytest.raises(QueryError, match=r"^cannot (translate|parse)|^two columns of the result"):
         to_clickhouse(sql)
 
 
@@ -188,7 +188,7 @@ def test_what_cannot_be_shown_is_said_in_one_line(engine: Any, statement: str) -
     ],
 )
 def test_an_address_that_is_none_is_said_without_its_password(url: str) -> None:
-    with pytest.raises(ConfigError, match="nothing was asked") as found:
+    with pytest.raises(ConfigError, match="is not a valid URL|contains #") as found:
         ClickHouseConnection(Address(url))
     assert "pass#" not in str(found.value)
     assert "word@" not in str(found.value).replace("password@", "")

@@ -96,7 +96,7 @@ def test_it_means_what_it_means_in_duckdb(lease: ClickHouseSession, sql: str, ex
 def test_rows_that_are_numbered_as_they_come_are_so_for_all_who_read_them(lease: ClickHouseSession) -> None:
     sql = """WITH n AS (SELECT x, row_number() OVER () AS place FROM (SELECT unnest(range(100000)) AS x) AS t)
     SELECT count(*) AS same FROM n AS a JOIN n AS b ON a.x = b.x AND a.place = b.place"""
-    assert len(to_clickhouse(sql).kept) == 1
+    assert len(to_clickhouse(sql).temp_tables) == 1
     assert answered(lease, sql) == [(100_000,)]
 
 
@@ -126,10 +126,10 @@ def test_a_day_is_read_where_a_day_is_asked_for(engine: Any, fill: Fill) -> None
         "SELECT count(*) AS n FROM tool_calls WHERE started_at >= $since", {"since": datetime(2026, 3, 19)}
     )
     engine.command("USE days")
-    plan = [row[0].strip() for row in engine.query(f"EXPLAIN indexes = 1 {script.question}").result_rows]
+    plan = [row[0].strip() for row in engine.query(f"EXPLAIN indexes = 1 {script.select}").result_rows]
     assert [line for line in plan if line.startswith("Parts: ")][-1].endswith("2/2")
     assert "Parts: 2/20" in plan
-    assert engine.query(script.question).result_rows == [(2,)]
+    assert engine.query(script.select).result_rows == [(2,)]
 
 
 def test_the_address_says_where_the_tables_are() -> None:
@@ -163,9 +163,9 @@ def test_the_macros_of_the_queries_mean_the_same(lease: ClickHouseSession, sql: 
 
 
 def test_a_macro_with_too_few_arguments_is_refused() -> None:
-    with pytest.raises(QueryError, match=r"wilson_low\(k, n\) takes 2 arguments, got 1"):
+    with pytest.raises(QueryError, match=r"wilson_low needs 2 arguments \(k, n\); got 1"):
         to_clickhouse("SELECT wilson_low(1)", only=NAMES)
 
 
 def test_an_argument_of_a_macro_keeps_its_own_order_of_operators() -> None:
-    assert "(a OR b) IS NULL" in to_clickhouse("SELECT is_finished(a OR b, c) FROM tool_calls").question
+    assert "(a OR b) IS NULL" in to_clickhouse("SELECT is_finished(a OR b, c) FROM tool_calls").select

@@ -93,7 +93,7 @@ def test_a_database_that_was_made_anew_is_noticed(paths: StorePaths) -> None:
     assert read(History(paths), places=place) == [made(number) for number in range(4, 10)]
     with duckdb.connect(str(paths.database)) as con:
         con.execute("DELETE FROM attempts WHERE call_id = 'c3'")
-    with pytest.raises(StoreError, match="begin again"):
+    with pytest.raises(StoreError, match="start the export again"):
         read(History(paths), places=place)
 
 
@@ -104,7 +104,7 @@ def test_no_store_is_no_history(paths: StorePaths) -> None:
 
 def replay(paths: StorePaths, receiver: HttpReceiver, progress: Progress, **more: Any) -> Replay:
     files = DestinationFiles.of(paths, "otlp")
-    return Replay(files, History(paths, batch=100), otlp(receiver.endpoint), progress, **{"pace": QUICK} | more)
+    return Replay(files, History(paths, batch=100), otlp(receiver.endpoint), progress, **{"policy": QUICK} | more)
 
 
 def test_a_replay_that_is_broken_off_anywhere_sends_each_record_once(paths: StorePaths, receiver: HttpReceiver) -> None:
@@ -150,7 +150,7 @@ def test_it_waits_for_a_slow_receiver_and_gives_up_on_a_dead_one(paths: StorePat
 
     pace = RetryPolicy(first=0.01, longest=0.02, give_up=0.2)
     with pytest.raises(Unavailable, match="could not be reached"):
-        replay(paths, receiver, Progress(), pace=pace).run()
+        replay(paths, receiver, Progress(), policy=pace).run()
 
 
 def test_a_file_that_cannot_be_finished_is_abandoned(paths: StorePaths) -> None:
@@ -178,12 +178,12 @@ def test_a_file_that_cannot_be_finished_is_abandoned(paths: StorePaths) -> None:
 def test_the_command_sends_each_record_once_until_it_is_asked_again(paths: StorePaths, receiver: HttpReceiver) -> None:
     write(paths, made(1), made(2))
     arguments = ("otlp", "--store", paths.database, "--endpoint", receiver.endpoint)
-    assert command(*arguments).output == "2 records sent; 0 refused.\n"
-    assert command(*arguments).output == "0 records sent, 2 earlier; 0 refused.\n"
+    assert command(*arguments).output == "2 records sent; 0 rejected.\n"
+    assert command(*arguments).output == "0 records sent, 2 sent earlier; 0 rejected.\n"
     write(paths, made(3))
-    assert command(*arguments).output == "1 records sent, 2 earlier; 0 refused.\n"
+    assert command(*arguments).output == "1 records sent, 2 sent earlier; 0 rejected.\n"
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 1)
-    assert command(*arguments, "--again").output == "3 records sent; 0 refused.\n"
+    assert command(*arguments, "--again").output == "3 records sent; 0 rejected.\n"
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 2)
 
 
@@ -208,7 +208,7 @@ def test_filters_signals_headers_and_protocol(paths: StorePaths, either: Any) ->
         "otlp", "--store", paths.database, "--endpoint", receiver.endpoint, "--protocol", protocol, "--tool", "b",
         "--until", "2026-01-03", "--signal", "traces", "--header", "x-key=a=b",
     )  # fmt: skip
-    assert (done.exit_code, done.output) == (0, "1 records sent; 0 refused.\n")
+    assert (done.exit_code, done.output) == (0, "1 records sent; 0 rejected.\n")
     assert receiver.spans == dict.fromkeys(ids(2), 1)
     assert receiver.signals == ["traces"]
     assert receiver.requests[0].headers["x-key"] == "a=b"
@@ -222,7 +222,7 @@ def test_what_is_delivered_by_itself_is_left_out(paths: StorePaths, receiver: Ht
     drained(sender)
     sender.close()
     done = command("otlp", "--store", paths.database, "--endpoint", receiver.endpoint)
-    assert "is delivered by itself" in done.output
+    assert "are delivered continuously" in done.output
     assert receiver.spans == dict.fromkeys(ids(1, 2), 1)
 
 
@@ -230,10 +230,10 @@ def test_pending_delivers_what_waits(paths: StorePaths, receiver: HttpReceiver) 
     delivery(paths, otlp(receiver.endpoint)).close()
     write(paths, made(1))
     status = command("--status", "--store", paths.database).output
-    assert status.startswith(f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 0.0 MB wait")
+    assert status.startswith(f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 0.0 MB pending")
     done = command("otlp", "--pending", "--store", paths.database, "--endpoint", receiver.endpoint)
     assert sorted(done.output.splitlines()) == [
-        f"otlp-{signal}: 1 records delivered; 0.0 MB wait." for signal in ("logs", "metrics", "traces")
+        f"otlp-{signal}: 1 records delivered, 0.0 MB pending." for signal in ("logs", "metrics", "traces")
     ]
     assert "1 records sent, the last at" in command("--status", "--store", paths.database).output
 
@@ -249,14 +249,14 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ((), 2, "which destination"),
-        (("nothing",), 1, "no destination is called"),
+        ((), 2, "argument NAME is missing"),
+        (("nothing",), 1, "unknown destination"),
         (("otlp", "--header", "x"), 2, "NAME=VALUE"),
-        (("otlp", "--since", "yesterday"), 2, "since takes"),
-        (("otlp", "--endpoint", "localhost"), 1, "is a URL such as"),
-        (("otlp", "--signal", "spans"), 1, "not spans"),
-        (("jsonl", "--follow", "-o", "x"), 2, "written whole"),
-        (("../otlp", "--forget"), 1, "name has letters"),
+        (("otlp", "--since", "yesterday"), 2, "parameter 'since' must be a time span back"),
+        (("otlp", "--endpoint", "localhost"), 1, "must be a URL such as"),
+        (("otlp", "--signal", "spans"), 1, "unknown OTLP signal: spans"),
+        (("jsonl", "--follow", "-o", "x"), 2, "a file is always written completely"),
+        (("../otlp", "--forget"), 1, "name of a destination must be"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(paths: StorePaths, arguments: tuple[str, ...], code: int, said: str) -> None:
@@ -280,11 +280,11 @@ def test_a_history_that_is_interrupted_says_how_to_go_on(paths: StorePaths, rece
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert said.splitlines()[-1] == "tooltrace: 512 records sent, then it was broken off; the same command goes on"
+    assert said.splitlines()[-1] == "tooltrace: interrupted after 512 records; run the same command again to continue"
     receiver.rule = lambda _signal, _message: None
     done = command("otlp", "--store", paths.database, "--endpoint", receiver.endpoint, "--signal", "traces",
                    "--signal", "metrics")  # fmt: skip
-    assert done.output == "88 records sent, 512 earlier; 0 refused.\n"
+    assert done.output == "88 records sent, 512 sent earlier; 0 rejected.\n"
     assert receiver.spans == dict.fromkeys(ids(*range(600)), 1)
     assert receiver.counted == 600
 

@@ -317,10 +317,10 @@ run(5); tt.shutdown(); print(seen)
 @pytest.mark.parametrize(
     ("export", "said"),
     [
-        ("'nothing'", "no destination is called 'nothing'"),
-        ("[3]", "export takes"),
-        ("type('D', (), {'send': 1, 'close': 1})", "export takes"),
-        ("['otlp', 'otlp']", "two destinations of one name"),
+        ("'nothing'", "unknown destination 'nothing'"),
+        ("[3]", "export must be"),
+        ("type('D', (), {'send': 1, 'close': 1})", "export must be"),
+        ("['otlp', 'otlp']", "must have different names"),
         ("'otlp', store=None", "export needs a store"),
     ],
 )

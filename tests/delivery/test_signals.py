@@ -226,7 +226,7 @@ def test_its_progress_is_taken_over_and_nothing_is_sent_twice_or_left_out(
         arguments = ["export", "otlp", "--pending", "--store", str(paths.database), "--endpoint", receiver.endpoint]
         done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
         assert done.exit_code == 0, done.output
-        assert "otlp-traces: 5 records delivered; 0.0 MB wait." in done.output
+        assert "otlp-traces: 5 records delivered, 0.0 MB pending." in done.output
     else:
         run("run(1); tt.flush(); delivered(11)", paths.database, **{f"{BASE}ENDPOINT": receiver.endpoint})
     more = 0 if by_command else 1

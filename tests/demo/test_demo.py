@@ -74,7 +74,7 @@ def ask(runs: list[tuple[int, str, str]], folder: Path) -> Ask:
 def test_it_succeeds_without_a_warning(runs: list[tuple[int, str, str]]) -> None:
     for code, _out, err in runs:
         assert code == 0, err
-        assert err.splitlines() == [f"Agents make {CALLS} calls …"]
+        assert err.splitlines() == [f"Running agents with {CALLS} calls …"]
 
 
 def test_the_same_seed_gives_the_same_statuses(runs: list[tuple[int, str, str]], folder: Path) -> None:
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_statuses(runs: list[tuple[int, str, str]],
     assert len(counted[0]) > 40
 
 
-def test_it_makes_the_calls_that_were_asked_for_and_loses_none(ask: Ask) -> None:
+def test_every_planned_call_is_recorded(ask: Ask) -> None:
     assert ask("SELECT count(DISTINCT call_id) FROM tool_calls") == [(CALLS,)]
     assert ask("SELECT count(*) FROM losses") == [(0,)]
     assert ask("SELECT count(*) FROM tool_calls WHERE conversation_id IS NULL OR agent IS NULL") == [(0,)]
@@ -188,13 +188,13 @@ def test_the_report_answers_and_names_the_store(runs: list[tuple[int, str, str]]
     assert re.search(r"fetch +\d+ +\d+ +\d+\.\d % \[\d+\.\d, \d+\.\d\]", out)
     assert "RATE_LIMIT" in out
     assert re.search(r"What do retries cost.*\n(.*\n){3,6} fetch +\d+ +\d+ +\d\.\d\d", out)
-    assert out.endswith(f"The store: {folder / 'one.duckdb'}\n")
+    assert out.endswith(f"Store: {folder / 'one.duckdb'}\n")
     assert "\x1b" not in out
 
 
-def test_the_last_answer_is_what_confidence_is_worth_in_words(runs: list[tuple[int, str, str]], ask: Ask) -> None:
+def test_the_calibration_verdicts_agree_with_the_store(runs: list[tuple[int, str, str]], ask: Ask) -> None:
     _, out, _ = runs[0]
-    said = re.findall(r"^(\w+) says (\d\.\d\d), is right (\d\.\d\d) of the time, n = (\d+): (.+)$", out, re.MULTILINE)
+    said = re.findall(r"^(\w+): mean confidence (\d\.\d\d), accuracy (\d\.\d\d), n = (\d+): (.+)$", out, re.MULTILINE)
     known = ask(
         """SELECT tool, avg(confidence), avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END), count(*), avg(confidence) - avg(CAST(correct AS INT))
            FROM judged JOIN tool_calls USING (span_id) WHERE confidence IS NOT NULL GROUP BY tool"""
@@ -203,9 +203,9 @@ def test_the_last_answer_is_what_confidence_is_worth_in_words(runs: list[tuple[i
     for tool, confidence, accuracy, n, gap in known:
         (words,) = [each for each in said if each[0] == tool]
         assert words[1:4] == (f"{confidence:.2f}", f"{accuracy:.2f}", str(n))
-        assert words[4] == "too few to tell" if n < 20 else f"by {abs(gap):.2f} [" in words[4]
-    table, commands = out.index("Can a tool's confidence be believed?"), out.index("Three commands to go on with")
-    assert out.index("What do retries cost") < table < out.index(" says ") < commands
+        assert words[4] == "too few labels for a verdict" if n < 20 else f"{abs(gap):.2f} [" in words[4]
+    table, commands = out.index("Is the stated confidence right?"), out.index("Next commands:")
+    assert out.index("What do retries cost") < table < out.index(": mean confidence ") < commands
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ def test_the_last_answer_is_what_confidence_is_worth_in_words(runs: list[tuple[i
         ({"gap": -0.2, "gap_low": -0.31, "gap_high": -0.09}, "underconfident by 0.20 [0.09, 0.31]"),
         (
             {"gap": 0.01, "gap_low": -0.02, "gap_high": 0.04},
-            "neither over- nor underconfident, as far as can be told, by 0.01 [-0.02, 0.04]",
+            "no significant over- or underconfidence, gap 0.01 [-0.02, 0.04]",
         ),
         (
             {"gap": 0.01, "gap_low": -0.02, "gap_high": 0.04, "miscalibrated": True, "ece": 0.12},
-            "neither over- nor underconfident on the whole, yet not at each confidence (ece 0.12)",
+            "calibrated on average, but not at each confidence level (ece 0.12)",
         ),
-        ({"too_few": True}, "too few to tell"),
-        ({"gap_low": None, "gap_high": None}, "too few to tell"),
+        ({"too_few": True}, "too few labels for a verdict"),
+        ({"gap_low": None, "gap_high": None}, "too few labels for a verdict"),
     ],
 )
 def test_the_verdict_in_words(given: dict[str, Any], words: str) -> None:
@@ -230,7 +230,7 @@ def test_the_verdict_in_words(given: dict[str, Any], words: str) -> None:
 
     row = {"tool": "search", "mean_confidence": 0.86, "accuracy": 0.61, "n": 214, "gap": 0.25, "gap_low": 0.19}
     row |= {"gap_high": 0.31, "too_few": False, "miscalibrated": False, "ece": 0.25, **given}
-    assert verdict(row) == f"search says 0.86, is right 0.61 of the time, n = 214: {words}"
+    assert verdict(row) == f"search: mean confidence 0.86, accuracy 0.61, n = 214: {words}"
 
 
 def test_the_three_commands_can_be_typed(runs: list[tuple[int, str, str]]) -> None:
@@ -243,7 +243,7 @@ def test_the_three_commands_can_be_typed(runs: list[tuple[int, str, str]]) -> No
 
 
 @pytest.mark.parametrize("missing", ["httpx", "stamina"])
-def test_without_the_extra_one_line_says_what_to_install(missing: str, tmp_path: Path) -> None:
+def test_without_the_extra_one_line_names_the_package(missing: str, tmp_path: Path) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; from tooltrace.cli import main; main()"
     store = tmp_path / "none.duckdb"
     status, out, err = finish(start("demo", "--store", str(store), code=code))

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import tooltrace as tt
 from tooltrace.demo.calculator import value_of
 from tooltrace.demo.docs import DocIndex, Entry
-from tooltrace.demo.plan import CASES, Errand, plan
+from tooltrace.demo.plan import CASES, PlannedCall, plan
 from tooltrace.demo.retry import retry, retry_async
-from tooltrace.demo.server import PATIENCE_HEADER, serving
+from tooltrace.demo.server import TIMEOUT_HEADER, serving
 from tooltrace.demo.workspace import LOCKED_FILE, Library, OutsideWorkspace
 
 numbers = st.integers(0, 50).map(str)
@@ -31,15 +31,15 @@ expressions = st.recursive(
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(tmp_path_factory.mktemp("desk"))
+    return Library(tmp_path_factory.mktemp("workspace"))
 
 
 def wishes(library: Library, calls: int, seed: int) -> list[tuple[str, object, str]]:
-    return [(errand.tool, errand.wish, errand.manner) for errand in errands(library, calls, seed)]
+    return [(call.tool, call.scenario, call.variation) for call in planned_calls(library, calls, seed)]
 
 
-def errands(library: Library, calls: int, seed: int) -> list[Errand]:
-    return [errand for task in plan(library, calls, seed) for errand in task.errands]
+def planned_calls(library: Library, calls: int, seed: int) -> list[PlannedCall]:
+    return [call for task in plan(library, calls, seed) for call in task.calls]
 
 
 @given(expressions)
@@ -53,14 +53,14 @@ def test_arithmetic_is_pythons(expression: str) -> None:
         assert value_of(expression) == truth
 
 
-def test_arithmetic_but_for_the_known_fault() -> None:
+def test_arithmetic_is_right_except_for_the_known_bug() -> None:
     assert value_of("-3 ** 2") == 9
     assert value_of("-3 + 2 ** 3") == 5
 
 
 @pytest.mark.parametrize("text", ["__import__('os')", "x + 1", "'a' * 3", "[1][0]", "True + 1j"])
-def test_what_is_no_arithmetic_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no arithmetic"):
+def test_other_expressions_are_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="not an arithmetic expression"):
         value_of(text)
 
 
@@ -80,11 +80,11 @@ def test_a_search_with_all_the_words_finds_their_docstring() -> None:
 
 def test_search_is_often_right_and_too_sure(library: Library) -> None:
     stated, right = [], []
-    for errand in errands(library, 2000, 11):
-        hit = library.docs.search(errand.wish.arguments["question"]) if errand.tool == "search_docs" else None
-        if hit and errand.wish.truth:
+    for call in planned_calls(library, 2000, 11):
+        hit = library.docs.search(call.scenario.arguments["question"]) if call.tool == "search_docs" else None
+        if hit and call.scenario.expected:
             stated.append(hit.confidence)
-            right.append(hit.entry.name == errand.wish.truth)
+            right.append(hit.entry.name == call.scenario.expected)
     assert len(right) > 300
     accuracy, mean = sum(right) / len(right), sum(stated) / len(stated)
     assert 0.4 < accuracy < 0.85
@@ -95,7 +95,7 @@ def test_search_is_often_right_and_too_sure(library: Library) -> None:
 def test_a_thousand_calls_have_enough_known_truths_of_each_tool_that_states_a_confidence(
     library: Library, seed: int
 ) -> None:
-    known = Counter(errand.tool for errand in errands(library, 1000, seed) if errand.wish.truth is not None)
+    known = Counter(call.tool for call in planned_calls(library, 1000, seed) if call.scenario.expected is not None)
     assert known.keys() == {"search_docs", "evaluate"}
     assert min(known.values()) >= 100
 
@@ -106,23 +106,23 @@ def test_a_seed_decides_the_plan(library: Library) -> None:
 
 
 @pytest.mark.parametrize("calls", [1, 7, len(CASES), 500])
-def test_a_plan_has_as_many_errands_as_asked_for_each_with_its_own_id(library: Library, calls: int) -> None:
-    ids = Counter(errand.call_id for errand in errands(library, calls, 0))
+def test_a_plan_has_the_requested_number_of_calls_with_unique_ids(library: Library, calls: int) -> None:
+    ids = Counter(call.call_id for call in planned_calls(library, calls, 0))
     assert len(ids) == calls
     assert set(ids.values()) == {1}
 
 
 def test_a_second_run_uses_new_ids(library: Library) -> None:
-    ids = [{errand.call_id for errand in errands(library, 50, 0)} for _ in range(2)]
+    ids = [{call.call_id for call in planned_calls(library, 50, 0)} for _ in range(2)]
     assert not ids[0] & ids[1]
 
 
-def test_the_workspace_ends_where_it_says(library: Library) -> None:
+def test_paths_outside_the_workspace_are_rejected(library: Library) -> None:
     assert library.resolve("stdlib/os.py").is_file()
     for path in ("../x", "/etc/passwd", "stdlib/../../x"):
         with pytest.raises(OutsideWorkspace):
             library.resolve(path)
-    assert (library.desk / LOCKED_FILE).stat().st_mode & 0o777 == 0
+    assert (library.workspace / LOCKED_FILE).stat().st_mode & 0o777 == 0
 
 
 def test_retries_end_with_the_last_response() -> None:
@@ -140,7 +140,7 @@ def test_retries_end_with_the_last_response() -> None:
     assert len(made) == 6
 
 
-def test_what_is_not_worth_it_is_not_tried_again() -> None:
+def test_permanent_errors_are_not_retried() -> None:
     made = []
 
     def gone() -> tt.ToolResponse:
@@ -163,7 +163,7 @@ def test_the_server_is_unwell_as_its_paths_say() -> None:
         with pytest.raises(httpx.RemoteProtocolError):
             web.get("/cut/3")
         with pytest.raises(httpx.ReadTimeout):
-            web.get("/slow/os", headers={PATIENCE_HEADER: "0.1"}, timeout=httpx.Timeout(120, read=0.1))
+            web.get("/slow/os", headers={TIMEOUT_HEADER: "0.1"}, timeout=httpx.Timeout(120, read=0.1))
         assert web.get("/slow/os").status_code == 200
 
 

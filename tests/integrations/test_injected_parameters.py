@@ -68,7 +68,7 @@ def test_pydantic_ai(calls: Calls) -> None:
 
 
 def test_openai_agents(calls: Calls) -> None:
-    agents = pytest.importorskip("agents", reason="needs openai-agents: make test-openai-agents")
+    agents = pytest.importorskip("agents", reason="needs openai-agents: make test-shared")
     if not hasattr(agents, "function_tool"):
         pytest.skip("another package has the name agents")
     from agents.tool_context import ToolContext

@@ -104,27 +104,29 @@ class TestSelect:
 
     def test_rows_that_do_not_agree_are_refused_whole(self, history: Path) -> None:
         sql = "SELECT call_id, status = 'success' AS correct FROM tool_calls ORDER BY call_id DESC"
-        with pytest.raises(LabelError, match=r"two things of a; a span_id names one attempt; nothing was recorded"):
+        with pytest.raises(
+            LabelError, match=r"two different judgements of a: use span_id to label one attempt; nothing was recorded"
+        ):
             tt.outcome_from(sql, labeler="x")
         assert ask() == []
 
     @pytest.mark.parametrize(
         ("sql", "said"),
         [
-            ("SELECT 'a' AS call_id", "neither a column correct nor score"),
-            ("SELECT true AS correct", "neither a column call_id nor span_id"),
-            ("SELECT 'a' AS call_id, true AS corect, 1 AS score", "columns that a label has not: corect"),
-            ("SELECT 'a' AS call_id, true AS correct, false AS Correct", "columns that a label has not|twice|already"),
-            ("SELECT 'a' AS call_id, 1.5 AS score", r"score of a must lie in \[0, 1\], got 1.5"),
+            ("SELECT 'a' AS call_id", "needs a column correct or score"),
+            ("SELECT true AS correct", "needs a column call_id or span_id"),
+            ("SELECT 'a' AS call_id, true AS corect, 1 AS score", "unknown columns: corect"),
+            ("SELECT 'a' AS call_id, true AS correct, false AS Correct", "unknown columns|twice|already"),
+            ("SELECT 'a' AS call_id, 1.5 AS score", r"score of a must be from 0 to 1; got 1.5"),
             ("SELECT 'a' AS call_id, 'NaN'::DOUBLE AS score", "got nan"),
             ("SELECT 'a' AS call_id, 'perhaps' AS correct", "got 'perhaps'"),
             ("SELECT NULL AS call_id, true AS correct", "needs a call_id or a span_id"),
-            ("SELECT nothing FROM tool_calls", "cannot be answered: Binder Error"),
-            ("SELEC 1", "cannot be answered: Parser Error"),
-            ("SELECT error('no') AS call_id, true AS correct", "cannot be answered: Invalid Input Error: no"),
-            ("SELECT 'a' AS call_id, 1 AS correct; SELECT 'b' AS call_id, 1 AS correct", "takes one SELECT"),
-            ("DROP VIEW outcomes", "takes one SELECT"),
-            ("", "takes one SELECT"),
+            ("SELECT nothing FROM tool_calls", "cannot run the SELECT: Binder Error"),
+            ("SELEC 1", "cannot run the SELECT: Parser Error"),
+            ("SELECT error('no') AS call_id, true AS correct", "cannot run the SELECT: Invalid Input Error: no"),
+            ("SELECT 'a' AS call_id, 1 AS correct; SELECT 'b' AS call_id, 1 AS correct", "accepts one SELECT"),
+            ("DROP VIEW outcomes", "accepts one SELECT"),
+            ("", "accepts one SELECT"),
         ],
     )
     def test_what_makes_no_labels_is_refused_whole(self, history: Path, sql: str, said: str) -> None:
@@ -203,12 +205,12 @@ class TestFunction:
     @pytest.mark.parametrize(
         ("said", "cause"),
         [
-            ("yes", "gives True, False, a score, a dict or None, got 'yes'"),
-            (1.5, r"must lie in \[0, 1\], got 1.5"),
+            ("yes", "must return True, False, a score, a dict or None; got 'yes'"),
+            (1.5, r"must be from 0 to 1; got 1.5"),
             (float("nan"), "got nan"),
-            ({"corect": True}, "a judgement has correct, score, reason, got corect"),
-            ({"correct": "yes"}, "correct takes True or False, got 'yes'"),
-            ({"correct": True, "reason": 5}, "reason takes text, got 5"),
+            ({"corect": True}, "a judgement may have correct, score, reason; got corect"),
+            ({"correct": "yes"}, "correct must be True or False; got 'yes'"),
+            ({"correct": True, "reason": 5}, "reason must be text; got 5"),
             ([True], r"got \[True\]"),
         ],
     )
@@ -245,7 +247,7 @@ class TestFunction:
         assert tt.outcome_from(lambda row: True, labeler="x") == 1
 
     def test_what_it_said_before_a_wrong_word_is_kept_and_that_is_said(self, history: Path) -> None:
-        with pytest.raises(LabelError, match="3 before it were recorded"):
+        with pytest.raises(LabelError, match="3 labels before it were recorded"):
             tt.outcome_from(lambda row: "?" if row["tool"] == "add" else True, labeler="x")
         assert len(ask()) == 3
 
@@ -275,21 +277,21 @@ class TestFunction:
         async def judge(row: dict[str, Any]) -> bool:
             return True
 
-        with pytest.raises(LabelError, match="SQL or a plain function"):
+        with pytest.raises(LabelError, match="SQL or a function that is not async"):
             tt.outcome_from(judge, labeler="x")
-        with pytest.raises(LabelError, match="gives True, False"):
+        with pytest.raises(LabelError, match="must return True, False"):
             tt.outcome_from(lambda row: judge(row), labeler="x")
 
 
 class TestWrongUse:
     @pytest.mark.parametrize("labeler", ["", None, 5])
     def test_who_says_so_must_have_a_name(self, history: Path, labeler: Any) -> None:
-        with pytest.raises(LabelError, match="labeler takes the name"):
+        with pytest.raises(LabelError, match="labeler must be the name"):
             tt.outcome_from(lambda row: True, labeler=labeler)
 
     @pytest.mark.parametrize("source", [None, 5, ["SELECT 1"]])
     def test_what_is_neither_sql_nor_function_is_refused(self, history: Path, source: Any) -> None:
-        with pytest.raises(LabelError, match="takes SQL or a plain function"):
+        with pytest.raises(LabelError, match="accepts SQL or a function that is not async"):
             tt.outcome_from(source, labeler="x")
 
     @pytest.mark.parametrize("source", ["SELECT 'a' AS call_id, 1 AS correct", lambda row: True])
@@ -297,7 +299,7 @@ class TestWrongUse:
         with pytest.raises(StoreMissing):
             tt.outcome_from(source, labeler="x")
         tt.configure(store=None)
-        with pytest.raises(LabelError, match="keeps no history"):
+        with pytest.raises(LabelError, match="has no store: pass store="):
             tt.outcome_from(source, labeler="x")
 
     @pytest.mark.usefixtures("lenient")
@@ -309,5 +311,5 @@ class TestWrongUse:
             path.unlink()
         journal.rmdir()
         journal.write_text("in the way")
-        with pytest.raises(StoreError, match="could not be written"):
+        with pytest.raises(StoreError, match="cannot write the journal"):
             tt.outcome_from("SELECT 'a' AS call_id, 1 AS correct", labeler="x")

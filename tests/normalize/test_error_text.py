@@ -85,7 +85,6 @@ from tooltrace.normalize import normalize
             "EXECUTION_ERROR",
             None,
         ),
-        ("<tool_use_error>File does not exist.</tool_use_error>", "NOT_FOUND", None),
     ],
 )
 def test_a_text_that_is_the_message_of_an_error(said: str, code: str, type_: str | None) -> None:

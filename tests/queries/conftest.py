@@ -15,11 +15,11 @@ import pytest
 from tests.stores import create_empty_store
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import KINDS, encode
+from tooltrace.store.migrations import create
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import create
+from tooltrace.store.schema import RECORDS
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

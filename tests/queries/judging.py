@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
-from tooltrace.store.columns import RECORDS
-from tooltrace.store.schema import create
+from tooltrace.store.migrations import create
+from tooltrace.store.schema import RECORDS
 
 
 def tables() -> duckdb.DuckDBPyConnection:

@@ -16,7 +16,7 @@ from tooltrace.errors import BadParameter
 
 NAMES = [
     "confidence on results", "confidence calibrated", "confidence has signals", "sources typed, with ids", "next action given",
-    "errors have their own code", "retryable said, and true", "errors say what to do", "version, call id, duration",
+    "errors have a specific code", "retryable reported correctly", "errors state what to do", "version, call id, duration",
     "no failure hidden in data",
 ]  # fmt: skip
 GOOD_RESULT = {
@@ -74,12 +74,12 @@ def test_a_tool_that_keeps_to_all_ten(engine, make, retried):
     assert {(row["attempts"], row["too_few"]) for row in rows} == {(40, False)}
     assert [row["evidence"] for row in rows[:4]] == [
         "20 of 20 results have a confidence",
-        "20 of 20 results with a confidence are labelled: says 0.75, is right 0.75 of the time, neither over- nor underconfident for sure, the gap is 0.0 [-0.14, 0.22]",
+        "20 of 20 results with a confidence are labelled: mean confidence 0.75, accuracy 0.75, not clearly over- or underconfident, gap 0.0 [-0.14, 0.22]",
         "20 of 20 results with a confidence have signals",
         "20 of 40 attempts name sources: 20 in all, 0 without an id, 0 without a type",
     ]
     assert rows[6]["evidence"] == (
-        "20 of 20 errors say whether they are retryable; 20 of 20 that said yes and were tried again succeeded, 1.0 [0.84, 1.0]"
+        "20 of 20 errors report whether they are retryable; 20 of 20 retryable errors that were retried succeeded, 1.0 [0.84, 1.0]"
     )
 
 
@@ -89,7 +89,7 @@ def test_a_plain_function_shows_how_little_it_says(engine, make):
     )
     assert verdicts(con) == [False, None, None, None, False, None, None, None, False, True]
     rows = answer(con)
-    assert rows[8]["evidence"] == "of 3 attempts 0 have a tool version, 0 a call id of the model's, 3 a duration"
+    assert rows[8]["evidence"] == "of 3 attempts 0 have a tool version, 0 a call id from the model, 3 a duration"
     assert all(row["fix"] for row in rows)
     assert all(row["too_few"] for row in rows)
 
@@ -104,7 +104,7 @@ def test_nine_of_ten_are_a_habit(engine, make, said, passed):
 
 @pytest.mark.parametrize("name", ["good_share", "max_gap", "retry_share"])
 def test_a_share_is_no_percentage(engine, name):
-    with pytest.raises(BadParameter, match=f"^{name} takes a number from 0 to 1, got 90"):
+    with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a number from 0 to 1; got 90"):
         answer(engine(), **{name: 90})
 
 
@@ -136,7 +136,7 @@ def test_a_gap_counts_where_it_is_beyond_doubt(engine, make, rights, passed):
     assert passed == (0.85 - high <= 0.1 and 0.85 - low >= -0.1)
     gap = 0.85 - rights / 100
     if 0.85 - high <= 0 <= 0.85 - low:
-        said, ends = "neither over- nor underconfident for sure, the gap is ", (gap, 0.85 - high, 0.85 - low)
+        said, ends = "not clearly over- or underconfident, gap ", (gap, 0.85 - high, 0.85 - low)
     elif gap >= 0:
         said, ends = "overconfident by ", (gap, 0.85 - high, 0.85 - low)
     else:
@@ -185,7 +185,7 @@ def test_codes(engine, make, code, passed):
 def test_retryable_has_to_be_said(engine, make):
     row = at_point(7, engine(make(status="error"), make(status="error", retryable=False)))
     assert (row["passed"], row["n"]) == (False, 2)
-    assert row["evidence"] == "1 of 2 errors say whether they are retryable; none that said yes was tried again"
+    assert row["evidence"] == "1 of 2 errors report whether they are retryable; no retryable error was retried"
 
 
 def test_whether_retryable_is_true_takes_retries_to_tell(engine, make, retried):
@@ -197,7 +197,7 @@ def test_whether_retryable_is_true_takes_retries_to_tell(engine, make, retried):
                 "attempt": 2, "started_at": call.started_at}) for call in calls]  # fmt: skip
         row = at_point(7, engine(*said))
         assert row["passed"] is passed
-        assert f"{good} of 20 that said yes" in row["evidence"]
+        assert f"{good} of 20 retryable errors that were retried succeeded" in row["evidence"]
         assert (proportion_confint(good, 20, method="wilson")[1] >= 0.5) is passed
         assert at_point(7, engine(*said), min_n=21)["passed"] is None
 
@@ -205,7 +205,7 @@ def test_whether_retryable_is_true_takes_retries_to_tell(engine, make, retried):
 def test_a_success_in_another_conversation_is_no_retry(engine, make):
     first = make(**GOOD_ERROR, call_id="a")
     other = make(call_id="a", conversation_id="other", started_at=START + timedelta(seconds=1))
-    assert "none that said yes was tried again" in at_point(7, engine(first, other))["evidence"]
+    assert "no retryable error was retried" in at_point(7, engine(first, other))["evidence"]
 
 
 @pytest.mark.parametrize(("given", "passed"), [({}, False), ({"suggestion": "x"}, True), ({"user_message": "x"}, True)])

@@ -145,7 +145,7 @@ def test_one_failure_may_be_enough_and_none_is_refused(engine, history):
     con = engine(*history((0, "error"), (2, "success")))
     assert answer(con, threshold=1)[0]["blocked_good"] == 1
     for name in ("threshold", "recovery_s"):
-        with pytest.raises(BadParameter, match=f"^{name} takes a whole number, 1 or more, got 0"):
+        with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a whole number, 1 or more; got 0"):
             answer(con, **{name: 0})
 
 

@@ -50,11 +50,11 @@ def test_each_dimension(engine, make, by, expected):
     ("by", "said"),
     [
         ("verson", "did you mean 'version'"),
-        ("attributes", "takes tool, version"),
+        ("attributes", "failure_rate accepts tool, version"),
         ("attributes.", "name of an attribute"),
         ("attributes.\0", "name of an attribute"),
         ("attributes.\ud800", "name of an attribute"),
-        ("tool; DROP TABLE tool_calls", "failure_rate takes tool"),
+        ("tool; DROP TABLE tool_calls", "failure_rate accepts tool"),
         (["tool", "tool"], "each dimension once"),
         (["attributes.a", "attributes.A"], "each dimension once"),
         ([7], "got 7"),
@@ -66,7 +66,7 @@ def test_what_cannot_be_grouped_by_is_refused(by, said):
 
 
 def test_a_query_that_is_not_grouped_takes_no_by():
-    with pytest.raises(BadParameter, match="the rows of recent are not grouped"):
+    with pytest.raises(BadParameter, match="query recent does not group its rows"):
         find("recent").render("tool")
 
 

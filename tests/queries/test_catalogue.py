@@ -52,16 +52,19 @@ def test_everything_in_one_group_is_one_row_even_where_there_is_nothing(engine):
 
 
 def test_an_unknown_name_suggests_the_nearest():
-    with pytest.raises(UnknownQuery, match="no query 'failure_rat'; did you mean 'failure_rate'"):
+    with pytest.raises(UnknownQuery, match="no query 'failure_rat': did you mean 'failure_rate'"):
         find("failure_rat")
-    with pytest.raises(UnknownQuery, match=r"there are \w+, \w+"):
+    with pytest.raises(UnknownQuery, match=r"the queries are \w+, \w+"):
         find("zzzzzz")
 
 
 def test_a_parameter_that_the_query_does_not_take_is_named(engine):
-    with pytest.raises(BadParameter, match="recent takes no min_n; it takes since, until, tool, status, limit"):
+    with pytest.raises(
+        BadParameter,
+        match="query recent has no parameter 'min_n': its parameters are since, until, tool, status, limit",
+    ):
         run(engine(), "recent", min_n=3)
-    with pytest.raises(BadParameter, match="id is missing"):
+    with pytest.raises(BadParameter, match="parameter 'id' is required"):
         run(engine(), "call")
 
 

@@ -335,6 +335,6 @@ def test_odd_parameters_are_no_fault(history):
     for given in ({"odds": 1}, {"reference": 2**40, "odds": 2**40, "evidence": 2**40}):
         assert len(answer(con, **given)) == 3
     for name in ("reference", "odds", "evidence"):
-        with pytest.raises(BadParameter, match=f"^{name} takes a whole number, 1 or more"):
+        with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a whole number, 1 or more"):
             answer(con, **{name: 0})
     assert one(history(failed=[[1]]), "failure_rate")["log_bayes_factor"] is None

@@ -54,45 +54,45 @@ def test_a_right_file_is_read_whole(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "cause", "line"),
     [
-        ("-- Which tools are used?", "-- Tools", "not a question", 1),
-        ("version, attributes", "versoin", "no dimension 'versoin'", 5),
-        ("tool (default)", "tool", "no dimension as", 5),
-        ("min_n  integer = 20 ", "min_n  whole = 20 ", "no type 'whole'", 9),
-        ("integer = 20", "integer = 'x'", "'x' is no default for 'min_n'", 9),
-        ("integer = 20", "number = -2.5", "-2.5 is no default for 'min_n'", 9),
-        ("--   n    count   attempts", "--   n count", "is no row of 'columns:'", 11),
-        ("n    count", "n    apples", "no unit 'apples'", 11),
-        ("low(n)", "low(m)", "no column 'm'", 12),
-        ("--   low  low(n)", "--   n    count", "'n' stands twice", 12),
-        ("--   low  low(n) ", "--   version low(n) ", "name of a group's column", 12),
-        ("tool <> $name", "tool <> $nam", r"\$nam is used", 17),
-        ("tool <> $name AND ", "", r"states 'name', and \$name is not used", 8),
+        ("-- Which tools are used?", "-- Tools", "must be '-- ' and a question", 1),
+        ("version, attributes", "versoin", "unknown dimension 'versoin'", 5),
+        ("tool (default)", "tool", "must mark a dimension", 5),
+        ("min_n  integer = 20 ", "min_n  whole = 20 ", "unknown type 'whole'", 9),
+        ("integer = 20", "integer = 'x'", "the default of 'min_n' must be a whole number, 0 or more; got 'x'", 9),
+        ("integer = 20", "number = -2.5", "the default of 'min_n' must be a number, 0 or more; got -2.5", 9),
+        ("--   n    count   attempts", "--   n count", "a row of 'columns:' is a name", 11),
+        ("n    count", "n    apples", "unknown unit 'apples'", 11),
+        ("low(n)", "low(m)", "needs a column 'm' above it", 12),
+        ("--   low  low(n)", "--   n    count", "'n' occurs twice", 12),
+        ("--   low  low(n) ", "--   version low(n) ", "name of a group column", 12),
+        ("tool <> $name", "tool <> $nam", r"parameter \$nam is used but not declared", 17),
+        ("tool <> $name AND ", "", r"parameter 'name' is declared in the heading but \$name is not used", 8),
         (
             "/* by */ tool, /* end by */",
             "/* by */ tool_version, /* end by */",
-            "not the default grouping",
+            "must be the default grouping",
             15,
         ),
-        ("/* by names */ tool, /* end by */", "/* by names */ tool,", "cut short", 18),
-        ("/* by */ tool, /* end by */", "tool, /* end by */", "cut short", 15),
-        ("-- by: tool (default), version, attributes\n", "", "go together", 1),
-        ("-- columns:", "-- parameters:", "second section", 10),
+        ("/* by names */ tool, /* end by */", "/* by names */ tool,", "is incomplete", 18),
+        ("/* by */ tool, /* end by */", "tool, /* end by */", "is incomplete", 15),
+        ("-- by: tool (default), version, attributes\n", "", "exactly if", 1),
+        ("-- columns:", "-- parameters:", "occurs twice", 10),
     ],
 )
 def test_a_wrong_file_says_what_and_where(tmp_path, old, new, cause, line):
     assert old in RIGHT
-    with pytest.raises(QueryError, match=rf"{cause}.*cannot be used: .*used\.sql:{line}$"):
+    with pytest.raises(QueryError, match=rf"^invalid query file .*used\.sql:{line}: .*{cause}"):
         loaded(tmp_path, RIGHT.replace(old, new))
 
 
 @pytest.mark.parametrize("text", ["", "SELECT 1", "-- Why?\nSELECT 1"])
 def test_a_file_without_a_whole_heading_is_refused(tmp_path, text):
-    with pytest.raises(QueryError, match=r"used\.sql:1$"):
+    with pytest.raises(QueryError, match=r"^invalid query file .*used\.sql:1: "):
         loaded(tmp_path, text)
 
 
 def test_a_file_whose_name_is_no_name_is_refused(tmp_path):
     path = tmp_path / "not-a-name.sql"
     path.write_text(RIGHT)
-    with pytest.raises(QueryError, match="no name for a query"):
+    with pytest.raises(QueryError, match="is not a valid query name"):
         load(path)

@@ -62,7 +62,7 @@ def test_how_many_begin_and_end_one_can_be_said(engine, history):
     assert [minutes(row) for row in answer(con, failing=2, recovering=2)] == [(7, None, 2, 2), (1, 5, 3, 4)]
     assert [minutes(row)[:2] for row in answer(con, failing=1)] == [(7, None), (4, 5), (1, 3)]
     for name in ("failing", "recovering"):
-        with pytest.raises(BadParameter, match=f"^{name} takes a whole number, 1 or more, got 0"):
+        with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a whole number, 1 or more; got 0"):
             answer(con, **{name: 0})
 
 

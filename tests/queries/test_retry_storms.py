@@ -63,7 +63,7 @@ def test_a_window_begins_on_its_own_moment_and_not_on_the_next(engine, make):
     assert [(row["window"], row["attempts"]) for row in answer(con)] == [(NOON, 1), (edge, 1)]
     assert [row["window"] for row in answer(con, window_s=3600)] == [NOON]
     assert [row["window"] for row in answer(con, window_s=2**63 - 1)] == [datetime(1970, 1, 1)]
-    with pytest.raises(BadParameter, match="^window_s takes a whole number, 1 or more, got 0"):
+    with pytest.raises(BadParameter, match="^parameter 'window_s' must be a whole number, 1 or more; got 0"):
         answer(con, window_s=0)
 
 

@@ -35,7 +35,7 @@ def test_what_is_given_is_written_in(engine, make):
     assert "started_at >= TIMESTAMP '2026-03-01 12:00:00'" in text
     assert con.sql(text).project("day, attempts, too_few").fetchall() == [(START.date(), 1, False)]
     assert con.sql(find("failure_rate").render_with_values(tool="$tool")).project("attempts").fetchall() == [(1,)]
-    with pytest.raises(BadParameter, match="^min_n takes"):
+    with pytest.raises(BadParameter, match="^parameter 'min_n' must be"):
         find("failure_rate").render_with_values(min_n=-1)
 
 

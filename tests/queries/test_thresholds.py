@@ -123,7 +123,9 @@ def test_a_group_that_nobody_judged_has_no_threshold(engine):
 
 @pytest.mark.parametrize("wrong", ["", "0", "1", "0.9,", "0.9,1.2", "often", 0.0, 1.0, True, [], [0.5, None], [True]])
 def test_what_is_no_share_is_refused(engine, wrong):
-    with pytest.raises(BadParameter, match="asked takes one or more numbers between 0 and 1, with commas"):
+    with pytest.raises(
+        BadParameter, match="^parameter 'asked' must be one or more numbers between 0 and 1, separated by commas"
+    ):
         run(engine(), "thresholds", asked=wrong)
 
 

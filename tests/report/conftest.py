@@ -1,4 +1,4 @@
-"""A store with everything in it, the demo's own, and a browser to look at what is made of them."""
+"""Stores with generated histories, the demo store, and a browser page."""
 
 from __future__ import annotations
 

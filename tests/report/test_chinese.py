@@ -1,4 +1,4 @@
-"""Chinese pages and reports say in Chinese what the queries say of themselves: same figures, same names."""
+"""Chinese translations of the queries: the same figures and names as in English."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 
 from tooltrace.analysis import catalogue, find, run
 from tooltrace.core.records import Outcome, ToolCall
-from tooltrace.report import TimeRange, build_report, sections
+from tooltrace.report import build_report, fixed_range, sections
 from tooltrace.report.html import as_html
 from tooltrace.report.i18n import Translations
 from tooltrace.report.markdown import as_markdown
-from tooltrace.report.narrative import explain_rows
+from tooltrace.report.narrative import translate_rows
 from tooltrace.report.sections import Section
 from tooltrace.store.reader import open_reader
 
@@ -33,7 +33,7 @@ CODE = re.compile(r"\w+(?:\.\w+)*\([^)]*\)|tt\.\w+|\w+=(?:True|False)?")
 SAYS = re.compile(r"'([a-z_]+)'")
 
 
-def test_what_every_query_says_at_its_head() -> None:
+def test_the_description_of_every_query_is_translated() -> None:
     """The same figures and the same names of parameters, columns and queries: what is changed there has to be changed here."""
     for name, query in catalogue().items():
         english, chinese = query.header.about, ZH.about(name)
@@ -56,7 +56,7 @@ def shown() -> Iterator[tuple[str, str]]:
         yield from ((part.query, column) for column in part.columns)
 
 
-def test_what_a_column_means_that_is_shown() -> None:
+def test_the_meaning_of_every_shown_column_is_translated() -> None:
     seen = set(shown())
     assert {query for query, _ in seen} > {"audit", "calibration", "around", "compare", "thresholds"}
     for query, name in seen:
@@ -110,7 +110,7 @@ def test_every_sentence_of_the_audit(audited: Path) -> None:
         answer = run(con, "audit")
         names, rows = answer.columns, answer.fetchall()
     seen = set()
-    for english, row in zip(rows, explain_rows("audit", names, rows, ZH), strict=True):
+    for english, row in zip(rows, translate_rows("audit", names, rows, ZH), strict=True):
         before, after = dict(zip(names, english, strict=True)), dict(zip(names, row, strict=True))
         seen.add(re.search(r'"says":"(\w+)"', before["figures"])[1])
         for name in ("name", "evidence", "fix"):
@@ -122,7 +122,7 @@ def test_every_sentence_of_the_audit(audited: Path) -> None:
             "fix",
         }
     assert seen == sentences()
-    assert explain_rows("audit", names, rows, EN) == rows
+    assert translate_rows("audit", names, rows, EN) == rows
 
 
 def test_each_figure_stands_where_it_belongs(audited: Path) -> None:
@@ -130,7 +130,7 @@ def test_each_figure_stands_where_it_belongs(audited: Path) -> None:
         answer = run(con, "audit")
         rows = [
             dict(zip(answer.columns, row, strict=True))
-            for row in explain_rows("audit", answer.columns, answer.fetchall(), ZH)
+            for row in translate_rows("audit", answer.columns, answer.fetchall(), ZH)
         ]
     said = {(row["tool"], row["point"]): row["evidence"] for row in rows}
     assert said["over", 2] == (
@@ -161,7 +161,7 @@ def test_the_holes_of_a_sentence_are_the_figures_of_its_row(audited: Path) -> No
         found = run(con, "audit").project("figures, example_call_id").fetchall()
     for row in found:
         given = json.loads(row[0])
-        text = ZH.own(f"audit.says.{given.pop('says')}")
+        text = ZH.exact(f"audit.says.{given.pop('says')}")
         holes = {name for _, name, _, _ in string.Formatter().parse(text) if name}
         assert holes - {"example"} == set(given), text
         assert ("example" in holes) == (row[1] is not None), text
@@ -172,8 +172,8 @@ def test_code_in_advice_stays_as_it_is_typed() -> None:
     points = re.split(r"SELECT (\d+)\b", text)[1:]
     assert points[::2] == [str(number) for number in range(1, 11)]
     for number, words in zip(points[::2], points[1::2], strict=True):
-        chinese = ZH.own(f"audit.fix.{number}")
-        assert ZH.own(f"audit.name.{number}")
+        chinese = ZH.exact(f"audit.fix.{number}")
+        assert ZH.exact(f"audit.name.{number}")
         for code in CODE.findall(words.partition("',\n")[2]):
             assert code in chinese, (number, code)
 
@@ -188,13 +188,13 @@ OWN = {
 
 
 @pytest.mark.parametrize("place", OWN)
-def test_words_of_a_query_s_own(place: str) -> None:
+def test_fixed_words_of_a_query_are_translated(place: str) -> None:
     query, column = place.split(".")
     for word in OWN[place]:
         assert f"'{word}'" in find(query).text, "the query says it so"
-        assert explain_rows(query, ["tool", column], [(word, word)], ZH) == [(word, ZH.value(query, column, word))]
+        assert translate_rows(query, ["tool", column], [(word, word)], ZH) == [(word, ZH.value(query, column, word))]
         assert re.search(r"[\u4e00-\u9fff]", ZH.value(query, column, word))
-    assert explain_rows(query, [column], [("DROP",), (None,)], ZH) == [("DROP",), (None,)]
+    assert translate_rows(query, [column], [("DROP",), (None,)], ZH) == [("DROP",), (None,)]
 
 
 class Texts(HTMLParser):
@@ -219,7 +219,7 @@ class Texts(HTMLParser):
 
 def test_no_english_sentence_is_left_in_a_report(audited: Path) -> None:
     """Three English words in a row are a sentence; what the trace says has none here."""
-    report = build_report(audited, TimeRange.of(since=None, until=None))
+    report = build_report(audited, fixed_range(since=None, until=None))
     texts = Texts()
     texts.feed(as_html(report, ZH))
     sentence = re.compile(r"[a-z]+ [a-z]+ [a-z]+")

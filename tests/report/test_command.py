@@ -1,15 +1,17 @@
-"""``tooltrace report`` as a user types it."""
+"""The command ``tooltrace report``."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tooltrace.analysis import ask, find
-from tooltrace.report import TimeRange, query_count, sections
+from tooltrace.report import fixed_range, query_count, sections
 from tooltrace.report.i18n import Translations
 from tooltrace.report.numbers import figure, interval
 
@@ -18,18 +20,18 @@ from tooltrace.report.numbers import figure, interval
     ("name", "begins"),
     [("r.html", "\n<!doctype html>"), ("r.md", "# "), ("r.json", "{"), ("r.txt", "\n<!doctype html>")],
 )
-def test_the_name_of_the_file_says_its_form(report, past, tmp_path, name, begins):
+def test_the_extension_selects_the_format(report, past, tmp_path, name, begins):
     done = report(past, "-o", str(tmp_path / name), "--since", "3d")
     assert done.exit_code == 0, done.stderr
     assert (tmp_path / name).read_text().strip().startswith(begins.strip())
-    assert "is written" in done.stderr
+    assert "Wrote " in done.stderr
     assert done.stdout == ""
 
 
 def test_json_has_every_answer_as_the_query_gives_it(report, past):
     done = report(past, "--format", "json", "--since", "2000-01-01", "--until", "2100-01-01", "--tool", "fetch")
     whole = json.loads(done.stdout)
-    assert len(whole["answers"]) == query_count(TimeRange.of(since=None, until=None)) - 1, (
+    assert len(whole["answers"]) == query_count(fixed_range(since=None, until=None)) - 1, (
         "all but the bars beside the tools"
     )
     assert whole["scope"] == {"since": "2000-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z", "tool": "fetch"}
@@ -43,20 +45,20 @@ def test_json_has_every_answer_as_the_query_gives_it(report, past):
 def test_a_section_holds_the_rows_of_its_tool_alone(past):
     from tooltrace.report import build_report
 
-    found = build_report(past, TimeRange.of(since=None, until=None))
+    found = build_report(past, fixed_range(since=None, until=None))
     assert set(found.sections) == {"search", "fetch"}
     (rates,) = [answer for answer in found.section("fetch") if answer.part.query == "failure_rate"]
     (own,) = ask(past, "failure_rate", tool="fetch", by=[]).fetchall()
     assert rates.result.rows[0] == pytest.approx(own)
 
 
-def test_a_missing_store_is_said(report, tmp_path):
+def test_a_missing_store_is_an_error(report, tmp_path):
     done = report(tmp_path / "none.duckdb", "--format", "markdown")
     assert done.exit_code == 1
     assert "there is no store" in done.stderr
 
 
-def test_a_file_that_cannot_be_written_is_said(report, past, tmp_path):
+def test_a_file_that_cannot_be_written_is_an_error(report, past, tmp_path):
     done = report(past, "-o", str(tmp_path), "--format", "json")
     assert done.exit_code == 1
     assert "is a directory" in done.stderr
@@ -65,7 +67,7 @@ def test_a_file_that_cannot_be_written_is_said(report, past, tmp_path):
 @pytest.mark.parametrize(
     "wrong", [["--since", "soon"], ["--since", "1d", "--until", "2d"], ["--compare", "x"], ["--lang", "fr"]]
 )
-def test_what_cannot_be_asked_is_wrong_usage(report, past, wrong):
+def test_invalid_parameters_are_wrong_usage(report, past, wrong):
     assert report(past, *wrong, "--format", "json").exit_code == 2
 
 
@@ -84,7 +86,7 @@ def test_markdown_and_json_need_no_template_engine(past):
 def test_every_part_names_columns_of_its_query_and_words_of_both_languages(part):
     query = find(part.query)
     assert set(part.columns) <= set(query.columns(part.by))
-    query.bind(**part.given)
+    query.bind(**part.params)
     for language in ("en", "zh"):
         words = Translations(language)
         assert words(part.title) != part.title
@@ -95,11 +97,20 @@ def test_words_of_the_report_are_in_both_languages():
     english, chinese = ({key for key in Translations(lang)._table} for lang in ("en", "zh"))
     from tooltrace.report.i18n import _table
 
-    for prefix in ("report.", "verdict.", "measure.", "belief."):
+    for prefix in ("report.", "verdict.", "measure.", "calibration."):
         own = {key for key in _table("en") if key.startswith(prefix)}
         assert own == {key for key in _table("zh") if key.startswith(prefix)}
         assert own
     assert english <= chinese
+
+
+def test_every_key_in_the_code_has_a_text():
+    root = Path(__file__).parents[2] / "tooltrace"
+    known = set(Translations("en")._table)
+    files = [*(root / "report").glob("*.py"), *(root / "server").glob("*.py")]
+    used = {key for file in files for key in re.findall(r"""\bwords\(["']([a-z0-9_.]+)["']""", file.read_text())}
+    assert {"report.chance", "report.chance.none", "calibration.none"} <= used
+    assert used <= known
 
 
 @pytest.mark.parametrize(
@@ -119,7 +130,7 @@ def test_an_interval_may_be_open():
     assert interval(None, None, "share", Translations("en")) == ""
 
 
-def test_percentage_points_are_said_in_the_language_and_once():
+def test_percentage_points_have_a_translated_unit_once():
     assert figure(-0.0004, "points", Translations("en")) == "0.0 pp"
     assert figure(0.1, "points", Translations("zh")) == "+10.0 个百分点"
     assert interval(-0.024, 0.035, "points", Translations("zh")) == "[-2.4, +3.5]"

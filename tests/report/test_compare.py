@@ -1,4 +1,4 @@
-"""How two windows or versions are named, and what comes of putting them side by side."""
+"""Comparisons of two windows or versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def windows(text, **more):
     return [(side.since, side.until) for side in (found.before, found.after)]
 
 
-def test_a_moment_puts_what_came_since_beside_as_long_before():
+def test_a_time_compares_two_equally_long_windows():
     assert windows("2026-11-08", until="2026-11-11") == [(day(5), day(8)), (day(8), day(11))]
     (begin, middle), (again, end) = windows("7d")
     assert middle == again
@@ -49,11 +49,11 @@ def test_two_versions_share_a_window():
         found = compare(text, since="2026-11-01", until="2026-11-08", tool="search")
         assert (found.before.version, found.after.version) == ("1.2", "1.3")
         assert (found.before.since, found.after.until) == (day(1), day(8))
-        assert found.given["tool"] == "search"
+        assert found.params["tool"] == "search"
 
 
 @given(st.lists(times, min_size=4, max_size=4, unique=True))
-def test_what_is_written_is_what_is_asked(moments):
+def test_the_windows_are_parsed_as_written(moments):
     a, b, c, d = sorted(moments)
     text = "{}/{}..{}/{}".format(*(moment.isoformat() for moment in (a, b, c, d)))
     assert windows(text) == [(a, b), (c, d)]
@@ -62,31 +62,31 @@ def test_what_is_written_is_what_is_asked(moments):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "compare takes"),
-        ("yesterday", "compare takes a span back"),
+        ("", "parameter 'compare' must be a time span back"),
+        ("yesterday", "parameter 'compare' must be a time span back"),
         ("1d..7d", "ends"),
         ("2026-11-01/2026-11-05..2026-11-04/2026-11-08", "overlap"),
         ("/..2026-11-01/2026-11-02", "overlap"),
         ("2026-11-05/2026-11-01..2026-11-06/2026-11-07", "before it begins"),
-        ("2026-11-05/2026-11-06..2026-11-07", "no window A/B"),
-        ("version:1", "two versions"),
-        ("version:1..1", "two versions"),
-        ("version:..2", "two versions"),
-        ("0001-01-02", "no time as long before"),
+        ("2026-11-05/2026-11-06..2026-11-07", "has no '/'"),
+        ("version:1", "two different versions"),
+        ("version:1..1", "two different versions"),
+        ("version:..2", "two different versions"),
+        ("0001-01-02", "no equally long window exists before"),
     ],
 )
-def test_what_cannot_be_compared_is_said(text, said):
+def test_an_invalid_comparison_is_rejected(text, said):
     with pytest.raises(BadParameter, match=said):
         compare(text)
 
 
-def test_a_window_beside_windows_is_refused():
-    with pytest.raises(BadParameter, match="since goes with version"):
+def test_since_is_rejected_with_windows():
+    with pytest.raises(BadParameter, match="'since' is only allowed with version"):
         compare("7d", since="1d")
 
 
 @pytest.mark.parametrize("asked", ["7d", "version:1..2"])
-def test_what_got_worse_ends_with_a_code_of_its_own(report, past, asked):
+def test_a_regression_exits_with_code_3(report, past, asked):
     done = report(past, "--compare", asked, "--fail-on", "worse", "--format", "json")
     assert done.exit_code == 3
     (answer,) = json.loads(done.stdout)["answers"]
@@ -98,25 +98,25 @@ def test_what_got_worse_ends_with_a_code_of_its_own(report, past, asked):
     assert "worse" in done.stderr
 
 
-def test_what_did_not_get_worse_ends_well(report, past):
+def test_no_regression_exits_with_code_0(report, past):
     done = report(past, "--compare", "7d", "--fail-on", "worse", "--tool", "search", "--format", "markdown")
     assert done.exit_code == 0
     assert "no clear change" in done.stdout
-    assert "6 comparisons could be told" in done.stdout
+    assert "6 comparisons had enough data" in done.stdout
 
 
 @pytest.mark.parametrize("asked", ["2020-01-01/2020-01-02..2020-01-02/2020-01-03", "version:1..misspelled"])
-def test_a_gate_that_can_tell_nothing_ends_with_a_code_of_its_own(report, past, asked):
+def test_a_comparison_without_data_exits_with_code_4(report, past, asked):
     assert report(past, "--compare", asked, "--format", "json").exit_code == 0
     done = report(past, "--compare", asked, "--fail-on", "maybe", "--format", "json")
     assert done.exit_code == 4
-    assert "No comparison could be told" in done.stderr
+    assert "No comparison had enough data" in done.stderr
 
 
-def test_to_fail_without_a_before_is_wrong_usage(report, past):
+def test_fail_on_without_compare_is_wrong_usage(report, past):
     done = report(past, "--fail-on", "worse", "--format", "json")
     assert done.exit_code == 2
-    assert "goes with --compare" in done.stderr
+    assert "--fail-on needs --compare" in done.stderr
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -1,4 +1,4 @@
-"""Markdown for a pull request: read back by a parser, what a trace says is code and nothing else."""
+"""The Markdown report: parsed again, text from a trace is code and nothing else."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tooltrace.report import TimeRange, build_report, compare
+from tooltrace.report import build_report, compare, fixed_range
 from tooltrace.report.i18n import Translations
-from tooltrace.report.markdown import _UNSEEN, as_markdown, code, table
+from tooltrace.report.markdown import _INVISIBLE, as_markdown, code, table
 
 from .conftest import HOSTILE, NOW, call, write
 
@@ -33,7 +33,7 @@ def cells(text: str) -> list[list]:
 @example("@octocat #1 https://example.org <b>")
 @example(" `x` ")
 def test_a_text_is_one_code_span_of_one_cell(text):
-    shown = " ".join(_UNSEEN.sub(" ", text).split())
+    shown = " ".join(_INVISIBLE.sub(" ", text).split())
     lines = "\n".join(table(["a", "b"], [False, True], [["x", code(text)], ["y", "1"]]))
     body = PARSER.parse(lines)
     inline = [token.children or [] for token in body if token.type == "inline"]
@@ -47,7 +47,7 @@ def test_a_text_is_one_code_span_of_one_cell(text):
 
 
 def test_a_hostile_trace_leaves_no_markup_behind(foul):
-    text = as_markdown(build_report(foul, TimeRange.of(since=None, until=None)), Translations("en"))
+    text = as_markdown(build_report(foul, fixed_range(since=None, until=None)), Translations("en"))
     kinds = {child.type for token in PARSER.parse(text) for child in token.children or []}
     assert kinds <= {"text", "code_inline", "html_inline", "softbreak", "hardbreak"}
     html = [token.content for token in PARSER.parse(text) if token.type == "html_block"]
@@ -65,17 +65,17 @@ def test_a_hostile_trace_leaves_no_markup_behind(foul):
     assert len(re.findall("<summary>", text)) == len(HOSTILE)
 
 
-def test_it_says_what_the_store_says(past):
-    scope = TimeRange.of(since="20d", until=None)
+def test_the_figures_are_those_of_the_store(past):
+    scope = fixed_range(since="20d", until=None)
     text = as_markdown(build_report(past, scope), Translations("en"))
     assert re.search(r"^\| `fetch` \| \d+ \[[^|]+\] \| \d+ \| 900 \|", text, re.MULTILINE)
-    assert "Overconfident: it claims 90.0 %" in text
+    assert "Overconfident: the mean confidence is 90.0 %" in text
     assert "tooltrace query hurt --since" in text
 
 
-def test_it_speaks_chinese(past):
-    text = as_markdown(build_report(past, TimeRange.of(since=None, until=None)), Translations("zh"))
-    assert text.startswith("# 智能体的工具")
+def test_the_report_is_in_chinese(past):
+    text = as_markdown(build_report(past, fixed_range(since=None, until=None)), Translations("zh"))
+    assert text.startswith("# 工具报告")
     assert "过度自信" in text
     assert "Nothing" not in text
 
@@ -87,7 +87,7 @@ def test_a_document_of_many_tools_fits_into_a_comment(tmp_path):
         tmp_path / "many.duckdb",
         *(call(tool=f"{'name_' * 20}{n % 300}", code=f"CODE_{n}", **said) for n in range(3000)),
     )
-    text = as_markdown(build_report(store, TimeRange.of(since=None, until=None)), Translations("en"))
+    text = as_markdown(build_report(store, fixed_range(since=None, until=None)), Translations("en"))
     assert len(text) <= 65_536
     sections = text.count("<summary>")
     assert 0 < sections == text.count("</details>")
@@ -95,7 +95,7 @@ def test_a_document_of_many_tools_fits_into_a_comment(tmp_path):
     assert "250 more rows are not shown" in text
 
 
-def test_of_a_long_comparison_what_changed_is_shown(tmp_path):
+def test_a_long_comparison_shows_the_changed_rows(tmp_path):
     at = [NOW - timedelta(days=3), NOW - timedelta(hours=1)]
     unchanged = [call(tool=f"a{n}", started_at=when) for n in range(100) for when in at]
     mended = [call(tool="z", started_at=when, status=how) for when, how in zip(at, ("error", "success"), strict=True) for _ in range(60)]  # fmt: skip
@@ -109,7 +109,7 @@ def test_of_a_long_comparison_what_changed_is_shown(tmp_path):
     assert any("more rows are not shown" in line for line in lines)
 
 
-def test_a_window_with_nothing_in_it_says_so(past):
-    text = as_markdown(build_report(past, TimeRange.of(since="2020-01-01", until="2020-02-01")), Translations("en"))
-    assert text.endswith("Nothing was recorded in this window.\n")
+def test_an_empty_time_range_is_reported(past):
+    text = as_markdown(build_report(past, fixed_range(since="2020-01-01", until="2020-02-01")), Translations("en"))
+    assert text.endswith("No calls were recorded in this time range.\n")
     assert "|" not in text

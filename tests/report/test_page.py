@@ -1,4 +1,4 @@
-"""The file in a browser without a network: drawn, read and printed, in both themes, and on a phone."""
+"""The HTML report in a browser without a network: charts, printing, themes and small screens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrace.report import TimeRange, build_report, compare
+from tooltrace.report import build_report, compare, fixed_range
 from tooltrace.report.html import as_html
 from tooltrace.report.i18n import Translations
 from tooltrace.report.js_bundle import assert_inline_safe, bundle
@@ -26,9 +26,9 @@ BLOCKED = "document.querySelectorAll('figure[data-chart]:not([data-done])').leng
 def made(past, demo, foul, tmp_path_factory):
     """Reports as files, by name."""
     folder = tmp_path_factory.mktemp("made")
-    scope = TimeRange.of(since=None, until=None)
+    scope = fixed_range(since=None, until=None)
     texts = {
-        "past": as_html(build_report(past, TimeRange.of(since="10d", until=None)), Translations("en")),
+        "past": as_html(build_report(past, fixed_range(since="10d", until=None)), Translations("en")),
         "demo": as_html(build_report(demo, scope), Translations("en")),
         "foul": as_html(build_report(foul, scope), Translations("zh")),
         "compared": as_html(build_report(past, compare("7d")), Translations("zh")),
@@ -73,7 +73,7 @@ def test_nothing_for_axe(page, made, name, theme):
 
 
 @pytest.mark.parametrize("name", ["past", "demo", "foul"])
-def test_it_is_no_wider_than_a_phone(page, made, name):
+def test_the_report_fits_a_phone(page, made, name):
     page.set_viewport_size({"width": 360, "height": 800})
     open_whole(page, made / f"{name}.html")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -152,7 +152,7 @@ def test_a_long_name_leaves_room_for_the_figures(page, tmp_path):
 
     store = write(tmp_path / "long.duckdb", *(call(tool="very_" * 60) for _ in range(3)))
     (tmp_path / "long.html").write_text(
-        as_html(build_report(store, TimeRange.of(since=None, until=None)), Translations("en"))
+        as_html(build_report(store, fixed_range(since=None, until=None)), Translations("en"))
     )
     page.goto((tmp_path / "long.html").as_uri())
     assert page.locator("table.tools").evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
@@ -175,7 +175,7 @@ class Parsed(HTMLParser):
             self.scripts.append(dict(attributes).get("type"))
 
 
-def test_what_a_trace_says_stays_text(page, made):
+def test_text_from_a_trace_is_not_markup(page, made):
     file = made / "foul.html"
     page.goto(file.as_uri())
     shown = page.locator("article.tool > .head h2").all_inner_texts()
@@ -208,7 +208,7 @@ def test_the_policy_lets_nothing_else_run(browser, made, tmp_path):
     )
 
 
-def test_every_figure_has_its_query_beside_it(made):
+def test_every_section_contains_its_query(made):
     text = (made / "past.html").read_text()
     sections = re.findall(r'<section class="panel.*?</section>', text, re.DOTALL)
     assert len(sections) > 20
@@ -216,30 +216,30 @@ def test_every_figure_has_its_query_beside_it(made):
     assert "tooltrace query failure_rate --by tool --since 20" in text
 
 
-def test_a_file_of_many_tools_stays_small_and_says_what_it_leaves_out(demo, made, tmp_path):
+def test_a_report_on_many_tools_is_small_and_counts_omitted_tools(demo, made, tmp_path):
     from .conftest import call, write
 
     store = write(
         tmp_path / "many.duckdb", *(call(tool=f"tool_{n % 40}", tool_version=str(n % 7)) for n in range(4000))
     )
-    text = as_html(build_report(store, TimeRange.of(since=None, until=None)), Translations("en"))
+    text = as_html(build_report(store, fixed_range(since=None, until=None)), Translations("en"))
     assert len(text.encode()) < 2_000_000
     assert "24 more tools have no section here" in text
     assert text.count('<article id="tool-') == 16
     assert (made / "demo.html").stat().st_size < 2_000_000
 
 
-def test_the_licence_of_what_is_inside_is_inside(made):
+def test_the_report_contains_the_licence_of_its_libraries(made):
     text = (made / "past.html").read_text()
     assert "Apache License" in text
     assert "Copyright 2017-2026 The Apache Software Foundation" in text
 
 
-def test_a_window_with_nothing_in_it_says_so(page, past, tmp_path):
-    report = build_report(past, TimeRange.of(since="2020-01-01", until="2020-02-01"))
+def test_an_empty_time_range_is_reported(page, past, tmp_path):
+    report = build_report(past, fixed_range(since="2020-01-01", until="2020-02-01"))
     (tmp_path / "empty.html").write_text(as_html(report, Translations("en")), encoding="utf-8")
     page.goto((tmp_path / "empty.html").as_uri())
-    assert "Nothing was recorded in this window." in page.locator("main").inner_text()
+    assert "No calls were recorded in this time range." in page.locator("main").inner_text()
 
 
 def test_a_script_that_would_end_its_block_is_refused():

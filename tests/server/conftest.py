@@ -1,4 +1,4 @@
-"""A real server over a real store, and a browser to look at it."""
+"""A real server over a real store, and a browser page."""
 
 from __future__ import annotations
 

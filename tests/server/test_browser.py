@@ -1,4 +1,4 @@
-"""The pages in a browser, on what the demo recorded: as people use them, with a keyboard, in both themes, on a phone."""
+"""The pages in a browser over the demo store: mouse and keyboard, themes and small screens."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_figures_are_in_the_locale_of_the_reader_and_times_have_utc_on_hover(bro
     context.close()
 
 
-def test_the_theme_can_be_switched_and_is_kept(page, demo):
+def test_the_theme_can_be_switched_and_is_stored(page, demo):
     page.emulate_media(color_scheme="light")
     page.goto(demo)
     before = page.evaluate("getComputedStyle(document.body).color")
@@ -172,7 +172,7 @@ def test_the_focus_stays_on_its_row_while_new_calls_come(shown, page, tmp_path):
     until(page, "document.activeElement.textContent === 'held'")
 
 
-def test_the_overview_says_that_there_is_more(shown, page, tmp_path):
+def test_the_overview_announces_new_calls(shown, page, tmp_path):
     client = shown(call())
     page.goto(str(client.base_url))
     page.wait_for_selector("table.tools")
@@ -193,7 +193,7 @@ def test_a_label_moves_the_calibration(shown, page):
     page.wait_for_selector(".calibration td data[value='0']")
     page.check("input[value=wrong]")
     page.fill("input[name=reason]", "it was <b>not</b>")
-    page.click("form.judge button")
+    page.click("form.label-form button")
     page.wait_for_selector(".verdicts q")
     assert page.inner_text(".verdicts q").strip('"“”') == "it was <b>not</b>"
     until(page, "document.activeElement.matches('.verdicts')")
@@ -208,7 +208,7 @@ def test_a_label_without_a_script(shown, browser):
     page = context.new_page()
     page.goto(f"{client.base_url}/call?id={one.span_id}")
     page.check("input[value=correct]")
-    page.click("form.judge button")
+    page.click("form.label-form button")
     page.wait_for_selector(".verdicts .yes")
     context.close()
 
@@ -236,25 +236,25 @@ def test_hostile_text_runs_nowhere(shown, page):
         assert page.evaluate("window.ran") is None
 
 
-def test_a_label_that_says_nothing_leaves_the_form_as_it_was_filled_in(shown, page, faults):
+def test_an_invalid_label_leaves_the_form_filled_in(shown, page, faults):
     one = call()
     client = shown(one)
     page.goto(f"{client.base_url}/call?id={one.span_id}")
-    page.locator("form.judge input[type=radio]").nth(2).check()
+    page.locator("form.label-form input[type=radio]").nth(2).check()
     page.fill("input[name=reason]", "half right")
-    page.click("form.judge button")
-    page.wait_for_selector("#labels .fault")
+    page.click("form.label-form button")
+    page.wait_for_selector("#labels .error-box")
     assert "400" in faults.pop()
     assert page.input_value("input[name=reason]") == "half right"
     page.fill("input[name=score]", "0.5")
-    page.click("form.judge button")
+    page.click("form.label-form button")
     page.wait_for_selector(".verdicts q")
 
 
 def test_the_list_begins_with_the_first_call_ever(shown, page, tmp_path):
     client = shown()
     page.goto(f"{client.base_url}/calls")
-    page.wait_for_selector("#newest .empty .type")
+    page.wait_for_selector("#newest .empty .command")
     first = call()
     write(tmp_path / "shown.duckdb", first)
     page.wait_for_selector(f"#a-{first.span_id}")

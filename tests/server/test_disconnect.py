@@ -1,4 +1,4 @@
-"""Who left is waited for by nobody, and a server that ends says so to who is still there."""
+"""Disconnected clients cancel their requests; connected ones get 503 at shutdown."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_one_that_nobody_waits_for_is_stopped():
     assert visitor.sent == []
 
 
-async def test_what_changes_something_is_done_whoever_left():
+async def test_a_post_is_completed_after_a_disconnect():
     visitor, app = Visitor(), Slow()
     task = asyncio.ensure_future(CancelOnDisconnect(app)({**GET, "method": "POST"}, visitor.receive, visitor.send))
     await app.began.wait()
@@ -73,7 +73,7 @@ async def test_what_changes_something_is_done_whoever_left():
     assert not app.stopped.is_set()
 
 
-async def test_a_server_that_ends_says_so():
+async def test_a_shutdown_is_answered_with_503():
     visitor, app = Visitor(), Slow()
     task = asyncio.ensure_future(CancelOnDisconnect(app)(GET, visitor.receive, visitor.send))
     await app.began.wait()

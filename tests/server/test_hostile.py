@@ -1,4 +1,4 @@
-"""Whatever a trace says stays text: in every page and part of one, as the browser parses it."""
+"""Text from a trace is never markup, in any page or panel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from urllib.parse import unquote_plus
 import pytest
 
 from tooltrace.core.records import Gate, Outcome
-from tooltrace.server.templates import json_for_script, safe_url
+from tooltrace.report.json_values import json_for_script
+from tooltrace.server.templates import safe_url
 
 from .conftest import call
 

@@ -1,4 +1,4 @@
-"""``?lang=zh``: what the queries and the server say is Chinese, what the trace says stays."""
+"""``?lang=zh``: texts of the queries and the server are Chinese, text from a trace is unchanged."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_no_english_sentence_is_left(client):
     assert "of 4 attempts advise" in client.get("/panel/audit?since=all&lang=en").text
 
 
-def test_the_catalogue_says_what_each_query_counts(client):
+def test_the_catalogue_describes_each_query(client):
     page = client.get("/sql").text
     for name, query in catalogue().items():
         asked = "&".join(f"{p.name}=x" for p in query.header.parameters if p.required)
@@ -79,19 +79,19 @@ def test_the_catalogue_says_what_each_query_counts(client):
 @pytest.mark.parametrize(
     ("path", "lead", "text"),
     [
-        ("/panel/hurt?min_n=x", "参数不对", "min_n takes a whole number"),
-        ("/panel/nothing", "没有这个问题", "no query"),
+        ("/panel/hurt?min_n=x", "参数错误", "parameter 'min_n' must be a whole number"),
+        ("/panel/nothing", "没有这个查询", "no query"),
         ("/call?id=none", "没有找到", "no call or span has an id"),
     ],
 )
-def test_a_fault_is_told_in_chinese_with_its_own_words(client, path, lead, text):
+def test_an_error_has_a_chinese_introduction_and_the_original_message(client, path, lead, text):
     page = client.get(path).text
     assert lead in page
     assert f'<p lang="en">{text}' in page
     assert lead not in client.get(f"{path}&lang=en" if "?" in path else f"{path}?lang=en").text
 
 
-def test_a_label_that_cannot_be_kept(client):
+def test_an_invalid_label_is_reported_in_chinese(client):
     answer = client.post("/label", data={"verdict": "maybe", "span_id": "1"}, headers={"origin": str(client.base_url)})
     assert answer.status_code == 400
-    assert "标签不对，没有记录" in answer.text
+    assert "标签错误，没有记录" in answer.text

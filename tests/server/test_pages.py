@@ -1,4 +1,4 @@
-"""Every page and every part of one answers from the named queries, and says so where there is nothing."""
+"""Every page and panel shows the results of named queries, and handles empty stores."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def client_store(client) -> Path:
     return Path(client.get("/").text.split('<footer><span title="')[1].split('"')[0])
 
 
-def test_an_empty_store_says_what_to_type(shown):
+def test_an_empty_store_shows_a_command(shown):
     client = shown()
     for path in ("/tiles", "/calls/newest"):
         text = client.get(path).text
         assert f"tooltrace demo --store {client_store(client)}" in text, path
-        assert "nothing was recorded there yet" in text, path
+        assert "no call has been recorded" in text, path
     assert "tooltrace demo" not in client.get("/panel/failure_rate").text, "once is enough"
     write(client_store(client), call(started_at=datetime.now(UTC) - timedelta(days=400)))
     for path in ("/tiles", "/calls/newest"):
-        assert "Choose a longer window" in client.get(path).text, path
+        assert "Choose a longer time range" in client.get(path).text, path
         assert "tooltrace demo" not in client.get(path).text, path
 
 
@@ -72,14 +72,14 @@ def test_the_figures_are_those_of_the_query(shown):
     assert dict(zip(names, answer["rows"][0], strict=True))["attempts"] == 14
 
 
-def test_a_panel_has_the_columns_it_is_asked_for_and_an_interval_in_one_cell(shown):
+def test_a_panel_has_the_requested_columns_and_an_interval_in_one_cell(shown):
     client = shown(call(), call(status="error"))
     text = client.get("/panel/failure_rate?columns=tool,rate,low,high").text
     assert text.count("<th scope") == 3
     assert text.count('class="range"') == 1
 
 
-def test_a_long_panel_is_cut_and_can_be_had_whole(shown):
+def test_a_long_panel_is_truncated_until_all_rows_are_requested(shown):
     client = shown(*(call(tool=f"t{n}") for n in range(30)))
     assert client.get("/panel/failure_rate").text.count("<tr>") == 13
     assert "rows=all" in client.get("/panel/failure_rate").text
@@ -103,7 +103,7 @@ def test_each_panel_shows_sql_that_runs_as_it_stands(shown):
                 pytest.fail(f"{name}: {error}")
 
 
-def test_a_wrong_question_is_told_and_is_no_fault_of_ours(shown):
+def test_a_wrong_request_gets_a_client_error(shown):
     client = shown(call())
     assert client.get("/panel/failure_rat").status_code == 404
     assert "did you mean" in client.get("/panel/failure_rat").text
@@ -152,7 +152,7 @@ def test_a_call_shows_the_spans_around_it_that_are_no_calls(shown):
         assert f"<td>{name}</td>" in text
 
 
-def test_a_label_is_kept_and_counts(shown):
+def test_a_label_is_stored_and_counts(shown):
     one = call(confidence=0.9)
     client = shown(one)
     form = {"span_id": one.span_id, "verdict": "wrong", "score": "", "reason": "not so", "labeler": "ann"}
@@ -175,7 +175,7 @@ def test_a_label_is_kept_and_counts(shown):
         {"verdict": "correct"}, {"span_id": "x", "verdict": "", "score": ""},
     ],
 )  # fmt: skip
-def test_a_label_that_says_nothing_is_refused_and_not_kept(shown, form):
+def test_an_invalid_label_is_rejected_and_not_stored(shown, form):
     client = shown(call())
     answer = client.post("/label", data=form)
     assert answer.status_code == 400
@@ -185,15 +185,15 @@ def test_a_label_that_says_nothing_is_refused_and_not_kept(shown, form):
 
 def test_the_words_are_those_of_the_reader(shown):
     client = shown(call())
-    assert "Tools to look at first" in client.get("/").text
-    assert "先看哪些工具" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
-    assert "Tools to look at first" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
+    assert "Tools that need attention" in client.get("/").text
+    assert "需要关注的工具" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
+    assert "Tools that need attention" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
     assert '<html lang="zh-CN">' in client.get("/?lang=zh").text
-    assert "先看哪些工具" in client.get("/").text, "it is remembered"
-    assert "Tools to look at first" in client.get("/?lang=en").text
+    assert "需要关注的工具" in client.get("/").text, "it is remembered"
+    assert "Tools that need attention" in client.get("/?lang=en").text
 
 
-def test_chinese_says_all_that_english_says():
+def test_chinese_has_every_text_and_placeholder_of_english():
     tables = {name: json.loads((ROOT / "dashboards" / "strings" / f"{name}.json").read_text()) for name in ("en", "zh")}
     assert set(tables["en"]) <= set(tables["zh"])
     for key, text in tables["en"].items():
@@ -226,7 +226,7 @@ def test_neither_the_server_nor_the_dashboards_hold_sql():
                 assert not sql.search(file.read_text()), file
 
 
-def test_every_question_is_asked_in_chinese_too():
+def test_every_question_is_translated():
     from tooltrace.analysis import catalogue
     from tooltrace.report.i18n import Translations
 
@@ -236,21 +236,21 @@ def test_every_question_is_asked_in_chinese_too():
         assert Translations("en").question(name, query.question) == query.question
 
 
-def test_the_sql_beside_a_panel_is_that_of_its_window(shown):
+def test_the_sql_of_a_panel_has_its_time_range(shown):
     one = call(confidence=0.9, started_at=datetime.now(UTC) - timedelta(days=40))
     page = shown(one).get("/call", params={"id": one.span_id}).text
     assert "since=all" in page.split('hx-get="/question/calibration')[1].split('"')[0]
     assert "since=all" in page.split('hx-get="/panel/calibration')[1].split('"')[0]
 
 
-def test_a_long_table_of_tools_is_cut_and_can_be_had_whole(shown):
+def test_a_long_table_of_tools_is_truncated_until_all_rows_are_requested(shown):
     client = shown(*(call(tool=f"tool_{number}") for number in range(TOOLS + 5)))
     assert client.get("/tools").text.count('<th scope="row">') == TOOLS
     assert f"Show all {TOOLS + 5} rows" in client.get("/tools").text
     assert client.get("/tools?rows=all").text.count('<th scope="row">') == TOOLS + 5
 
 
-def test_a_window_with_an_end_is_kept_by_every_link_and_part(shown):
+def test_every_link_and_panel_preserves_the_end_of_the_time_range(shown):
     at = datetime.now(UTC) - timedelta(days=3)
     client = shown(call(started_at=at, status="error", code="GONE"))
     window = {"since": (at - timedelta(hours=1)).isoformat(), "until": (at + timedelta(hours=1)).isoformat()}
@@ -261,3 +261,15 @@ def test_a_window_with_an_end_is_kept_by_every_link_and_part(shown):
     of_windows = {link for link in found if "since=" in link and not re.search(r"since=(1h|24h|7d|30d|all)\b", link)}
     assert len(of_windows) > 20
     assert {link for link in of_windows if "until=" not in link} == set()
+
+
+@pytest.mark.parametrize("path", ["/state", "/calls/newest"])
+def test_polling_returns_204_until_something_is_recorded(shown, path):
+    client = shown(call())
+    store = client_store(client)  # the first query folds the journal, which changes the store
+    client.get("/calls/newest")
+    page = client.get("/calls/newest" if path != "/state" else "/").text
+    address = html.unescape(re.search(rf'hx-get="({path}\?[^"]*)"', page)[1])
+    assert client.get(address).status_code == 204
+    write(store, call())
+    assert client.get(address).status_code == 200

@@ -1,4 +1,4 @@
-"""Questions in threads: the same one is put once, an answer is kept for a moment, and nobody who left is waited for."""
+"""The query cache: shared executions, cached results and cancellation."""
 
 from __future__ import annotations
 
@@ -19,78 +19,78 @@ from .conftest import call, write
 
 
 @pytest.fixture
-def desk(tmp_path):
+def cache(tmp_path):
     write(tmp_path / "d.duckdb", call(status="error"), call())
     return QueryCache(tmp_path / "d.duckdb")
 
 
-async def attempts(desk):
-    return [row["attempts"] for row in (await desk.ask("failure_rate")).dicts()]
+async def attempts(cache):
+    return [row["attempts"] for row in (await cache.ask("failure_rate")).dicts()]
 
 
-async def test_the_same_question_at_the_same_time_is_put_once(desk):
+async def test_identical_concurrent_queries_share_one_execution(cache):
     first, second, other = await asyncio.gather(
-        desk.ask("failure_rate"), desk.ask("failure_rate", None, tool=None), desk.ask("failure_rate", ("agent",))
+        cache.ask("failure_rate"), cache.ask("failure_rate", None, tool=None), cache.ask("failure_rate", ("agent",))
     )
     assert first is second
     assert other is not first
     assert other.columns[:2] == ["agent", "attempts"]
 
 
-async def test_an_answer_is_kept_while_nothing_is_recorded_and_a_second_at_least(desk, tmp_path, monkeypatch):
-    await attempts(desk)  # this one folds: the store's files are others then
+async def test_a_result_is_cached_until_the_store_changes_and_for_a_second(cache, tmp_path, monkeypatch):
+    await attempts(cache)  # this one folds: the store's files are others then
     monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
-    first = await desk.ask("failure_rate")
-    assert await desk.ask("failure_rate") is first
+    first = await cache.ask("failure_rate")
+    assert await cache.ask("failure_rate") is first
     write(tmp_path / "d.duckdb", call())
-    assert await attempts(desk) == [3]
+    assert await attempts(cache) == [3]
     monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
     write(tmp_path / "d.duckdb", call())
-    assert await attempts(desk) == [3]
-    desk.invalidate()
-    assert await attempts(desk) == [4]
+    assert await attempts(cache) == [3]
+    cache.invalidate()
+    assert await attempts(cache) == [4]
 
 
-async def test_no_more_answers_are_kept_than_there_is_room_for(desk, monkeypatch):
-    monkeypatch.setattr(module, "KEPT", 3)
+async def test_the_number_of_cached_results_is_limited(cache, monkeypatch):
+    monkeypatch.setattr(module, "MOST_RESULTS", 3)
     for n in range(10):
-        await desk.ask("failure_rate", min_n=n)
-    assert len(desk._kept) == 3
+        await cache.ask("failure_rate", min_n=n)
+    assert len(cache._results) == 3
 
 
-async def test_a_question_that_nobody_waits_for_any_more_is_not_put(desk):
+async def test_a_query_without_waiting_requests_is_cancelled(cache):
     for _ in range(module.AT_ONCE):
-        await desk._limiter.acquire_on_behalf_of(object())  # all places are taken
-    alone = asyncio.ensure_future(desk.ask("failure_rate"))
-    shared = [asyncio.ensure_future(desk.ask("errors")) for _ in range(2)]
+        await cache._limiter.acquire_on_behalf_of(object())  # all places are taken
+    alone = asyncio.ensure_future(cache.ask("failure_rate"))
+    shared = [asyncio.ensure_future(cache.ask("errors")) for _ in range(2)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert len(desk._asked) == 2
+    assert len(cache._running) == 2
     alone.cancel()
     shared[0].cancel()
     await asyncio.wait([alone, shared[0]])
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert [key[0] for key in desk._asked] == ["errors"], "one still waits for this"
+    assert [key[0] for key in cache._running] == ["errors"], "one still waits for this"
     shared[1].cancel()
     await asyncio.wait(shared)
 
 
-async def test_who_asks_again_after_leaving_gets_an_answer(desk):
-    left = asyncio.ensure_future(desk.ask("failure_rate"))
-    while not desk._limiter.borrowed_tokens:  # until it is being asked
+async def test_a_repeated_request_after_a_cancellation_gets_a_result(cache):
+    left = asyncio.ensure_future(cache.ask("failure_rate"))
+    while not cache._limiter.borrowed_tokens:  # until it is being asked
         await asyncio.sleep(0)
     left.cancel()
-    again = asyncio.ensure_future(desk.ask("failure_rate"))
+    again = asyncio.ensure_future(cache.ask("failure_rate"))
     await asyncio.wait([left, again])
     assert not again.cancelled()
 
 
-async def test_faults_reach_everybody_who_asked_and_are_not_kept(desk, tmp_path):
+async def test_errors_reach_every_request_and_are_not_cached(cache, tmp_path):
     for wrong in (
-        desk.ask("nonsense"),
-        desk.ask("failure_rate", min_n="many"),
-        desk.ask("failure_rate", ("nonsense",)),
+        cache.ask("nonsense"),
+        cache.ask("failure_rate", min_n="many"),
+        cache.ask("failure_rate", ("nonsense",)),
     ):
         with pytest.raises((UnknownQuery, BadParameter)):
             await wrong
@@ -101,27 +101,27 @@ async def test_faults_reach_everybody_who_asked_and_are_not_kept(desk, tmp_path)
     assert len((await nowhere.ask("recent")).rows) == 1
 
 
-async def test_an_answer_too_long_to_show_is_cut_and_says_so(desk, monkeypatch):
+async def test_a_long_result_is_truncated(cache, monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 1)
-    answer = await desk.ask("recent")
+    answer = await cache.ask("recent")
     assert (len(answer.rows), answer.cut) == (1, "rows")
 
 
-async def test_the_state_changes_with_every_write_and_opens_nothing(desk, tmp_path):
-    seen = {desk.version()}
+async def test_the_state_changes_with_every_write_and_opens_nothing(cache, tmp_path):
+    seen = {cache.version()}
     for _ in range(3):
         write(tmp_path / "d.duckdb", call())
-        seen.add(desk.version())
+        seen.add(cache.version())
     assert len(seen) == 4
-    folding = Lock(StorePaths.of(desk.store.path))
+    folding = Lock(StorePaths.of(cache.store.path))
     assert folding.try_exclusive()
     try:
-        assert desk.version() in seen, "it waits for nobody who has the store"
+        assert cache.version() in seen, "it waits for nobody who has the store"
     finally:
         folding.release()
 
 
-async def test_a_question_that_is_being_asked_can_be_stopped(tmp_path):
+async def test_a_running_query_can_be_cancelled(tmp_path):
     from benchmarks.history import make_history
 
     make_history(tmp_path / "long.duckdb", 300_000)
@@ -136,50 +136,50 @@ async def test_a_question_that_is_being_asked_can_be_stopped(tmp_path):
     assert (await QueryCache(tmp_path / "long.duckdb").ask("failure_rate")).rows, "the store can be asked again"
 
 
-async def test_a_question_that_was_stopped_while_it_waited_for_the_store_is_not_put(desk):
+async def test_a_query_cancelled_before_it_starts_does_not_run(cache):
     cancellation = Cancellation()
     cancellation.cancel()
-    with pytest.raises(QueryCancelled, match="before it was put"):
-        ask(desk.store, "failure_rate", cancellation=cancellation)
+    with pytest.raises(QueryCancelled, match="before it ran"):
+        ask(cache.store, "failure_rate", cancellation=cancellation)
 
 
-async def test_what_was_under_way_when_something_was_recorded_is_neither_shared_nor_kept(desk, tmp_path, monkeypatch):
+async def test_a_query_started_before_an_invalidation_is_neither_shared_nor_cached(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
     begun, go = threading.Event(), threading.Event()
-    put = QueryCache._answer
+    run = QueryCache._run
 
     def held(*question):
-        answer = put(*question)
+        answer = run(*question)
         begun.set()
         assert go.wait(120)
         return answer
 
-    monkeypatch.setattr(QueryCache, "_answer", held)
-    early = asyncio.ensure_future(attempts(desk))
+    monkeypatch.setattr(QueryCache, "_run", held)
+    early = asyncio.ensure_future(attempts(cache))
     await asyncio.to_thread(begun.wait, 20)
     write(tmp_path / "d.duckdb", call())
-    desk.invalidate()
-    monkeypatch.setattr(QueryCache, "_answer", put)
+    cache.invalidate()
+    monkeypatch.setattr(QueryCache, "_run", run)
     try:
-        assert await attempts(desk) == [3]
+        assert await attempts(cache) == [3]
     finally:
         go.set()
     assert await early == [2]
-    assert await attempts(desk) == [3]
+    assert await attempts(cache) == [3]
 
 
-async def test_what_is_put_ahead_is_put_once(desk):
-    desk.prefetch("failure_rate")
+async def test_a_prefetched_query_runs_once(cache):
+    cache.prefetch("failure_rate")
     await asyncio.sleep(0)
-    (ahead,) = desk._asked.values()
-    asking = asyncio.ensure_future(desk.ask("failure_rate"))
+    (ahead,) = cache._running.values()
+    asking = asyncio.ensure_future(cache.ask("failure_rate"))
     await asyncio.sleep(0)
-    assert list(desk._asked.values()) == [ahead]
+    assert list(cache._running.values()) == [ahead]
     assert ahead.waiting == 2
     assert (await asking).rows[0][1] == 2
 
 
-async def test_a_fault_of_what_was_put_ahead_is_told_to_whoever_asks(desk):
-    desk.prefetch("failure_rate", by=("nonsense",))
+async def test_an_error_of_a_prefetched_query_reaches_the_request(cache):
+    cache.prefetch("failure_rate", by=("nonsense",))
     with pytest.raises(BadParameter):
-        await desk.ask("failure_rate", by=("nonsense",))
+        await cache.ask("failure_rate", by=("nonsense",))

@@ -1,4 +1,4 @@
-"""A page of somebody else's reads nothing and changes nothing, and nobody gets in without the token."""
+"""Pages of other sites can neither read nor change the store; the token is required."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_answer_has_the_policy_and_none_has_cors(shown, path):
     assert not [name for name in headers if name.startswith("access-control")]
 
 
-async def test_a_fault_of_ours_has_the_policy_too(tmp_path):
+async def test_an_internal_error_has_the_security_headers(tmp_path):
     async def broken(_request):
         raise RuntimeError
 
@@ -85,11 +85,11 @@ async def test_a_fault_of_ours_has_the_policy_too(tmp_path):
     assert answer.headers["content-security-policy"].startswith(POLICY)
 
 
-def test_a_method_that_is_not_taken_is_told_which_is(shown):
+def test_an_unsupported_method_gets_the_allowed_ones(shown):
     assert "GET" in shown(call()).request("DELETE", "/calls").headers["allow"]
 
 
-def test_a_file_beside_the_dashboards_cannot_be_had(shown):
+def test_files_outside_the_static_folders_are_not_served(shown):
     client = shown(call())
     for path in (
         "/static/styles/../../pyproject.toml",
@@ -128,7 +128,7 @@ def test_two_servers_have_two_tokens(tmp_path):
     assert Site.of(tmp_path, host="0.0.0.0", token="mine").token == "mine"
 
 
-def test_what_is_loopback():
+def test_loopback_hosts_are_recognised():
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.0.1", "localhost.evil.example", "example.com")))
     assert [hostname(h) for h in ("a:1", "A", "[::1]:80", "[::1]", "::1")] == ["a", "a", "::1", "::1", "::1"]

@@ -1,4 +1,4 @@
-"""The page where SQL is typed, in a browser: what it runs, what it refuses, and how it is used."""
+"""The SQL page in a browser: accepted and rejected statements, keyboard and downloads."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.long
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 TOOLS = "SELECT tool, count(*) AS n, max(started_at) AS newest FROM tool_calls GROUP BY tool ORDER BY tool"
-SHOWN = "!document.getElementById('answer').hidden"
-TOLD = "!document.getElementById('wrong').hidden"
+SHOWN = "!document.getElementById('result').hidden"
+TOLD = "!document.getElementById('error').hidden"
 WAITING = "!document.getElementById('stop').hidden"
 
 
@@ -53,7 +53,7 @@ def run(page, sql: str) -> None:
 
 def rows(page) -> list[list[str]]:
     return page.eval_on_selector_all(
-        "#answer tbody tr", "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+        "#result tbody tr", "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
     )
 
 
@@ -61,19 +61,19 @@ def refused(page, faults, sql: str) -> str:
     """What is said to it; the browser's console has the refusal too."""
     run(page, sql)
     until(page, TOLD)
-    assert not page.is_visible("#answer")
+    assert not page.is_visible("#result")
     assert "422" in faults.pop()
-    return page.inner_text("#wrong")
+    return page.inner_text("#error")
 
 
 def test_it_runs_with_the_button_and_with_the_keyboard(opened, page):
     opened()
     run(page, TOOLS)
     assert [row[:2] for row in rows(page)] == [["fetch", "2"], ["search", "1"]]
-    assert "2 rows" in page.inner_text("#said")
+    assert "2 rows" in page.inner_text("#status")
     page.fill("#q", "SELECT 42 AS answer")
     page.press("#q", "Control+Enter")
-    until(page, "document.querySelector('#answer th')?.textContent === 'answer'")
+    until(page, "document.querySelector('#result th')?.textContent === 'answer'")
     assert rows(page) == [["42"]]
 
 
@@ -85,46 +85,46 @@ def test_it_is_used_with_the_keyboard_alone(opened, page):
     assert page.evaluate("document.activeElement.id") == "run"
     page.keyboard.press("Enter")
     until(page, SHOWN)
-    page.focus(".book button")
+    page.focus(".catalogue button")
     page.keyboard.press("Enter")
     until(page, "document.activeElement.id === 'q'")
     assert page.input_value("#q").startswith("-- ")
 
 
-def test_a_question_of_the_catalogue_is_written_out_and_asked(opened, page, tmp_path):
+def test_a_query_of_the_catalogue_is_inserted_and_run(opened, page, tmp_path):
     opened()
-    page.click(".book button[data-text*='/failure_rate']")
+    page.click(".catalogue button[data-text*='/failure_rate']")
     until(page, SHOWN)
     assert page.input_value("#q").startswith("-- Which tools fail")
     expected = ask(tmp_path / "shown.duckdb", "failure_rate").project("tool, attempts, failures").fetchall()
     assert [row[:3] for row in rows(page)] == [[tool, str(n), str(bad)] for tool, n, bad in expected]
 
 
-def test_each_question_of_the_catalogue_runs_or_says_what_it_needs(opened, page, faults):
+def test_each_query_of_the_catalogue_runs_or_names_missing_parameters(opened, page, faults):
     opened()
-    for button in page.locator(".book button").all():
+    for button in page.locator(".catalogue button").all():
         with page.expect_response("**/sql/ask") as answered:
             button.click()
         until(page, "document.getElementById('stop').hidden")
         assert answered.value.status in (200, 422), button.inner_text()
         if answered.value.status == 422:
-            assert "parameters without a value" in page.inner_text("#wrong"), button.inner_text()
+            assert "parameters without a value" in page.inner_text("#error"), button.inner_text()
             assert "422" in faults.pop()
 
 
 REFUSED = {
-    "COPY tool_calls TO '{file}'": "COPY is refused",
+    "COPY tool_calls TO '{file}'": "COPY is not allowed",
     "SELECT * FROM read_csv('/etc/passwd')": "only the store can be read here",
     "FROM '/etc/passwd'": "does not exist",
-    "ATTACH '{file}' AS other": "ATTACH is refused",
-    "SELECT 1; SELECT 2": "one statement at a time",
+    "ATTACH '{file}' AS other": "ATTACH is not allowed",
+    "SELECT 1; SELECT 2": "pass exactly one statement",
     "SELECT $tool": "without a value ($tool)",
     "SELEC 1": "syntax error",
     "SELECT nothing FROM tool_calls": "nothing",
 }
 
 
-def test_what_does_not_read_the_store_is_refused_with_a_reason(opened, page, faults, tmp_path):
+def test_statements_that_do_not_read_the_store_are_rejected(opened, page, faults, tmp_path):
     opened()
     file = tmp_path / "elsewhere"
     for sql, words in REFUSED.items():
@@ -132,18 +132,18 @@ def test_what_does_not_read_the_store_is_refused_with_a_reason(opened, page, fau
     assert not file.exists()
     run(page, "SELECT 1 AS one")
     assert rows(page) == [["1"]], "and then it goes on"
-    assert not page.is_visible("#wrong")
+    assert not page.is_visible("#error")
 
 
-def test_an_endless_question_ends_at_its_limit(opened, page, faults):
+def test_an_endless_statement_stops_at_its_limit(opened, page, faults):
     opened(limits=SandboxLimits(seconds=1))
-    assert "It may take 1 s" in page.inner_text("#q-help")
+    assert "Limits: 1 s" in page.inner_text("#q-help")
     assert "took longer than 1 s and was stopped" in refused(page, faults, ENDLESS)
     run(page, TOOLS)
     assert len(rows(page)) == 2
 
 
-def test_stop_ends_the_question_and_makes_room_for_the_next(opened, page):
+def test_stop_ends_the_statement_and_the_next_one_runs(opened, page):
     opened(limits=SandboxLimits(seconds=120))
     for _ in range(3):  # one more than are asked at the same time
         page.fill("#q", ENDLESS)
@@ -151,16 +151,16 @@ def test_stop_ends_the_question_and_makes_room_for_the_next(opened, page):
         until(page, WAITING)
         page.wait_for_timeout(200)
         page.click("#stop")
-        until(page, "document.getElementById('said').textContent === 'Stopped.'")
+        until(page, "document.getElementById('status').textContent === 'Stopped.'")
     run(page, "SELECT 7 AS seven")
     assert rows(page) == [["7"]]
 
 
-def test_an_answer_that_is_cut_says_so(opened, page):
+def test_a_truncated_result_is_reported(opened, page):
     opened(limits=SandboxLimits(rows=5))
     run(page, "SELECT * FROM range(9)")
     assert len(rows(page)) == 5
-    assert "cut at that many rows" in page.inner_text("#said")
+    assert "Truncated at the maximum number of rows" in page.inner_text("#status")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -174,16 +174,16 @@ def test_the_answer_as_a_file(opened, page, tmp_path, kind):
     coming.value.save_as(file)
     read = {"csv": "read_csv", "parquet": "read_parquet"}[kind]
     assert duckdb.sql(f"SELECT * FROM {read}('{file}')").fetchall() == [("fetch", 2), ("search", 1)]
-    assert "Saved as answer" in page.inner_text("#said")
+    assert "Saved as answer" in page.inner_text("#status")
     assert page.input_value("#q").startswith("SELECT tool")
 
 
-def test_what_cannot_be_a_file_is_told_beside_the_editor(opened, page, faults):
+def test_an_error_of_a_download_is_shown_on_the_page(opened, page, faults):
     opened()
     page.fill("#q", "COPY tool_calls TO 'x'")
     page.click("button[value=csv]")
     until(page, TOLD)
-    assert "COPY is refused" in page.inner_text("#wrong")
+    assert "COPY is not allowed" in page.inner_text("#error")
     assert "422" in faults.pop()
     assert page.input_value("#q") == "COPY tool_calls TO 'x'"
 
@@ -195,7 +195,7 @@ def test_hostile_values_and_names_stay_text(opened, page, text):
     name = text.replace('"', "'")
     run(page, f'SELECT tool AS "{name}", count(*) AS n FROM tool_calls GROUP BY tool')
     assert rows(page) == [[text, "2"]]
-    assert page.text_content("#answer th") == name
+    assert page.text_content("#result th") == name
     page.select_option("#chart", "bar")
     page.wait_for_selector("#figure canvas")
     page.hover("#figure canvas")
@@ -208,7 +208,7 @@ def test_hostile_sql_in_a_link_and_in_a_complaint_stays_text(opened, page, fault
     opened(path="/sql?q=%3C/textarea%3E%3Cscript%3Eboom()%3C/script%3E")
     until(page, TOLD)
     assert "422" in faults.pop()
-    assert "<script>boom()</script>" in page.inner_text("#wrong")
+    assert "<script>boom()</script>" in page.inner_text("#error")
     assert page.input_value("#q") == "</textarea><script>boom()</script>"
     assert page.evaluate("window.ran") is None
 
@@ -227,7 +227,7 @@ def test_numbers_become_a_chart_and_go_again(opened, page):
     assert not page.is_visible("#figure")
 
 
-def test_a_panel_leads_here_with_what_it_was_asked_with(opened, page):
+def test_a_panel_links_to_the_editor_with_its_parameters(opened, page):
     client = opened()
     page.goto(f"{client.base_url}/tool?name=fetch&since=24h")
     page.locator(".sql[href*='/errors']").click()
@@ -238,7 +238,7 @@ def test_a_panel_leads_here_with_what_it_was_asked_with(opened, page):
     assert "tool = 'fetch'" in page.input_value("#q")
 
 
-def test_what_was_typed_is_still_there_in_another_window_of_time(opened, page):
+def test_the_typed_sql_survives_a_change_of_the_time_range(opened, page):
     opened()
     page.fill("#q", "SELECT 'mine'")
     page.click(".windows a >> nth=0")
@@ -259,7 +259,7 @@ def test_nothing_serious_for_axe(opened, page, faults, theme):
 
 
 @pytest.mark.parametrize("width", [360, 768])
-def test_it_is_no_wider_than_the_screen(opened, page, width):
+def test_the_page_fits_the_screen(opened, page, width):
     page.set_viewport_size({"width": width, "height": 800})
     opened(call(tool="a_very_long_name_of_a_tool_" * 6))
     run(page, "SELECT * FROM tool_calls")
@@ -269,9 +269,9 @@ def test_it_is_no_wider_than_the_screen(opened, page, width):
 
 def test_it_is_in_chinese_too(opened, page, faults):
     opened(path="/sql?lang=zh")
-    assert page.inner_text("label[for=q]") == "对存储的只读 SQL"
+    assert page.inner_text("label[for=q]") == "SQL（只读）"
     run(page, TOOLS)
-    assert page.inner_text("#said").startswith("2 行")
+    assert page.inner_text("#status").startswith("2 行")
     assert page.text_content("#chart option[value=line]") == "折线"
     assert page.inner_text("#run") == "运行"
     assert "PRAGMA" in refused(page, faults, "PRAGMA database_list")
@@ -294,7 +294,7 @@ def children() -> set[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
-def test_a_server_that_ends_says_so_to_whoever_waits_for_an_answer(tmp_path):
+def test_a_running_statement_gets_503_at_shutdown(tmp_path):
     write(tmp_path / "asked.duckdb", call())
     with ThreadPoolExecutor(1) as pool:
         with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
@@ -306,7 +306,7 @@ def test_a_server_that_ends_says_so_to_whoever_waits_for_an_answer(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
-def test_a_server_that_ends_says_so_to_those_who_wait_for_their_turn_too(tmp_path, caplog):
+def test_queued_statements_get_503_at_shutdown(tmp_path, caplog):
     write(tmp_path / "asked.duckdb", call())
     body = urlencode({"q": ENDLESS})
     with ExitStack() as open_until:

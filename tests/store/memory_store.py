@@ -14,10 +14,10 @@ from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryError, StoreMissing
 from tooltrace.store.base import Cancellation, StoreBackend
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.journal_format import KINDS
+from tooltrace.store.migrations import create
 from tooltrace.store.result import QueryResult, Statement
-from tooltrace.store.schema import create
+from tooltrace.store.schema import RECORDS
 from tooltrace.store.url import Address
 
 

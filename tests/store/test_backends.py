@@ -144,7 +144,7 @@ async def test_a_page_asks_and_labels_it(memory: str) -> None:
         assert done.status_code in (200, 303), done.text
         refused = await browser.get("/sql")
         assert refused.status_code == 501
-        assert "cannot answer SQL within limits" in refused.text
+        assert "cannot run untrusted SQL within limits" in refused.text
     labels = ask(memory, "labels", call_id="call_5").dicts()
     assert [(row["labeler"], row["correct"]) for row in labels] == [("page", False)]
 
@@ -230,7 +230,7 @@ def test_a_query_that_is_cancelled_before_it_is_run_is_not_run(memory: str, loca
 
 def test_a_label_that_the_disk_does_not_take_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "full.duckdb.journal").write_text("a file where the directory of the journals should be")
-    with pytest.raises(StoreError, match="could not be written"):
+    with pytest.raises(StoreError, match="cannot write the journal"):
         open_store(tmp_path / "full.duckdb").write(RECORDS[-1:])
 
 

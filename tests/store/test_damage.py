@@ -133,7 +133,7 @@ def test_a_damaged_database_is_put_aside_and_rebuilt(
     write(call(2))
     with caplog.at_level(logging.WARNING, "tooltrace"):
         assert ("c2",) in rows("SELECT call_id FROM tool_calls")
-    assert "put aside" in caplog.text
+    assert "was moved to" in caplog.text
     assert rows("SELECT reason FROM losses") == [("database_damaged",)]
     assert len(examine(store).asides) == 1
     assert fold(store).rows == 0
@@ -215,7 +215,7 @@ def test_a_store_of_a_newer_version_is_left_alone(store: StorePaths, write: Any,
     assert not examine(store).asides
     assert path.exists()
     assert store.database.read_bytes() == before
-    assert fold_module.FoldDamage(whole=False).losses == []
+    assert fold_module.FoldDamage(verify=False).losses == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")

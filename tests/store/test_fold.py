@@ -206,7 +206,7 @@ def test_a_note_of_another_database_says_nothing(store: StorePaths, call: Any, r
 
 
 def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="not there"):
+    with pytest.raises(StoreError, match="does not exist or is not writable"):
         fold(tmp_path / "nowhere" / "t.duckdb")
 
 

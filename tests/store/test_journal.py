@@ -74,7 +74,7 @@ def test_a_long_journal_goes_on_in_a_new_file(store: StorePaths, call: Any) -> N
 
 
 def test_a_removed_file_is_noticed(store: StorePaths, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "LOOK_SECONDS", -1.0)
+    monkeypatch.setattr(journal_module, "CHECK_SECONDS", -1.0)
     journal = Journal(store.journal)
     journal.write(encode(call(1)))
     for path in store.journal.iterdir():

@@ -104,3 +104,10 @@ def test_definitions_are_written_for_what_is_used_and_taken_away_again(tmp_path:
     assert with_definitions("SELECT 1") == without_definitions("SELECT 1") == "SELECT 1"
     other = "CREATE OR REPLACE TEMP MACRO is_finished(status, ending) AS true;\nSELECT 1"
     assert without_definitions(other) == other
+
+
+def test_calls_of_a_conversation_are_one_draw_and_other_calls_one_each() -> None:
+    assert one("draw_key('c1', 'talk', 'h', 1) = draw_key('c2', 'talk', 'g', 2)")
+    assert not one("draw_key('c1', NULL, 'h', 1) = draw_key('c2', NULL, 'h', 1)")
+    assert not one("draw_key('c1', NULL, 'h', 1) = draw_key('c1', NULL, 'h', 2)")
+    assert one("draw_key('c1', NULL, NULL, NULL) = draw_key('c1', NULL, NULL, NULL)")

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store import migrations, schema
-from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
+from tooltrace.store import migrations
 from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
+from tooltrace.store.schema import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
 from tooltrace.store.views import VIEWS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -215,7 +215,7 @@ def older(store: StorePaths) -> None:
     """A store as a made-up version 1 left it: without the columns of which version 2 and 3 were made."""
     con = connect()
     attach(con, store, read_only=False)
-    schema.create(con)
+    migrations.create(con)
     con.execute("DROP VIEW store.sources; DROP VIEW store.calls; DROP VIEW store.tool_calls; DROP VIEW store.gates")
     con.execute("ALTER TABLE store.attempts DROP COLUMN flags; ALTER TABLE store.attempts DROP COLUMN agent")
     con.execute(

@@ -1,12 +1,17 @@
-"""The cheap part of the rules for docstrings and comments; CONTRIBUTING has the rest."""
+"""The cheap part of the rules for docstrings, comments, messages and pages; CONTRIBUTING has the rest."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+
+import click
+
+from tooltrace.cli import cli
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,9 +22,19 @@ RIDDLES = re.compile(
 )
 """Inverted and archaic turns, anywhere in a docstring or a comment."""
 
+BANNED = re.compile(
+    rf"^{OPENINGS.pattern}|\bnothing was asked\b|\bit takes\b|\bcannot be (?:said|told|asked)\b|\bwhoever\b"
+    r"|\b(?:told|said|asked|saying|telling|spoken)\b"
+    rf"|{RIDDLES.pattern}",
+    re.IGNORECASE,
+)
+"""Turns that no message, help text or page text may have."""
+UNCHECKED = ("exporters", "ingest", "otel", "tools")
+"""Packages whose error messages are not checked yet."""
+
 
 def sources() -> Iterator[Path]:
-    for folder in ("tooltrace", "exporters"):
+    for folder in ("tooltrace", "exporters", "dashboards"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if not any(parent.is_symlink() for parent in path.parents):
                 yield path
@@ -52,3 +67,72 @@ def test_prose_has_no_riddles() -> None:
             f"{path.relative_to(ROOT)}:{line}: {found[0]!r}" for line, text in texts if (found := RIDDLES.search(text))
         ]
     assert not wrong, "\n".join(wrong)
+
+
+def raised_messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the texts of every ``raise X("…")``; values in a message are replaced by "…"."""
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)):
+            continue
+        for argument in node.exc.args:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                yield node.lineno, argument.value
+            elif isinstance(argument, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "…" for part in argument.values)
+                yield node.lineno, "".join(map(str, parts))
+
+
+def help_texts(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the help texts of ``command``, its options and its subcommands."""
+    yield from ((name, text) for text in (command.help, command.short_help) if text)
+    for option in command.params:
+        if isinstance(option, click.Option) and option.help:
+            yield f"{name} {option.opts[0]}", option.help
+    if isinstance(command, click.Group):
+        for key, child in command.commands.items():
+            yield from help_texts(child, f"{name} {key}")
+
+
+def test_error_messages_are_in_plain_english() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {found[0]!r} in {text!r}"
+        for path in sources()
+        if not set(UNCHECKED) & set(path.relative_to(ROOT).parts)
+        for line, text in raised_messages(ast.parse(path.read_text()))
+        if (found := BANNED.search(text))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_help_texts_are_in_plain_english() -> None:
+    texts = list(help_texts(cli, "tooltrace"))
+    assert len(texts) > 80
+    wrong = [f"{name}: {found[0]!r} in {text!r}" for name, text in texts if (found := BANNED.search(text))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_page_texts_are_in_plain_english() -> None:
+    texts: dict[str, str] = json.loads((ROOT / "dashboards" / "strings" / "en.json").read_text())
+    wrong = [f"{key}: {found[0]!r} in {text!r}" for key, text in texts.items() if (found := BANNED.search(text))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_comments_of_the_queries_have_no_riddles() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {found[0]!r}"
+        for path in sorted((ROOT / "queries").glob("*.sql"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (found := RIDDLES.search(line.partition("--")[2]))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_heading_of_a_query_says_what_a_row_is() -> None:
+    """The first sentence after the question: how many rows there are, or what each stands for."""
+    rows = re.compile(r"-- (One row|Two rows|Ten rows)")
+    wrong = [
+        path.name
+        for path in sorted((ROOT / "queries").glob("*.sql"))
+        if not rows.match(path.read_text().splitlines()[2])
+    ]
+    assert not wrong, wrong

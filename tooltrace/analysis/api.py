@@ -20,10 +20,10 @@ def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManag
     ``docs/reference/columns.md`` documents the tables: tool_calls, calls, outcomes, gates, sources, losses and others.
     They include the calls of this process that have ended. ``store``: another store than the configured one; for an address,
     ``clickhouse://host/database``, ``db.sql`` is the only method.
-    Raises StoreError (missing, locked by a foreign program, damaged).
+    Raises StoreError (missing, locked by another program, damaged).
     """
     config.wait_until_written()
-    return open_store(_store(store)).connect(missing_ok=_begun(store))
+    return open_store(_store(store)).connect(missing_ok=_is_recording_store(store))
 
 
 def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> QueryResult:
@@ -37,10 +37,10 @@ def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameter
     from tooltrace.analysis import ask
 
     config.wait_until_written()
-    return ask(_store(store), name, missing_ok=_begun(store), **parameters)
+    return ask(_store(store), name, missing_ok=_is_recording_store(store), **parameters)
 
 
-def _begun(store: str | os.PathLike[str] | None) -> bool:
+def _is_recording_store(store: str | os.PathLike[str] | None) -> bool:
     """Whether this process records into the queried store: if so, a missing store counts as empty."""
     return store is None and config.configured_store() is not None
 

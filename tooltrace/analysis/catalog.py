@@ -26,9 +26,9 @@ def find(name: str) -> Query:
     aliases = _aliases()
     if name in aliases:
         return aliases[name]
-    near = difflib.get_close_matches(name, [*names, *aliases], 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-    raise UnknownQuery(f"no query {name!r}; {hint}")
+    similar = difflib.get_close_matches(name, [*names, *aliases], 1, 0.5)
+    hint = f"did you mean {similar[0]!r}?" if similar else f"the queries are {', '.join(names)}"
+    raise UnknownQuery(f"no query {name!r}: {hint}")
 
 
 @cache

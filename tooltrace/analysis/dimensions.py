@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tooltrace.errors import BadParameter
+from tooltrace.store.schema import quote_identifier, quote_literal
 
 ATTRIBUTES = "attributes"
 """Prefix of the dimension ``attributes.NAME``: one attribute of the call."""
@@ -26,9 +27,7 @@ class Dimension(NamedTuple):
     @property
     def name(self) -> str:
         """The column name, quoted for SQL where necessary."""
-        if self.column.isidentifier():
-            return self.column
-        return '"' + self.column.replace('"', '""') + '"'
+        return self.column if self.column.isidentifier() else quote_identifier(self.column)
 
 
 DIMENSIONS = {
@@ -47,12 +46,12 @@ def choose(by: str | Iterable[str], allowed: tuple[str, ...], query: str) -> tup
     """Return the dimensions that ``by`` names: a list, or one text with commas. Raises BadParameter."""
     names = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
     if names and not allowed:
-        raise BadParameter(f"by: the rows of {query} are not grouped; nothing was asked")
+        raise BadParameter(f"parameter 'by': query {query} does not group its rows; leave the parameter out")
     chosen = tuple(_dimension(name, allowed, query) for name in names)
-    folded = [dimension.column.casefold() for dimension in chosen]
-    for name, column in zip(names, folded, strict=True):
-        if folded.count(column) > 1:
-            raise BadParameter(f"by takes each dimension once (case does not count), got {name!r} again")
+    lowercase = [dimension.column.casefold() for dimension in chosen]
+    for name, column in zip(names, lowercase, strict=True):
+        if lowercase.count(column) > 1:
+            raise BadParameter(f"parameter 'by' accepts each dimension once, ignoring case; got {name!r} twice")
     return chosen
 
 
@@ -64,22 +63,24 @@ def _dimension(name: object, allowed: tuple[str, ...], query: str) -> Dimension:
         if name in allowed and name in DIMENSIONS:
             return DIMENSIONS[name]
     known = [f"{ATTRIBUTES}.NAME" if item == ATTRIBUTES else item for item in allowed]
-    near = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise BadParameter(f"by: {query} takes {', '.join(known)}; got {name!r}{hint}")
+    similar = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
+    hint = f" (did you mean {similar[0]!r}?)" if similar else ""
+    raise BadParameter(f"parameter 'by' of query {query} accepts {', '.join(known)}; got {name!r}{hint}")
 
 
 def attribute(key: str) -> Dimension:
     """Return the attribute ``key`` of a call as a dimension, as text.
 
-    Raises BadParameter for a name that SQL cannot hold.
+    Raises BadParameter for a name that SQL text cannot contain.
     """
+    named = f"{ATTRIBUTES}.{key}"
     try:
         key.encode()
     except UnicodeEncodeError:
         key = ""
     if not key or "\0" in key:
-        raise BadParameter(f"by takes {ATTRIBUTES}.NAME with the name of an attribute; nothing was asked")
+        raise BadParameter(
+            f"parameter 'by' accepts {ATTRIBUTES}.NAME, where NAME is the name of an attribute in valid Unicode; got {named!r}"
+        )
     pointer = "/" + key.replace("~", "~0").replace("/", "~1")
-    literal = "'" + pointer.replace("'", "''") + "'"
-    return Dimension(f"{ATTRIBUTES}.{key}", f"json_extract_string({ATTRIBUTES}, {literal})")
+    return Dimension(f"{ATTRIBUTES}.{key}", f"json_extract_string({ATTRIBUTES}, {quote_literal(pointer)})")

@@ -4,14 +4,14 @@
 
     -- Which tools fail, and how sure is that?
     --
-    -- What a reader should know besides (optional, any length).
+    -- What a row is, what counts, and how to read it (optional, any length).
     --
     -- alias: failures
     -- by: tool (default), version, attributes
     -- parameters:
-    --   min_n  integer = 20  fewer attempts than this are too few
+    --   min_n  integer = 20  a group of fewer attempts is marked too_few
     -- columns:
-    --   rate   share         failures of attempts
+    --   rate   share         failures / attempts
     --   low    low(rate)     Wilson interval, 95 %
     -- source: where the formula comes from
 
@@ -28,23 +28,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS
-from tooltrace.analysis.parameters import TAKES, Parameter, ParamValue
+from tooltrace.analysis.parameters import ACCEPTED, Parameter, ParamValue
 from tooltrace.errors import QueryError
 from tooltrace.store.result import Column
 
 UNITS = {
-    "count": "a number of things",
-    "aside": "a count beside the question: shown to people only where it is not 0",
+    "count": "a number of items",
+    "aside": "an additional count: hidden in tables if it is always 0",
     "share": "a part of 1",
-    "points": "a share minus a share: shown as percentage points",
-    "ratio": "a number beside 1",
+    "points": "a difference of shares: shown as percentage points",
+    "ratio": "a number relative to 1",
     "ms": "milliseconds",
     "time": "UTC",
     "text": "text",
     "json": "JSON text",
-    "parts": "what a text beside it is made of, as JSON: for programs, not shown to people",
+    "parts": "the parts of another text column as JSON: for programs, hidden in tables",
     "flag": "true or false",
-    "mark": "true where the reader should take care: shown to people only where it is",
+    "mark": "true where the reader should take care: hidden in tables if it is never true",
     "number": "any other number",
 }
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
@@ -72,93 +72,95 @@ class QueryHeader:
 
 
 @dataclass(slots=True)
-class _Place:
+class _Parser:
     path: Path
     line: int = 1
     rows: dict[str, list[str]] = field(default_factory=dict)
 
     def fault(self, cause: str) -> QueryError:
-        return QueryError(f"{cause}; the query cannot be used: {self.path}:{self.line}")
+        return QueryError(f"invalid query file {self.path}:{self.line}: {cause}")
 
 
 def parse(text: str, path: Path) -> QueryHeader:
     """Parse the heading of a file's ``text``. Raises QueryError with the file and the line."""
-    place = _Place(path)
+    parser = _Parser(path)
     heading = QueryHeader(question="")
     section, about = "", []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.startswith("--"):
             break
-        place.line = number
+        parser.line = number
         content = line[2:].removeprefix(" ").rstrip()
         found = _SECTION.fullmatch(content)
         if number == 1:
-            heading = replace(heading, question=_question(content, place))
+            heading = replace(heading, question=_question(content, parser))
         elif found:
             section = found[1]
-            heading = _begin(heading, section, found[2], place)
+            heading = _start_section(heading, section, found[2], parser)
         elif not section:
             about.append(content)
         elif content:
-            heading = _row(heading, section, content, place)
-    return _whole(replace(heading, about="\n".join(about).strip()), place)
+            heading = _row(heading, section, content, parser)
+    return _require_complete(replace(heading, about="\n".join(about).strip()), parser)
 
 
-def _question(content: str, place: _Place) -> str:
+def _question(content: str, parser: _Parser) -> str:
     if not content.endswith("?"):
-        raise place.fault("the first line is not a question after '-- '")
+        raise parser.fault("the first line must be '-- ' and a question")
     return content
 
 
-def _begin(heading: QueryHeader, section: str, rest: str, place: _Place) -> QueryHeader:
-    if section in place.rows:
-        raise place.fault(f"a second section {section!r}")
-    place.rows[section] = []
+def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Parser) -> QueryHeader:
+    if section in parser.rows:
+        raise parser.fault(f"section {section!r} occurs twice")
+    parser.rows[section] = []
     if section == "by":
-        return _by(heading, rest, place)
+        return _by(heading, rest, parser)
     if section == "alias":
         if not rest.isidentifier():
-            raise place.fault(f"the alias {rest!r} is not a name: letters, digits and _ were expected")
+            raise parser.fault(f"the alias must be a name of letters, digits and _; got {rest!r}")
         return replace(heading, alias=rest)
     if section == "source":
         return replace(heading, source=rest)
     if rest:
-        raise place.fault(f"text behind '{section}:', which takes one row a line")
+        raise parser.fault(f"'{section}:' must be followed by one row per line; got text on the same line")
     return heading
 
 
-def _by(heading: QueryHeader, rest: str, place: _Place) -> QueryHeader:
+def _by(heading: QueryHeader, rest: str, parser: _Parser) -> QueryHeader:
     names = [part.strip() for part in re.split("[,;]", rest)]
     default = tuple(name.removesuffix("(default)").strip() for name in names if name.endswith("(default)"))
     every = tuple(name.removesuffix("(default)").strip() for name in names)
     for name in every:
         if name not in DIMENSIONS and name != ATTRIBUTES:
-            raise place.fault(f"no dimension {name!r}; there are {', '.join([*DIMENSIONS, ATTRIBUTES])}")
+            raise parser.fault(f"unknown dimension {name!r}: the dimensions are {', '.join([*DIMENSIONS, ATTRIBUTES])}")
     if not default or ATTRIBUTES in default:
-        raise place.fault("'by' names no dimension as '(default)'")
+        raise parser.fault("'by' must mark a dimension other than attributes as '(default)'")
     within = tuple(part.strip() for part in rest.partition(";")[2].split(",") if part.strip())
     return replace(heading, by=every, within=within, default_by=default)
 
 
-def _row(heading: QueryHeader, section: str, content: str, place: _Place) -> QueryHeader:
+def _row(heading: QueryHeader, section: str, content: str, parser: _Parser) -> QueryHeader:
     if section == "source":
         return replace(heading, source=f"{heading.source} {content.strip()}")
     found = _ROW.fullmatch(content.strip())
     if section in ("alias", "by") or not found:
-        raise place.fault(f"{content.strip()!r} is no row of '{section}:' (name, type or unit, two spaces, meaning)")
+        raise parser.fault(
+            f"a row of '{section}:' is a name, a type or unit, two spaces and a meaning; got {content.strip()!r}"
+        )
     name, kind, meaning = found.groups()
-    if name in place.rows[section]:
-        raise place.fault(f"{name!r} stands twice in '{section}:'")
-    place.rows[section].append(name)
+    if name in parser.rows[section]:
+        raise parser.fault(f"{name!r} occurs twice in '{section}:'")
+    parser.rows[section].append(name)
     if section == "parameters":
-        return replace(heading, parameters=(*heading.parameters, _parameter(name, kind, meaning, place)))
-    return replace(heading, columns=(*heading.columns, _column(heading, name, kind, meaning, place)))
+        return replace(heading, parameters=(*heading.parameters, _parameter(name, kind, meaning, parser)))
+    return replace(heading, columns=(*heading.columns, _column(heading, name, kind, meaning, parser)))
 
 
-def _parameter(name: str, kind: str, meaning: str, place: _Place) -> Parameter:
+def _parameter(name: str, kind: str, meaning: str, parser: _Parser) -> Parameter:
     kind, equals, written = kind.partition(" = ")
-    if kind not in TAKES:
-        raise place.fault(f"no type {kind!r} for {name!r}; there are {', '.join(TAKES)}")
+    if kind not in ACCEPTED:
+        raise parser.fault(f"unknown type {kind!r} of {name!r}: the types are {', '.join(ACCEPTED)}")
     default: ParamValue = None
     if equals and written != "NULL":
         quoted = re.fullmatch(r"'([^']*)'", written)
@@ -169,23 +171,23 @@ def _parameter(name: str, kind: str, meaning: str, place: _Place) -> Parameter:
         elif kind in ("number", "share", "objective") and re.fullmatch(r"\d+(\.\d+)?", written):
             default = float(written)
         else:
-            raise place.fault(f"{written} is no default for {name!r}, a {kind}")
+            raise parser.fault(f"the default of {name!r} must be {ACCEPTED[kind]}; got {written}")
     return Parameter(name=name, type=kind, meaning=meaning, default=default, required=not equals)
 
 
-def _column(heading: QueryHeader, name: str, unit: str, meaning: str, place: _Place) -> Column:
+def _column(heading: QueryHeader, name: str, unit: str, meaning: str, parser: _Parser) -> Column:
     column = Column(name=name, unit=unit, meaning=meaning)
     known = [other.name for other in heading.columns]
     if column.end_of is None and unit not in UNITS:
-        raise place.fault(f"no unit {unit!r} for {name!r}; there are {', '.join(UNITS)}, low(x), high(x)")
+        raise parser.fault(f"unknown unit {unit!r} of {name!r}: the units are {', '.join(UNITS)}, low(x), high(x)")
     if column.end_of is not None and column.end_of[1] not in known:
-        raise place.fault(f"{unit} of {name!r}: no column {column.end_of[1]!r} above it")
+        raise parser.fault(f"{unit} of {name!r} needs a column {column.end_of[1]!r} above it")
     return column
 
 
-def _whole(heading: QueryHeader, place: _Place) -> QueryHeader:
+def _require_complete(heading: QueryHeader, parser: _Parser) -> QueryHeader:
     if not heading.question:
-        raise place.fault("no heading: the file begins without a comment")
+        raise parser.fault("the file must begin with a comment, its heading")
     if not heading.columns:
-        raise place.fault("the heading names no columns")
+        raise parser.fault("the heading must have columns")
     return heading

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from tooltrace.errors import BadParameter
+from tooltrace.store.schema import quote_literal
 
 ParamValue = str | int | float | datetime | None
 """A value that is bound in the engine. Times are naive UTC, as in the column ``started_at``."""
@@ -36,13 +37,14 @@ class Parameter:
         """
         if value is None:
             if self.required:
-                raise BadParameter(f"{self.name} is missing; it takes {TAKES[self.type]}; nothing was asked")
+                raise BadParameter(f"parameter {self.name!r} is required: pass {ACCEPTED[self.type]}")
             return self.default
         try:
             return _READERS[self.type](value, now)
         except (ValueError, TypeError, OverflowError):
-            shown = repr(value)[:80]
-            raise BadParameter(f"{self.name} takes {TAKES[self.type]}, got {shown}; nothing was asked") from None
+            raise BadParameter(
+                f"parameter {self.name!r} must be {ACCEPTED[self.type]}; got {repr(value)[:80]}"
+            ) from None
 
 
 def literal(value: ParamValue) -> str:
@@ -52,7 +54,7 @@ def literal(value: ParamValue) -> str:
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return quote_literal(value)
     return f"CAST({value!r} AS DOUBLE)" if isinstance(value, float) else str(value)
 
 
@@ -103,7 +105,7 @@ def _number(value: object, _now: datetime) -> float:
     return number
 
 
-def _part(value: object, now: datetime) -> float:
+def _proportion(value: object, now: datetime) -> float:
     number = _number(value, now)
     if number > 1:
         raise ValueError(value)
@@ -134,15 +136,15 @@ def _share(part: object) -> float:
     return share
 
 
-TAKES = {
-    "timestamp": "a span back from now (30m, 24h, 7d, 2w), a date or a time in ISO form (UTC unless it says)",
+ACCEPTED = {
+    "timestamp": "a time span back from now (30m, 24h, 7d, 2w), or an ISO date or time (in UTC unless it has a time zone)",
     "text": "text",
     "integer": "a whole number, 0 or more",
     "positive": "a whole number, 1 or more",
     "number": "a number, 0 or more",
     "share": "a number from 0 to 1",
     "objective": "a share between 0 and 1, or a percentage below 100",
-    "shares": "one or more numbers between 0 and 1, with commas between them",
+    "shares": "one or more numbers between 0 and 1, separated by commas",
 }
 """Values that each type of parameter accepts, in words."""
 
@@ -152,7 +154,7 @@ _READERS: dict[str, Callable[[object, datetime], ParamValue]] = {
     "integer": _integer,
     "positive": _positive,
     "number": _number,
-    "share": _part,
+    "share": _proportion,
     "objective": _objective,
     "shares": _shares,
 }

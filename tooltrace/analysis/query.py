@@ -29,7 +29,7 @@ class Query:
     name: str
     path: Path
     text: str
-    """The whole file: valid SQL as it stands, grouped by the default."""
+    """The complete file: valid SQL, grouped by the default dimensions."""
     header: QueryHeader
 
     @property
@@ -57,44 +57,46 @@ class Query:
         """Return the SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
         return templating.render_groups(self.text, self._dimensions(by), self.varies_within_history)
 
-    def statement(self, by: GroupBy | None = None, **given: Any) -> Statement:
+    def statement(self, by: GroupBy | None = None, **params: Any) -> Statement:
         """Return the statement for a store: SQL, bound values and the meanings of columns. Raises BadParameter."""
         return Statement(
             sql=self.render(by),
-            params=self.bind(**given),
+            params=self.bind(**params),
             name=self.name,
             columns=self.header.columns,
             groups=self.groups(by),
         )
 
-    def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **given: object) -> str:
-        """Return the SQL with its parameters written into it, for a person to copy and run; programs bind them instead.
+    def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **params: object) -> str:
+        """Return the SQL with literal values in place of its parameters, for a person to copy and run.
 
         A required parameter without a value stays ``$name``. Raises BadParameter.
         """
-        self._require_known(given)
+        self._require_known(params)
         now = now or datetime.now(UTC)
-        written = {
-            parameter.name: literal(parameter.bind(given.get(parameter.name), now))
+        literals = {
+            parameter.name: literal(parameter.bind(params.get(parameter.name), now))
             for parameter in self.header.parameters
-            if not parameter.required or given.get(parameter.name) is not None
+            if not parameter.required or params.get(parameter.name) is not None
         }
-        return _TOKEN.sub(lambda token: written.get(token[1] or "", token[0]), self.render(by))
+        return _TOKEN.sub(lambda token: literals.get(token[1] or "", token[0]), self.render(by))
 
-    def bind(self, *, now: datetime | None = None, **given: object) -> dict[str, ParamValue]:
+    def bind(self, *, now: datetime | None = None, **params: object) -> dict[str, ParamValue]:
         """Return a value for each parameter; None gives the default. Spans count back from ``now``.
 
         Raises BadParameter for an invalid value or an unknown name.
         """
-        self._require_known(given)
+        self._require_known(params)
         now = now or datetime.now(UTC)
-        return {parameter.name: parameter.bind(given.get(parameter.name), now) for parameter in self.header.parameters}
+        return {parameter.name: parameter.bind(params.get(parameter.name), now) for parameter in self.header.parameters}
 
-    def _require_known(self, given: dict[str, object]) -> None:
+    def _require_known(self, params: dict[str, object]) -> None:
         known = [parameter.name for parameter in self.header.parameters]
-        for name, value in given.items():
+        for name, value in params.items():
             if name not in known and value is not None:
-                raise BadParameter(f"{self.name} takes no {name}; it takes {', '.join(known)}; nothing was asked")
+                raise BadParameter(
+                    f"query {self.name} has no parameter {name!r}: its parameters are {', '.join(known)}"
+                )
 
     def varies_within_history(self, dimension: Dimension) -> bool:
         """Whether the dimension varies between the attempts of one history, and does not split it."""
@@ -107,7 +109,7 @@ class Query:
 def load(path: Path) -> Query:
     """Load the query in the file ``path``. Raises QueryError, with the file and the line, for an invalid one."""
     if not path.stem.isidentifier():
-        raise QueryError(f"{path.stem!r} is no name for a query; it cannot be used: {path}")
+        raise QueryError(f"{path.stem!r} is not a valid query name (letters, digits and _): rename the file {path}")
     text = path.read_text(encoding="utf-8")
     query = Query(name=path.stem, path=path, text=text, header=parse(text, path))
     _check_parameters(query)
@@ -116,18 +118,22 @@ def load(path: Path) -> Query:
 
 
 def _check_parameters(query: Query) -> None:
-    stated = {parameter.name for parameter in query.header.parameters}
+    declared = {parameter.name for parameter in query.header.parameters}
     used = {found[1]: found.start() for found in _TOKEN.finditer(query.text) if found[1]}
-    for name in used.keys() - stated:
-        raise _fault(query, used[name], f"${name} is used, and the heading does not state it")
-    for name in sorted(stated - used.keys()):
+    for name in used.keys() - declared:
+        raise _fault(query, used[name], f"parameter ${name} is used but not declared in the heading")
+    for name in sorted(declared - used.keys()):
         found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
-        raise _fault(query, found.start() if found else 0, f"the heading states {name!r}, and ${name} is not used")
+        raise _fault(
+            query,
+            found.start() if found else 0,
+            f"parameter {name!r} is declared in the heading but ${name} is not used",
+        )
 
 
 def _check_regions(query: Query) -> None:
     if templating.is_grouped(query.text) != bool(query.header.by):
-        raise _fault(query, 0, "'by:' in the heading and /* by */ in the SQL go together, and one is missing")
+        raise _fault(query, 0, "the heading must have 'by:' exactly if the SQL has /* by */")
     default = tuple(DIMENSIONS[name] for name in query.header.default_by)
     for offset, cause in templating.validate(query.text, default, query.varies_within_history):
         raise _fault(query, offset, cause)
@@ -137,13 +143,13 @@ def _check_regions(query: Query) -> None:
 def _check_names(query: Query) -> None:
     """Reject a result column named like a group column: the result would contain that name twice."""
     groups = {DIMENSIONS[name].column for name in query.header.by if name != ATTRIBUTES}
-    twice = groups.intersection(column.name for column in query.header.columns)
-    for name in sorted(twice - templating.omitted_columns(query.text)):
+    duplicates = groups.intersection(column.name for column in query.header.columns)
+    for name in sorted(duplicates - templating.omitted_columns(query.text)):
         found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
-        cause = f"the column {name!r} has the name of a group's column, and is not left out /* unless by {name} */"
+        cause = f"column {name!r} has the name of a group column: omit it with /* unless by {name} */"
         raise _fault(query, found.start() if found else 0, cause)
 
 
 def _fault(query: Query, offset: int, cause: str) -> QueryError:
     line = query.text.count("\n", 0, offset) + 1
-    return QueryError(f"{cause}; the query cannot be used: {query.path}:{line}")
+    return QueryError(f"invalid query file {query.path}:{line}: {cause}")

@@ -123,7 +123,7 @@ def out_of_fold(fit: Fit, confidences: Given, right: Given, *, folds: int = 10, 
     import numpy as np
 
     if not 2 <= folds <= len(p):
-        raise BadParameter(f"folds takes 2 to the number of calls ({len(p)}), got {folds!r}")
+        raise BadParameter(f"folds must be from 2 to the number of calls ({len(p)}); got {folds!r}")
     part = np.random.default_rng(seed).permutation(len(p)) % folds
     better = np.empty(len(p))
     for fold in range(folds):
@@ -138,14 +138,16 @@ def _numbers(given: Given, name: str) -> Numbers:
         raise ImportError("numpy is not installed: pip install 'tooltrace[statistics]'") from error
     values = np.asarray(given, dtype=float)
     if values.ndim != 1 or not bool(np.all((values >= 0) & (values <= 1))):
-        raise BadParameter(f"{name} takes numbers from 0 to 1 in one row; leave out what is unknown")
+        raise BadParameter(f"{name} must be a flat sequence of numbers from 0 to 1, without unknown values")
     return values
 
 
 def _pairs(confidences: Given, right: Given) -> tuple[Numbers, Numbers]:
     p, y = _numbers(confidences, "confidences"), _numbers(right, "right")
     if len(p) != len(y) or not len(p):
-        raise BadParameter(f"right takes one outcome for each confidence, at least one; got {len(y)} for {len(p)}")
+        raise BadParameter(
+            f"right must have one outcome for each confidence, and at least one; got {len(y)} for {len(p)}"
+        )
     return p, y
 
 

@@ -23,14 +23,14 @@ _UNLESS = re.compile(r"/\* unless by (\w+) \*/ (.*?) /\* end unless \*/")
 _EDGE = re.compile(r"/\* (end )?(by|unless)")
 
 Within = Callable[[Dimension], bool]
-"""Function that tells whether a dimension varies within a history."""
+"""Function that returns whether a dimension varies within a history."""
 
 
 def render_groups(text: str, chosen: tuple[Dimension, ...], within: Within) -> str:
     """Return ``text`` grouped by ``chosen``."""
     columns = {dimension.column for dimension in chosen}
-    kept = _UNLESS.sub(lambda region: "" if region[1] in columns else region[0], text)
-    return _BY.sub(lambda region: _region(region, chosen, within), kept)
+    columns_omitted = _UNLESS.sub(lambda region: "" if region[1] in columns else region[0], text)
+    return _BY.sub(lambda region: _region(region, chosen, within), columns_omitted)
 
 
 def is_grouped(text: str) -> bool:
@@ -47,17 +47,17 @@ def validate(text: str, default: tuple[Dimension, ...], within: Within) -> Itera
     """Yield the offset and the fault of each invalid region of ``text`` under the ``default`` grouping."""
     for region in _BY.finditer(text):
         if region[0] != (expected := _region(region, default, within)):
-            yield region.start(), f"the region is not the default grouping, {expected!r}"
+            yield region.start(), f"the region must be the default grouping {expected!r}"
     rest = _UNLESS.sub(_blank, _BY.sub(_blank, text))
-    if cut := _EDGE.search(rest):
-        yield cut.start(), f"a region of /* {cut[2]} */ … /* end {cut[2]} */ is cut short"
+    if edge := _EDGE.search(rest):
+        yield edge.start(), f"a region /* {edge[2]} */ … /* end {edge[2]} */ is incomplete"
 
 
 def _region(region: re.Match[str], chosen: tuple[Dimension, ...], within: Within) -> str:
     part, names = region[1] or "", region[2] or ""
-    taken = [dimension for dimension in chosen if not part or within(dimension) == (part == " within")]
-    written = "".join(f"{dimension.name if names else dimension.sql}, " for dimension in taken)
-    return f"/* by{part}{names} */ {written}/* end by */"
+    dimensions = [dimension for dimension in chosen if not part or within(dimension) == (part == " within")]
+    select_list = "".join(f"{dimension.name if names else dimension.sql}, " for dimension in dimensions)
+    return f"/* by{part}{names} */ {select_list}/* end by */"
 
 
 def _blank(region: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ import click
 from tooltrace.cli.clickhouse import clickhouse
 from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
-from tooltrace.cli.errors import Group, soften
+from tooltrace.cli.errors import Group, escape_unencodable
 from tooltrace.cli.export import export
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
@@ -31,9 +31,9 @@ __all__ = ["cli", "main"]
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tooltrace")
 def cli() -> None:
-    """Query the recorded tool calls of LLM agents.
+    """Record and analyse the tool calls of LLM agents.
 
-    Exit codes: 0 answered, 1 could not be done, 2 wrong usage.
+    Exit codes: 0 success, 1 failure, 2 wrong usage.
     """
 
 
@@ -43,5 +43,5 @@ for _command in (demo, query, sql, tail, top, show, label, imports, export, repo
 
 def main() -> None:
     """Run the command line."""
-    soften()
+    escape_unencodable()
     cli(prog_name="tooltrace")

@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.text import Text
 
-from tooltrace.cli.json_values import plain
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
+from tooltrace.report.json_values import json_safe
 
 Attempt = dict[str, Any]
 
@@ -25,7 +25,7 @@ _TEXTS = ("error_message", "suggestion", "user_message", "text", "explanation", 
 _DATA = ("arguments", "result", "sources", "signals", "stats", "context", "attributes", "flags")
 
 
-def card(
+def call_lines(
     attempts: list[Attempt], labels: list[dict[str, Any]], gates: list[dict[str, Any]], *, full: bool = False
 ) -> Iterator[Text]:
     """Yield the lines about one call.
@@ -50,12 +50,12 @@ def _head(attempts: list[Attempt]) -> Iterator[Text]:
     first = attempts[0]
     version = f" {first['tool_version']}" if first["tool_version"] else ""
     yield Text(clean(f"{first['tool']}{version}  call {first['call_id']}"), style="bold")
-    around = (
+    context = (
         ("conversation", first["conversation"]),
         ("agent", first["agent"]),
         ("service", first["service"]),
     )
-    known = [f"{name} {value}" for name, value in around if value]
+    known = [f"{name} {value}" for name, value in context if value]
     known.append(f"{len(attempts)} attempt{'' if len(attempts) == 1 else 's'}")
     known.append(f"{format_value(sum(attempt['duration_ms'] or 0 for attempt in attempts), 'ms')} ms in the tool")
     yield Text(clean("  ".join(known)), style="dim")
@@ -81,22 +81,22 @@ def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
         if attempt[name] is not None:
             yield from _block(name + _cut(attempt, name), attempt[name], as_json=name in _DATA, full=full)
     if attempt["redacted"]:
-        yield Text("  redacted: something secret was taken out", style="yellow")
+        yield Text("  redacted: secrets were removed before storage", style="yellow")
     process = ":".join(str(attempt[name]) for name in ("host", "pid") if attempt[name] is not None)
     yield Text(clean(f"  span {attempt['span_id']}  trace {attempt['trace_id']}  {process}".rstrip()), style="dim")
 
 
 def _first_line(attempt: Attempt) -> Text:
-    said = attempt["status"] or "no status"
+    status = attempt["status"] or "no status"
     line = Text().append(f"attempt {attempt['attempt']}  ", "bold")
-    line.append(f"{clean(said)}, {clean(attempt['ending'])}", STYLES.get(attempt["status"], "magenta"))
+    line.append(f"{clean(status)}, {clean(attempt['ending'])}", STYLES.get(attempt["status"], "magenta"))
     line.append(f"  {attempt['started_at']:%Y-%m-%d %H:%M:%S.%f} UTC")
-    parts = (
+    durations = (
         ("duration_ms", "in the tool"),
         ("first_item_ms", "to the first item"),
         ("consumer_ms", "in the consumer"),
     )
-    for name, where in parts:
+    for name, where in durations:
         if attempt[name] is not None:
             line.append(f"  {format_value(attempt[name], 'ms')} ms {where}")
     return line
@@ -104,35 +104,36 @@ def _first_line(attempt: Attempt) -> Text:
 
 def _gap(before: Attempt, after: Attempt) -> Text:
     gap = (after["started_at"] - _end(before)).total_seconds() * 1000
-    return Text(f"  … {format_value(gap, 'ms')} ms later" if gap >= 0 else "  … while that one still ran", style="dim")
+    later = f"{format_value(gap, 'ms')} ms later" if gap >= 0 else "before the previous attempt ended"
+    return Text(f"  … {later}", style="dim")
 
 
 def _end(attempt: Attempt) -> datetime:
-    taken = min(max(0, (attempt["duration_ms"] or 0) + (attempt["consumer_ms"] or 0)), 1e12)
+    duration = min(max(0, (attempt["duration_ms"] or 0) + (attempt["consumer_ms"] or 0)), 1e12)
     started: datetime = attempt["started_at"]
-    return started + timedelta(milliseconds=taken)
+    return started + timedelta(milliseconds=duration)
 
 
 def _gate(gate: dict[str, Any]) -> Text:
     who = f" by {gate['answered_by']}" if gate["answered_by"] else ""
     if gate["decision"] is None:
-        return Text(clean(f"  waits for a person ({gate['kind']})"), style="magenta")
+        return Text(clean(f"  waiting for a person ({gate['kind']})"), style="magenta")
     words = f"{gate['decision']}{who} after {format_value(gate['waited_ms'], 'ms')} ms ({gate['kind']})"
     note = f": {gate['note']}" if gate["note"] else ""
-    changed = f"; changed {laid_out(plain(gate['changed'], 'json'))}" if gate["changed"] else ""
+    changed = f"; changed {format_json(json_safe(gate['changed'], 'json'))}" if gate["changed"] else ""
     return Text(clean(f"  {words}{note}{changed}"), style="magenta")
 
 
 def _label(label: dict[str, Any]) -> Text:
-    judged = {True: "right", False: "wrong", None: ""}[label["correct"]]
+    verdict = {True: "right", False: "wrong", None: ""}[label["correct"]]
     score = "" if label["score"] is None else f"score {label['score']:g}"
     reason = f": {label['reason']}" if label["reason"] else ""
-    words = " ".join(word for word in ("judged", judged, score, f"by {label['labeler']}") if word)
+    words = " ".join(word for word in ("labelled", verdict, score, f"by {label['labeler']}") if word)
     return Text(clean(f"  {words}, {label['labeled_at']:%Y-%m-%d %H:%M:%S} UTC{reason}"), style="cyan")
 
 
 def _cut(attempt: Attempt, name: str) -> str:
-    sizes = plain(attempt["full_sizes"], "json") if attempt["truncated"] else None
+    sizes = json_safe(attempt["full_sizes"], "json") if attempt["truncated"] else None
     size = sizes.get(name) if isinstance(sizes, dict) else None
     return f" (truncated; {size:,} in full)" if isinstance(size, int) else ""
 
@@ -142,7 +143,9 @@ def _line(name: str, text: str) -> Text:
 
 
 def _block(name: str, value: str, *, as_json: bool, full: bool) -> Iterator[Text]:
-    lines = (_pretty(value) if as_json else clean(value, lines=True)).splitlines()
+    lines = (
+        clean(format_json(json_safe(value, "json")), lines=True) if as_json else clean(value, lines=True)
+    ).splitlines()
     if len(lines) <= 1 and (len(value) <= _SHORT or not as_json):
         yield _line(name, _fold_line(lines[0] if lines else "", full=full))
         return
@@ -158,22 +161,16 @@ def _fold_line(line: str, *, full: bool) -> str:
     return line if full or len(line) <= longest else f"{line[:longest]}… {len(line) - longest:,} more (--full)"
 
 
-def _pretty(value: str) -> str:
-    return clean(laid_out(plain(value, "json")), lines=True)
-
-
-def laid_out(value: Any, indent: str = "") -> str:
+def format_json(value: Any, indent: str = "") -> str:
     """Return ``value`` as JSON: on one line if it is short, else one line for each member."""
     short = json.dumps(value, ensure_ascii=False)
     if len(indent) + len(short) <= _SHORT or not isinstance(value, dict | list) or len(indent) >= _DEEPEST:
         return short
     inner = indent + "  "
     if isinstance(value, list):
-        return _bracketed("[", [laid_out(item, inner) for item in value], "]", indent)
-    members = (f"{json.dumps(name, ensure_ascii=False)}: {laid_out(item, inner)}" for name, item in value.items())
-    return _bracketed("{", list(members), "}", indent)
-
-
-def _bracketed(opening: str, parts: list[str], closing: str, indent: str) -> str:
-    lines = (",\n" + indent + "  ").join(parts)
-    return f"{opening}\n{indent}  {lines}\n{indent}{closing}"
+        opening, closing, parts = "[", "]", [format_json(item, inner) for item in value]
+    else:
+        opening, closing = "{", "}"
+        parts = [f"{json.dumps(name, ensure_ascii=False)}: {format_json(item, inner)}" for name, item in value.items()]
+    lines = f",\n{inner}".join(parts)
+    return f"{opening}\n{inner}{lines}\n{indent}{closing}"

@@ -16,31 +16,29 @@ if TYPE_CHECKING:
     from tooltrace.clickhouse.client import ClickHouseConnection
 
 VIEWS_COST = (
-    "Views cost nothing while nobody asks. Each question then reads the map of attributes whole, of the days it is about, "
-    "and counts a span twice that the collector delivered twice."
+    "Views: no storage and no cost on insert. Each query reads the complete attribute maps of the days it covers, "
+    "and counts a span twice if the collector delivered it twice."
 )
 TABLES_COST = (
-    "Tables: each insert of the collector writes its tool calls once more (the bytes are those of `tooltrace clickhouse check`), "
-    "and filling them now reads all of otel_traces and otel_logs once. Questions read the columns that they name, and each span once."
+    "Tables: each insert of the collector also writes its tool calls to them (`tooltrace clickhouse check` prints the bytes). "
+    "Creating them reads all of otel_traces and otel_logs once. Queries then read only the columns they name, and count each span once."
 )
-
 FOREIGN_COST = (
-    "Tool spans of other instrumentations as tool calls: questions read the spans twice, and take a third to twice as "
-    "long again. A call that two instrumentations tell of, or tooltrace and another, is there twice; what a "
-    "result means is not read."
+    "Spans of other instrumentations: queries read the spans twice and take 1.3 to 3 times as long. A call that is "
+    "recorded by two instrumentations counts twice, and results are not interpreted."
 )
 INDEX_COST = (
-    "Indexes: otel_traces itself gets three (tooltrace_by_tool, _by_span, _by_trace), of about 2 bytes a span; nothing else of it "
-    "changes, and ALTER TABLE … DROP INDEX takes them back. A question after one tool, one attempt or one trace skips the rest."
+    "Indexes: three on otel_traces (tooltrace_by_tool, _by_span, _by_trace), about 2 bytes per span; otherwise the table "
+    "does not change, and ALTER TABLE … DROP INDEX removes them. Queries for one tool, attempt or trace skip other data."
 )
 
 
-def _where(command: Callable[..., Any]) -> Callable[..., Any]:
+def _clickhouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--store",
         "address",
         callback=_address,
-        help="clickhouse://[user[:password]@]host[:port]/database. Default: $TOOLTRACE_STORE.",
+        help="Address: clickhouse://[user[:password]@]host[:port]/database. Default: $TOOLTRACE_STORE.",
     )(command)
 
 
@@ -49,92 +47,106 @@ def _address(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 
     address = address_of(text) if text else default_address()
     if address is None or address.scheme not in SCHEMES:
-        raise UsageError("which ClickHouse? --store clickhouse://host/database, or such a $TOOLTRACE_STORE")
+        raise UsageError(
+            "no ClickHouse address: use --store clickhouse://host/database, or set $TOOLTRACE_STORE to such an address"
+        )
     return address
 
 
-@click.group(short_help="Make a database of ClickHouse a store.")
+@click.group(short_help="Prepare a ClickHouse database as a store.")
 def clickhouse() -> None:
-    """Ask what the collector's exporter wrote into ClickHouse: `init` makes the views, `check` says what is there."""
+    """Use the traces that the OpenTelemetry Collector exports to ClickHouse as a store.
+
+    `init` creates the views, `check` counts the recorded tool calls.
+    """
 
 
-@clickhouse.command(short_help="Print, or make, the views.")
-@click.option("--apply", is_flag=True, help="Make them; without it they are printed, and nothing is connected to.")
-@click.option("--tables", is_flag=True, help="Tables too, which ClickHouse fills by itself: for many calls.")
+@clickhouse.command(short_help="Print the SQL of the views, or create them.")
 @click.option(
-    "--days", type=click.IntRange(min=1), help="With --tables: how long their rows are kept. Default: for ever."
+    "--apply",
+    is_flag=True,
+    help="Create the views. Without this option the SQL is printed, and no connection is opened.",
 )
-@click.option("--foreign", is_flag=True, help="Tool spans of other instrumentations are tool calls too.")
+@click.option("--tables", is_flag=True, help="Also create materialized views, for many calls.")
 @click.option(
-    "--indexes", is_flag=True, help="Indexes over otel_traces too: one tool, attempt or trace is found faster."
+    "--days", type=click.IntRange(min=1), help="With --tables: delete their rows after this many days. Default: never."
 )
-@_where
+@click.option("--foreign", is_flag=True, help="Include tool spans of other instrumentations.")
+@click.option(
+    "--indexes", is_flag=True, help="Also create indexes on otel_traces, for queries of one tool, attempt or trace."
+)
+@_clickhouse_option
 def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes: bool, address: Address) -> None:
-    """Make the views tool_calls, calls, outcomes, … over the exporter's tables otel_traces and otel_logs.
+    """Print the SQL of the views tool_calls, calls, outcomes, … over the exporter's tables otel_traces and otel_logs.
 
-    The exporter's tables are left as they are, but for --indexes. What it costs is said on standard error.
+    Only --indexes changes the exporter's own tables. The costs of each option are printed on standard error.
     """
     from tooltrace.clickhouse.client import ClickHouseConnection
 
     if days and not tables:
-        raise UsageError("--days is of the tables of --tables; how long otel_traces keeps is the exporter's ttl")
-    house = ClickHouseConnection(address)
-    statements = _statements(house, tables=tables, days=days, foreign=foreign, indexes=indexes)
-    for asked, cost in ((True, VIEWS_COST), (tables, TABLES_COST), (foreign, FOREIGN_COST), (indexes, INDEX_COST)):
-        if asked:
+        raise UsageError(
+            "--days needs --tables. To limit otel_traces itself, set 'ttl' in the exporter's configuration"
+        )
+    connection = ClickHouseConnection(address)
+    statements = _statements(connection, tables=tables, days=days, foreign=foreign, indexes=indexes)
+    for enabled, cost in ((True, VIEWS_COST), (tables, TABLES_COST), (foreign, FOREIGN_COST), (indexes, INDEX_COST)):
+        if enabled:
             click.echo(cost, err=True)
     if not apply:
         click.echo(";\n\n".join(statements) + ";")
         return
-    with house.client() as client:
+    with connection.client() as client:
         for statement in statements:
-            _made(house, client, statement)
+            _execute(connection, client, statement)
     click.echo(
-        clean(f"{len(statements)} statements done in {house.database}: tooltrace query --store {address} failure_rate")
+        clean(
+            f"{len(statements)} statements executed in {connection.database}. Next: tooltrace query --store {address} failure_rate"
+        )
     )
 
 
-def _made(house: ClickHouseConnection, client: Any, statement: str) -> None:
+def _execute(connection: ClickHouseConnection, client: Any, statement: str) -> None:
     from tooltrace.errors import StoreMissing
 
     try:
-        house.run(lambda: client.command(statement))
+        connection.run(lambda: client.command(statement))
     except StoreMissing as error:
         raise CommandError(
-            f"{house.tables.of(house.tables.traces)} and {house.tables.of(house.tables.logs)} are not both there: the collector's "
-            f"exporter makes them, or ?traces=…&logs=… in the address names others; stopped there ({error.__cause__})"[
-                :400
-            ]
+            f"{connection.tables.of(connection.tables.traces)} or {connection.tables.of(connection.tables.logs)} does not exist: "
+            "the collector's exporter creates them. For other table names add ?traces=…&logs=… to the address "
+            f"({error.__cause__})"[:400]
         ) from error
 
 
 def _statements(
-    house: ClickHouseConnection, *, tables: bool, days: int | None, foreign: bool, indexes: bool
+    connection: ClickHouseConnection, *, tables: bool, days: int | None, foreign: bool, indexes: bool
 ) -> list[str]:
     from dataclasses import replace
 
     from tooltrace.clickhouse import materialized, views
-    from tooltrace.clickhouse.materialized import index_statements as indexed
 
-    over = replace(house.tables, foreign=foreign)
-    made = materialized.table_statements(over, house.database, days) if tables else []
-    more = indexed(over) if indexes else []
-    return [*more, *made, *views.statements(over, house.database, kept=tables)]
+    source = replace(connection.tables, foreign=foreign)
+    index_sql = materialized.index_statements(source) if indexes else []
+    table_sql = materialized.table_statements(source, connection.database, days) if tables else []
+    return [*index_sql, *table_sql, *views.statements(source, connection.database, materialized=tables)]
 
 
-@clickhouse.command(short_help="Say what is there.")
-@_where
+@clickhouse.command(short_help="Count the recorded tool calls.")
+@_clickhouse_option
 def check(*, address: Address) -> None:
-    """Say how many tool calls there are, how many bytes each takes, and whether any was delivered twice."""
+    """Count the tool calls, their bytes, and the spans that were delivered twice.
+
+    Exit code 1 if queries count such spans twice.
+    """
     from tooltrace.clickhouse.client import ClickHouseConnection
     from tooltrace.clickhouse.stats import store_stats
 
-    house = ClickHouseConnection(address)
-    with house.client() as client:
-        found = store_stats(house, client)
-    for line in found.lines():
+    connection = ClickHouseConnection(address)
+    with connection.client() as client:
+        stats = store_stats(connection, client)
+    for line in stats.lines():
         click.echo(clean(line))
-    if found.twice:
+    if stats.duplicates:
         raise CommandError(
-            "spans that are there twice count twice in views alone: tooltrace clickhouse init --tables --apply"
+            "some spans were delivered twice, and views count them twice. To count each once, run: tooltrace clickhouse init --tables --apply"
         )

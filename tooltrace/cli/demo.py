@@ -10,23 +10,25 @@ from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import store_option
 
 
-@click.command(short_help="Let scripted agents work, and show what was recorded.")
-@click.option("--calls", type=click.IntRange(min=1), default=1000, show_default=True, help="How many calls they make.")
-@click.option("--seed", type=int, default=7, show_default=True, help="The same seed gives the same statuses.")
+@click.command(short_help="Run scripted agents, and show the recorded calls.")
+@click.option("--calls", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of calls to make.")
+@click.option(
+    "--seed", type=int, default=7, show_default=True, help="Seed of the plan; the same seed gives the same statuses."
+)
 @store_option
 def demo(calls: int, seed: int, store: Path) -> None:
-    """Let scripted agents work on real material with tools that fail, and show what was recorded.
+    """Run scripted agents whose tools sometimes fail, and show the recorded calls.
 
-    They read Python's own source tree, search its docstrings, calculate, ask a database and fetch from a
-    local server. Nothing leaves this machine; the store is kept, a workspace under the temporary directory is not.
+    The agents read Python's own source tree, search its docstrings, calculate, query a database and fetch pages
+    from a local server. No data leaves this machine. The store remains; the temporary workspace is deleted.
     """
     try:
         from tooltrace.demo.run import run
     except ModuleNotFoundError as error:
-        needed = (error.name or "").partition(".")[0]
-        if needed not in ("httpx", "stamina"):
+        module = (error.name or "").partition(".")[0]
+        if module not in ("httpx", "stamina"):
             raise
-        raise CommandError(f"the demo needs {needed}: pip install 'tooltrace[demo]'") from error
+        raise CommandError(f"the demo needs {module}: pip install 'tooltrace[demo]'") from error
     from rich.progress import Progress
 
     from tooltrace.cli.demo_report import report
@@ -34,8 +36,8 @@ def demo(calls: int, seed: int, store: Path) -> None:
 
     screen = console(stderr=True)
     if not screen.is_terminal:
-        screen.print(f"Agents make {calls:,} calls …")
+        screen.print(f"Running agents with {calls:,} calls …")
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("Agents at work", total=calls)
-        result = run(store, calls=calls, seed=seed, done=lambda: progress.advance(task))
+        task = progress.add_task("Running agents", total=calls)
+        result = run(store, calls=calls, seed=seed, on_call=lambda: progress.advance(task))
     report(result)

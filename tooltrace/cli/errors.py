@@ -42,7 +42,7 @@ class Group(click.Group):
             return super().invoke(ctx)
         except TooltraceError as error:
             kind = UsageError if isinstance(error, UnknownQuery | BadParameter) else CommandError
-            raise kind(sentence(error)) from error
+            raise kind(error_message(error)) from error
         except RuntimeError as error:
             if str(error) != _INTERRUPTED:
                 raise
@@ -64,7 +64,7 @@ def until_stopped() -> Iterator[None]:
             raise
 
 
-def sentence(error: TooltraceError) -> str:
+def error_message(error: TooltraceError) -> str:
     """Return the message of ``error``; for a locked store with the process that holds the lock."""
     text = str(error)
     if isinstance(error, StoreLocked) and error.pid is not None and str(error.pid) not in text:
@@ -72,7 +72,7 @@ def sentence(error: TooltraceError) -> str:
     return text
 
 
-def soften() -> None:
+def escape_unencodable() -> None:
     """Print characters that the terminal's encoding lacks as escapes instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

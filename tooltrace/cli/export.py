@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.export_delivery import deliver, forget_destination, say_status
+from tooltrace.cli.export_delivery import deliver, forget_destination, print_status
 from tooltrace.cli.options import store_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.store.base import open_store
@@ -26,36 +26,44 @@ Advance = Callable[[int], None]
 """Callback that receives the number of further records sent."""
 
 
-@click.command(short_help="Send what was recorded to a collector, or write it to a file.")
+@click.command(short_help="Send the history to a collector, or write it to files.")
 @click.argument("name", required=False)
-@click.option("--since", help="From then on: 30m, 24h, 7d, or a date or time in ISO form.")
-@click.option("--until", help="Before then; as --since.")
-@click.option("--tool", help="This tool only.")
+@click.option("--since", help="Start of the time range: 30m, 24h, 7d (back from now), or an ISO date or time.")
+@click.option("--until", help="End of the time range, in the same form as --since.")
+@click.option("--tool", help="Only this tool.")
 @click.option("--endpoint", help="Base URL, such as http://localhost:4318. Default: $OTEL_EXPORTER_OTLP_ENDPOINT.")
 @click.option("--protocol", type=click.Choice(["http/protobuf", "grpc"]), help="Default: http/protobuf.")
-@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="To send with each request.")
-@click.option("--signal", "signals", multiple=True, metavar="SIGNAL", help="Only traces, logs or metrics.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PATH", help="The file or folder to write.")
-@click.option("--again", is_flag=True, help="Send what was sent before as well.")
 @click.option(
-    "--follow", is_flag=True, help="Deliver what is recorded from now on, until Ctrl-C; with --since, history first."
+    "--header", "headers", multiple=True, metavar="NAME=VALUE", help="Header to send with each request; repeatable."
 )
-@click.option("--pending", is_flag=True, help="Deliver what waits for this destination, and end.")
-@click.option("--status", is_flag=True, help="Say how far each destination is, and what it keeps from being removed.")
-@click.option("--forget", is_flag=True, help="Keep nothing for the destination NAME (otlp, or otlp-logs) any more.")
+@click.option(
+    "--signal",
+    "signals",
+    multiple=True,
+    metavar="SIGNAL",
+    help="Only this signal: traces, logs or metrics; repeatable.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PATH", help="File or folder to write.")
+@click.option("--again", is_flag=True, help="Also send records that were sent before.")
+@click.option("--follow", is_flag=True, help="Deliver new records until Ctrl-C; with --since, send the history first.")
+@click.option("--pending", is_flag=True, help="Deliver the pending records of this destination, and exit.")
+@click.option(
+    "--status", is_flag=True, help="Print the progress of each destination and the journal bytes retained for it."
+)
+@click.option("--forget", is_flag=True, help="Stop retaining records for the destination NAME (otlp, or otlp-logs).")
 @store_option
 def export(*, name: str | None, store: Path, status: bool, forget: bool, **options: Any) -> None:
     """Send the history to the destination NAME (otlp), or write it to a file (parquet, jsonl, otlp-json, csv).
 
-    What is broken off goes on where it stopped when it is asked for again, and what was sent is not sent twice; --again
-    sends it once more. What a configured destination delivers by itself is left out, unless --until says otherwise.
+    An interrupted export continues where it stopped when the same command runs again. No record is sent twice, except
+    with --again. Records that a configured destination delivers continuously are skipped, unless --until is given.
     """
     if status:
-        say_status(store)
+        print_status(store)
     elif name is None:
         from tooltrace.exporters.registry import available
 
-        raise UsageError(f"which destination? known are {', '.join(available())}")
+        raise UsageError(f"argument NAME is missing: choose one of {', '.join(available())}")
     elif forget:
         forget_destination(store, name)
     else:
@@ -63,23 +71,25 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
 
 
 def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
-    from tooltrace.delivery.plan import wishes_named
+    from tooltrace.delivery.plan import specs_for
     from tooltrace.exporters.registry import create
 
     target = _target(options)
     if (follow or pending) and target.path is not None:
-        raise UsageError(f"the file {target.path} is written whole; leave --follow and --pending out")
+        raise UsageError(
+            f"--follow and --pending are not allowed with the file {target.path}: a file is always written completely"
+        )
     historic = any(options[key] is not None for key in ("since", "until", "tool")) or options["again"]
     with _stop() as stop:
         if historic or not (follow or pending):
-            with _whole_or_nothing(create(name, target)) as destination:
+            with _abandon_on_error(create(name, target)) as destination:
                 _replay(store, name, destination, target, stop, **options)
         if (follow or pending) and not stop.is_set():
-            deliver(store, wishes_named(name, target), target, stop, follow=follow)
+            deliver(store, specs_for(name, target), target, stop, follow=follow)
 
 
 @contextmanager
-def _whole_or_nothing(destination: Destination) -> Iterator[Destination]:
+def _abandon_on_error(destination: Destination) -> Iterator[Destination]:
     """Remove a partly written file if the block raises."""
     from tooltrace.exporters.protocol import AtomicDestination
 
@@ -100,7 +110,7 @@ def _target(options: dict[str, Any]) -> Target:
 
     pairs = [header.partition("=") for header in options.pop("headers")]
     if any(not name.strip() or not sign for name, sign, _ in pairs):
-        raise UsageError("--header takes NAME=VALUE")
+        raise UsageError("--header must be NAME=VALUE, such as x-api-key=SECRET")
     return Target(
         path=options.pop("output"),
         endpoint=options.pop("endpoint"),
@@ -114,7 +124,7 @@ def _target(options: dict[str, Any]) -> Target:
 
 @contextmanager
 def _stop() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C or SIGTERM sets: the current work is finished, and the rest is kept.
+    """Yield an event that Ctrl-C or SIGTERM sets: the current batch is finished, and the rest remains pending.
 
     A second signal raises KeyboardInterrupt.
     """
@@ -163,21 +173,29 @@ def _replay(
     if again:
         file.forget()
     progress = file.load()
-    progress.since = progress.since or _moment("since", since)
-    progress.until = progress.until or _moment("until", until)
-    live = None if progress.until else _delivered(store, name, destination)
-    end, early = (_read(progress.until), []) if live is None else (live.begun_at, live.early)
-    history = open_store(store).history(since=_read(progress.since), until=end, tool=tool, without=early)
+    progress.since = progress.since or _time_parameter("since", since)
+    progress.until = progress.until or _time_parameter("until", until)
+    live = None if progress.until else _live_cursor(store, name, destination)
+    end, early = (_parse_time(progress.until), []) if live is None else (live.begun_at, live.early)
+    history = open_store(store).history(since=_parse_time(progress.since), until=end, tool=tool, without=early)
     if isinstance(destination, AtomicDestination):
         with _bar(history.count()) as advance:
-            count = export_to_file(history, destination, lambda number: _on(advance, number, stop))
+            count = export_to_file(history, destination, lambda number: _advance(advance, number, stop))
         click.echo(f"{count:,} records written to {target.path}.", err=str(target.path) == "-")
     else:
-        replay = Replay(files, history, destination, progress, file.save, stop=stop, on_wait=_say_wait)
+        replay = Replay(
+            files,
+            history,
+            destination,
+            progress,
+            file.save,
+            stop=stop,
+            on_wait=lambda error: click.echo(clean(f"waiting: {error}"), err=True),
+        )
         _send(replay, destination, history.count(progress.places), stop)
 
 
-def _on(advance: Advance, count: int, stop: threading.Event) -> None:
+def _advance(advance: Advance, count: int, stop: threading.Event) -> None:
     """Advance, and raise KeyboardInterrupt once stopped: a partly written file is useless, so it is not finished."""
     advance(count)
     if stop.is_set():
@@ -187,21 +205,21 @@ def _on(advance: Advance, count: int, stop: threading.Event) -> None:
 def _send(replay: Replay, destination: Destination, total: int, stop: threading.Event) -> None:
     from tooltrace.exporters.protocol import Unavailable
 
-    earlier = f", {replay.earlier:,} earlier" if replay.earlier else ""
+    earlier = f", {replay.earlier:,} sent earlier" if replay.earlier else ""
     try:
         with _bar(total) as advance:
             replay.run(advance)
     except Unavailable as error:
-        said = "" if stop.is_set() else f" ({error})"
+        reason = "" if stop.is_set() else f" ({error})"
         raise CommandError(
-            f"{replay.sent:,} records sent, then it was broken off{said}; the same command goes on"
+            f"interrupted after {replay.sent:,} records{reason}; run the same command again to continue"
         ) from error
     finally:
         destination.close()
-    click.echo(f"{replay.sent:,} records sent{earlier}; {replay.refused:,} refused.")
+    click.echo(f"{replay.sent:,} records sent{earlier}; {replay.refused:,} rejected.")
 
 
-def _moment(name: str, text: str | None) -> str | None:
+def _time_parameter(name: str, text: str | None) -> str | None:
     """Return the parameter ``name`` as ISO text in UTC; None if it is not set."""
     if text is None:
         return None
@@ -212,11 +230,11 @@ def _moment(name: str, text: str | None) -> str | None:
     return bound.replace(tzinfo=UTC).isoformat()
 
 
-def _read(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _delivered(store: Path, name: str, destination: Destination) -> DeliveryCursor | None:
+def _live_cursor(store: Path, name: str, destination: Destination) -> DeliveryCursor | None:
     """Return the cursor of the delivery to the same place; the history ends where that delivery began."""
     from tooltrace.delivery.delivery import describe
     from tooltrace.delivery.plan import cursors_of
@@ -226,7 +244,7 @@ def _delivered(store: Path, name: str, destination: Destination) -> DeliveryCurs
         cursor = DestinationFiles.of(store, known).load()
         if cursor is not None and cursor.target == describe(destination):
             since = f"{cursor.begun_at:%Y-%m-%d %H:%M:%S}"
-            click.echo(f"What was recorded since {since} UTC is delivered by itself.", err=True)
+            click.echo(f"Records since {since} UTC are delivered continuously, and are skipped here.", err=True)
             return cursor
     return None
 
@@ -243,7 +261,3 @@ def _bar(total: int) -> Iterator[Advance]:
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
         task = progress.add_task("", total=total)
         yield lambda count: progress.advance(task, count)
-
-
-def _say_wait(error: Exception) -> None:
-    click.echo(clean(f"waiting: {error}"), err=True)

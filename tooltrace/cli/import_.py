@@ -1,4 +1,4 @@
-"""``tooltrace import``: the trace files of other tools, and exports of our own, into the store."""
+"""``tooltrace import``: read trace files of other tools, and tooltrace's own exports, into the store."""
 
 from __future__ import annotations
 
@@ -29,36 +29,30 @@ Advance = Callable[[int], None]
 def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
     """Read trace files into the store.
 
-    The content decides the format:
+    The format is detected from the content:
 
     \b
-    - what "tooltrace export" writes: jsonl, csv, otlp-json, and the folder of a parquet export; also a journal
-    - OTLP in JSON, as the OpenTelemetry Collector's file exporter writes it, zstd-compressed too
-    - Arize Phoenix: spans and annotations of its REST interface, its data frames as Parquet or JSON Lines
-    - MLflow: traces as JSON, one or many
-    - the JSON Lines of HelloAgents' TraceLogger, whose times are taken as local where they name no zone
+    - exports of tooltrace: jsonl, csv, otlp-json, the folder of a parquet export, or a journal
+    - OTLP as JSON, as the OpenTelemetry Collector's file exporter writes it, also zstd-compressed
+    - Arize Phoenix: spans and annotations from its REST API, data frames as Parquet or JSON Lines
+    - MLflow: one trace or several, as JSON
+    - JSON Lines of HelloAgents' TraceLogger; times without a zone are local times
 
-    Files may be compressed with gzip or zstd; of a folder all files are read. What was imported before is not stored twice,
-    so a call that had no result then stays without one. Lines that cannot be read are skipped, and said.
+    Files may be compressed with gzip or zstd; for a folder, all its files are read. A record that was imported before is
+    not stored again, so a call that had no result then does not get one now. Unreadable lines are skipped and reported.
 
-    Exit code 1 where a file could not be read at all; the others are imported all the same.
-    """  # noqa: D301 - click wants a real backspace where it is not to wrap
-    done = _import(files, store, capture)
-    for each in done:
-        _say(each)
-    read = [each for each in done if not isinstance(each, Exception)]
-    click.echo(f"{_records(read)} read from {_count(len(read), 'file')}, {_skipped(read)} skipped.")
-    if len(read) < len(done):
+    Exit code 1 if a file cannot be read at all; the other files are imported nevertheless.
+    """  # noqa: D301 - click needs a real backspace to keep the line breaks
+    results = _import(files, store, capture)
+    for result in results:
+        _print_skipped(result)
+    read = [result for result in results if not isinstance(result, Exception)]
+    calls, others = sum(result.calls for result in read), sum(result.others for result in read)
+    records = _count(calls, "call") + (f" and {_count(others, 'other record')}" if others else "")
+    skipped = _count(sum(result.skipped for result in read), "line")
+    click.echo(f"{records} read from {_count(len(read), 'file')}, {skipped} skipped.")
+    if len(read) < len(results):
         raise SystemExit(1)
-
-
-def _records(read: list[ImportResult]) -> str:
-    calls, others = sum(each.calls for each in read), sum(each.others for each in read)
-    return _count(calls, "call") + (f" and {_count(others, 'other record')}" if others else "")
-
-
-def _skipped(read: list[ImportResult]) -> str:
-    return _count(sum(each.skipped for each in read), "line")
 
 
 def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[ImportResult | UnreadableFile]:
@@ -72,10 +66,12 @@ def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[Impo
     writer = Writer(settings)
     try:
         with _bar(files) as advance:
-            done += [_tried(partial(import_file, path, settings, writer, advance=advance)) for path in files]
+            done += [_read(partial(import_file, path, settings, writer, advance=advance)) for path in files]
         writer.flush_losses()
         if writer.waiting:
-            raise CommandError(f"the journal of {store} could not be written; import again: nothing is stored twice")
+            raise CommandError(
+                f"cannot write the journal of {store}. Import the files again: no record is stored twice"
+            )
     finally:
         writer.close()
     return done
@@ -86,25 +82,25 @@ def _files(named: tuple[Path, ...]) -> tuple[list[Path], list[ImportResult | Unr
     from tooltrace.ingest.files import UnreadableFile, files_of
 
     files: list[Path] = []
-    faults: list[ImportResult | UnreadableFile] = []
+    errors: list[ImportResult | UnreadableFile] = []
     for path in named:
         try:
             files += files_of(path)
         except UnreadableFile as error:
-            faults.append(error)
-    return files, faults
+            errors.append(error)
+    return files, errors
 
 
-def _tried(read: Callable[[], ImportResult]) -> ImportResult | UnreadableFile:
+def _read(read_file: Callable[[], ImportResult]) -> ImportResult | UnreadableFile:
     from tooltrace.ingest.files import UnreadableFile
 
     try:
-        return read()
+        return read_file()
     except UnreadableFile as error:
         return error
 
 
-def _say(result: ImportResult | UnreadableFile) -> None:
+def _print_skipped(result: ImportResult | UnreadableFile) -> None:
     """Print the lines that could not be read."""
     if isinstance(result, Exception):
         click.echo(f"tooltrace: {clean(str(result))}", err=True)

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 _SCORE = click.FloatRange(0, 1)
 
 
-@click.command(short_help="Say whether a result was right.")
+@click.command(short_help="Label results as right or wrong.")
 @click.argument("call_id", required=False)
 @click.option("--correct", is_flag=True, help="The result was right.")
 @click.option("--wrong", is_flag=True, help="The result was wrong.")
-@click.option("--score", type=_SCORE, help="How right it was, 0 to 1.")
-@click.option("--by", default="human", show_default=True, help="Who says so; in a file, where a row does not say.")
-@click.option("--reason", help="Why.")
-@click.option("--span", is_flag=True, help="CALL_ID is a span id: one attempt is judged, not the call.")
-@click.option("--file", type=click.Path(path_type=Path), help="Labels as CSV, JSON Lines or Parquet.")
+@click.option("--score", type=_SCORE, help="Score from 0 (wrong) to 1 (right).")
+@click.option(
+    "--by", default="human", show_default=True, help="Name of the labeler; with --file, for rows without a labeler."
+)
+@click.option("--reason", help="Reason for the label.")
+@click.option("--span", is_flag=True, help="CALL_ID is a span id: label one attempt instead of the call.")
+@click.option("--file", type=click.Path(path_type=Path), help="File of labels as CSV, JSON Lines or Parquet.")
 @place_option
 def label(
     *,
@@ -43,32 +45,33 @@ def label(
     file: Path | None,
     store: StoreBackend,
 ) -> None:
-    """Say whether the result of a call was right, or of many by --file.
+    """Label the result of a call as right or wrong.
 
-    Of several labels by one labeler the latest counts; a label may come before its call. The columns of a file are
-    call_id or span_id, correct and/or score, and perhaps labeler, reason and labeled_at (UTC where it names no zone);
-    correct takes true or false, yes or no, right or wrong, 1 or 0. Rows that are not labels are skipped and reported.
+    With --file, many calls are labelled. If one labeler labels a call several times, the latest label counts. A label may be recorded before its call. The
+    columns of a file are call_id or span_id, correct and/or score, and optionally labeler, reason and labeled_at (UTC
+    unless it names a zone). Values of 'correct': true or false, yes or no, right or wrong, 1 or 0. Rows that are not
+    valid labels are skipped and reported.
     """
     if not by.strip():
-        raise UsageError("--by takes the name of who says so; nothing was recorded")
-    judged = correct or wrong or score is not None
+        raise UsageError("--by must not be blank: pass the name of the labeler; nothing was recorded")
+    has_verdict = correct or wrong or score is not None
     if file is not None:
-        if call_id is not None or judged or reason is not None or span:
-            raise UsageError("--file says all of that itself; it goes with --by and --store alone")
+        if call_id is not None or has_verdict or reason is not None or span:
+            raise UsageError("--file can only be combined with --by and --store: the file contains the other values")
         try:
             path = store.path
         except UnsupportedByStore as error:
-            raise UsageError("--file labels a local store; nothing was recorded") from error
-        _many(file, by, path)
+            raise UsageError("--file needs the path of a local store; nothing was recorded") from error
+        _label_file(file, by, path)
         return
     if call_id is None:
-        raise UsageError("a label needs a CALL_ID, or --file; nothing was recorded")
-    if not judged or (correct and wrong):
-        raise UsageError("a label says one of --correct and --wrong, or --score; nothing was recorded")
-    _one(call_id, correct if correct or wrong else None, score, by, reason, store, span=span)
+        raise UsageError("argument CALL_ID is missing: pass CALL_ID or --file; nothing was recorded")
+    if not has_verdict or (correct and wrong):
+        raise UsageError("a label needs exactly one of --correct and --wrong, or --score; nothing was recorded")
+    _label_one(call_id, correct if correct or wrong else None, score, by, reason, store, span=span)
 
 
-def _one(
+def _label_one(
     call_id: str,
     correct: bool | None,
     score: float | None,
@@ -81,7 +84,7 @@ def _one(
     from tooltrace.errors import LabelError
     from tooltrace.labels.from_file import LabelFileReport
     from tooltrace.labels.label import make_outcome
-    from tooltrace.labels.writer import keep_one
+    from tooltrace.labels.writer import write_label
     from tooltrace.recording.settings import Settings
 
     settings = Settings(store=None)
@@ -92,39 +95,39 @@ def _one(
         )
     except LabelError as error:
         raise UsageError(f"{error}; nothing was recorded") from error
-    sent = keep_one(outcome, store)
+    sent = write_label(outcome, store)
     if sent is not None:
         click.echo(clean(f"{call_id} is labelled by {by}: {sent}."))
         return
-    said = [word for word, true in (("right", correct), ("wrong", correct is False)) if true]
-    said += [] if score is None else [f"{score:g}"]
-    click.echo(clean(f"{call_id} is labelled {', '.join(said)} by {by}."))
+    verdicts = [word for word, applies in (("right", correct), ("wrong", correct is False)) if applies]
+    verdicts += [] if score is None else [f"{score:g}"]
+    click.echo(clean(f"{call_id} is labelled {', '.join(verdicts)} by {by}."))
     done = LabelFileReport()
-    done.took(outcome)
-    if _waiting(done, store):
+    done.count(outcome)
+    if _unmatched(done, store):
         kind = "attempt" if span else "call"
-        click.echo(clean(f"No {kind} {call_id} is recorded in {store} so far; the label waits for it."), err=True)
+        click.echo(clean(f"No {kind} {call_id} has been recorded in {store}; the label applies once it is."), err=True)
 
 
-def _many(file: Path, by: str, store: Path) -> None:
+def _label_file(file: Path, by: str, store: Path) -> None:
     from tooltrace.labels.from_file import label_file
     from tooltrace.recording.settings import Settings
 
     with _bar(file) as advance:
         done = label_file(file, Settings(store=store), by, advance)
     if done.unused:
-        click.echo(clean(f"{file}: not used: {', '.join(done.unused)}"), err=True)
+        click.echo(clean(f"{file}: ignored columns: {', '.join(done.unused)}"), err=True)
     for line in done.examples:
         click.echo(clean(f"{file}:{line.line}: {line.reason}; skipped"), err=True)
     more = done.skipped - len(done.examples)
     if more:
         click.echo(clean(f"{file}: {_count(more, 'more row')} skipped"), err=True)
-    waiting = _waiting(done, store) if done.labels else 0
-    rest = f"; {waiting:,} of no call that is recorded so far" if waiting else ""
+    unmatched = _unmatched(done, store) if done.labels else 0
+    rest = f"; {unmatched:,} without a recorded call" if unmatched else ""
     click.echo(f"{_count(done.labels, 'label')} recorded, {_count(done.skipped, 'row')} skipped{rest}.")
 
 
-def _waiting(done: LabelFileReport, store: Store) -> int:
+def _unmatched(done: LabelFileReport, store: Store) -> int:
     """Return the number of labels without a recorded call; 0, with a message, if the store cannot be read."""
     from tooltrace.errors import StoreError
     from tooltrace.labels.from_file import unmatched
@@ -132,7 +135,7 @@ def _waiting(done: LabelFileReport, store: Store) -> int:
     try:
         return unmatched(done, store)
     except StoreError as error:
-        click.echo(clean(f"Recorded; whether the calls are there cannot be said now: {error}"), err=True)
+        click.echo(clean(f"Recorded, but the calls cannot be looked up: {error}"), err=True)
         return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,37 +12,37 @@ from tooltrace.analysis import ask
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import Store, StoreBackend, open_store
 
-Seen = dict[str, Any]
+AttemptRow = dict[str, Any]
 """A row of the query ``attempts``, by column."""
 
 OVERLAP = timedelta(seconds=60)
-"""Maximum delay between the end of an attempt and its writing for which the attempt is still found."""
-_ALL = 2**63 - 1
+"""Maximum delay between the end of an attempt and its recording for which the attempt is still found."""
+_NO_LIMIT = 2**63 - 1
 
 
 class RowFollower:
     """Queries the store repeatedly and returns each attempt once.
 
-    ``wanted`` maps a column of the result to one or several accepted values. ``text`` must occur somewhere in the
+    ``filters`` maps a column of the result to one or several accepted values. ``text`` must occur somewhere in the
     attempt.
     """
 
-    def __init__(self, store: Store, *, text: str | None = None, **wanted: str | Sequence[str] | None) -> None:
+    def __init__(self, store: Store, *, text: str | None = None, **filters: str | Sequence[str] | None) -> None:
         self._store = open_store(store)
         self._text = text
-        self._wanted = {name: _several(values) for name, values in wanted.items() if values}
-        self._seen: dict[str, datetime] = {}
+        self._filters = {name: _several(values) for name, values in filters.items() if values}
+        self._returned: dict[str, datetime] = {}
         self._last = datetime.now(UTC)
         self._state: object = None
 
-    def last(self, number: int) -> list[Seen]:
+    def last(self, number: int) -> list[AttemptRow]:
         """Return the last ``number`` attempts, the oldest first. Raises StoreMissing and StoreLocked."""
-        self._fresh(self._since(self._last - OVERLAP))
+        self._new_rows(self._since(self._last - OVERLAP))
         rows = self._newest(number) if number else []
-        self._fresh(rows)
+        self._new_rows(rows)
         return rows
 
-    def more(self) -> list[Seen]:
+    def more(self) -> list[AttemptRow]:
         """Return the attempts since the last call, the oldest first; none if there is no store yet.
 
         Raises StoreLocked.
@@ -51,40 +51,34 @@ class RowFollower:
         if state == self._state:
             return []
         try:
-            rows = self._fresh(self._since(self._last - OVERLAP))
+            rows = self._new_rows(self._since(self._last - OVERLAP))
         except StoreMissing:
             return []
         self._state, self._last = state, now
-        self._forget(now - 2 * OVERLAP)
+        self._returned = {span: ended for span, ended in self._returned.items() if ended >= now - 2 * OVERLAP}
         return rows
 
-    def _newest(self, number: int) -> list[Seen]:
-        """Return the newest ``number`` attempts, merged from one query per combination of wanted values."""
-        found = [row for one in self._combinations() for row in self._ask(**one, limit=number)]
+    def _newest(self, number: int) -> list[AttemptRow]:
+        """Return the newest ``number`` attempts, merged from one query per combination of accepted values."""
+        names = list(self._filters)
+        combinations = (dict(zip(names, values, strict=True)) for values in itertools.product(*self._filters.values()))
+        found = [row for values in combinations for row in self._query(**values, limit=number)]
         newest = heapq.nlargest(number, found, key=lambda row: row["ended_at"])
         return newest[::-1]
 
-    def _combinations(self) -> Iterator[dict[str, str]]:
-        names = list(self._wanted)
-        for values in itertools.product(*self._wanted.values()):
-            yield dict(zip(names, values, strict=True))
+    def _since(self, since: datetime) -> list[AttemptRow]:
+        """Return the attempts that ended after ``since``: one query for all accepted values, because the rows are few."""
+        single = {name: values[0] for name, values in self._filters.items() if len(values) == 1}
+        rows = self._query(**single, since=since, limit=_NO_LIMIT)
+        return [row for row in reversed(rows) if all(row[name] in values for name, values in self._filters.items())]
 
-    def _since(self, since: datetime) -> list[Seen]:
-        """Return the attempts that ended after ``since``: one query for all wanted values, because the rows are few."""
-        single = {name: values[0] for name, values in self._wanted.items() if len(values) == 1}
-        rows = self._ask(**single, since=since, limit=_ALL)
-        return [row for row in reversed(rows) if all(row[name] in values for name, values in self._wanted.items())]
-
-    def _ask(self, **params: Any) -> list[Seen]:
+    def _query(self, **params: Any) -> list[AttemptRow]:
         return ask(self._store, "attempts", text=self._text, **params).dicts()
 
-    def _fresh(self, rows: Iterable[Seen]) -> list[Seen]:
-        fresh = [row for row in rows if row["span_id"] not in self._seen]
-        self._seen |= {row["span_id"]: row["ended_at"].replace(tzinfo=UTC) for row in fresh}
-        return fresh
-
-    def _forget(self, before: datetime) -> None:
-        self._seen = {span: ended for span, ended in self._seen.items() if ended >= before}
+    def _new_rows(self, rows: Iterable[AttemptRow]) -> list[AttemptRow]:
+        new = [row for row in rows if row["span_id"] not in self._returned]
+        self._returned |= {row["span_id"]: row["ended_at"].replace(tzinfo=UTC) for row in new}
+        return new
 
 
 def signature(store: StoreBackend) -> object:

@@ -31,53 +31,53 @@ class _PlaceType(click.Path):
         return address or super().convert(value, param, ctx)
 
 
-def _ready(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> Path:
+def _local_path(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> Path:
     """Return the path of the store for a command that writes. Raises BadParameter for a read-only store."""
-    store = _opened(place)
+    store = _open(place)
     try:
         path = store.path
     except UnsupportedByStore as error:
-        raise click.BadParameter(f"{store} is only read; name the path of a local store here") from error
-    _say_how_much_waits(path)
+        raise click.BadParameter(str(error)) from error
+    _announce_long_fold(path)
     return path
 
 
-def _ready_to_read(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> StoreBackend:
-    store = _opened(place)
+def _open_for_reading(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> StoreBackend:
+    store = _open(place)
     with suppress(UnsupportedByStore):
-        _say_how_much_waits(store.path)
+        _announce_long_fold(store.path)
     return store
 
 
-def _opened(place: Place | None) -> StoreBackend:
+def _open(place: Place | None) -> StoreBackend:
     return open_store(place or default_address() or default_store())
 
 
-def _say_how_much_waits(path: Path) -> None:
+def _announce_long_fold(path: Path) -> None:
     from tooltrace.store.fold_marker import unfolded_bytes
     from tooltrace.store.paths import StorePaths
 
-    waiting = unfolded_bytes(StorePaths.of(path))
-    if waiting > LONG_BYTES:
-        click.echo(f"{waiting / 1e6:,.0f} MB of journal wait to be folded; the first answer takes a moment.", err=True)
+    pending = unfolded_bytes(StorePaths.of(path))
+    if pending > LONG_BYTES:
+        click.echo(f"Folding {pending / 1e6:,.0f} MB of pending journal records first …", err=True)
 
 
 def store_option(command: _F) -> _F:
-    """Add ``--store``, a path of a local store that is ready to be opened."""
-    return _store_option(_ready, "The store.")(command)
+    """Add ``--store``, the path of a local store."""
+    return _store_option(_local_path, "Path of the store.")(command)
 
 
 def place_option(command: _F) -> _F:
     """Add ``--store`` for a command that only reads: a path, or an address."""
-    return _store_option(_ready_to_read, "The store: a path, or clickhouse://host/database.")(command)
+    return _store_option(_open_for_reading, "Path of the store, or clickhouse://host/database.")(command)
 
 
-def _store_option(ready: Callable[..., Path | StoreBackend], said: str) -> Callable[[_F], _F]:
+def _store_option(callback: Callable[..., Path | StoreBackend], meaning: str) -> Callable[[_F], _F]:
     return click.option(
         "--store",
         type=_PlaceType(dir_okay=False, path_type=Path),
-        callback=ready,
-        help=f"{said} Default: $TOOLTRACE_STORE, else ./tooltrace.duckdb.",
+        callback=callback,
+        help=f"{meaning} Default: $TOOLTRACE_STORE, else ./tooltrace.duckdb.",
     )
 
 
@@ -89,7 +89,7 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
         type=click.Choice(formats),
         default=formats[0],
         show_default=True,
-        help="Form of the answer.",
+        help="Output format.",
     )
 
 
@@ -100,5 +100,5 @@ def capture_option(command: _F) -> _F:
         type=click.Choice(["full", "metadata"]),
         default="full",
         show_default=True,
-        help="metadata keeps neither arguments nor results.",
+        help="With 'metadata', neither arguments nor results are stored.",
     )(command)

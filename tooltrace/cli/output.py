@@ -12,53 +12,52 @@ from typing import Any
 
 import click
 
-from tooltrace.cli.json_values import plain
 from tooltrace.cli.sanitize import clean
+from tooltrace.report.json_values import json_safe
 from tooltrace.store.result import QueryResult
 
 _MARKUP = re.compile(r"([\\`*\[\]<>|])")
 
 
-def write(answer: QueryResult, form: str) -> None:
-    """Print ``answer`` in the format ``form``: table, json, csv or markdown."""
+def write(result: QueryResult, form: str) -> None:
+    """Print ``result`` in the format ``form``: table, json, csv or markdown."""
     if form == "table":
         from tooltrace.cli.table import write_table
 
-        write_table(answer)
+        write_table(result)
         return
-    text = _FORMS[form](answer)
+    text = _FORMS[form](result)
     click.echo(clean(text, lines=True) if sys.stdout.isatty() else text, nl=False)
 
 
-def as_json(answer: QueryResult) -> str:
+def as_json(result: QueryResult) -> str:
     """Return a JSON array of objects, one per line."""
-    objects = (json.dumps(_object(answer, row), ensure_ascii=False, allow_nan=False) for row in answer.rows)
-    body = ",\n ".join(objects)
+    objects = (
+        {column.name: json_safe(value, column.unit) for column, value in zip(result.fields, row, strict=True)}
+        for row in result.rows
+    )
+    body = ",\n ".join(json.dumps(each, ensure_ascii=False, allow_nan=False) for each in objects)
     return f"[{body}]\n"
 
 
-def as_csv(answer: QueryResult) -> str:
+def as_csv(result: QueryResult) -> str:
     """Return a CSV text: a header line, and one line for each row; NULL is an empty field."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in answer.fields])
-    writer.writerows([_cell(value) for value in row] for row in answer.rows)
+    writer.writerow([column.name for column in result.fields])
+    writer.writerows([_cell(value) for value in row] for row in result.rows)
     return out.getvalue()
 
 
-def as_markdown(answer: QueryResult) -> str:
+def as_markdown(result: QueryResult) -> str:
     """Return a Markdown table; characters that Markdown would interpret are escaped."""
-    names = [_escape(column.name) for column in answer.fields]
-    rows = ([_escape(_cell(value)) for value in row] for row in answer.rows)
+    names = [_escape(column.name) for column in result.fields]
+    rows = ([_escape(_cell(value)) for value in row] for row in result.rows)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (names, ["---"] * len(names), *rows))
 
 
-def _object(answer: QueryResult, row: tuple[Any, ...]) -> dict[str, Any]:
-    return {column.name: plain(value, column.unit) for column, value in zip(answer.fields, row, strict=True)}
-
-
 def _cell(value: Any) -> str:
-    value = plain(value)
+    value = json_safe(value)
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

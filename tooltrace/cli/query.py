@@ -10,21 +10,21 @@ from tooltrace.cli.options import FORMATS, format_option, place_option
 from tooltrace.store.base import StoreBackend
 
 
-@click.command(short_help="Put a named question, or list them.")
+@click.command(short_help="Run a named query, or list all queries.")
 @click.argument("name", required=False)
 @click.option(
     "--by",
-    help="Group by these, with commas: tool, version, code, agent, …, attributes.NAME; none for one row.",
+    help="Group by these dimensions, comma-separated: tool, version, code, agent, …, attributes.NAME. 'none' gives one row.",
 )
-@click.option("--since", help="From then on: 30m, 24h, 7d, or a date or time in ISO form.")
-@click.option("--until", help="Before then; as --since.")
-@click.option("--tool", help="This tool only.")
-@click.option("--min-n", type=click.IntRange(min=0), help="How many are too few to tell.")
+@click.option("--since", help="Start of the time range: 30m, 24h, 7d (back from now), or an ISO date or time.")
+@click.option("--until", help="End of the time range, in the same form as --since.")
+@click.option("--tool", help="Only this tool.")
+@click.option("--min-n", type=click.IntRange(min=0), help="Minimum number of observations for a verdict.")
 @click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query.")
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print the SQL with its comment and its macros, as `tooltrace sql` takes it, and ask nothing.",
+    help="Print the SQL with its comment and macros, ready for `tooltrace sql`, without running it.",
 )
 @format_option(*FORMATS)
 @place_option
@@ -38,33 +38,33 @@ def query(
     store: StoreBackend,
     **common: Any,
 ) -> None:
-    """Put a named question to the store. Without NAME: list the questions."""
+    """Run the named query NAME. Without NAME, list all queries."""
     if name is None:
         from tooltrace.cli.output import write
 
-        write(_listed(), form)
+        write(_catalogue(), form)
         return
     from tooltrace.analysis import find
     from tooltrace.store.macros import with_definitions
 
-    groups = None if by is None else _groups(by)
-    given = {**{key: value for key, value in common.items() if value is not None}, **_named(params)}
-    asked = find(name)
+    names = None if by is None else [part.strip() for part in by.split(",") if part.strip()]
+    groups = [] if names == ["none"] else names
+    values = {**{key: value for key, value in common.items() if value is not None}, **_parse_params(params)}
     if explain:
         from tooltrace.cli.sanitize import clean
 
-        click.echo(clean(with_definitions(asked.render_with_values(groups, **given)), lines=True), nl=False)
+        click.echo(clean(with_definitions(find(name).render_with_values(groups, **values)), lines=True), nl=False)
         return
-    _answer(name, groups, given, form, store)
+    _run(name, groups, values, form, store)
 
 
-def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, store: StoreBackend) -> None:
+def _run(name: str, by: list[str] | None, params: dict[str, Any], form: str, store: StoreBackend) -> None:
     from tooltrace.analysis import find
     from tooltrace.cli.output import write
     from tooltrace.errors import StoreMissing
     from tooltrace.store.result import QueryResult
 
-    statement = find(name).statement(by, **given)
+    statement = find(name).statement(by, **params)
     try:
         result = store.query(statement)
     except StoreMissing:
@@ -74,10 +74,10 @@ def _answer(name: str, by: list[str] | None, given: dict[str, Any], form: str, s
         raise
     write(result, form)
     if not result.rows:
-        click.echo(_nothing(given, store), err=True)
+        click.echo(_empty_message(params, store), err=True)
 
 
-def _listed() -> Any:
+def _catalogue() -> Any:
     from tooltrace.analysis import catalogue
     from tooltrace.store.result import QueryResult, Statement
 
@@ -86,23 +86,18 @@ def _listed() -> Any:
     return QueryResult.of_rows(columns, rows, Statement(sql=""))
 
 
-def _groups(by: str) -> list[str]:
-    names = [part.strip() for part in by.split(",") if part.strip()]
-    return [] if names == ["none"] else names
-
-
-def _named(params: tuple[str, ...]) -> dict[str, str]:
+def _parse_params(params: tuple[str, ...]) -> dict[str, str]:
     for param in params:
         if "=" not in param:
-            raise click.BadParameter(f"takes NAME=VALUE, got {param!r}", param_hint="--param")
+            raise click.BadParameter(f"must be NAME=VALUE. Got {param!r}", param_hint="--param")
     return {name.strip(): value for name, _, value in (param.partition("=") for param in params)}
 
 
-def _nothing(given: dict[str, Any], store: StoreBackend) -> str:
+def _empty_message(params: dict[str, Any], store: StoreBackend) -> str:
     from tooltrace.analysis import ask
     from tooltrace.cli.sanitize import clean
 
-    asked = ", ".join(f"{name} {value}" for name, value in given.items())
-    if not asked and not ask(store, "recent", limit=1).fetchall():
-        asked = "no call is recorded there yet"
-    return clean(f"Nothing in {store} answers that{f' ({asked})' if asked else ''}.")
+    reason = ", ".join(f"{name} {value}" for name, value in params.items())
+    if not reason and not ask(store, "recent", limit=1).fetchall():
+        reason = "no call has been recorded"
+    return clean(f"No results in {store}{f' ({reason})' if reason else ''}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,36 +17,44 @@ from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from tooltrace.report import Comparison, Report, TimeRange
-    from tooltrace.report.build import Told
+    from tooltrace.report.build import OnQuery, SectionResult
 
 FORMATS = ("html", "markdown", "json")
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
-BAD_NEWS = 3
-NO_NEWS = 4
-"""Exit code if --fail-on has nothing to compare; BAD_NEWS is the one for a found regression."""
+REGRESSION = 3
+"""Exit code if --fail-on found a regression."""
+NOT_COMPARABLE = 4
+"""Exit code if --fail-on has nothing to compare."""
 
 
-@click.command(short_help="Write a report: one file, for people, pull requests or programs.")
+@click.command(short_help="Write a report for people, pull requests or programs.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write there; - is standard output."
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write; - is standard output."
 )
-@click.option("--since", help="From then on: 30m, 24h, 7d, or a date or time in ISO form.")
-@click.option("--until", help="Before then; as --since.")
-@click.option("--tool", help="This tool only.")
+@click.option("--since", help="Start of the time range: 30m, 24h, 7d (back from now), or an ISO date or time.")
+@click.option("--until", help="End of the time range, in the same form as --since.")
+@click.option("--tool", help="Only this tool.")
 @click.option(
     "--compare",
     "compared",
     metavar="A..B",
-    help="Put two times side by side: 7d or a date (since then against as long before), A..B (from A to B against since "
-    "B), A/B..C/D (two windows), version:A..B (two versions).",
+    help="Compare two time windows or versions: 7d or a date (since then against an equally long window before), A..B "
+    "(from A to B against since B), A/B..C/D (two windows), version:A..B (two versions).",
 )
 @click.option(
     "--fail-on",
     type=click.Choice(["worse", "maybe"]),
-    help="With --compare: exit code 3 where something got worse for sure enough, or maybe did.",
+    help="With --compare: exit with code 3 if the verdict of any measure is 'worse'; with 'maybe' also if it is 'maybe worse'.",
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: by the name of the file, else html.")
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Its language.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Output format. Default: by the extension of the file, else html.",
+)
+@click.option(
+    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the report."
+)
 @place_option
 def report(
     *,
@@ -59,53 +68,53 @@ def report(
     lang: str,
     store: StoreBackend,
 ) -> None:
-    """Write a report: the tools together, and each by itself, with the query behind every figure.
+    """Write a report on all tools and on each tool.
 
-    The HTML is one file that opens anywhere without a network. What comes from a trace is text in it, and in Markdown too.
+    Every figure has the query behind it. The HTML report is a single file that works without a network. Text from a trace never becomes markup.
 
-    Exit codes: 0 written, 1 could not be done, 2 wrong usage, 3 what --fail-on looks for was found, 4 --fail-on had nothing to
-    compare: for every measure one of the two sides is empty, or too small (too few calls, or fewer than five conversations).
+    Exit codes: 0 success, 1 failure, 2 wrong usage, 3 --fail-on found a regression, 4 --fail-on had nothing to compare:
+    for every measure one side is empty or too small (too few calls, or fewer than five conversations).
     """
-    from tooltrace.report import TimeRange, compare
+    from tooltrace.report import compare, fixed_range
 
     form = form or _SUFFIXES.get(output.suffix.lower() if output else "", "html")
     if fail_on and compared is None:
-        raise UsageError("--fail-on goes with --compare: nothing got worse without a before")
+        raise UsageError("--fail-on needs --compare")
     if form == "html":
         _require_jinja()
         if output is None and sys.stdout.isatty():
-            raise UsageError("an HTML report wants a file: -o report.html")
+            raise UsageError("an HTML report is not printed to a terminal: use -o report.html, or --format markdown")
     if compared is not None:
-        about: TimeRange | Comparison = compare(compared, since=since, until=until, tool=tool)
+        about: TimeRange[datetime] | Comparison = compare(compared, since=since, until=until, tool=tool)
     else:
-        about = TimeRange.of(since=since, until=until, tool=tool)
-    found = _asked(store, about)
-    _write(_text(found, form, lang), output)
-    if fail_on and found.comparison is not None:
-        _judge(found, fail_on)
+        about = fixed_range(since=since, until=until, tool=tool)
+    built = _build(store, about)
+    _write(_text(built, form, lang), output)
+    if fail_on and built.comparison is not None:
+        _exit_on_regression(built.comparison, fail_on)
 
 
-def _asked(store: StoreBackend, about: TimeRange | Comparison) -> Report:
+def _build(store: StoreBackend, about: TimeRange[datetime] | Comparison) -> Report:
     from tooltrace.report import build_report, query_count
 
-    with _progress(query_count(about)) as told:
-        return build_report(store, about, told)
+    with _progress(query_count(about)) as on_query:
+        return build_report(store, about, on_query)
 
 
-def _text(found: Report, form: str, lang: str) -> str:
+def _text(report: Report, form: str, lang: str) -> str:
     from tooltrace.report.i18n import Translations
 
     if form == "json":
         from tooltrace.report.json import as_json
 
-        return as_json(found)
+        return as_json(report)
     if form == "markdown":
         from tooltrace.report.markdown import as_markdown
 
-        return as_markdown(found, Translations(lang))
+        return as_markdown(report, Translations(lang))
     from tooltrace.report.html import as_html
 
-    return as_html(found, Translations(lang))
+    return as_html(report, Translations(lang))
 
 
 def _write(text: str, output: Path | None) -> None:
@@ -121,20 +130,19 @@ def _write(text: str, output: Path | None) -> None:
     file.write(text.encode())
     file.publish()
     if output != STANDARD:
-        click.echo(f"{output} is written ({len(text.encode()) / 1024:,.0f} KiB).", err=True)
+        click.echo(f"Wrote {output} ({len(text.encode()) / 1024:,.0f} KiB).", err=True)
 
 
-def _judge(found: Report, level: str) -> None:
+def _exit_on_regression(comparison: SectionResult, level: str) -> None:
     from tooltrace.report.i18n import Translations
-    from tooltrace.report.narrative import chance_note, compared, counts, fails_threshold
+    from tooltrace.report.narrative import chance_note, compared_count, fails_threshold, verdict_counts
 
-    assert found.comparison is not None
     words = Translations("en")
-    click.echo(f"{counts(found.comparison, words)}. {chance_note(found.comparison, words)}", err=True)
-    if fails_threshold(found.comparison, level):
-        raise click.exceptions.Exit(BAD_NEWS)
-    if not compared(found.comparison):  # exit code 0 without a comparison would be mistaken for success
-        raise click.exceptions.Exit(NO_NEWS)
+    click.echo(f"{verdict_counts(comparison, words)}. {chance_note(comparison, words)}", err=True)
+    if fails_threshold(comparison, level):
+        raise click.exceptions.Exit(REGRESSION)
+    if not compared_count(comparison):  # exit code 0 without a comparison would be mistaken for success
+        raise click.exceptions.Exit(NOT_COMPARABLE)
 
 
 def _require_jinja() -> None:
@@ -142,12 +150,12 @@ def _require_jinja() -> None:
 
     if find_spec("jinja2") is None:
         raise CommandError(
-            "an HTML report needs jinja2: pip install 'tooltrace[report]' (--format markdown and json do not)"
+            "an HTML report needs jinja2: pip install 'tooltrace[report]'; --format markdown and json work without it"
         )
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Told]:
+def _progress(total: int) -> Iterator[OnQuery]:
     """Show the current query on standard error: a bar on a terminal, else one line."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -155,12 +163,12 @@ def _progress(total: int) -> Iterator[Told]:
 
     screen = console(stderr=True)
     if not screen.is_terminal:
-        screen.print(f"{total} question{'s' * (total > 1)} to the store …")
+        screen.print(f"Running {total} quer{'ies' if total > 1 else 'y'} …")
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
         task = progress.add_task("", total=total)
 
-        def told(name: str) -> None:
+        def on_query(name: str) -> None:
             progress.update(task, description=name, completed=min(progress.tasks[0].completed + 1, total))
 
-        yield told
+        yield on_query

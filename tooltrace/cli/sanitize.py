@@ -15,7 +15,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u
 def clean(text: str, *, lines: bool = False) -> str:
     """Return ``text`` without escape sequences, control characters and marks that change the writing direction.
 
-    Line breaks and tabs become spaces, unless ``lines`` keeps them.
+    Line breaks and tabs become spaces, unless ``lines`` is true.
     """
     text = _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
     return text if lines else text.replace("\n", " ").replace("\t", " ")

@@ -28,23 +28,27 @@ OTLP_PORT = 4318
 GRPC_PORT = 4317
 
 
-@click.command(short_help="Show the store in a browser; receive spans by OTLP.")
+@click.command(short_help="Serve web pages of the store; receive OTLP.")
 @click.option(
-    "--otlp", is_flag=True, help="Receive OTLP too: over HTTP, and over gRPC where the extra grpc is installed."
+    "--otlp", is_flag=True, help="Also receive OTLP over HTTP, and over gRPC if the extra 'grpc' is installed."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The interface to listen on.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Interface to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help=f"For the pages, and OTLP over HTTP; 0 takes any.  [default: {PORT}, with --otlp {OTLP_PORT}]",
+    help=f"Port of the pages and of OTLP over HTTP; 0 for any free port.  [default: {PORT}, with --otlp {OTLP_PORT}]",
 )
 @click.option(
     "--grpc-port",
     type=click.IntRange(0, 65535),
-    help=f"For OTLP over gRPC; 0 takes any.  [default: {GRPC_PORT}, with the extra grpc]",
+    help=f"Port of OTLP over gRPC; 0 for any free port.  [default: {GRPC_PORT}, with the extra 'grpc']",
 )
-@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name that this server goes by.")
-@click.option("--token", envvar="TOOLTRACE_TOKEN", help="What a visitor must show; beyond loopback one is made up.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Another host name of this server; repeatable.")
+@click.option(
+    "--token",
+    envvar="TOOLTRACE_TOKEN",
+    help="Access token for visitors. Default: none on a loopback interface, else a random token.",
+)
 @capture_option
 @place_option
 def serve(
@@ -58,16 +62,16 @@ def serve(
     capture: Capture,
     store: StoreBackend,
 ) -> None:
-    """Show the store in a browser, until Ctrl-C: which tools to look at first, why, and every call in full.
+    """Serve web pages of the store until Ctrl-C.
 
-    With --otlp spans and evaluations of other programs are taken in as well. What is acknowledged is in the journal of
-    the store; metrics are not kept, and the answers say so. Only this machine is served unless --host says otherwise.
+    The pages show an overview, each tool and each call, and run SQL. With --otlp the server also receives spans and evaluations of other programs. Acknowledged records are in the
+    store's journal. Metrics are not stored, and the responses report them as rejected. Without --host only this machine can connect.
     """
-    journal = _written_here(store) if otlp else None
+    journal = _local_path(store) if otlp else None
     _require((*_PAGES, *_OTLP) if otlp else _PAGES, "serve")
     if otlp and grpc_port is not None:
         _require(("grpc",), "grpc")
-    elif otlp and _there("grpc"):
+    elif otlp and _is_installed("grpc"):
         grpc_port = GRPC_PORT
 
     from tooltrace.server.site import Site
@@ -86,12 +90,12 @@ def serve(
         receiver.close()
 
 
-def _written_here(store: StoreBackend) -> Path:
+def _local_path(store: StoreBackend) -> Path:
     try:
         return store.path
     except UnsupportedByStore as error:
         raise UsageError(
-            f"--otlp records here, and {store} is only read; send to the collector, or name a local store"
+            f"--otlp needs the path of a local store, but {store} is read-only. Send the spans to its collector instead"
         ) from error
 
 
@@ -101,34 +105,36 @@ async def _serve(site: Site, receiver: Receiver | None, host: str, port: int, gr
 
     stop = asyncio.Event()
     with signals_set(stop):
-        say = partial(_say, site, host, otlp=receiver is not None)
-        await run(site, stop, say, host=host, port=port, receiver=receiver, grpc_port=grpc_port)
+        ready = partial(_print_addresses, site, host, otlp=receiver is not None)
+        await run(site, stop, ready, host=host, port=port, receiver=receiver, grpc_port=grpc_port)
 
 
-def _say(site: Site, host: str, http: int, grpc: int | None, *, otlp: bool) -> None:
-    where = f"http://{_shown(host)}:{http}"
-    link = where if site.token is None else f"{where}/?token={site.token}"
-    click.echo(f"{site.store} on {link} (Ctrl-C ends it)")
+def _print_addresses(site: Site, host: str, http: int, grpc: int | None, *, otlp: bool) -> None:
+    address = f"http://{_url_host(host)}:{http}"
+    link = address if site.token is None else f"{address}/?token={site.token}"
+    click.echo(f"Serving {site.store} on {link} (press Ctrl-C to stop)")
     if not otlp:
         return
-    click.echo(f"OTLP/HTTP on {where}" + ("" if grpc is None else f", OTLP/gRPC on {_shown(host)}:{grpc}"))
+    click.echo(f"OTLP/HTTP on {address}" + ("" if grpc is None else f", OTLP/gRPC on {_url_host(host)}:{grpc}"))
     if grpc is None:
-        click.echo("Without gRPC: pip install 'tooltrace[grpc]' for it.", err=True)
+        click.echo("OTLP/gRPC is off; to enable it: pip install 'tooltrace[grpc]'", err=True)
     if site.token is not None:
-        click.echo(f"Clients must show: OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer%20{site.token}'", err=True)
+        click.echo(
+            f"Clients must send the token: OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer%20{site.token}'", err=True
+        )
 
 
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
 def _require(modules: Sequence[str], extra: str) -> None:
-    missing = [module for module in modules if not _there(module)]
+    missing = [module for module in modules if not _is_installed(module)]
     if missing:
-        raise CommandError(f"this needs {', '.join(missing)}: pip install 'tooltrace[{extra}]'")
+        raise CommandError(f"tooltrace serve needs {', '.join(missing)}: pip install 'tooltrace[{extra}]'")
 
 
-def _there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # the parent package is not installed either

@@ -14,33 +14,31 @@ _CALLS = 5
 
 @click.command(short_help="Show every attempt of a call.")
 @click.argument("call_id")
-@click.option("--full", is_flag=True, help="Do not fold long texts and JSON.")
+@click.option("--full", is_flag=True, help="Do not shorten long texts and JSON.")
 @format_option("table", "json")
 @place_option
 def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
     """Show every attempt of a call.
 
-    Printed are timing, arguments, result, error, sources, signals, the message for the model, stops for a person, and
-    outcomes.
-
-    CALL_ID may also be a span id, or the beginning of either where it names one call only.
+    The output contains timing, arguments, result, error, sources, signals, the model's message, human approvals and
+    labels. CALL_ID may also be a span id, or a unique prefix of either.
     """
     from tooltrace.analysis import ask
     from tooltrace.cli.output import write
 
-    answer = ask(store, "call", id=call_id, limit=_CALLS)
-    rows = answer.dicts()
+    result = ask(store, "call", id=call_id, limit=_CALLS)
+    rows = result.dicts()
     if not rows:
         raise _unknown(call_id, store)
     if rows[0]["match"] == "prefix" and rows[0]["named"] > 1:
         raise _ambiguous(call_id, rows)
     if form == "json":
-        write(answer, "json")
+        write(result, "json")
     else:
         _print(rows, store, full=full)
     if rows[0]["named"] > _CALLS:
         click.echo(
-            f"The newest {_CALLS} of {rows[0]['named']} calls with that id; a span id names one of them.",
+            f"Showing the newest {_CALLS} of {rows[0]['named']} calls with this id; use a span id to select one.",
             err=True,
         )
 
@@ -48,20 +46,15 @@ def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
 def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> None:
     from itertools import groupby
 
-    from tooltrace.cli.call_view import card
+    from tooltrace.analysis import ask
+    from tooltrace.cli.call_view import call_lines
     from tooltrace.cli.table import console
 
     out = console()
-    labels, gates = (_about(name, rows[0]["call_id"], store) for name in ("labels", "call_gates"))
+    labels, gates = (ask(store, name, call_id=rows[0]["call_id"]).dicts() for name in ("labels", "call_gates"))
     for _, attempts in groupby(rows, key=lambda row: row["place"]):
-        for line in card(list(attempts), labels, gates, full=full):
+        for line in call_lines(list(attempts), labels, gates, full=full):
             out.print(line, soft_wrap=True)
-
-
-def _about(name: str, call_id: str, store: StoreBackend) -> list[dict[str, Any]]:
-    from tooltrace.analysis import ask
-
-    return ask(store, name, call_id=call_id).dicts()
 
 
 def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
@@ -70,7 +63,7 @@ def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
     names = dict.fromkeys(f"{row['call_id']} ({row['tool']})" for row in rows)
     more = ", …" if rows[0]["named"] > len(names) else ""
     return QueryError(
-        f"{call_id!r} begins the ids of {rows[0]['named']} calls: {', '.join(names)}{more}; give more of it"
+        f"{call_id!r} is a prefix of {rows[0]['named']} call ids: {', '.join(names)}{more}. Pass a longer prefix"
     )
 
 
@@ -82,5 +75,5 @@ def _unknown(call_id: str, store: StoreBackend) -> Exception:
 
     recent = ask(store, "recent", limit=500).values("call_id")
     near = difflib.get_close_matches(call_id, recent, 1)
-    hint = f"did you mean {near[0]!r}?" if near else "tooltrace query recent lists the last ones"
+    hint = f"did you mean {near[0]!r}?" if near else "`tooltrace query recent` lists the latest calls"
     return QueryError(f"no call or span in {store} has an id that begins with {call_id!r}; {hint}")

@@ -11,21 +11,22 @@ from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import Statement
 
 
-@click.command(short_help="Ask in SQL.")
+@click.command(short_help="Run a query in SQL.")
 @click.argument("statement", required=False)
 @format_option(*FORMATS)
 @place_option
 def sql(*, statement: str | None, form: str, store: StoreBackend) -> None:
-    """Ask in SQL; without STATEMENT (or with -) it is read from standard input.
+    """Run a query in SQL. Without STATEMENT, or with -, the statement is read from standard input.
 
-    Tables: tool_calls (attempts is the same without what the model saw), calls, outcomes, gates, sources, messages, spans, losses. The store is open for reading only.
+    Tables: tool_calls, attempts (tool_calls without the model's messages), calls, outcomes, gates, sources, messages,
+    spans, losses. The store is open for reading only.
     """
     from tooltrace.cli.output import write
 
     if statement in (None, "-"):
         statement = sys.stdin.read()
     if not (statement or "").strip():
-        raise click.UsageError("no SQL: give it as an argument, or on standard input")
+        raise click.UsageError("no SQL statement: pass it as an argument, or on standard input")
     result = store.query(Statement(sql=statement or ""))
     if result.fields:  # a statement such as SET returns no table
         write(result, form)

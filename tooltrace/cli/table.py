@@ -8,8 +8,9 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from tooltrace.analysis import Column
-from tooltrace.cli.json_values import plain
 from tooltrace.cli.sanitize import clean
+from tooltrace.report.json_values import json_safe
+from tooltrace.report.numbers import NUMERIC_UNITS, format_number
 from tooltrace.store.result import QueryResult
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ _WIDE = 10_000
 _LONGEST = 200
 _NARROW = 8
 _NAME = 16
-"""Maximum length of a group's name that is kept on one line, if the figures fit without breaking."""
+"""Maximum length of a group's name that is never wrapped, if the figures fit without wrapping."""
 _AMPLE = 96
+"""Minimum width of a terminal in which names of groups are not wrapped."""
 _COLUMN = 40
 """Maximum characters of a text that count for the number of rows side by side; a longer text is folded."""
-_NUMBERS = ("count", "aside", "share", "ratio", "ms", "number", "points")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -36,41 +37,43 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
-def write_table(answer: QueryResult) -> None:
-    """Print ``answer``. All-zero auxiliary counts and all-NULL text columns are hidden.
+def write_table(result: QueryResult) -> None:
+    """Print ``result``. All-zero auxiliary counts and all-NULL text columns are hidden.
 
     A table that is too wide is transposed.
     """
     out = console()
-    shown = [index for index in range(len(answer.fields)) if _is_shown(answer, index)]
-    columns = [answer.fields[index] for index in shown]
-    cells = [[_format_cell(answer, row, index) for index in shown] for row in answer.rows]
+    shown = [index for index in range(len(result.fields)) if _is_shown(result, index)]
+    columns = [result.fields[index] for index in shown]
+    cells = [[_format_cell(result, row, index) for index in shown] for row in result.rows]
     if cells and _min_width(columns, cells) > out.width:
-        _write_turned(columns, cells, out)
+        _write_transposed(columns, cells, out)
     else:
-        _write_upright([index < answer.groups for index in shown], columns, cells, out)
+        _write_upright([index < result.groups for index in shown], columns, cells, out)
 
 
 def _write_upright(groups: list[bool], columns: list[Column], cells: list[list[str]], out: Console) -> None:
     from rich.text import Text
 
     table = _table()
-    numbers = [column.unit in _NUMBERS for column in columns]
+    numbers = [column.unit in NUMERIC_UNITS for column in columns]
     # Figures and names of groups are not broken across lines.
-    kept = [
+    unbroken = [
         number or (group and _longest(cells, at) <= _NAME and out.width >= _AMPLE)
         for at, (number, group) in enumerate(zip(numbers, groups, strict=True))
     ]
-    widths = _widths(columns, cells, kept, out.width)
+    widths = _widths(columns, cells, unbroken, out.width)
     for at, (column, number) in enumerate(zip(columns, numbers, strict=True)):
         justify: Literal["left", "right"] = "right" if number else "left"
-        table.add_column(Text(_title(column)), justify=justify, overflow="fold", width=widths[at] if kept[at] else None)
+        table.add_column(
+            Text(_title(column)), justify=justify, overflow="fold", width=widths[at] if unbroken[at] else None
+        )
     for line in cells:
         table.add_row(*map(Text, line))
     out.print(table)
 
 
-def _widths(columns: list[Column], cells: list[list[str]], kept: list[bool], room: int) -> list[int]:
+def _widths(columns: list[Column], cells: list[list[str]], unbroken: list[bool], room: int) -> list[int]:
     """Return the column widths with titles broken into as few lines as fit into ``room``.
 
     A column whose text may be folded gets its minimum width.
@@ -78,7 +81,9 @@ def _widths(columns: list[Column], cells: list[list[str]], kept: list[bool], roo
     widths: list[int] = []
     for lines in range(1, 8):
         widths = [
-            max(_longest(cells, at), _narrowest(_title(column), lines)) if kept[at] else min(_longest(cells, at), _NAME)
+            max(_longest(cells, at), _narrowest(_title(column), lines))
+            if unbroken[at]
+            else min(_longest(cells, at), _NAME)
             for at, column in enumerate(columns)
         ]
         if sum(widths) + 2 * len(widths) <= room:
@@ -94,7 +99,7 @@ def _narrowest(title: str, lines: int) -> int:
     return next((width for width in range(least, len(title)) if len(wrap(title, width)) <= lines), len(title))
 
 
-def _write_turned(columns: list[Column], cells: list[list[str]], out: Console) -> None:
+def _write_transposed(columns: list[Column], cells: list[list[str]], out: Console) -> None:
     """Print the table transposed, with as many rows of the result side by side as fit."""
     from rich.text import Text
 
@@ -127,7 +132,7 @@ def _min_width(columns: list[Column], cells: list[list[str]]) -> int:
     widths = (
         max(
             _longest(cells, at)
-            if column.unit in _NUMBERS
+            if column.unit in NUMERIC_UNITS
             else max((min(_longest_word(line[at]), _NAME) for line in cells), default=0),
             _longest_word(_title(column)),
         )
@@ -160,41 +165,24 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, int | float) and unit:
-        return _number(value, unit)
+        return format_number(value, unit, aligned=True) + (" pp" if unit == "points" else "")
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, int | date):
         return str(value)
-    text = clean(value if isinstance(value, str) else str(plain(value)))
+    text = clean(value if isinstance(value, str) else str(json_safe(value)))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _number(value: float, unit: str) -> str:
-    if unit == "share":
-        return f"{100 * value:.1f} %"
-    if unit == "points":
-        return f"{100 * value:+.1f} pp" if round(100 * value, 1) else "0.0 pp"
-    if unit == "ratio":
-        return f"{value:.2f}"
-    if unit == "ms":
-        return f"{value:,.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
-    if isinstance(value, int) and unit in ("count", "aside"):
-        return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _format_cell(answer: QueryResult, row: tuple[Any, ...], index: int) -> str:
-    column = answer.fields[index]
+def _format_cell(result: QueryResult, row: tuple[Any, ...], index: int) -> str:
+    column = result.fields[index]
     text = format_value(row[index], column.unit)
-    ends = {end.end_of: row[at] for at, end in enumerate(answer.fields) if end.end_of}
-    low, high = ends.get(("low", column.name)), ends.get(("high", column.name))
+    limits = {end.end_of: row[at] for at, end in enumerate(result.fields) if end.end_of}
+    low, high = limits.get(("low", column.name)), limits.get(("high", column.name))
     if low is None or high is None or row[index] is None:
         return text
-    if column.unit == "points":
-        return f"{text} [{100 * low:+.1f}, {100 * high:+.1f}]"
-    if column.unit == "share":
-        return f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
-    return f"{text} [{format_value(low, column.unit)}, {format_value(high, column.unit)}]"
+    ends = (format_number(end, column.unit, aligned=True).removesuffix(" %") for end in (low, high))
+    return f"{text} [{', '.join(ends)}]"
 
 
 def _title(column: Column) -> str:
@@ -205,12 +193,12 @@ def _title(column: Column) -> str:
     return f"{name} (UTC)" if column.unit == "time" else name
 
 
-def _is_shown(answer: QueryResult, index: int) -> bool:
-    column = answer.fields[index]
+def _is_shown(result: QueryResult, index: int) -> bool:
+    column = result.fields[index]
     if column.end_of or column.unit == "parts":
         return False
-    if index < answer.groups or not column.meaning or not answer.rows:
+    if index < result.groups or not column.meaning or not result.rows:
         return True
     if column.unit in ("aside", "mark"):
-        return any(row[index] for row in answer.rows)
-    return column.unit not in ("text", "json") or any(row[index] is not None for row in answer.rows)
+        return any(row[index] for row in result.rows)
+    return column.unit not in ("text", "json") or any(row[index] is not None for row in result.rows)

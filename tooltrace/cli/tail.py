@@ -28,98 +28,98 @@ STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
 ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 
 
-@click.command(short_help="Show attempts as they come.")
-@click.option("--tool", multiple=True, help="This tool only; again for a further one, as with the other filters.")
-@click.option("--status", multiple=True, type=click.Choice(list(STYLES)), help="This status only.")
-@click.option("--code", multiple=True, help="This code only.")
-@click.option("--ending", multiple=True, type=click.Choice(ENDINGS), help="This ending only.")
-@click.option("--agent", multiple=True, help="This agent only.")
-@click.option("--conversation", multiple=True, help="This conversation only.")
-@click.option("--text", help="Only with this in its ids, error, arguments, answer or result; case does not count.")
+@click.command(short_help="Show attempts as they are recorded.")
+@click.option("--tool", multiple=True, help="Only this tool; repeatable, as are the other filters.")
+@click.option("--status", multiple=True, type=click.Choice(list(STYLES)), help="Only this status.")
+@click.option("--code", multiple=True, help="Only this error code.")
+@click.option("--ending", multiple=True, type=click.Choice(ENDINGS), help="Only this ending.")
+@click.option("--agent", multiple=True, help="Only this agent.")
+@click.option("--conversation", multiple=True, help="Only this conversation.")
+@click.option("--text", help="Only attempts with this text in ids, error, arguments, message or result; ignores case.")
 @click.option(
     "-n",
     "number",
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
-    help="Begin with the last so many.",
+    help="Number of past attempts to show first.",
 )
-@click.option("--follow/--no-follow", default=True, help="Go on with what comes, from every process; end with Ctrl-C.")
+@click.option("--follow/--no-follow", default=True, help="Wait for new attempts of all processes, until Ctrl-C.")
 @format_option("text", "json")
 @place_option
 def tail(
-    *, text: str | None, number: int, follow: bool, form: str, store: StoreBackend, **wanted: tuple[str, ...]
+    *, text: str | None, number: int, follow: bool, form: str, store: StoreBackend, **filters: tuple[str, ...]
 ) -> None:
-    """Show attempts as they come: when they ended, and how. As JSON: an object a line, times in UTC."""
+    """Show attempts as they are recorded.
+
+    Each line shows when and how an attempt ended. JSON has one object per line, with times in UTC.
+    """
     from tooltrace.cli.live_rows import RowFollower
     from tooltrace.cli.table import console
 
     out = console()
     with until_stopped():
-        for row in _rows(RowFollower(store, text=text, **wanted), number, follow=follow):
+        for row in _rows(RowFollower(store, text=text, **filters), number, follow=follow):
             if form == "json":
                 click.echo(as_json(row))
             else:
-                out.print(line(row, said=text is not None), soft_wrap=True)
+                out.print(line(row, with_message=text is not None), soft_wrap=True)
 
 
 def as_json(row: dict[str, Any]) -> str:
     """Return one attempt as a JSON object on one line."""
-    from tooltrace.cli.json_values import plain
+    from tooltrace.report.json_values import json_safe
 
-    return json.dumps({name: plain(value) for name, value in row.items()}, ensure_ascii=_wants_ascii())
-
-
-def _wants_ascii() -> bool:
-    """Whether non-ASCII text must be escaped: a terminal shows untrusted text, another encoding may lack characters."""
-    return sys.stdout.isatty() or "utf" not in (sys.stdout.encoding or "").lower()
+    # escape the text for a terminal, because it is untrusted, and for an encoding that may lack characters
+    ascii_only = sys.stdout.isatty() or "utf" not in (sys.stdout.encoding or "").lower()
+    return json.dumps(json_safe(row), ensure_ascii=ascii_only)
 
 
-def line(row: dict[str, Any], *, said: bool = False) -> Text:
+def line(row: dict[str, Any], *, with_message: bool = False) -> Text:
     """Return one attempt as a line: local time, tool, status and ending, duration, attempt, call, code, message.
 
-    ``said``: whether the message is included for attempts without an error too.
+    ``with_message``: include the message of attempts without an error as well.
     """
     from rich.text import Text
 
     from tooltrace.cli.sanitize import clean
     from tooltrace.cli.table import format_value
 
-    how = row["status"] or row["ending"]
-    how = how if row["ending"] in ("returned", how) else f"{how}/{row['ending']}"
+    outcome = row["status"] or row["ending"]
+    outcome = outcome if row["ending"] in ("returned", outcome) else f"{outcome}/{row['ending']}"
     at = row["ended_at"].replace(tzinfo=UTC).astimezone()
     text = Text().append(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} ", "dim")
     text.append(f"{clean(row['tool']):<16} ", "bold")
-    text.append(f"{clean(how):<14} ", STYLES.get(row["status"], "magenta"))
-    taken = "" if row["duration_ms"] is None else f"{format_value(row['duration_ms'], 'ms')} ms"
-    text.append(f"{taken:>12}  #{row['attempt']} {clean(row['call_id'])}")
-    named = ("code", "said") if said or row["status"] == "error" else ("code",)
-    rest = "  ".join(clean(row[name]) for name in named if row[name])
+    text.append(f"{clean(outcome):<14} ", STYLES.get(row["status"], "magenta"))
+    duration = "" if row["duration_ms"] is None else f"{format_value(row['duration_ms'], 'ms')} ms"
+    text.append(f"{duration:>12}  #{row['attempt']} {clean(row['call_id'])}")
+    columns = ("code", "said") if with_message or row["status"] == "error" else ("code",)
+    rest = "  ".join(clean(row[name]) for name in columns if row[name])
     return text.append(f"  {rest}") if rest else text
 
 
 def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[str, Any]]:
-    said: set[str] = set()
+    printed: set[str] = set()
     try:
         yield from follower.last(number)
     except (StoreMissing, StoreLocked) as error:
         if not follow:
             raise
-        _wait_for(error, said)
+        _print_wait(error, printed)
     while follow:
         time.sleep(INTERVAL)
         try:
             yield from follower.more()
         except StoreLocked as error:
-            _wait_for(error, said)
+            _print_wait(error, printed)
 
 
-def _wait_for(error: StoreMissing | StoreLocked, said: set[str]) -> None:
-    """Print, once, why tail waits."""
-    from tooltrace.cli.errors import sentence
+def _print_wait(error: StoreMissing | StoreLocked, printed: set[str]) -> None:
+    """Print the reason for waiting, each reason once."""
+    from tooltrace.cli.errors import error_message
     from tooltrace.cli.sanitize import clean
 
-    text = clean(sentence(error))
-    if text not in said:
-        said.add(text)
+    text = clean(error_message(error))
+    if text not in printed:
+        printed.add(text)
         click.echo(f"tooltrace: {text} (waiting)", err=True)

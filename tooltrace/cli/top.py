@@ -22,19 +22,32 @@ STALE_SECONDS = 3.0
 
 
 @click.command(short_help="Show the tools of the last minutes, live.")
-@click.option("--since", default="15m", show_default=True, help="From then on: 30s, 15m, 24h, or a time in ISO form.")
 @click.option(
-    "--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds between looks."
+    "--since",
+    default="15m",
+    show_default=True,
+    help="Start of the time range: 30s, 15m, 24h (back from now), or an ISO time.",
 )
-@click.option("--sort", type=click.Choice(SORTS), default="excess", show_default=True, help="What stands first.")
-@click.option("--once", is_flag=True, help="Print it once, and end; so it is where the output is no terminal.")
+@click.option(
+    "--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds between updates."
+)
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="excess",
+    show_default=True,
+    help="Column to sort by; numbers in descending order.",
+)
+@click.option(
+    "--once", is_flag=True, help="Print the table once, and exit. This is the default if the output is not a terminal."
+)
 @place_option
 def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBackend) -> None:
-    """Show the tools of the last minutes, from every process; end with Ctrl-C.
+    """Show the tools of the last minutes, of all processes, until Ctrl-C.
 
-    First stands what failed more often than in the 7 days before; --sort hurt sorts by the time that failed calls took. Rates
-    are of calls that failed, with their 95 % interval. The bars are attempts over time, red where half of them failed or more,
-    yellow where any did.
+    Tools with more failures than in the 7 days before come first; --sort hurt sorts by the time spent in failed calls.
+    The rate is the share of calls that failed, with its 95 % interval. The bars are attempts over time: red if at least
+    half of them failed, yellow if any failed.
     """
     from tooltrace.cli.table import console
     from tooltrace.cli.top_view import look
@@ -52,14 +65,14 @@ def _watch(store: StoreBackend, since: str, sort: str, interval: float, screen: 
     from rich.live import Live
 
     from tooltrace.cli.live_rows import signature
-    from tooltrace.cli.top_view import look_again
+    from tooltrace.cli.top_view import look_or_wait
 
     state, at = signature(store), time.monotonic()
-    board = look_again(store, since, sort)
+    view = look_or_wait(store, since, sort)
     with Live(console=screen, screen=True, auto_refresh=False) as live:
         while True:
-            live.update(board.table(*screen.size), refresh=True)
+            live.update(view.table(*screen.size), refresh=True)
             time.sleep(interval)
             now = signature(store)
             if now != state or time.monotonic() - at > STALE_SECONDS:
-                state, at, board = now, time.monotonic(), look_again(store, since, sort)
+                state, at, view = now, time.monotonic(), look_or_wait(store, since, sort)

@@ -23,8 +23,8 @@ Row = dict[str, Any]
 PARTS = 24
 """Maximum number of bars."""
 _BARS = "▁▂▃▄▅▆▇█"
-_HEADS = ("tool", "calls", "failed", "rate of calls", "tries", "p95 ms", "over time", "last error")
-_AROUND = 6
+_TITLES = ("tool", "calls", "failed", "rate of calls", "tries", "p95 ms", "over time", "last error")
+_OTHER_LINES = 6
 """Number of lines that do not belong to a tool."""
 _FIGURES = 6
 """Number of columns that are shown in any width."""
@@ -62,7 +62,7 @@ class TopView:
         from rich.console import Group
         from rich.text import Text
 
-        room = len(self.tools) if height is None else max(height - _AROUND, 1)
+        room = len(self.tools) if height is None else max(height - _OTHER_LINES, 1)
         lines: list[Text | Table] = [self._head()]
         if self.tools:
             lines.append(self._rows(self.tools[:room], width))
@@ -74,8 +74,8 @@ class TopView:
         from rich.text import Text
 
         calls, failed = (sum(row[name] for row in self.tools) for name in ("calls", "failed_calls"))
-        said = self.note or f"{calls:,} calls, {failed:,} failed"
-        return Text(f"tooltrace top  {self.at.astimezone():%H:%M:%S}  since {self.since}  {clean(said)}", "bold")
+        summary = self.note or f"{calls:,} calls, {failed:,} failed"
+        return Text(f"tooltrace top  {self.at.astimezone():%H:%M:%S}  since {self.since}  {clean(summary)}", "bold")
 
     def _rows(self, tools: list[Row], width: int) -> Table:
         from rich import box
@@ -85,11 +85,11 @@ class TopView:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         cells = [self._cells(row) for row in tools]
         columns = _fitting(cells, width)
-        for at, head in enumerate(_HEADS[:columns]):
+        for at, head in enumerate(_TITLES[:columns]):
             table.add_column(
                 Text(head, no_wrap=True),
                 justify="right" if 0 < at < _FIGURES else "left",
-                no_wrap=0 < at < len(_HEADS) - 1,  # names and errors are shortened in a narrow terminal, figures never
+                no_wrap=0 < at < len(_TITLES) - 1,  # names and errors are shortened in a narrow terminal, figures never
                 overflow="ellipsis",
                 max_width=_NAME if at == 0 else None,
             )
@@ -132,8 +132,8 @@ class TopView:
         if row is None:
             return Text()
         age = max((self.at - row["last_seen"].replace(tzinfo=UTC)).total_seconds(), 0)
-        said = "  ".join(clean(row[name]) for name in ("code", "message") if row[name])
-        return Text(f"{_age(age)}  {said}", no_wrap=True, overflow="ellipsis")
+        error = "  ".join(clean(row[name]) for name in ("code", "message") if row[name])
+        return Text(f"{_age(age)}  {error}", no_wrap=True, overflow="ellipsis")
 
 
 def look(store: Store, since: str, sort: str) -> TopView:
@@ -146,7 +146,7 @@ def look(store: Store, since: str, sort: str) -> TopView:
     return TopView(at, since, [row for row in tools if known[row["tool"]]], known, latest)
 
 
-def look_again(store: Store, since: str, sort: str) -> TopView:
+def look_or_wait(store: Store, since: str, sort: str) -> TopView:
     """Return the state as ``look`` does; for a missing or locked store, an empty view with a note."""
     try:
         return look(store, since, sort)
@@ -160,7 +160,7 @@ def _rows(store: Store, name: str, **params: Any) -> list[Row]:
 
 def _fitting(cells: list[list[Text]], width: int) -> int:
     """Return how many columns fit into ``width``: the figures, also the bars, or also the errors."""
-    widths = [max(len(head), *(row[at].cell_len for row in cells)) + 2 for at, head in enumerate(_HEADS)]
+    widths = [max(len(head), *(row[at].cell_len for row in cells)) + 2 for at, head in enumerate(_TITLES)]
     bars = 1 + min(widths[0], _NAME + 2) + sum(widths[1 : _FIGURES + 1])
     if bars > width:
         return _FIGURES

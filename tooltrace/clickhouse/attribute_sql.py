@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from tooltrace.store.columns import JSON, REAL, TEXT, TIME, TRUTH, WHOLE
+from tooltrace.store.schema import BOOLEAN, INTEGER, JSON, REAL, TEXT, TIME
 
 Variant = Literal["map", "json"]
 """Type of the exporter's attribute columns."""
@@ -13,9 +13,9 @@ Variant = Literal["map", "json"]
 _CONVERT: Final = {
     TEXT: "{0}",
     JSON: "nullIf({0}, 'null')",
-    WHOLE: "toInt64OrNull({0})",
+    INTEGER: "toInt64OrNull({0})",
     REAL: "toFloat64OrNull({0})",
-    TRUTH: "CAST(multiIf({0} = 'true', true, {0} = 'false', false, NULL) AS Nullable(Bool))",
+    BOOLEAN: "CAST(multiIf({0} = 'true', true, {0} = 'false', false, NULL) AS Nullable(Bool))",
     TIME: "parseDateTime64BestEffortOrNull({0}, 6, 'UTC')",
 }
 """Conversion of an attribute's nullable text into each type; invalid text becomes NULL."""
@@ -51,7 +51,7 @@ class MapAttributes:
         return f"if({self.has(column, key)}, {column}[{quote_literal(key)}], NULL)"
 
     def required_text(self, column: str, key: str) -> str:
-        """Return the text of an attribute that every row has. This plain form lets ClickHouse use an index on it."""
+        """Return the text of an attribute that every row has. This form lets ClickHouse use an index on it."""
         return f"{column}[{quote_literal(key)}]"
 
     def list(self, column: str, key: str) -> str:
@@ -71,8 +71,8 @@ class MapAttributes:
 
         All values are text.
         """
-        kept = column if not without else f"mapFilter((k, v) -> k NOT IN ({quote_literals(without)}), {column})"
-        return f"if(empty({kept}), NULL, toJSONString({kept}))"
+        selected = column if not without else f"mapFilter((k, v) -> k NOT IN ({quote_literals(without)}), {column})"
+        return f"if(empty({selected}), NULL, toJSONString({selected}))"
 
 
 class JsonAttributes:
@@ -102,8 +102,8 @@ class JsonAttributes:
 
     def as_json_object(self, column: str, without: frozenset[str] = frozenset()) -> str:
         """Return all attributes but ``without`` as the text of a JSON object; NULL if there are none."""
-        kept = [f"NOT has([{quote_literals(without)}], k)"] if without else []
-        pairs = f"arrayFilter(k -> {' AND '.join(kept) or 'true'}, {column}Keys)"
+        conditions = [f"NOT has([{quote_literals(without)}], k)"] if without else []
+        pairs = f"arrayFilter(k -> {' AND '.join(conditions) or 'true'}, {column}Keys)"
         text = f"toJSONString({column})"
         members = f"arrayMap(k -> concat(toJSONString(toString(k)), ':', {_walk(text)}), {pairs})"
         return f"if(empty({pairs}), NULL, concat('{{', arrayStringConcat({members}, ','), '}}'))"

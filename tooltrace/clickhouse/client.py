@@ -17,6 +17,7 @@ from tooltrace.store.url import Address
 DATABASE: Final = "otel"
 """Default database of the collector's exporter and of the views, unless the address names another."""
 EXTRA: Final = "pip install 'tooltrace[clickhouse]'"
+_OPTIONS: Final = frozenset(("database", "traces", "logs", "variant", "secure", "verify", "folder"))
 _NATIVE: Final = {9000: 8123, 9440: 8443}
 _MISSING: Final = ("UNKNOWN_TABLE", "UNKNOWN_DATABASE")
 _T = TypeVar("_T")
@@ -30,16 +31,18 @@ class ClickHouseConnection:
         self.address = address
         parts = _parts(address)
         self._options = dict(parse_qsl(parts.query))
-        if unknown := set(self._options) - {"database", "traces", "logs", "variant", "secure", "verify", "folder"}:
-            raise ConfigError(f"{address}: there is no option {', '.join(sorted(unknown))}; nothing was asked")
+        if unknown := set(self._options) - _OPTIONS:
+            raise ConfigError(
+                f"{address}: unknown option {', '.join(sorted(unknown))}: the options are {', '.join(sorted(_OPTIONS))}"
+            )
         if self._options.get("variant", "map") not in get_args(Variant):
-            raise ConfigError(f"{address}: variant is map or json; nothing was asked")
-        own = "" if address.scheme == "chdb" else unquote(parts.path.strip("/"))
-        self.database = own or self._options.get("database", DATABASE)
+            raise ConfigError(f"{address}: variant must be map or json; got {self._options['variant']}")
+        path = "" if address.scheme == "chdb" else unquote(parts.path.strip("/"))
+        self.database = path or self._options.get("database", DATABASE)
         if parts.port in _NATIVE:
             raise ConfigError(
-                f"{address}: tooltrace speaks HTTP to ClickHouse, and {parts.port} is its native port; "
-                f"try {_NATIVE[parts.port]}; nothing was asked"
+                f"{address}: port {parts.port} is ClickHouse's native protocol, and tooltrace uses HTTP: "
+                f"use port {_NATIVE[parts.port]}"
             )
         self._parts = parts
 
@@ -70,12 +73,12 @@ class ClickHouseConnection:
             raise StoreError(
                 f"the store {self.address} needs a package that is not installed ({error}): {EXTRA}"
             ) from error
-        # the error already says it; do not log it twice
+        # the raised error has the message; do not log it as well
         logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
         try:
             return get_client(**self._arguments(), settings={**SETTINGS, **settings})
         except (ClickHouseError, OSError) as error:
-            raise StoreError(f"the store {self.address} does not answer: {first_line(error)}") from error
+            raise StoreError(f"cannot connect to the store {self.address}: {first_line(error)}") from error
 
     def _arguments(self) -> dict[str, Any]:
         if self.address.scheme == "chdb":
@@ -90,20 +93,20 @@ class ClickHouseConnection:
             "verify": self._options.get("verify") != "false",
         }
 
-    def run(self, ask: Callable[[], _T]) -> _T:
-        """Return the result of ``ask``.
+    def run(self, execute: Callable[[], _T]) -> _T:
+        """Return the result of ``execute``.
 
         Raises StoreMissing if the views are missing, QueryError for any other server error.
         """
         from clickhouse_connect.driver.exceptions import ClickHouseError
 
         try:
-            return ask()
+            return execute()
         except ClickHouseError as error:
             text = first_line(error)
             if any(name in str(error) for name in _MISSING):  # the error's name is at the end of its text
                 raise StoreMissing(
-                    f"the store {self.address} has no such view, or none at all: tooltrace clickhouse init makes them ({text})"
+                    f"the store {self.address} lacks a view: run tooltrace clickhouse init to create the views ({text})"
                 ) from error
             raise QueryError(text) from error
 
@@ -115,11 +118,11 @@ def _parts(address: Address) -> SplitResult:
         _ = parts.port
     except ValueError:
         raise ConfigError(
-            f"the address of the store is no URL; nothing was asked: {address.scheme}://user:password@host:port/database, "
-            "with %23, %2F and %40 for #, / and @ in a password"
+            f"the address of the store is not a valid URL: use {address.scheme}://user:password@host:port/database, "
+            "with %23, %2F and %40 for #, / and @ in the password"
         ) from None  # its text may contain a part of the password
     if parts.fragment:
-        raise ConfigError("the address of the store has a #; in a password it is written %23; nothing was asked")
+        raise ConfigError("the address of the store contains #: write %23 for # in a password")
     return parts
 
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
-from tooltrace.ingest.spans.conventions.attributes import DEFERRED, MCP_METHOD, OTHER_KINDS, READS
+from tooltrace.ingest.spans.conventions.attributes import (
+    AI_OPERATION,
+    AI_TOOL_CALL,
+    DEFERRED,
+    LOGFIRE_TOOL,
+    MCP_METHOD,
+    MERGED_TOOLS,
+    NOT_SPECIFIED,
+    OTHER_KINDS,
+    READS,
+    TEMPLATE,
+)
 from tooltrace.otel import attributes as names
 
 SPAN: Final = "SpanAttributes"
@@ -23,13 +34,13 @@ class SpanConvention:
     """One convention for a tool call in a span's attributes."""
 
     name: str
-    knows: Callable[[Reader], str]
+    condition: Callable[[Reader], str]
     """Function that returns the condition under which a span is a tool call."""
     tool: str = "NULL"
     """The tool's name from the span's name, if no attribute contains it."""
 
     @property
-    def known(self) -> str:
+    def alias(self) -> str:
         """Name of the condition among those of :func:`conditions`."""
         return f"is_{self.name}"
 
@@ -42,14 +53,15 @@ class SpanConvention:
 def _gen_ai(reader: Reader) -> str:
     other = " OR ".join(reader.has(SPAN, key) for key in OTHER_KINDS)
     alone = f"{reader.has(SPAN, names.TOOL_NAME)} AND NOT ({other})"
-    operation = equals(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)
+    merged = equals(reader, names.TOOL_NAME, MERGED_TOOLS)
+    operation = f"{equals(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)} AND NOT {merged}"
     return f"if({reader.has(SPAN, names.OPERATION_NAME)}, {operation}, {alone})"
 
 
 def _pydantic_ai(reader: Reader) -> str:
-    own = f"{reader.has(SPAN, 'tool_arguments')} OR {reader.has(SPAN, 'tool_response')}"
-    named = reader.has(SPAN, names.TOOL_NAME)
-    return f"if({own}, {named}, {reader.has(SPAN, DEFERRED)} OR (SpanName = 'running tool' AND {named}))"
+    has_content = f"{reader.has(SPAN, 'tool_arguments')} OR {reader.has(SPAN, 'tool_response')}"
+    has_name = reader.has(SPAN, names.TOOL_NAME)
+    return f"if({has_content}, {has_name}, {reader.has(SPAN, DEFERRED)} OR (SpanName = 'running tool' AND {has_name}))"
 
 
 def _mcp(reader: Reader) -> str:
@@ -82,25 +94,27 @@ CONVENTIONS: Final = (
         _mcp,
         f"if(position({SPAN_NAME}, '{MCP_METHOD} ') > 0, substring({SPAN_NAME}, position({SPAN_NAME}, '{MCP_METHOD} ') + 11), NULL)",
     ),
-    SpanConvention("openinference", _openinference, SPAN_NAME),
+    SpanConvention("openinference", _openinference, f"replaceRegexpOne({SPAN_NAME}, '\\\\.__call__$', '')"),
     SpanConvention(
         "langfuse",
         lambda reader: equals(reader, "langfuse.observation.type", "tool"),
         SPAN_NAME,
     ),
+    SpanConvention("ai_sdk", lambda reader: equals(reader, AI_OPERATION, AI_TOOL_CALL)),
+    SpanConvention("logfire", lambda reader: equals(reader, TEMPLATE, LOGFIRE_TOOL)),
 )
 """All conventions, in order of precedence."""
 
 
 def conditions(reader: Reader) -> dict[str, str]:
     """Return the condition of each convention by its name in SQL."""
-    return {dialect.known: dialect.knows(reader) for dialect in CONVENTIONS}
+    return {convention.alias: convention.condition(reader) for convention in CONVENTIONS}
 
 
 def is_tool(reader: Reader) -> str:
     """Return the condition that a span is a tool call in any convention, and not only the announcement of one."""
-    known = " OR ".join(f"({condition})" for condition in conditions(reader).values())
-    return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({known}))"
+    any_convention = " OR ".join(f"({condition})" for condition in conditions(reader).values())
+    return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({any_convention}))"
 
 
 def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:
@@ -113,12 +127,14 @@ def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:
 
 def _parts(reader: Reader, field: str) -> list[str]:
     parts = []
-    for dialect in CONVENTIONS:
-        texts = [reader.text(SPAN, key) for key in dialect.reads.get(field, ())]
+    for convention in CONVENTIONS:
+        texts = [reader.text(SPAN, key) for key in convention.reads.get(field, ())]
+        if field == "call_id":
+            texts = [f"nullIf({each}, {quote_literal(NOT_SPECIFIED)})" for each in texts]
         if field == "tool":
-            texts = [*map(nonblank, texts), dialect.tool]
+            texts = [*map(nonblank, texts), convention.tool]
         if texts and texts != ["NULL"]:
-            parts.append(f"if({dialect.known}, coalesce({', '.join(texts)}), NULL)")
+            parts.append(f"if({convention.alias}, coalesce({', '.join(texts)}), NULL)")
     return parts
 
 

@@ -20,7 +20,7 @@ from tooltrace.otel.content_policy import apply_policy, outgoing_log
 from tooltrace.recording.settings import default_address
 from tooltrace.store.url import address_of
 
-_SAME: Final = {"traces": "SpanId", "logs": "Timestamp, EventName, SpanId, toString(LogAttributes)"}
+_KEYS: Final = {"traces": "SpanId", "logs": "Timestamp, EventName, SpanId, toString(LogAttributes)"}
 """Columns that identify a record: rows that agree in them are duplicates."""
 
 
@@ -29,7 +29,7 @@ def create(target: Target) -> Backfill:
     address = address_of(target.endpoint) if target.endpoint else default_address()
     if address is None or address.scheme not in SCHEMES:
         raise ConfigError(
-            "clickhouse needs --endpoint clickhouse://host/database, or such a $TOOLTRACE_STORE; nothing is exported"
+            "destination clickhouse needs an address: pass --endpoint clickhouse://host/database, or set $TOOLTRACE_STORE to it"
         )
     return Backfill(ClickHouseConnection(address), RecordEncoder(target.service, target.host))
 
@@ -37,21 +37,21 @@ def create(target: Target) -> Backfill:
 class Backfill:
     """A destination that inserts only records that are missing."""
 
-    def __init__(self, house: ClickHouseConnection, forms: RecordEncoder) -> None:
-        self._house = house
-        self._forms = forms
-        self.description = str(house.address)
+    def __init__(self, connection: ClickHouseConnection, encoder: RecordEncoder) -> None:
+        self._connection = connection
+        self._encoder = encoder
+        self.description = str(connection.address)
 
     def send(self, records: Sequence[Record]) -> None:
         """Insert those of ``records`` that are missing. Raises Unavailable, Refused."""
-        variant = self._house.tables.variant
-        spans = [span_row(apply_policy(form), variant) for form in map(self._forms.span, records) if form is not None]
-        logs = [log_row(outgoing_log(form), variant) for form in map(self._forms.log, records) if form is not None]
+        variant = self._connection.tables.variant
+        spans = [span_row(apply_policy(form), variant) for form in map(self._encoder.span, records) if form is not None]
+        logs = [log_row(outgoing_log(form), variant) for form in map(self._encoder.log, records) if form is not None]
         try:
-            with self._house.client() as client:
+            with self._connection.client() as client:
                 self._require_variant(client)
-                self._insert(client, "traces", self._house.tables.traces, spans)
-                self._insert(client, "logs", self._house.tables.logs, logs)
+                self._insert(client, "traces", self._connection.tables.traces, spans)
+                self._insert(client, "logs", self._connection.tables.logs, logs)
         except QueryError as error:
             raise Refused(first_line(error), whole=True) from error
         except StoreError as error:
@@ -65,28 +65,28 @@ class Backfill:
 
         The views could not read the inserted rows.
         """
-        tables = self._house.tables
-        database, name = map(quote_literal, tables.place(tables.traces))
-        asked = f"SELECT type FROM system.columns WHERE database = {database} AND table = {name} AND name = 'SpanAttributes'"
-        kinds = [str(row[0]) for row in self._house.run(lambda: client.query(asked)).result_rows]
+        tables = self._connection.tables
+        database, name = map(quote_literal, tables.qualified_name(tables.traces))
+        sql = f"SELECT type FROM system.columns WHERE database = {database} AND table = {name} AND name = 'SpanAttributes'"
+        kinds = [str(row[0]) for row in self._connection.run(lambda: client.query(sql)).result_rows]
         if any(kind.startswith("JSON") != (tables.variant == "json") for kind in kinds):
             other = "map" if tables.variant == "json" else "json"
-            raise Unavailable(f"the attributes there are {kinds[0]}; the address needs ?variant={other}")
+            raise Unavailable(f"the table stores attributes as {kinds[0]}: add ?variant={other} to the address")
 
     def _insert(self, client: Any, kind: str, table: str, rows: list[dict[str, Any]]) -> None:
         if not rows:
             return
-        name, same, told = self._house.tables.of(table), _SAME[kind], self._house.run
+        name, key, run = self._connection.tables.of(table), _KEYS[kind], self._connection.run
         # Deduplicate on the server: the time range of the new rows limits the partitions that it has to read.
-        told(lambda: client.command(f"CREATE TEMPORARY TABLE coming ENGINE = Memory AS SELECT * FROM {name} LIMIT 0"))
+        run(lambda: client.command(f"CREATE TEMPORARY TABLE new_rows ENGINE = Memory AS SELECT * FROM {name} LIMIT 0"))
         try:
-            told(lambda: client.raw_insert("coming", insert_block=lines(rows), fmt="JSONEachRow"))
-            told(
+            run(lambda: client.raw_insert("new_rows", insert_block=lines(rows), fmt="JSONEachRow"))
+            run(
                 lambda: client.command(
-                    f"INSERT INTO {name} SELECT * FROM coming WHERE ({same}) NOT IN (SELECT {same} FROM {name} WHERE Timestamp >= "
-                    "(SELECT min(Timestamp) FROM coming) AND Timestamp <= (SELECT max(Timestamp) FROM coming)) "
-                    f"LIMIT 1 BY {same}"
+                    f"INSERT INTO {name} SELECT * FROM new_rows WHERE ({key}) NOT IN (SELECT {key} FROM {name} WHERE Timestamp >= "
+                    "(SELECT min(Timestamp) FROM new_rows) AND Timestamp <= (SELECT max(Timestamp) FROM new_rows)) "
+                    f"LIMIT 1 BY {key}"
                 )
             )
         finally:
-            told(lambda: client.command("DROP TEMPORARY TABLE coming"))
+            run(lambda: client.command("DROP TEMPORARY TABLE new_rows"))

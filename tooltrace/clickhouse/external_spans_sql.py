@@ -10,11 +10,14 @@ from typing import Final
 from tooltrace.clickhouse import span_outcome_sql
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
 from tooltrace.clickhouse.conventions_sql import SPAN, SPAN_NAME, coalesce_attribute, conditions, equals, nonblank
-from tooltrace.ingest.spans.conventions.attributes import CONSUMED, JSON_TYPE
+from tooltrace.ingest.spans.conventions.attributes import CONSUMED, JSON_TYPE, LOGFIRE_KEYS
+from tooltrace.ingest.spans.conventions.base import WRAPPER_MEMBERS
 from tooltrace.otel import attributes as names
 
 _WORDS: Final = ("conversation_id", "agent", "tool_version", "tool_description")
 _NOTHING: Final = "'[]', '{}', 'null', '\"\"', '0', 'false'"
+_LLAMA_INDEX: Final = "['blocks', 'is_error', 'raw_input', 'raw_output', 'tool_name']"
+"""Members of a ToolOutput of llama-index."""
 _SCOPE: Final = '{"otel.scope.name":'
 
 
@@ -30,7 +33,8 @@ def aliases(reader: Reader) -> dict[str, str]:
         "own_given": _traceloop(),
         "result_text": coalesce_attribute(reader, "result"),
         "answer": _structure("result_text", f"NOT is_openinference OR {mime}"),
-        "own_answer": f"if(is_traceloop AND {_members('answer')} = ['kwargs', 'output'], JSONExtractRaw(answer, 'output'), answer)",
+        "own_answer": f"multiIf(is_traceloop AND {_members('answer')} = ['kwargs', 'output'], JSONExtractRaw(answer, 'output'), "
+        f"is_openinference AND {_members('answer')} = {_LLAMA_INDEX}, JSONExtractRaw(answer, 'raw_output'), answer)",
         "in_words": "JSONType(ifNull(own_answer, 'null')) = 'String'",
         **span_outcome_sql.aliases(reader),
     }
@@ -48,9 +52,13 @@ def _members(json: str) -> str:
 def _opened(json: str) -> str:
     """Return arguments by name: unwrap ``{"args": […], "kwargs": {…}}``, as decorators record it."""
     by_name, positional = (f"JSONExtractRaw(json, '{key}')" for key in ("kwargs", "args"))
-    wrapped = f"{_members('json')} = ['args', 'kwargs'] AND JSONType(json, 'kwargs') = 'Object' AND NOT JSONHas(json, 'kwargs', 'args')"
+    members = ", ".join(quote_literal(name) for name in sorted(WRAPPER_MEMBERS))
+    wrapped = (
+        f"JSONHas(json, 'kwargs') AND hasAll([{members}], {_members('json')}) "
+        "AND JSONType(json, 'kwargs') = 'Object' AND NOT JSONHas(json, 'kwargs', 'args')"
+    )
     both = f"concat(substring({by_name}, 1, length({by_name}) - 1), if({by_name} = '{{}}', '', ','), '\"args\":', {positional}, '}}')"
-    made = f"multiIf(NOT ({wrapped}), json, {positional} IN ({_NOTHING}), {by_name}, {both})"
+    made = f"multiIf(NOT ({wrapped}), json, {positional} IN ('', {_NOTHING}), {by_name}, {both})"
     return f"arrayMap(json -> {made}, [{json}])[1]"
 
 
@@ -68,13 +76,13 @@ def _traceloop() -> str:
 def columns(reader: Reader) -> dict[str, str]:
     """Return the columns that an external span provides; the other columns are NULL."""
     words = {name: nonblank(coalesce_attribute(reader, name)) for name in _WORDS}
-    asked = "if(is_traceloop, nullIf(JSONExtractString(given, 'kwargs', 'tool_call_id'), ''), NULL)"
+    traceloop_call_id = "if(is_traceloop, nullIf(JSONExtractString(given, 'kwargs', 'tool_call_id'), ''), NULL)"
     extension = "if(is_mcp, 'extension', NULL)"
     return {
         **words,
         "tool": f"assumeNotNull(coalesce(nullIf(JSONExtractString(params, 'name'), ''), {coalesce_attribute(reader, 'tool')}, nullIf({SPAN_NAME}, ''), 'unknown'))",
         "tool_type": f"coalesce({nonblank(coalesce_attribute(reader, 'tool_type'))}, {extension})",
-        "call_id": f"assumeNotNull(coalesce({nonblank(coalesce_attribute(reader, 'call_id'))}, {asked}, SpanId))",
+        "call_id": f"assumeNotNull(coalesce({nonblank(coalesce_attribute(reader, 'call_id'))}, {traceloop_call_id}, SpanId))",
         "attempt": "toInt64(1)",
         "duration_ms": "if(Duration < 1e18, toNullable(Duration / 1e6), NULL)",
         "arguments": "multiIf(own_given IS NULL OR own_given = 'null', NULL, JSONType(own_given) = 'Object', own_given, "
@@ -88,7 +96,9 @@ def columns(reader: Reader) -> dict[str, str]:
 
 
 def _attributes(reader: Reader) -> str:
-    rest = reader.as_json_object(SPAN, names.RESERVED | CONSUMED)
-    begin = f"concat({quote_literal(_SCOPE)}, toJSONString(ScopeName)"
-    more = f"if({rest} IS NULL, '}}', concat(',', substring(ifNull({rest}, ''), 2)))"
-    return f"if(ScopeName = '', {rest}, {begin}, {more}))"
+    without = names.RESERVED | CONSUMED
+    others, of_logfire = (reader.as_json_object(SPAN, keys) for keys in (without, without | LOGFIRE_KEYS))
+    rest = f"if(is_logfire, {of_logfire}, {others})"
+    prefix = f"concat({quote_literal(_SCOPE)}, toJSONString(ScopeName)"
+    suffix = f"if({rest} IS NULL, '}}', concat(',', substring(ifNull({rest}, ''), 2)))"
+    return f"if(ScopeName = '', {rest}, {prefix}, {suffix}))"

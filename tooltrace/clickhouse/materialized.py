@@ -7,7 +7,7 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import quote_identifier, reader_of
 from tooltrace.clickhouse.tables import Tables, attempts, views
 from tooltrace.otel import attributes as names
-from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
+from tooltrace.store.schema import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
 
 INDEX_PREFIX: Final = "tooltrace_by_"
 _FEW: Final = "set(64)"
@@ -20,12 +20,14 @@ def index_statements(tables: Tables) -> list[str]:
     tool = reader_of(tables.variant).required_text("SpanAttributes", names.TOOL_NAME)
     kinds = {"tool": (f"({tool})", _FEW), "span": ("SpanId", _MANY), "trace": ("TraceId", _MANY)}
     table = tables.of(tables.traces)
-    made = []
+    statements = []
     for name, (expression, type_) in kinds.items():
         index = quote_identifier(INDEX_PREFIX + name)
-        made.append(f"ALTER TABLE {table} ADD INDEX IF NOT EXISTS {index} {expression} TYPE {type_} GRANULARITY 1")
-        made.append(f"ALTER TABLE {table} MATERIALIZE INDEX {index}")
-    return made
+        statements.append(
+            f"ALTER TABLE {table} ADD INDEX IF NOT EXISTS {index} {expression} TYPE {type_} GRANULARITY 1"
+        )
+        statements.append(f"ALTER TABLE {table} MATERIALIZE INDEX {index}")
+    return statements
 
 
 TABLE_PREFIX: Final = "tooltrace_"
@@ -53,22 +55,22 @@ def table_statements(tables: Tables, database: str, days: int | None = None) -> 
 
     Tables of an older version get their missing columns, and are filled by the new SELECT.
     """
-    made = []
+    statements = []
     for table in _TABLES:
         name = f"{quote_identifier(database)}.{quote_identifier(TABLE_PREFIX + table.name)}"
-        made += [_table(table, name), f"ALTER TABLE {name}\n    {_grown(table, days)}"]
-        ways = attempts(tables) if table is ATTEMPTS else [views(tables)[table.name]]
+        statements += [_table(table, name), f"ALTER TABLE {name}\n    {_alterations(table, days)}"]
+        selects = attempts(tables) if table is ATTEMPTS else [views(tables)[table.name]]
         fills = [
             f"{quote_identifier(database)}.{quote_identifier(f'{TABLE_PREFIX}{table.name}{kind}_fill')}"
             for kind in _kinds(table)
         ]
-        made += [f"DROP VIEW IF EXISTS {fill}" for fill in fills]
-        for fill, select in zip(fills, ways, strict=False):
-            made += [
+        statements += [f"DROP VIEW IF EXISTS {fill}" for fill in fills]
+        for fill, select in zip(fills, selects, strict=False):
+            statements += [
                 f"CREATE MATERIALIZED VIEW {fill} TO {name} AS\n{select}",
                 f"INSERT INTO {name} ({_names(table)})\n{select}",
             ]
-    return made
+    return statements
 
 
 def _kinds(table: Table) -> tuple[str, ...]:
@@ -113,7 +115,7 @@ def _table(table: Table, name: str) -> str:
     )
 
 
-def _grown(table: Table, days: int | None) -> str:
+def _alterations(table: Table, days: int | None) -> str:
     """Return the changes for an older table: missing columns, and the retention; without ``days`` it stays as it is."""
     changes = [f"ADD COLUMN IF NOT EXISTS {column}" for column in _columns(table)]
     if days:
@@ -122,8 +124,8 @@ def _grown(table: Table, days: int | None) -> str:
 
 
 def _type(type_: str, name: str, key: set[str]) -> str:
-    plain = name in key or name == "trace_id"
-    return _TYPES[type_] if plain else f"Nullable({_TYPES[type_]})"
+    is_key = name in key or name == "trace_id"
+    return _TYPES[type_] if is_key else f"Nullable({_TYPES[type_]})"
 
 
 def _codec(type_: str) -> str:

@@ -9,22 +9,22 @@ from typing import Final
 from tooltrace.clickhouse.sql.translate import TranslatedQuery
 from tooltrace.errors import QueryError
 
-_QUESTIONS: Final = ("SelectWithUnionQuery", "DescribeQuery")
-_MADE: Final = ("generate_series", "unnest", "SQLStandardValues")
+_READS: Final = ("SelectWithUnionQuery", "DescribeQuery")
+_NO_DATA: Final = ("generate_series", "unnest", "SQLStandardValues")
 """Table functions that read no data."""
 _WITHIN: Final = re.compile(r"(?i)function (global)?(not)?(null)?in\b")
 
 
-def require_allowed_tables(told: Callable[[str], str], script: TranslatedQuery, only: Collection[str]) -> None:
+def require_allowed_tables(execute: Callable[[str], str], script: TranslatedQuery, only: Collection[str]) -> None:
     """Raise QueryError if ``script`` reads anything but the tables ``only`` and its own steps.
 
-    ``told`` executes a statement and returns its result as text. The text of ``script`` is a translation, which the
+    ``execute`` executes a statement and returns its result as text. The text of ``script`` is a translation, which the
     server may parse differently than its author intended; therefore the server's own plan is checked.
     """
     known = {*only, *script.steps}
-    for sql in (*(sql for _name, sql in script.kept), script.question):
-        for read in _read(told(f"EXPLAIN AST {sql}").splitlines(), known):
-            raise QueryError(f"only the tables of the store are asked here, not {read[:100]}; nothing was asked")
+    for sql in (*(sql for _name, sql in script.temp_tables), script.select):
+        for read in _read(execute(f"EXPLAIN AST {sql}").splitlines(), known):
+            raise QueryError(f"only the tables of the store can be read here; got {read[:100]}")
 
 
 def _read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
@@ -32,15 +32,15 @@ def _read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
 
     A name with a line break adds lines to the plan, and so can only lead to a refusal.
     """
-    if not nodes or not nodes[0].startswith(_QUESTIONS):
-        yield "such a statement"
+    if not nodes or not nodes[0].startswith(_READS):
+        yield "another kind of statement"
     for number, node in enumerate(nodes):
         kind, _, rest = node.strip().partition(" ")
         name = rest.partition(" (")[0]
         behind = number > 0 and nodes[number - 1].strip().startswith("TableExpression")
         if kind == "TableIdentifier" and name not in known:
             yield name
-        elif kind == "Function" and behind and name.lower() not in map(str.lower, _MADE):
+        elif kind == "Function" and behind and name.lower() not in map(str.lower, _NO_DATA):
             yield f"{name}()"
         elif kind == "Set":
             yield "settings"

@@ -14,6 +14,7 @@ from tooltrace.clickhouse.client import ClickHouseConnection, first_line
 from tooltrace.clickhouse.plan_check import require_allowed_tables
 from tooltrace.clickhouse.sql.translate import TranslatedQuery, create_temp_table, drop_temp_table, to_clickhouse
 from tooltrace.errors import QueryError
+from tooltrace.store import schema
 from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class QueryBudget:
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._seconds: float | None = settings.get(SECONDS)
         self._bytes: int | None = settings.get(BYTES)
 
@@ -39,24 +40,24 @@ class QueryBudget:
         """Whether the memory is limited."""
         return self._bytes is not None
 
-    def left(self, held: int = 0) -> dict[str, Any]:
-        """Return the settings of the next statement, while ``held`` bytes are in use.
+    def left(self, used_bytes: int = 0) -> dict[str, Any]:
+        """Return the settings of the next statement, while ``used_bytes`` bytes are in use.
 
         Raises QueryError if nothing is left.
         """
         settings: dict[str, Any] = {}
         if self._seconds is not None:
-            settings[SECONDS] = round(self._seconds - (time.monotonic() - self._begun), 3)
+            settings[SECONDS] = round(self._seconds - (time.monotonic() - self._started), 3)
             if settings[SECONDS] <= 0:
-                raise QueryError("the steps of the question took all of its time (TIMEOUT_EXCEEDED)")
+                raise QueryError("the temporary tables of the query used all of its time (TIMEOUT_EXCEEDED)")
         if self._bytes is not None:
-            settings[BYTES] = self._bytes - held
+            settings[BYTES] = self._bytes - used_bytes
             if settings[BYTES] <= 0:
-                raise QueryError("the steps of the question hold all of its memory (MEMORY_LIMIT_EXCEEDED)")
+                raise QueryError("the temporary tables of the query use all of its memory (MEMORY_LIMIT_EXCEEDED)")
         return settings
 
 
-_PLAIN: Final = {
+_TYPES: Final = {
     "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "BIGINT"),
 }
@@ -64,15 +65,15 @@ _PLAIN: Final = {
 
 @contextmanager
 def connect(
-    address: Address, settings: Mapping[str, Any] | None = None, most_rows: int | None = None
+    address: Address, settings: Mapping[str, Any] | None = None, max_rows: int | None = None
 ) -> Iterator[ClickHouseSession]:
     """Open a connection for SQL until the block ends.
 
-    ``settings`` of ClickHouse apply to all its statements; at most ``most_rows`` rows of a result are read.
+    ``settings`` of ClickHouse apply to all its statements; at most ``max_rows`` rows of a result are read.
     """
-    house = ClickHouseConnection(address)
-    with house.client(settings) as client:
-        yield ClickHouseSession(house, client, most_rows, settings)
+    connection = ClickHouseConnection(address)
+    with connection.client(settings) as client:
+        yield ClickHouseSession(connection, client, max_rows, settings)
 
 
 class ClickHouseSession:
@@ -80,15 +81,15 @@ class ClickHouseSession:
 
     def __init__(
         self,
-        house: ClickHouseConnection,
+        connection: ClickHouseConnection,
         client: Any,
-        most_rows: int | None = None,
+        max_rows: int | None = None,
         limits: Mapping[str, Any] | None = None,
     ) -> None:
-        self._house = house
+        self._connection = connection
         self._client = client
         self._limits = limits or {}
-        self._bound = {} if most_rows is None else {"limit": most_rows}
+        self._bound = {} if max_rows is None else {"limit": max_rows}
 
     def sql(self, statement: str, *, only: Collection[str] | None = None) -> DuckDBPyRelation:
         """Return the result of ``statement``, read completely.
@@ -105,39 +106,39 @@ class ClickHouseSession:
 
     def answer(self, script: TranslatedQuery, types: Mapping[str, str] | None = None) -> DuckDBPyRelation:
         """Return the result of ``script``. ``types``: types of columns that ClickHouse does not distinguish."""
-        with self._kept(script) as left:
-            data = self._house.run(
-                lambda: self._client.raw_query(script.question, settings={**self._bound, **left}, fmt="Parquet")
+        with self._temp_tables(script) as left:
+            data = self._connection.run(
+                lambda: self._client.raw_query(script.select, settings={**self._bound, **left}, fmt="Parquet")
             )
         return relation(data, types or {})
 
     @contextmanager
-    def _kept(self, script: TranslatedQuery) -> Iterator[dict[str, Any]]:
+    def _temp_tables(self, script: TranslatedQuery) -> Iterator[dict[str, Any]]:
         """Create the temporary tables of ``script`` for the block; yield the limits left for the query itself."""
-        self._command(f"USE {quote_identifier(self._house.database)}")
-        allowed = QueryBudget(self._limits)
+        self._command(f"USE {quote_identifier(self._connection.database)}")
+        budget = QueryBudget(self._limits)
         names: list[str] = []
         try:
-            for name, sql in script.kept:
-                self._command(create_temp_table(name, sql), allowed.left(self._held(allowed)))
+            for name, sql in script.temp_tables:
+                self._command(create_temp_table(name, sql), budget.left(self._used_bytes(budget)))
                 names.append(name)
-            yield allowed.left(self._held(allowed))
+            yield budget.left(self._used_bytes(budget))
         finally:
             for name in names:
                 self._command(drop_temp_table(name))
 
     def _explained(self, statement: str) -> str:
-        told: bytes = self._house.run(lambda: self._client.raw_query(statement, fmt="TSVRaw"))
-        return told.decode(errors="replace")
+        plan: bytes = self._connection.run(lambda: self._client.raw_query(statement, fmt="TSVRaw"))
+        return plan.decode(errors="replace")
 
-    def _held(self, allowed: QueryBudget) -> int:
+    def _used_bytes(self, budget: QueryBudget) -> int:
         """Return the bytes of the temporary tables."""
-        if not allowed.limits_memory:
+        if not budget.limits_memory:
             return 0
         return int(self._command("SELECT toInt64(ifNull(sum(total_bytes), 0)) FROM system.tables WHERE is_temporary"))
 
     def _command(self, statement: str, settings: Mapping[str, Any] | None = None) -> Any:
-        return self._house.run(lambda: self._client.command(statement, settings=dict(settings or {})))
+        return self._connection.run(lambda: self._client.command(statement, settings=dict(settings or {})))
 
 
 def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
@@ -150,7 +151,7 @@ def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
     try:
         return _read(data, types)
     except duckdb.Error as error:
-        raise QueryError(f"the answer holds what cannot be shown here: {first_line(error)}") from error
+        raise QueryError(f"the result contains a value that DuckDB cannot represent: {first_line(error)}") from error
 
 
 def _read(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
@@ -158,15 +159,15 @@ def _read(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
 
     con = memory()
     with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
-        file = Path(folder) / "answer.parquet"
+        file = Path(folder) / "result.parquet"
         file.write_bytes(data)
         found = con.read_parquet(str(file))
         kinds = zip(found.columns, map(str, found.types), strict=True)
-        columns = ", ".join(_column(name, types.get(name) or _PLAIN.get(kind)) for name, kind in kinds)
-        con.execute(f"CREATE TABLE answer AS SELECT {columns} FROM read_parquet(?)", [str(file)])
-    return con.table("answer")
+        columns = ", ".join(_column(name, types.get(name) or _TYPES.get(kind)) for name, kind in kinds)
+        con.execute(f"CREATE TABLE result AS SELECT {columns} FROM read_parquet(?)", [str(file)])
+    return con.table("result")
 
 
-def _column(name: str, wanted: str | None) -> str:
-    column = '"' + name.replace('"', '""') + '"'
-    return column if wanted is None else f"CAST({column} AS {wanted}) AS {column}"
+def _column(name: str, type_: str | None) -> str:
+    column = schema.quote_identifier(name)
+    return column if type_ is None else f"CAST({column} AS {type_}) AS {column}"

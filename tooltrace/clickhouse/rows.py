@@ -21,7 +21,7 @@ _SECOND: Final = 10**9
 def span_row(form: SpanData, variant: Variant = "map") -> dict[str, Any]:
     """Return the row of ``otel_traces``."""
     row: dict[str, Any] = {
-        "Timestamp": _moment(form.start_ns),
+        "Timestamp": _format_time(form.start_ns),
         "TraceId": form.trace_id,
         "SpanId": form.span_id,
         "ParentSpanId": form.parent_span_id or "",
@@ -34,13 +34,13 @@ def span_row(form: SpanData, variant: Variant = "map") -> dict[str, Any]:
         "Duration": max(form.end_ns - form.start_ns, 0),
         "StatusCode": form.status.capitalize(),
         "StatusMessage": form.description or "",
-        "Events.Timestamp": [_moment(event.time_ns) for event in form.events],
+        "Events.Timestamp": [_format_time(event.time_ns) for event in form.events],
         "Events.Name": [event.name for event in form.events],
-        "Events.Attributes": [_kept(event.attributes, variant) for event in form.events],
+        "Events.Attributes": [_values(event.attributes, variant) for event in form.events],
         "Links.TraceId": [link.trace_id for link in form.links],
         "Links.SpanId": [link.span_id for link in form.links],
         "Links.TraceState": ["" for _ in form.links],
-        "Links.Attributes": [_kept(link.attributes, variant) for link in form.links],
+        "Links.Attributes": [_values(link.attributes, variant) for link in form.links],
     }
     return row | _attributes("Resource", form.resource, variant) | _attributes("Span", form.attributes, variant)
 
@@ -48,7 +48,7 @@ def span_row(form: SpanData, variant: Variant = "map") -> dict[str, Any]:
 def log_row(form: LogData, variant: Variant = "map") -> dict[str, Any]:
     """Return the row of ``otel_logs``."""
     row: dict[str, Any] = {
-        "Timestamp": _moment(form.time_ns),
+        "Timestamp": _format_time(form.time_ns),
         "TraceId": form.trace_id or "",
         "SpanId": form.span_id or "",
         "TraceFlags": 0,
@@ -73,13 +73,13 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return _figure(value)
+        return _format_float(value)
     if isinstance(value, int):
         return str(value)
     return "" if value is None else orjson.dumps(value).decode()
 
 
-def _figure(value: float) -> str:
+def _format_float(value: float) -> str:
     """Format a float as Go's JSON does: the shortest exact text, with an exponent only below 1e-6 and from 1e21 on."""
     if not math.isfinite(value):
         return "json: unsupported value: " + {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
@@ -94,18 +94,18 @@ def _figure(value: float) -> str:
     return f"{'-' if value < 0 else ''}{digits[0]}{fraction}e{'+' if power > 0 else '-'}{abs(power)}"
 
 
-def _kept(attributes: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
+def _values(attributes: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
     return {key: as_text(value) for key, value in attributes.items()} if variant == "map" else dict(attributes)
 
 
 def _attributes(of: str, attributes: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
-    kept: dict[str, Any] = {f"{of}Attributes": _kept(attributes, variant)}
+    columns: dict[str, Any] = {f"{of}Attributes": _values(attributes, variant)}
     if variant == "json":
-        kept[f"{of}AttributesKeys"] = list(attributes)
-    return kept
+        columns[f"{of}AttributesKeys"] = list(attributes)
+    return columns
 
 
-def _moment(ns: int) -> str:
+def _format_time(ns: int) -> str:
     """Format a time in UTC; a time outside the range of ``DateTime64(9)`` becomes the nearest one inside."""
     ns = min(max(ns, 0), 2**63 - 1)
     return f"{datetime.fromtimestamp(ns // _SECOND, UTC):%Y-%m-%d %H:%M:%S}.{ns % _SECOND:09}"

@@ -1,4 +1,4 @@
-"""Execution of a visitor's own SQL on a store in ClickHouse, within limits that the server enforces."""
+"""Execution of untrusted SQL on a store in ClickHouse, within limits that the server enforces."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from tooltrace.clickhouse.query import connect
 from tooltrace.errors import QueryError, TooltraceError
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.sandbox import FileForm, SandboxFile, SandboxLimits
-from tooltrace.store.sandbox.limits import too_long, too_much
-from tooltrace.store.sandbox.rows import bounded
+from tooltrace.store.sandbox.limits import MIB, limited_rows, memory_exceeded, time_exceeded
 from tooltrace.store.url import Address
 from tooltrace.store.views import NAMES
 
@@ -50,42 +49,42 @@ class ClickHouseSandbox:
             return await asyncio.to_thread(self._write, sql, form, limits or self._limits)
 
     def _ask(self, sql: str) -> QueryResult:
-        begun = time.monotonic()
-        found = self._answered(sql, self._limits)
-        rows, cut = bounded(found.fetchall(), self._limits)
-        columns = list(zip(found.columns, map(str, found.types), strict=True))
-        answer = QueryResult.of_rows(columns, rows, Statement(sql=sql), cut)
-        answer.ms = round(1000 * (time.monotonic() - begun), 1)
-        return answer
+        started = time.monotonic()
+        relation = self._execute(sql, self._limits)
+        rows, cut = limited_rows(relation.fetchall(), self._limits)
+        columns = list(zip(relation.columns, map(str, relation.types), strict=True))
+        result = QueryResult.of_rows(columns, rows, Statement(sql=sql), cut)
+        result.ms = round(1000 * (time.monotonic() - started), 1)
+        return result
 
     def _write(self, sql: str, form: FileForm, limits: SandboxLimits) -> SandboxFile:
-        found = self._answered(sql, limits)
+        relation = self._execute(sql, limits)
         with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
-            file = Path(folder) / f"answer.{form}"
-            shown = found.limit(limits.rows)
+            file = Path(folder) / f"result.{form}"
+            shown = relation.limit(limits.rows)
             if form == "csv":
                 shown.write_csv(str(file))
             else:
                 shown.write_parquet(str(file), compression="zstd")
             if file.stat().st_size > limits.file_bytes:
-                raise QueryError(f"the file would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less")
-            return SandboxFile(file.read_bytes(), full=len(found) > limits.rows)
+                raise QueryError(f"the file would be larger than {limits.file_bytes // MIB} MiB: select less")
+            return SandboxFile(file.read_bytes(), full=len(relation) > limits.rows)
 
-    def _answered(self, sql: str, limits: SandboxLimits) -> DuckDBPyRelation:
+    def _execute(self, sql: str, limits: SandboxLimits) -> DuckDBPyRelation:
         try:
-            with connect(self._address, within(limits), limits.rows + 1) as lease:
-                return lease.sql(sql, only=NAMES | self._theirs())
+            with connect(self._address, settings_for(limits), limits.rows + 1) as session:
+                return session.sql(sql, only=NAMES | self._exporter_tables())
         except QueryError as error:
-            raise QueryError(_words(str(error), limits)) from error
+            raise QueryError(_message(str(error), limits)) from error
         except TooltraceError as error:
-            raise QueryError(f"the store could not be read: {error}") from error
+            raise QueryError(f"cannot read the store: {error}") from error
 
-    def _theirs(self) -> set[str]:
+    def _exporter_tables(self) -> set[str]:
         tables = ClickHouseConnection(self._address).tables
         return {tables.traces, tables.logs}
 
 
-def within(limits: SandboxLimits) -> dict[str, Any]:
+def settings_for(limits: SandboxLimits) -> dict[str, Any]:
     """Return ClickHouse's settings for ``limits``."""
     return {
         "max_execution_time": limits.seconds,
@@ -95,11 +94,11 @@ def within(limits: SandboxLimits) -> dict[str, Any]:
     }
 
 
-def _words(text: str, limits: SandboxLimits) -> str:
+def _message(text: str, limits: SandboxLimits) -> str:
     if "TIMEOUT_EXCEEDED" in text:
-        return too_long(limits)
+        return time_exceeded(limits)
     if "MEMORY_LIMIT_EXCEEDED" in text:
-        return too_much(limits)
+        return memory_exceeded(limits)
     if "TOO_MANY_ROWS_OR_BYTES" in text:
-        return f"the answer would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less"
+        return f"the result would be larger than {limits.file_bytes // MIB} MiB: select less"
     return text

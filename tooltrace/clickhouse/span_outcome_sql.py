@@ -12,7 +12,7 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
 from tooltrace.clickhouse.conventions_sql import SPAN, coalesce_attribute, equals
 from tooltrace.core.codes import ADVICE, ToolErrorCode, next_step
-from tooltrace.ingest.spans.conventions.attributes import DEFERRED
+from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
 from tooltrace.normalize.terms import normalize_code
@@ -25,12 +25,16 @@ _HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAIL
 _CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*$"
 
 
-def _verdicts() -> dict[str, ErrorClassification]:
+def _classifications() -> dict[str, ErrorClassification]:
     """Return the classification of each exception by the last part of its name, if all exceptions of the name agree."""
     found: dict[str, dict[str, ErrorClassification]] = {}
-    for name, verdict in CODES.items():
-        found.setdefault(name.rpartition(".")[2], {})[verdict.code] = verdict
-    known = {name: next(iter(verdicts.values())) for name, verdicts in found.items() if len(verdicts) == 1}
+    for name, classification in CODES.items():
+        found.setdefault(name.rpartition(".")[2], {})[classification.code] = classification
+    known = {
+        name: next(iter(classifications.values()))
+        for name, classifications in found.items()
+        if len(classifications) == 1
+    }
     for name, kind in vars(builtins).items():
         if isinstance(kind, type) and issubclass(kind, BaseException):
             bases = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
@@ -42,29 +46,45 @@ def aliases(reader: Reader) -> dict[str, str]:
     """Return the expressions that the columns share, by their names in SQL."""
     thrown = "Events.Attributes[arrayLastIndex(name -> name = 'exception', Events.Name)]"
     level = equals(reader, "langfuse.observation.level", "ERROR")
-    told = f"coalesce({coalesce_attribute(reader, 'error_message')}, StatusMessage)"
+    reported = f"coalesce({coalesce_attribute(reader, 'error_message')}, StatusMessage)"
+    other = quote_literal(names.ERROR_TYPE_OTHER)
     stack = "Traceback (most recent call last)"
     return {
         "thrown": "has(Events.Name, 'exception')",
         "thrown_type": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_TYPE)}, ''), NULL)",
         "thrown_message": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_MESSAGE)}, ''), NULL)",
         "escaped": f"if(thrown, lower({reader.nested_text(thrown, 'exception.escaped')}) = 'true', false)",
-        "told_message": f"if(is_langfuse AND {level}, {told}, NULL)",
-        "told_type": coalesce_attribute(reader, "error_type"),
-        "kind": "coalesce(thrown_type, told_type)",
+        "reported_message": f"multiIf(is_langfuse AND {level}, {reported}, "
+        f"is_logfire AND StatusCode = 'Error', {_logfire(reader)}, NULL)",
+        "reported_type": coalesce_attribute(reader, "error_type"),
+        "kind": f"if(thrown_type IN ({quote_literals(GENERIC_ERRORS)}) AND ifNull(reported_type <> {other}, false), "
+        "reported_type, coalesce(thrown_type, reported_type))",
         "last_name": "arrayElement(splitByChar('.', ifNull(kind, '')), -1)",
         "message": "coalesce(thrown_message, nullIf(trim(TRAILING ' \\n\\r\\t' FROM "
-        f"splitByString({quote_literal(stack)}, StatusMessage)[1]), ''), told_message)",
-        "failed": "multiIf(StatusCode = 'Error' OR told_message IS NOT NULL, true, StatusCode = 'Ok', false, "
-        "escaped OR ifNull(told_type NOT IN ('0', ''), false))",
+        f"splitByString({quote_literal(stack)}, StatusMessage)[1]), ''), reported_message)",
+        "failed": "multiIf(StatusCode = 'Error' OR reported_message IS NOT NULL, true, StatusCode = 'Ok', false, "
+        "escaped OR ifNull(reported_type NOT IN ('0', ''), false))",
         "ended": _ended(reader),
         "error_word": f"replaceRegexpOne(upper(replaceRegexpAll(last_name, {quote_literal(_HUMP)}, {quote_literal(_SPLIT)})), {quote_literal(_ENDING)}, '')",
         "known_code": _code(),
     }
 
 
+def _logfire(reader: Reader) -> str:
+    """Return the message of a failed function of openai-agents, from the JSON text in the attribute ``error``."""
+    error = f"ifNull({reader.text(SPAN, 'error')}, '')"
+    detail, message = (f"nullIf(JSONExtractString({error}, {path}), '')" for path in ("'data', 'error'", "'message'"))
+    return f"coalesce({detail}, {message})"
+
+
+def _is_failed_fetch() -> str:
+    """Return the condition that JavaScript's ``fetch`` failed, which raises a TypeError."""
+    starts = " OR ".join(f"startsWith(ifNull(message, ''), {quote_literal(text)})" for text in FETCH_FAILURES)
+    return f"(last_name = 'TypeError' AND ({starts}))"
+
+
 def _ended(reader: Reader) -> str:
-    raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}), false)"
+    raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}) AND match(last_name, '[a-z]'), false)"
     return (
         f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
         f"last_name IN ({quote_literals(_CANCELLED)}), 'cancelled', last_name = 'GeneratorExit', 'abandoned', "
@@ -79,8 +99,11 @@ def _code() -> str:
     numbers = {str(status): str(normalize_code(status)) for status in range(400, 600)}
     numbers |= {str(number): _rpc(number) for number in (-32700, -32600, -32601, -32602, -32603)}
     by_word = _transformed("error_word", codes | numbers, quote_literal(UNDECIDED.code))
-    raised = _transformed("last_name", {name: str(verdict.code) for name, verdict in _verdicts().items()}, by_word)
-    return f"if(ended = 'raised', {raised}, {by_word})"
+    raised = _transformed(
+        "last_name", {name: str(classification.code) for name, classification in _classifications().items()}, by_word
+    )
+    network = quote_literal(str(ToolErrorCode.NETWORK_ERROR))
+    return f"multiIf(ended = 'raised' AND {_is_failed_fetch()}, {network}, ended = 'raised', {raised}, {by_word})"
 
 
 def _rpc(number: int) -> str:
@@ -117,13 +140,13 @@ def columns() -> dict[str, str]:
 
 def _retryable() -> str:
     """Return whether to retry, by the table of exceptions, else by the advice of the code."""
-    own = {name: one.retryable for name, one in _verdicts().items() if one.retryable is not None}
+    own = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
     advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
-    return f"if(ended = 'raised', {_flag('last_name', own, advised)}, {advised})"
+    return f"if(ended = 'raised' AND NOT {_is_failed_fetch()}, {_flag('last_name', own, advised)}, {advised})"
 
 
 def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:
-    named = ((flag, [name for name, said in known.items() if said is flag]) for flag in (True, False))
+    named = ((flag, [name for name, value in known.items() if value is flag]) for flag in (True, False))
     parts = [f"{text} IN ({quote_literals(names_)}), {str(flag).lower()}" for flag, names_ in named if names_]
     return f"multiIf({', '.join(parts)}, {other})"
 

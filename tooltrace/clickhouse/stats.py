@@ -22,7 +22,7 @@ class TableSize:
     size: int
 
     @property
-    def each(self) -> float:
+    def bytes_per_row(self) -> float:
         """Bytes of one row."""
         return self.size / self.rows if self.rows else 0.0
 
@@ -32,54 +32,56 @@ class StoreStats:
     """Figures on a store."""
 
     attempts: int
-    twice: int
+    duplicates: int
     """Rows whose span has another row already: duplicates."""
     sizes: tuple[TableSize, ...]
-    foreign: int = 0
+    external: int = 0
     """Attempts recorded only by other instrumentations."""
-    told_twice: int = 0
+    probable_duplicates: int = 0
     """Attempts whose parent or child is an attempt of the same tool: probable duplicates."""
 
     def lines(self) -> Iterator[str]:
         """Yield the figures as sentences."""
-        yield f"{self.attempts:,} attempts; {self.twice:,} rows too many"
-        if self.foreign:
+        yield f"{self.attempts:,} attempts; {self.duplicates:,} duplicate rows"
+        if self.external:
             yield (
-                f"{self.foreign:,} of them by the spans of other instrumentations alone; "
-                f"{self.told_twice:,} likely the same call as the one right around or inside"
+                f"{self.external:,} of them only from spans of other instrumentations; "
+                f"{self.probable_duplicates:,} are probably duplicates of their parent or child"
             )
         for one in self.sizes:
-            yield f"{one.name}: {one.rows:,} rows, {one.size / 1e6:,.1f} MB, {one.each:,.0f} bytes a row"
+            yield f"{one.name}: {one.rows:,} rows, {one.size / 1e6:,.1f} MB, {one.bytes_per_row:,.0f} bytes per row"
 
 
-def store_stats(house: ClickHouseConnection, client: Any) -> StoreStats:
-    """Return the figures of ``house``. Raises StoreMissing if the views are missing."""
-    asked = f"SELECT count(), count() - uniqExact(span_id) FROM {quote_identifier(house.database)}.attempts"
-    attempts, twice = house.run(lambda: client.query(asked)).result_rows[0]
-    foreign = house.run(lambda: client.query(_others(house))).result_rows[0][0]
-    told_twice = house.run(lambda: client.query(_pairs(house.database))).result_rows[0][0] if foreign else 0
-    places = map(house.tables.place, (house.tables.traces, house.tables.logs))
-    theirs = ", ".join(f"({quote_literal(database)}, {quote_literal(name)})" for database, name in places)
+def store_stats(connection: ClickHouseConnection, client: Any) -> StoreStats:
+    """Return the figures of ``connection``. Raises StoreMissing if the views are missing."""
+    sql = f"SELECT count(), count() - uniqExact(span_id) FROM {quote_identifier(connection.database)}.attempts"
+    attempts, duplicates = connection.run(lambda: client.query(sql)).result_rows[0]
+    external = connection.run(lambda: client.query(_others(connection))).result_rows[0][0]
+    probable_duplicates = (
+        connection.run(lambda: client.query(_pairs(connection.database))).result_rows[0][0] if external else 0
+    )
+    tables = map(connection.tables.qualified_name, (connection.tables.traces, connection.tables.logs))
+    exporter_tables = ", ".join(f"({quote_literal(database)}, {quote_literal(name)})" for database, name in tables)
     sizes = client.query(
         "SELECT concat(database, '.', table), toInt64(sum(rows)), toInt64(sum(bytes_on_disk)) FROM system.parts WHERE active "
-        f"AND ((database, table) IN ({theirs}) OR database = {quote_literal(house.database)} "
+        f"AND ((database, table) IN ({exporter_tables}) OR database = {quote_literal(connection.database)} "
         f"AND startsWith(table, '{TABLE_PREFIX}')) GROUP BY 1 ORDER BY 1"
     )
     found = tuple(TableSize(*row) for row in sizes.result_rows)
-    return StoreStats(int(attempts), int(twice), found, int(foreign), int(told_twice))
+    return StoreStats(int(attempts), int(duplicates), found, int(external), int(probable_duplicates))
 
 
-def _others(house: ClickHouseConnection) -> str:
+def _others(connection: ClickHouseConnection) -> str:
     """Return the query that counts external spans: they have no recorder version.
 
     A few imported spans of ours have none either; the query excludes them.
     """
-    tables = house.tables
-    own, version = (
+    tables = connection.tables
+    is_ours, version = (
         reader_of(tables.variant).has("SpanAttributes", key) for key in (MARK, names.FIELDS["recorder_version"])
     )
-    ours = f"SELECT SpanId FROM {tables.of(tables.traces)} WHERE {own} AND NOT {version}"
-    return f"SELECT count() FROM {quote_identifier(house.database)}.attempts WHERE recorder_version IS NULL AND span_id NOT IN ({ours})"
+    ours = f"SELECT SpanId FROM {tables.of(tables.traces)} WHERE {is_ours} AND NOT {version}"
+    return f"SELECT count() FROM {quote_identifier(connection.database)}.attempts WHERE recorder_version IS NULL AND span_id NOT IN ({ours})"
 
 
 def _pairs(database: str) -> str:

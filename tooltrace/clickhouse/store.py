@@ -25,18 +25,18 @@ _COLLECTOR = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 def send(address: Address, records: Sequence[Record]) -> str:
     """Send labels and return their target. Raises StoreError if they were not accepted."""
-    by_collector = any(os.environ.get(name) for name in _COLLECTOR)
+    to_collector = any(os.environ.get(name) for name in _COLLECTOR)
     destination = (
-        registry.create("otlp", Target(parts=("logs",))) if by_collector else create(Target(endpoint=address.url))
+        registry.create("otlp", Target(parts=("logs",))) if to_collector else create(Target(endpoint=address.url))
     )
     try:
         destination.send(records)
     except ExportError as error:
-        road = "the collector" if by_collector else str(address)
-        raise StoreError(f"the label was not taken by {road}: {error}; nothing was recorded") from error
+        receiver = "the collector" if to_collector else str(address)
+        raise StoreError(f"{receiver} did not accept the label: {error}; nothing was recorded") from error
     finally:
         destination.close()
-    return "sent to the collector" if by_collector else f"inserted into {address}"
+    return "sent to the collector" if to_collector else f"inserted into {address}"
 
 
 UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
@@ -84,8 +84,8 @@ class ClickHouseStore(StoreBackend):
 
         script = to_clickhouse(statement.sql, statement.params)
         types = {column.name: UNITS[column.unit] for column in statement.columns if column.unit in UNITS}
-        with connect(self.address) as lease, (cancellation or Cancellation()).interrupting(lambda: None):
-            return QueryResult.of_relation(lease.answer(script, types), statement)
+        with connect(self.address) as session, (cancellation or Cancellation()).interrupting(lambda: None):
+            return QueryResult.of_relation(session.answer(script, types), statement)
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[ClickHouseSession]:
         """Return a session whose ``sql`` accepts DuckDB's SQL and returns DuckDB relations."""

@@ -23,9 +23,10 @@ from tooltrace.clickhouse.attribute_sql import (
 from tooltrace.clickhouse.conventions_sql import is_tool
 from tooltrace.otel import attributes as names
 from tooltrace.otel import evaluation_codec
-from tooltrace.store.columns import (
+from tooltrace.store.schema import (
     ATTEMPTS,
     GATE_EVENTS,
+    INTEGER,
     JSON,
     LOSSES,
     MESSAGES,
@@ -34,7 +35,6 @@ from tooltrace.store.columns import (
     SPANS,
     TEXT,
     TIME,
-    WHOLE,
     Column,
     Table,
 )
@@ -60,14 +60,14 @@ class Tables:
     foreign: bool = False
     """Whether tool spans of other instrumentations count as tool calls too, rather than as spans."""
 
-    def place(self, table: str) -> tuple[str, str]:
+    def qualified_name(self, table: str) -> tuple[str, str]:
         """Return the database and the name of ``table``, which may contain a database itself."""
         database, dot, name = table.rpartition(".")
         return (database if dot else self.database), name
 
     def of(self, table: str) -> str:
         """Return the full name of ``table``, as SQL."""
-        return ".".join(map(quote_identifier, self.place(table)))
+        return ".".join(map(quote_identifier, self.qualified_name(table)))
 
 
 def views(tables: Tables) -> dict[str, str]:
@@ -92,23 +92,25 @@ def _select(columns: Mapping[str, str], table: str, where: str, aliases: Mapping
 def attempts(tables: Tables) -> list[str]:
     """Return the SELECTs that together make up ``attempts``: one for each kind of span."""
     reader = reader_of(tables.variant)
-    return [_own(tables, reader), *([_foreign(tables, reader)] if tables.foreign else [])]
+    return [_native_attempts(tables, reader), *([_external_attempts(tables, reader)] if tables.foreign else [])]
 
 
-def _foreign(tables: Tables, reader: Reader) -> str:
+def _external_attempts(tables: Tables, reader: Reader) -> str:
     service = _origin(reader)["service"]
-    known = {
-        **_placed(reader),
+    expressions = {
+        **_position(reader),
         **external_spans_sql.columns(reader),
         "service": f"if(startsWith(ifNull({service}, ''), 'unknown_service'), NULL, nullIf({service}, ''))",
     }
     nothing = "CAST(NULL AS Nullable(String))"
-    columns = {column.name: known.get(column.name) or converted(column.type, nothing) for column in ATTEMPTS.columns}
+    columns = {
+        column.name: expressions.get(column.name) or converted(column.type, nothing) for column in ATTEMPTS.columns
+    }
     where = f"NOT {reader.has('SpanAttributes', MARK)} AND {is_tool(reader)}"
     return _select(columns, tables.of(tables.traces), where, external_spans_sql.aliases(reader))
 
 
-def _placed(reader: Reader) -> dict[str, str]:
+def _position(reader: Reader) -> dict[str, str]:
     """Return the columns of a span's position in its trace, its start and its origin."""
     return {
         "trace_id": "TraceId",
@@ -119,16 +121,16 @@ def _placed(reader: Reader) -> dict[str, str]:
     }
 
 
-def _own(tables: Tables, reader: Reader) -> str:
-    known = {
+def _native_attempts(tables: Tables, reader: Reader) -> str:
+    expressions = {
         "call_id": f"ifNull({reader.text('SpanAttributes', names.TOOL_CALL_ID)}, SpanId)",
-        **_placed(reader),
+        **_position(reader),
         "attributes": reader.as_json_object("SpanAttributes", names.RESERVED),
         # a result in words is only meant for other readers; tooltrace has it in text
         "result": f"if({reader.text('SpanAttributes', names.RESULT_IS_TEXT)} = 'true', NULL, "
         f"{converted(JSON, reader.text('SpanAttributes', names.FIELDS['result']))})",
     }
-    columns = {column.name: known.get(column.name) or _attribute(column, reader) for column in ATTEMPTS.columns}
+    columns = {column.name: expressions.get(column.name) or _attribute(column, reader) for column in ATTEMPTS.columns}
     return _select(columns, tables.of(tables.traces), reader.has("SpanAttributes", MARK))
 
 
@@ -137,17 +139,17 @@ def _attribute(column: Column, reader: Reader) -> str:
     if column.required and column.type == TEXT:
         return reader.required_text("SpanAttributes", key)
     value = converted(column.type, reader.text("SpanAttributes", key))
-    return f"assumeNotNull({value})" if column.required and column.type == WHOLE else value
+    return f"assumeNotNull({value})" if column.required and column.type == INTEGER else value
 
 
 def _origin(reader: Reader) -> dict[str, str]:
     service, host, pid = (reader.text("ResourceAttributes", key) for key in names.RESOURCE_FIELDS.values())
-    return {"service": service, "host": host, "pid": converted(WHOLE, pid)}
+    return {"service": service, "host": host, "pid": converted(INTEGER, pid)}
 
 
 def _spans(tables: Tables, reader: Reader) -> str:
     columns = {
-        **_placed(reader),
+        **_position(reader),
         "name": "toString(SpanName)",
         "span_kind": "nullIf(lower(toString(SpanKind)), 'unspecified')",
         "duration_ms": "toNullable(Duration / 1e6)",
@@ -177,18 +179,18 @@ def _named(event: str) -> str:
     return f"EventName = {quote_literal(event)}"
 
 
-def _when(reader: Reader) -> str:
+def _event_time(reader: Reader) -> str:
     """Return the time of an event: its own attribute if the timestamp cannot represent it."""
-    late = converted(TIME, reader.text("LogAttributes", names.AT))
-    return f"ifNull({late}, {STARTED})"
+    exact_time = converted(TIME, reader.text("LogAttributes", names.AT))
+    return f"ifNull({exact_time}, {STARTED})"
 
 
 def _events(tables: Tables, reader: Reader, table: Table, event: str, fields: Mapping[str, str]) -> str:
-    known = {"at": _when(reader), **_origin(reader)}
+    expressions = {"at": _event_time(reader), **_origin(reader)}
     columns = {}
     for column in table.columns:
         if column.name not in fields:
-            columns[column.name] = known[column.name]
+            columns[column.name] = expressions[column.name]
             continue
         columns[column.name] = converted(column.type, reader.text("LogAttributes", fields[column.name]))
     if "call_id" in fields:
@@ -216,8 +218,8 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
         )
     }
     score = converted(REAL, text[names.EVALUATION_SCORE_VALUE])
-    ours = reader.has("LogAttributes", names.LABELER)
-    said = f"JSONExtract(ifNull({reader.list('LogAttributes', names.SAID)}, '[]'), 'Array(String)')"
+    is_ours = reader.has("LogAttributes", names.LABELER)
+    reported = f"JSONExtract(ifNull({reader.list('LogAttributes', names.SAID)}, '[]'), 'Array(String)')"
     word = f"replaceRegexpAll(lower(trim({text[names.EVALUATION_SCORE_LABEL]})), '[ -]', '_')"
     right, wrong = (
         f"{word} IN ({quote_literals(evaluation_codec.RIGHT)})",
@@ -232,13 +234,13 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
     )
     columns = {
         "call_id": text[names.TOOL_CALL_ID],
-        "span_id": f"if({ours}, {text[names.JUDGED_SPAN_ID]}, nullIf(SpanId, ''))",
-        "correct": f"CAST(if({ours}, if(has({said}, 'correct'), {text[names.EVALUATION_SCORE_LABEL]} = 'correct', NULL), "
+        "span_id": f"if({is_ours}, {text[names.JUDGED_SPAN_ID]}, nullIf(SpanId, ''))",
+        "correct": f"CAST(if({is_ours}, if(has({reported}, 'correct'), {text[names.EVALUATION_SCORE_LABEL]} = 'correct', NULL), "
         f"{verdict}) AS Nullable(Bool))",
-        "score": f"if({ours}, if(has({said}, 'score'), {score}, NULL), {usable})",
+        "score": f"if({is_ours}, if(has({reported}, 'score'), {score}, NULL), {usable})",
         "labeler": f"coalesce({text[names.LABELER]}, nullIf({text[names.EVALUATION_NAME]}, ''), nullIf(ScopeName, ''), 'unknown')",
         "reason": text[names.EVALUATION_EXPLANATION],
-        "labeled_at": _when(reader),
+        "labeled_at": _event_time(reader),
     }
-    whole = f"({ours} OR ({columns['call_id']} IS NOT NULL OR SpanId <> '') AND ({verdict} IS NOT NULL OR {usable} IS NOT NULL))"
-    return _select(columns, tables.of(tables.logs), f"{_named(names.EVALUATION_EVENT)} AND {whole}")
+    complete = f"({is_ours} OR ({columns['call_id']} IS NOT NULL OR SpanId <> '') AND ({verdict} IS NOT NULL OR {usable} IS NOT NULL))"
+    return _select(columns, tables.of(tables.logs), f"{_named(names.EVALUATION_EVENT)} AND {complete}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
-from tooltrace.clickhouse.materialized import SETTINGS as KEPT_SETTINGS
+from tooltrace.clickhouse.materialized import SETTINGS as MATERIALIZED_SETTINGS
 from tooltrace.clickhouse.materialized import materialized_selects
 from tooltrace.clickhouse.sql.translate import view_sql
 from tooltrace.clickhouse.tables import Tables, views
@@ -17,32 +17,34 @@ SETTINGS: Final = (
 )
 """Settings stated in each view, so that its result does not depend on the client's settings."""
 
-TRUTHS: Final = {"calls": ("recovered",)}
+BOOLEANS: Final = {"calls": ("recovered",)}
 """Computed boolean columns of the views."""
 
 
-def statements(tables: Tables, database: str, *, kept: bool = False) -> list[str]:
+def statements(tables: Tables, database: str, *, materialized: bool = False) -> list[str]:
     """Return the statements that create or replace the views in ``database``, in order.
 
-    ``kept``: over the tables of :mod:`tooltrace.clickhouse.materialized`.
+    ``materialized``: over the tables of :mod:`tooltrace.clickhouse.materialized`.
     """
     base = {name: f"{sql}\n{SETTINGS}" for name, sql in views(tables).items()}
-    if kept:
-        base |= {name: f"{sql}\n{SETTINGS}, {KEPT_SETTINGS}" for name, sql in materialized_selects(database).items()}
-    above = {view.name: f"{_typed(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
+    if materialized:
+        base |= {
+            name: f"{sql}\n{SETTINGS}, {MATERIALIZED_SETTINGS}" for name, sql in materialized_selects(database).items()
+        }
+    derived = {view.name: f"{_with_booleans(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
     return [
         f"CREATE OR REPLACE VIEW {quote_identifier(database)}.{quote_identifier(name)} AS\n{sql}"
-        for name, sql in {**base, **above}.items()
+        for name, sql in {**base, **derived}.items()
     ]
 
 
-def apply(client: Any, tables: Tables, database: str, *, kept: bool = False) -> None:
+def apply(client: Any, tables: Tables, database: str, *, materialized: bool = False) -> None:
     """Create the views in ``database``."""
-    for statement in statements(tables, database, kept=kept):
+    for statement in statements(tables, database, materialized=materialized):
         client.command(statement)
 
 
-def _typed(name: str, sql: str) -> str:
+def _with_booleans(name: str, sql: str) -> str:
     """Cast boolean columns: without a cast, ClickHouse returns them as numbers."""
-    truths = ", ".join(f"CAST({column} AS Nullable(Bool)) AS {column}" for column in TRUTHS.get(name, ()))
-    return f"SELECT * REPLACE ({truths}) FROM ({sql})" if truths else sql
+    booleans = ", ".join(f"CAST({column} AS Nullable(Bool)) AS {column}" for column in BOOLEANS.get(name, ()))
+    return f"SELECT * REPLACE ({booleans}) FROM ({sql})" if booleans else sql

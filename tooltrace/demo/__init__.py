@@ -10,6 +10,6 @@ Read :mod:`tooltrace.demo.tools` first: it shows how tools are traced.
     server.py          a local HTTP server that sometimes fails
     plan.py            the calls that the agents will make, drawn from a seed
     retry.py           retries: each one is the next attempt of the same call
-    agent.py           the agents: threads, one plain loop, and asyncio
-    run.py             the whole demo; tooltrace/cli/demo_report.py shows its results
+    agent.py           the agents: threads, one loop, and asyncio
+    run.py             the complete demo; tooltrace/cli/demo_report.py shows its results
 """

@@ -40,7 +40,7 @@ def _value(node: ast.expr) -> Number:
             return _power(_value(left), _value(right))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _BINARY[type(op)](_value(left), _value(right))
-    raise ValueError(f"{ast.unparse(node)!r} is no arithmetic")
+    raise ValueError(f"{ast.unparse(node)!r} is not an arithmetic expression")
 
 
 def _negative(node: ast.expr) -> Number:

@@ -42,7 +42,7 @@ class Hit(NamedTuple):
     def confidence(self) -> float:
         """Confidence from the signals combined.
 
-        The value is rather too high, as such formulas are until somebody compares them with outcomes.
+        The formula is overconfident, as such formulas are until somebody compares them with labels.
         """
         return round(min(0.99, 0.3 + 0.35 * self.coverage + 0.25 * math.sqrt(self.margin) + 0.1 * self.detail), 3)
 
@@ -73,35 +73,35 @@ class DocIndex:
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = tuple(entries)
         self._lengths = [len(words(entry.doc)) for entry in self.entries]
-        self._usual = sum(self._lengths) / max(1, len(self._lengths))
-        self._where: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._mean_length = sum(self._lengths) / max(1, len(self._lengths))
+        self._postings: defaultdict[str, dict[int, int]] = defaultdict(dict)
         for number, entry in enumerate(self.entries):
             for word, count in Counter(words(entry.doc)).items():
-                self._where[word][number] = count
+                self._postings[word][number] = count
 
     def search(self, question: str) -> Hit | None:
         """Return the best entry; None if no word is known. The first name wins a tie."""
-        asked = sorted(set(words(question)))
-        scores = self._scores(asked)
+        terms = sorted(set(words(question)))
+        scores = self._scores(terms)
         if not scores:
             return None
         best, second, *_ = [*sorted(scores, key=lambda n: (-scores[n], self.entries[n].name)), None]
         assert best is not None
-        total = sum(map(self._weight, asked))
-        found = sum(self._weight(word) for word in asked if best in self._where.get(word, ()))
-        behind = scores[second] / scores[best] if second is not None else 0.0
-        return Hit(self.entries[best], found / total, 1 - behind, min(1.0, len(asked) / 6))
+        total = sum(map(self._weight, terms))
+        found = sum(self._weight(word) for word in terms if best in self._postings.get(word, ()))
+        runner_up = scores[second] / scores[best] if second is not None else 0.0
+        return Hit(self.entries[best], found / total, 1 - runner_up, min(1.0, len(terms) / 6))
 
-    def _scores(self, asked: list[str]) -> dict[int, float]:
+    def _scores(self, terms: list[str]) -> dict[int, float]:
         """Return the BM25 score of each entry that has one of the words."""
         scores: defaultdict[int, float] = defaultdict(float)
-        for word in asked:
+        for word in terms:
             weight = self._weight(word)
-            for number, count in self._where.get(word, {}).items():
-                length = 0.25 + 0.75 * self._lengths[number] / self._usual
+            for number, count in self._postings.get(word, {}).items():
+                length = 0.25 + 0.75 * self._lengths[number] / self._mean_length
                 scores[number] += weight * count * 2.2 / (count + 1.2 * length)
         return scores
 
     def _weight(self, word: str) -> float:
         """Return the inverse document frequency: a rare word counts more."""
-        return math.log(1 + len(self.entries) / (1 + len(self._where.get(word, ()))))
+        return math.log(1 + len(self.entries) / (1 + len(self._postings.get(word, ()))))

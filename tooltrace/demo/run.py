@@ -34,27 +34,27 @@ class Run:
     calls: int
 
 
-def run(store: Path, *, calls: int, seed: int, done: Callable[[], None] = lambda: None) -> Run:
-    """Let the agents make ``calls`` calls, recorded in ``store``. ``done`` is called after each.
+def run(store: Path, *, calls: int, seed: int, on_call: Callable[[], None] = lambda: None) -> Run:
+    """Run the agents with ``calls`` calls, recorded in ``store``. ``on_call`` is called after each.
 
     The same ``seed`` gives the same statuses on the same machine.
     """
     tt.configure(store=store, service_name="tooltrace-demo")
     started_at, clock = datetime.now(UTC), perf_counter()
-    with TemporaryDirectory(prefix="tooltrace-demo-") as desk, _retries_unsaid():
-        library = Library(Path(desk))
+    with TemporaryDirectory(prefix="tooltrace-demo-") as workspace, _retry_log_disabled():
+        library = Library(Path(workspace))
         with serving(library.pages) as site, httpx.Client(base_url=site, trust_env=False) as web:
             tools = Toolbox(library, web, httpx.AsyncClient(base_url=site, trust_env=False))
-            Agents(tools, done).work(plan(library, calls, seed))
+            Agents(tools, on_call).work(plan(library, calls, seed))
     if not tt.flush(FLUSH_SECONDS):
         raise StoreError(
-            "the demo's calls could not all be written: is the disk full? `SELECT * FROM losses` has the counts"
+            "some calls of the demo could not be written: check the free disk space. `SELECT * FROM losses` has the counts"
         )
     return Run(store=store, started_at=started_at, seconds=perf_counter() - clock, calls=calls)
 
 
 @contextmanager
-def _retries_unsaid() -> Iterator[None]:
+def _retry_log_disabled() -> Iterator[None]:
     """Disable stamina's log of retries, because the retries are recorded as attempts."""
     before = stamina.instrumentation.get_on_retry_hooks()
     stamina.instrumentation.set_on_retry_hooks([])

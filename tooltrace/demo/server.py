@@ -1,16 +1,16 @@
-"""A local HTTP server that is sometimes unwell, always in the same way for the same path.
+"""A local HTTP server that sometimes fails, always in the same way for the same path.
 
     /doc/NAME           200: the docstring of a module, as JSON
     /missing/NAME       404
     /garbled/NAME       200, and half of the JSON
     /limited/N/NAME     429 with Retry-After for the first N requests, then 200
     /down/N/NAME        503 for the first N requests, then 200
-    /slow/NAME          200, too late for a client whose patience is short
-    /held/NAME          no answer for as long as the client waits
+    /slow/NAME          200, too late for a client with a short timeout
+    /hang/NAME          no response while the client waits
     /lines/N            N lines, streamed
     /cut/N              N lines, streamed, and the connection cut before the end
 
-A NAME is a module's, and whatever follows a ``~``: so that each call has its own path.
+A NAME is the name of a module; a suffix after ``~`` is ignored, and gives each call a separate path.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PATIENCE_HEADER = "X-Patience"
-"""Header with the seconds that the client waits."""
+TIMEOUT_HEADER = "X-Client-Timeout"
+"""Header with the client's timeout in seconds."""
 SLOW_SECONDS = 0.4
-HELD_SECONDS = 30.0
+HANG_SECONDS = 30.0
 RETRY_AFTER_SECONDS = 0.05
-"""Seconds; a fraction, which the definition of Retry-After does not allow, keeps the demo short."""
+"""A fraction of a second, which the definition of Retry-After does not allow, keeps the demo short."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -40,14 +40,14 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, pages: Mapping[str, str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages = pages
-        self._seen: Counter[str] = Counter()
+        self._requests: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def requests(self, path: str) -> int:
         """Count a request of ``path``, and return the number of its requests so far."""
         with self._lock:
-            self._seen[path] += 1
-            return self._seen[path]
+            self._requests[path] += 1
+            return self._requests[path]
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore the error: clients that disconnect are part of the demo."""
@@ -66,33 +66,33 @@ class _Handler(BaseHTTPRequestHandler):
         getattr(self, f"_{kind}", self._missing)(*rest)
 
     def _doc(self, name: str) -> None:
-        self._answer(200, self._page(name))
+        self._respond(200, self._page(name))
 
     def _missing(self, *_: str) -> None:
-        self._answer(404, b'{"error": "no such page"}')
+        self._respond(404, b'{"error": "no such page"}')
 
     def _garbled(self, name: str) -> None:
-        self._answer(200, self._page(name)[:-3])
+        self._respond(200, self._page(name)[:-3])
 
     def _limited(self, times: str, name: str) -> None:
         if self._site.requests(self.path) > int(times):
             return self._doc(name)
-        return self._answer(429, b'{"error": "too many requests"}', {"Retry-After": str(RETRY_AFTER_SECONDS)})
+        return self._respond(429, b'{"error": "too many requests"}', {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
     def _down(self, times: str, name: str) -> None:
         if self._site.requests(self.path) > int(times):
             return self._doc(name)
-        return self._answer(503, b'{"error": "down for maintenance"}')
+        return self._respond(503, b'{"error": "down for maintenance"}')
 
     def _slow(self, name: str) -> None:
-        if float(self.headers.get(PATIENCE_HEADER, "inf")) < SLOW_SECONDS:
-            return self._held(name)
+        if float(self.headers.get(TIMEOUT_HEADER, "inf")) < SLOW_SECONDS:
+            return self._hang(name)
         time.sleep(SLOW_SECONDS)
         return self._doc(name)
 
-    def _held(self, _name: str) -> None:
+    def _hang(self, _name: str) -> None:
         # Wait until the client hangs up: on a busy machine too, a short timeout must always expire.
-        select.select([self.connection], [], [], HELD_SECONDS)
+        select.select([self.connection], [], [], HANG_SECONDS)
         self.close_connection = True
 
     def _lines(self, count: str, *, cut: bool = False) -> None:
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         module = name.partition("~")[0]
         return json.dumps({"module": module, "doc": self._site.pages.get(module)}).encode()
 
-    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _respond(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Log nothing: the tools' records have everything."""
+        """Log nothing: the tools' calls are recorded."""
 
 
 @contextmanager

@@ -18,12 +18,12 @@ import httpx
 import tooltrace as tt
 from tooltrace.demo.calculator import value_of
 from tooltrace.demo.python_outline import parse
-from tooltrace.demo.server import PATIENCE_HEADER
+from tooltrace.demo.server import TIMEOUT_HEADER
 from tooltrace.demo.workspace import STDLIB, Library, OutsideWorkspace
 
 MAX_NAMES = 40
 MAX_ROWS = 100
-SURE_ENOUGH = 0.5
+MIN_CONFIDENCE = 0.5
 
 log = tt.TraceLogger(version="2.1", tool_type="extension")
 """Logger for tools that cannot be decorated: see :meth:`Toolbox.list_directory`."""
@@ -50,43 +50,43 @@ class Toolbox:
         return value_of(expression)
 
     @tt.trace_tool(retryable=(httpx.TransportError,))
-    def download(self, path: str, patience: float = 30.0) -> dict[str, Any]:
+    def download(self, path: str, timeout_s: float = 30.0) -> dict[str, Any]:
         """Get a page of the documentation server as JSON."""
-        answer = self.web.get(path, headers={PATIENCE_HEADER: str(patience)}, timeout=_timeout(patience))
-        page: dict[str, Any] = answer.raise_for_status().json()
+        response = self.web.get(path, headers={TIMEOUT_HEADER: str(timeout_s)}, timeout=_timeout(timeout_s))
+        page: dict[str, Any] = response.raise_for_status().json()
         return page
 
-    # Streams: recorded when they end, in any way; the time that the reader holds them is measured separately.
+    # Streams: recorded when they end, in any way. The time spent in the consumer is measured separately.
 
     @tt.trace_tool
     def read_lines(self, path: str) -> Generator[str, None, None]:
-        """Give the lines of a text file one by one."""
+        """Read a text file line by line."""
         with self.library.resolve(path).open(encoding="utf-8") as file:
             yield from file
 
     @tt.trace_tool
     async def follow(self, path: str) -> AsyncGenerator[str, None]:
-        """Follow a page of the server that comes line by line."""
-        async with self.async_web.stream("GET", path) as answer:
-            async for line in answer.aiter_lines():
+        """Read a page of the server line by line as it arrives."""
+        async with self.async_web.stream("GET", path) as response:
+            async for line in response.aiter_lines():
                 yield line
 
     # Tools that return a ToolResponse.
 
     @tt.trace_tool(version="3.0", tool_type="datastore")
     def search_docs(self, question: str) -> tt.ToolResponse:
-        """Find the function whose docstring fits the question best."""
+        """Find the function whose docstring matches the question best."""
         hit = self.library.docs.search(question)
         if hit is None:
-            return tt.ToolResponse.success("Nothing fits.", code="NO_MATCH", next_action="ask_user")
-        entry, sure = hit.entry, hit.confidence
+            return tt.ToolResponse.success("No docstring matches.", code="NO_MATCH", next_action="ask_user")
+        entry, confidence = hit.entry, hit.confidence
         return tt.ToolResponse.success(
             f"{entry.name}: {entry.doc.splitlines()[0]}",
             {"name": entry.name, "line": entry.line},
-            confidence=sure,
+            confidence=confidence,
             signals=hit.signals,
             sources=[tt.Source(type="file", id=entry.path, label=entry.name, section=f"line {entry.line}")],
-            next_action="continue" if sure >= SURE_ENOUGH else "human_review",
+            next_action="continue" if confidence >= MIN_CONFIDENCE else "human_review",
         )
 
     @tt.trace_tool
@@ -107,8 +107,8 @@ class Toolbox:
 
     @tt.trace_tool(tool_type="datastore")
     def ask_database(self, sql: str, database: str) -> tt.ToolResponse:
-        """Put an SQL query to a database of the workspace."""
-        file = self.library.desk / database
+        """Run an SQL query on a database of the workspace."""
+        file = self.library.workspace / database
         mode = "ro" if database.startswith("library") else "rw"
         try:
             with closing(sqlite3.connect(f"file:{file}?mode={mode}", uri=True, timeout=0)) as db, db:
@@ -123,19 +123,19 @@ class Toolbox:
         return tt.ToolResponse.success(data=rows, sources=[source], stats={"rows": len(rows)})
 
     @tt.trace_tool(version="2.0")
-    async def fetch(self, path: str, api_key: str, patience: float = 30.0) -> tt.ToolResponse:
+    async def fetch(self, path: str, api_key: str, timeout_s: float = 30.0) -> tt.ToolResponse:
         """Fetch a page of the documentation server. The key is recorded as redacted."""
-        headers = {PATIENCE_HEADER: str(patience), "Authorization": f"Bearer {api_key}"}
+        headers = {TIMEOUT_HEADER: str(timeout_s), "Authorization": f"Bearer {api_key}"}
         try:
-            answer = await self.async_web.get(path, headers=headers, timeout=_timeout(patience))
+            response = await self.async_web.get(path, headers=headers, timeout=_timeout(timeout_s))
         except httpx.TimeoutException as error:
             return tt.ToolResponse.error(
-                tt.ToolErrorCode.TIMEOUT, f"no answer in {patience} s", type=type(error).__name__
+                tt.ToolErrorCode.TIMEOUT, f"no response within {timeout_s} s", type=type(error).__name__
             )
-        if answer.is_error:
-            return _http_error(answer)
-        source = tt.Source(type="api", id=path.split("/")[1], url=str(answer.url))
-        return tt.ToolResponse.success(answer.text, sources=[source], stats={"bytes": len(answer.content)})
+        if response.is_error:
+            return _http_error(response)
+        source = tt.Source(type="api", id=path.split("/")[1], url=str(response.url))
+        return tt.ToolResponse.success(response.text, sources=[source], stats={"bytes": len(response.content)})
 
     # A tool of another library, which cannot be decorated: it is recorded from outside.
 
@@ -152,20 +152,20 @@ def _no_outline(path: str, error: Exception) -> tt.ToolResponse:
         return tt.ToolResponse.error(
             tt.ToolErrorCode.ACCESS_DENIED,
             str(error),
-            suggestion=f"Paths begin with {STDLIB}/",
+            suggestion=f"Use a path that begins with {STDLIB}/.",
             user_message="The assistant tried to read a file that it has no access to.",
         )
     if isinstance(error, FileNotFoundError):
         return tt.ToolResponse.error(
-            tt.ToolErrorCode.NOT_FOUND, f"there is no {path}", suggestion="List the directory."
+            tt.ToolErrorCode.NOT_FOUND, f"{path} does not exist", suggestion="List the directory."
         )
     # Any string is a valid code, not only the known ones.
     return tt.ToolResponse.error("NOT_PYTHON", f"{path}: {error}", type=type(error).__name__, retryable=False)
 
 
-def _timeout(patience: float) -> httpx.Timeout:
-    """Return the timeout for the answer; a busy machine may take longer to connect."""
-    return httpx.Timeout(30.0, read=patience)
+def _timeout(seconds: float) -> httpx.Timeout:
+    """Return a timeout for the response; connecting may take longer on a busy machine."""
+    return httpx.Timeout(30.0, read=seconds)
 
 
 _HTTP_CODES = {
@@ -175,12 +175,12 @@ _HTTP_CODES = {
 }
 
 
-def _http_error(answer: httpx.Response) -> tt.ToolResponse:
-    code = _HTTP_CODES.get(answer.status_code, tt.ToolErrorCode.API_ERROR)
-    wait = answer.headers.get("Retry-After")
+def _http_error(response: httpx.Response) -> tt.ToolResponse:
+    code = _HTTP_CODES.get(response.status_code, tt.ToolErrorCode.API_ERROR)
+    wait = response.headers.get("Retry-After")
     return tt.ToolResponse.error(
         code,
-        f"{answer.status_code} {answer.reason_phrase}",
+        f"{response.status_code} {response.reason_phrase}",
         type="http",
         suggestion=f"Wait {wait} s." if wait else None,
         stats={"retry_after_s": float(wait)} if wait else None,

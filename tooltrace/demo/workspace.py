@@ -25,15 +25,15 @@ class OutsideWorkspace(PermissionError):
 
 
 class Library:
-    """A workspace in ``desk``, an empty directory that the caller removes afterwards."""
+    """The material, in ``workspace``: an empty directory that the caller removes afterwards."""
 
-    def __init__(self, desk: Path) -> None:
-        self.desk = desk.resolve()
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace.resolve()
         self.source = Path(sysconfig.get_paths()["stdlib"]).resolve()
         self.modules = tuple(sorted(path.name for path in self.source.glob("*.py")))
         self.folders = tuple(sorted(path.parent.name for path in self.source.glob("*/__init__.py")))
         self.binary = self._binary()
-        self._furnish()
+        self._create_files()
         self.pages: dict[str, str] = {}
         """Docstrings of the modules, by name."""
         self._entries: list[Entry] = []
@@ -45,15 +45,15 @@ class Library:
 
     def resolve(self, path: str) -> Path:
         """Return the file that ``path``, relative to the workspace, names. Raises OutsideWorkspace."""
-        found = (self.desk / path).resolve()
-        if found.is_relative_to(self.desk) or found.is_relative_to(self.source):
+        found = (self.workspace / path).resolve()
+        if found.is_relative_to(self.workspace) or found.is_relative_to(self.source):
             return found
-        raise OutsideWorkspace(f"{path} is outside of the workspace")
+        raise OutsideWorkspace(f"{path} is outside the workspace")
 
     @contextmanager
-    def notes_held(self) -> Iterator[None]:
+    def notes_locked(self) -> Iterator[None]:
         """Lock the notes database inside the block, as another writing program would."""
-        with closing(sqlite3.connect(self.desk / NOTES_DB, isolation_level=None)) as other:
+        with closing(sqlite3.connect(self.workspace / NOTES_DB, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
             yield
 
@@ -62,10 +62,10 @@ class Library:
         extensions = sorted(self.source.glob("lib-dynload/*.so"))
         return f"{STDLIB}/lib-dynload/{extensions[0].name}" if extensions else LIBRARY_DB
 
-    def _furnish(self) -> None:
-        (self.desk / STDLIB).symlink_to(self.source)
-        (self.desk / BAD_MODULE).write_text("def half_a_function(:\n", encoding="utf-8")
-        locked = self.desk / LOCKED_FILE
+    def _create_files(self) -> None:
+        (self.workspace / STDLIB).symlink_to(self.source)
+        (self.workspace / BAD_MODULE).write_text("def half_a_function(:\n", encoding="utf-8")
+        locked = self.workspace / LOCKED_FILE
         locked.write_text("not for agents\n", encoding="utf-8")
         locked.chmod(0)
 
@@ -83,10 +83,10 @@ class Library:
 
     def _fill_databases(self) -> None:
         rows = [(entry.name, Path(entry.path).name, entry.line, entry.doc) for entry in self._entries]
-        with closing(sqlite3.connect(self.desk / LIBRARY_DB)) as db, db:
+        with closing(sqlite3.connect(self.workspace / LIBRARY_DB)) as db, db:
             db.execute("CREATE TABLE modules (name TEXT, statements INTEGER, documented INTEGER)")
             db.execute("CREATE TABLE functions (name TEXT, module TEXT, line INTEGER, doc TEXT)")
             db.executemany("INSERT INTO modules VALUES (?, ?, ?)", self._sizes)
             db.executemany("INSERT INTO functions VALUES (?, ?, ?, ?)", rows)
-        with closing(sqlite3.connect(self.desk / NOTES_DB)) as db, db:
+        with closing(sqlite3.connect(self.workspace / NOTES_DB)) as db, db:
             db.execute("CREATE TABLE notes (text TEXT)")

@@ -34,7 +34,9 @@ def outcome_from(
     its exception propagates. Raises LabelError, StoreError.
     """
     if not isinstance(labeler, str) or not labeler:
-        raise LabelError(f"labeler takes the name of who says so, got {labeler!r}; nothing was recorded")
+        raise LabelError(
+            f"labeler must be the name of the person or program that labels; got {labeler!r}; nothing was recorded"
+        )
     settings = _settings(store)
     config.wait_until_written()
     if isinstance(source, str):
@@ -42,7 +44,9 @@ def outcome_from(
 
         return label_selected(source, settings, labeler, again=again)
     if not callable(source) or inspect.iscoroutinefunction(source):
-        raise LabelError(f"outcome_from takes SQL or a plain function, got {source!r}; nothing was recorded")
+        raise LabelError(
+            f"outcome_from accepts SQL or a function that is not async; got {source!r}; nothing was recorded"
+        )
     from tooltrace.labels.from_function import label_by
 
     return label_by(source, settings, labeler, again=again)
@@ -54,5 +58,5 @@ def _settings(store: str | os.PathLike[str] | None) -> Settings:
     if store is not None:
         return replace(settings, store=open_store(store).path)
     if settings.store is None:
-        raise LabelError("this process keeps no history, and no store= is given; nothing was recorded")
+        raise LabelError("this process has no store: pass store=; nothing was recorded")
     return settings

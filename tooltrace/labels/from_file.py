@@ -51,7 +51,7 @@ def missing(names: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str | Non
     """Return why a table with the columns ``names`` cannot hold labels; None when it can."""
     for needed in (IDS, VERDICTS):
         if not any(name in names for name in needed):
-            return f"it has neither a column {needed[0]} nor {needed[1]}"
+            return f"it needs a column {needed[0]} or {needed[1]}"
     return None
 
 
@@ -64,7 +64,7 @@ def _identity(name: str, value: Any) -> str | None:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise LabelError(f"{name} takes text, got {value!r}")
+    raise LabelError(f"{name} must be text; got {value!r}")
 
 
 def _truth(value: Any) -> bool | None:
@@ -73,14 +73,14 @@ def _truth(value: Any) -> bool | None:
     word = str(value).lower()
     if word in _RIGHT or word in _WRONG:
         return word in _RIGHT
-    raise LabelError(f"correct takes true or false, yes or no, right or wrong, 1 or 0, got {str(value)[:80]!r}")
+    raise LabelError(f"correct must be true or false, yes or no, right or wrong, 1 or 0; got {str(value)[:80]!r}")
 
 
 def _number(value: Any) -> float | None:
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
-        raise LabelError(f"score takes a number from 0 to 1, got {value[:80]!r}") from None
+        raise LabelError(f"score must be a number from 0 to 1; got {value[:80]!r}") from None
 
 
 def _moment(value: Any) -> datetime | None:
@@ -91,7 +91,7 @@ def _moment(value: Any) -> datetime | None:
         moment = datetime.fromisoformat(value)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
-        raise LabelError(f"labeled_at takes a date or time in ISO form, got {str(value)[:80]!r}") from None
+        raise LabelError(f"labeled_at must be an ISO date or time; got {str(value)[:80]!r}") from None
 
 
 Advance = Callable[[int], None]
@@ -117,7 +117,7 @@ class Line(NamedTuple):
 def read_lines(path: Path, unused: Callable[[list[str]], None], advance: Advance) -> Iterator[Line]:
     """Yield the rows of ``path``; its content decides the format.
 
-    ``unused`` receives the columns that are not label columns, as they are met. Raises LabelError when the file cannot
+    ``unused`` receives the columns that are not label columns, as they occur. Raises LabelError when the file cannot
     be read or cannot hold labels.
     """
     try:
@@ -126,7 +126,9 @@ def read_lines(path: Path, unused: Callable[[list[str]], None], advance: Advance
             if head.startswith(_PARQUET):
                 yield from _parquet(path, unused, advance)
             elif head.startswith(b"["):
-                raise LabelError(f"{path}: a JSON array; JSON Lines have one object a line (jq -c '.[]' makes them)")
+                raise LabelError(
+                    f"{path}: the file is a JSON array: convert it to JSON Lines, one object per line (jq -c '.[]')"
+                )
             elif head.startswith(b"{"):
                 yield from _json_lines(_counted(stream, advance), unused)
             elif head:
@@ -158,8 +160,8 @@ def _json_lines(lines: Iterator[bytes], unused: Callable[[list[str]], None]) -> 
             yield Line(number, {}, "not a JSON object")
             continue
         row = {_name(key): value for key, value in row.items()}
-        if strange := _strange(row):
-            unused(strange)
+        if unknown := _unknown(row):
+            unused(unknown)
         yield Line(number, row)
 
 
@@ -169,7 +171,7 @@ def _csv(path: Path, lines: Iterator[bytes], unused: Callable[[list[str]], None]
     delimiter = max(_DELIMITERS, key=lambda sign: len(_known(next(csv.reader([head], delimiter=sign), []))))
     names = [_name(name) for name in next(csv.reader([head], delimiter=delimiter), [])]
     _check(path, names)
-    unused(_strange(names))
+    unused(_unknown(names))
     reader = csv.reader(texts, delimiter=delimiter)
     while True:
         number = blank + reader.line_num + 2  # line of the next row; the header is line blank + 1
@@ -186,7 +188,7 @@ def _csv(path: Path, lines: Iterator[bytes], unused: Callable[[list[str]], None]
 
 def _fitted(number: int, names: list[str], fields: list[str]) -> Line:
     if len(fields) > len(names):
-        return Line(number, {}, f"{len(fields)} fields, where the header has {len(names)}")
+        return Line(number, {}, f"{len(fields)} fields, but the header has {len(names)}")
     if any("\udc80" <= sign <= "\udcff" for field in fields for sign in field):
         return Line(number, {}, "not UTF-8")
     return Line(number, dict(zip(names, fields, strict=False)))
@@ -196,17 +198,17 @@ def _parquet(path: Path, unused: Callable[[list[str]], None], advance: Advance) 
     import duckdb
 
     from tooltrace.store.connection import connect
-    from tooltrace.store.schema import quote_literal
+    from tooltrace.store.schema import quote_identifier, quote_literal
 
     file = f"read_parquet({quote_literal(str(path))})"
     with connect() as con:
         try:
             description = con.execute(f"SELECT * FROM {file} LIMIT 0").description
-            by_name = {_name(column[0]): column[0].replace('"', '""') for column in description}
+            by_name = {_name(column[0]): column[0] for column in description}
             _check(path, list(by_name))
-            unused(_strange(by_name))
-            taken = [name for name in by_name if name in COLUMNS]
-            columns = ", ".join(f'CAST("{by_name[name]}" AS VARCHAR)' for name in taken)
+            unused(_unknown(by_name))
+            selected = [name for name in by_name if name in COLUMNS]
+            columns = ", ".join(f"CAST({quote_identifier(by_name[name])} AS VARCHAR)" for name in selected)
             rows = con.execute(f"SELECT count(*) FROM {file}").fetchall()[0][0]
             con.execute(f"SELECT {columns} FROM {file}")
             size = path.stat().st_size
@@ -214,7 +216,7 @@ def _parquet(path: Path, unused: Callable[[list[str]], None], advance: Advance) 
                 row = con.fetchone() or ()
                 if number % 1000 == 0 or number == rows:
                     advance(size * (number % 1000 or 1000) // rows)
-                yield Line(number, dict(zip(taken, row, strict=True)))
+                yield Line(number, dict(zip(selected, row, strict=True)))
         except duckdb.Error as error:
             raise LabelError(f"{path}: {' '.join(str(error).split())[:300]}") from error
 
@@ -227,20 +229,20 @@ def _known(names: Iterable[str]) -> list[str]:
     return [name for name in names if _name(name) in COLUMNS]
 
 
-def _strange(names: Iterable[str]) -> list[str]:
+def _unknown(names: Iterable[str]) -> list[str]:
     return [name for name in names if name and name not in COLUMNS]
 
 
 def _check(path: Path, names: list[str]) -> None:
-    lacking = missing(names)
-    twice = sorted({name for name in _known(names) if names.count(name) > 1})
-    if lacking or twice:
-        cause = lacking or f"it has the column {', '.join(twice)} twice"
-        raise LabelError(f"{path}: {cause}; a label has {', '.join(COLUMNS)}")
+    missing_columns = missing(names)
+    duplicates = sorted({name for name in _known(names) if names.count(name) > 1})
+    if missing_columns or duplicates:
+        cause = missing_columns or f"column {', '.join(duplicates)} occurs twice"
+        raise LabelError(f"{path}: {cause}; the columns of a label are {', '.join(COLUMNS)}")
 
 
 SHOWN = 10
-"""Maximum number of skipped rows kept as examples."""
+"""Maximum number of skipped rows listed as examples."""
 
 
 class SkippedLine(NamedTuple):
@@ -266,17 +268,17 @@ class LabelFileReport:
     """Number of labels for each span id."""
 
     def skip(self, line: int, reason: str) -> None:
-        """Count a skipped row, and keep the first ``SHOWN`` as examples."""
+        """Count a skipped row, and add the first ``SHOWN`` as examples."""
         self.skipped += 1
         if self.skipped <= SHOWN:
             self.examples.append(SkippedLine(line, reason))
 
-    def strange(self, names: list[str]) -> None:
+    def add_unused(self, names: list[str]) -> None:
         """Add ``names`` to the unused columns while these are fewer than ``SHOWN``."""
         if len(self.unused) < SHOWN:
             self.unused += [name for name in names if name not in self.unused]
 
-    def took(self, outcome: Outcome) -> None:
+    def count(self, outcome: Outcome) -> None:
         """Count the label for its attempt, or else for its call."""
         self.labels += 1
         if outcome.span_id is not None:
@@ -292,34 +294,34 @@ def label_file(path: Path, settings: Settings, labeler: str, advance: Advance = 
     the number of bytes read. Raises LabelError when the file cannot be read, StoreError when the journal cannot be
     written.
     """
-    done = LabelFileReport()
-    with LabelWriter(settings) as keeper:
-        for line in read_lines(path, done.strange, advance):
-            outcome = _outcome(line, settings, labeler, done)
+    report = LabelFileReport()
+    with LabelWriter(settings) as writer:
+        for line in read_lines(path, report.add_unused, advance):
+            outcome = _outcome(line, settings, labeler, report)
             if outcome is not None:
-                keeper.keep(outcome)
-                done.took(outcome)
-    return done
+                writer.add(outcome)
+                report.count(outcome)
+    return report
 
 
 def unmatched(labelled: LabelFileReport, store: Store) -> int:
-    """Return how many labels name a call or an attempt that is not in ``store``. Raises StoreError."""
+    """Return the number of labels that name a call or an attempt that is not in ``store``. Raises StoreError."""
     with open_store(store).connect() as con:
         found = 0
         for column, counted in (("call_id", labelled.calls), ("span_id", labelled.attempts)):
             sql = f"SELECT DISTINCT {column} FROM tool_calls WHERE {column} IN (SELECT unnest($ids))"
-            there = con.execute(sql, {"ids": list(counted)}).fetchall()
-            found += sum(counted[name] for (name,) in there)
+            rows = con.execute(sql, {"ids": list(counted)}).fetchall()
+            found += sum(counted[name] for (name,) in rows)
     return labelled.labels - found
 
 
-def _outcome(line: Line, settings: Settings, labeler: str, done: LabelFileReport) -> Outcome | None:
+def _outcome(line: Line, settings: Settings, labeler: str, report: LabelFileReport) -> Outcome | None:
     """Return the label of the row; None if the row is not a label, after counting it as skipped."""
     if line.fault is not None:
-        done.skip(line.number, line.fault)
+        report.skip(line.number, line.fault)
         return None
     try:
         return outcome_of(line.row, settings, labeler)
     except LabelError as error:
-        done.skip(line.number, str(error))
+        report.skip(line.number, str(error))
         return None

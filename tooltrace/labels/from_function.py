@@ -35,42 +35,42 @@ WHERE started_at BETWEEN $first AND $last AND span_id IN (SELECT unnest($ids))
 ORDER BY started_at, span_id
 """
 """SQL for the attempts of one page; the time bounds limit what DuckDB scans."""
-_SAYS = ("correct", "score", "reason")
+_MEMBERS = ("correct", "score", "reason")
 
 
 def label_by(judge: Judge, settings: Settings, labeler: str, *, again: bool) -> int:
     """Label attempts with the judgements of ``judge``: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
-    with LabelWriter(settings) as keeper:
+    with LabelWriter(settings) as writer:
         for row in _attempts(settings.store, labeler, again=again):
-            said = judge(dict(row))
+            judgement = judge(dict(row))
             try:
-                outcome = _outcome(said, row, settings, labeler)
+                outcome = _outcome(judgement, row, settings, labeler)
             except LabelError as error:
-                kept = f"{keeper.kept} before it were recorded" if keeper.kept else "nothing was recorded"
-                raise LabelError(f"{error} (attempt {row['span_id']} of {row['call_id']}); {kept}") from None
+                recorded = f"{writer.count} labels before it were recorded" if writer.count else "nothing was recorded"
+                raise LabelError(f"{error} (attempt {row['span_id']} of {row['call_id']}); {recorded}") from None
             if outcome is not None:
-                keeper.keep(outcome, trace_id=row["trace_id"], span_id=row["span_id"])
-    return keeper.kept
+                writer.add(outcome, trace_id=row["trace_id"], span_id=row["span_id"])
+    return writer.count
 
 
 def _attempts(store: Path, labeler: str, *, again: bool) -> Iterator[dict[str, Any]]:
     with open_reader(store) as con:
-        wanted = con.execute(_UNJUDGED, {"labeler": labeler, "again": again}).fetchall()
-    for first in range(0, len(wanted), PAGE):
-        yield from _page(store, wanted[first : first + PAGE])
+        unjudged = con.execute(_UNJUDGED, {"labeler": labeler, "again": again}).fetchall()
+    for first in range(0, len(unjudged), PAGE):
+        yield from _page(store, unjudged[first : first + PAGE])
 
 
-def _page(store: Path, wanted: list[tuple[str, datetime]]) -> list[dict[str, Any]]:
-    bounds = {"first": wanted[0][1], "last": wanted[-1][1]}
+def _page(store: Path, unjudged: list[tuple[str, datetime]]) -> list[dict[str, Any]]:
+    bounds = {"first": unjudged[0][1], "last": unjudged[-1][1]}
     with open_reader(store) as con:
-        answer = con.execute(_ROWS, {**bounds, "ids": [span_id for span_id, _ in wanted]})
+        answer = con.execute(_ROWS, {**bounds, "ids": [span_id for span_id, _ in unjudged]})
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
-def _outcome(said: Any, row: dict[str, Any], settings: Settings, labeler: str) -> Outcome | None:
-    correct, score, reason = _read(said)
+def _outcome(judgement: Any, row: dict[str, Any], settings: Settings, labeler: str) -> Outcome | None:
+    correct, score, reason = _read(judgement)
     if correct is None and score is None:
         return None
     return make_outcome(
@@ -84,26 +84,26 @@ def _outcome(said: Any, row: dict[str, Any], settings: Settings, labeler: str) -
     )
 
 
-def _read(said: Any) -> tuple[Any, Any, Any]:
+def _read(judgement: Any) -> tuple[Any, Any, Any]:
     """Return correct, score and reason of a judgement. Raises LabelError."""
-    said = _plain(said)
-    if said is None or isinstance(said, bool):
-        return said, None, None
-    if isinstance(said, int | float):
-        return None, said, None
-    if isinstance(said, Mapping):
-        unknown = [str(name) for name in said if name not in _SAYS]
+    judgement = _to_python(judgement)
+    if judgement is None or isinstance(judgement, bool):
+        return judgement, None, None
+    if isinstance(judgement, int | float):
+        return None, judgement, None
+    if isinstance(judgement, Mapping):
+        unknown = [str(name) for name in judgement if name not in _MEMBERS]
         if unknown:
-            raise LabelError(f"a judgement has {', '.join(_SAYS)}, got {', '.join(unknown)}")
-        return _plain(said.get("correct")), _plain(said.get("score")), said.get("reason")
-    if hasattr(said, "correct") or hasattr(said, "score"):
-        correct, score, reason = (getattr(said, name, None) for name in _SAYS)
-        return _plain(correct), _plain(score), reason
-    if inspect.iscoroutine(said):
-        said.close()
-    raise LabelError(f"the function gives True, False, a score, a dict or None, got {said!r:.80}")
+            raise LabelError(f"a judgement may have {', '.join(_MEMBERS)}; got {', '.join(unknown)}")
+        return _to_python(judgement.get("correct")), _to_python(judgement.get("score")), judgement.get("reason")
+    if hasattr(judgement, "correct") or hasattr(judgement, "score"):
+        correct, score, reason = (getattr(judgement, name, None) for name in _MEMBERS)
+        return _to_python(correct), _to_python(score), reason
+    if inspect.iscoroutine(judgement):
+        judgement.close()
+    raise LabelError(f"the function must return True, False, a score, a dict or None; got {judgement!r:.80}")
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     """Return a NumPy scalar as a Python value; any other value unchanged."""
     return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value

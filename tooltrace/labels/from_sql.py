@@ -29,8 +29,8 @@ The SQL of the view ``judged`` finds the attempts, so that a call label judges t
 """
 
 
-TAKEN = tuple(name for name in COLUMNS if name not in ("labeler", "labeled_at"))
-_ASKED, _GIVEN = "memory.labels.asked", "memory.labels.given"
+SELECTABLE = tuple(name for name in COLUMNS if name not in ("labeler", "labeled_at"))
+_SELECTED, _ROWS = "memory.labels.selected", "memory.labels.rows"
 
 _NEW = f"""
 WITH {BY_LABELER},
@@ -39,7 +39,7 @@ meant AS (
     FROM (
         WITH outcomes AS (
             SELECT call_id, NULL AS span_id, true AS correct, NULL AS score, '' AS labeler, $now AS labeled_at
-            FROM {_GIVEN}
+            FROM {_ROWS}
             WHERE span_id IS NULL
         )
         SELECT span_id FROM ({JUDGED.sql}) AS of_call
@@ -47,7 +47,7 @@ meant AS (
     JOIN tool_calls AS t ON t.span_id = would_judge.span_id
 )
 SELECT g.call_id, g.span_id, g.correct, g.score, g.reason, t.trace_id, t.span_id AS judged
-FROM {_GIVEN} AS g
+FROM {_ROWS} AS g
 LEFT JOIN meant AS m ON m.call_id = g.call_id AND g.span_id IS NULL
 LEFT JOIN tool_calls AS t ON t.span_id = coalesce(g.span_id, m.span_id)
 WHERE $again
@@ -55,7 +55,7 @@ WHERE $again
         coalesce(g.span_id, m.span_id, '') IN (SELECT span_id FROM mine)
         OR (g.span_id IS NULL AND g.call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL AND call_id IS NOT NULL))
    )
-ORDER BY g.place
+ORDER BY g.row_no
 """
 
 Row = tuple[Any, ...]
@@ -65,46 +65,46 @@ def label_selected(sql: str, settings: Settings, labeler: str, *, again: bool) -
     """Label attempts with the rows of a SELECT: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
     with open_reader(settings.store) as con:
-        _ask(con, sql)
+        _store_rows(con, sql)
         now = datetime.now(UTC).replace(tzinfo=None)
         answer = materialize(con, _NEW, {"labeler": labeler, "again": again, "now": now})
-    made = _judgements(answer.fetchall(), settings, labeler)
-    with LabelWriter(settings) as keeper:
-        for outcome, trace_id, span_id in made:
-            keeper.keep(outcome, trace_id=trace_id, span_id=span_id)
-    return keeper.kept
+    outcomes = _judgements(answer.fetchall(), settings, labeler)
+    with LabelWriter(settings) as writer:
+        for outcome, trace_id, span_id in outcomes:
+            writer.add(outcome, trace_id=trace_id, span_id=span_id)
+    return writer.count
 
 
-def _ask(con: DuckDBPyConnection, sql: str) -> None:
+def _store_rows(con: DuckDBPyConnection, sql: str) -> None:
     """Store the rows of ``sql`` in a temporary table with all label columns. Raises LabelError."""
     try:
         statements = con.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise LabelError("outcome_from takes one SELECT; nothing was recorded")
+            raise LabelError("outcome_from accepts one SELECT statement; nothing was recorded")
         con.execute("CREATE SCHEMA memory.labels")
-        con.execute(f"CREATE VIEW {_ASKED} AS {sql}")
-        names = [column[0].lower() for column in con.execute(f"SELECT * FROM {_ASKED} LIMIT 0").description]
+        con.execute(f"CREATE VIEW {_SELECTED} AS {sql}")
+        names = [column[0].lower() for column in con.execute(f"SELECT * FROM {_SELECTED} LIMIT 0").description]
         _check(names)
-        columns = ", ".join(_column(name, name in names) for name in TAKEN)
-        con.execute(f"CREATE TABLE {_GIVEN} AS SELECT {columns}, row_number() OVER () AS place FROM {_ASKED}")
+        columns = ", ".join(_column(name, name in names) for name in SELECTABLE)
+        con.execute(f"CREATE TABLE {_ROWS} AS SELECT {columns}, row_number() OVER () AS row_no FROM {_SELECTED}")
     except duckdb.Error as error:
-        raise LabelError(f"the SELECT cannot be answered: {error}; nothing was recorded") from error
+        raise LabelError(f"cannot run the SELECT: {error}; nothing was recorded") from error
 
 
 def _check(names: list[str]) -> None:
-    lacking = missing(names)
-    unknown = [name for name in names if name not in TAKEN]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    fault = missing(names)
+    unknown = [name for name in names if name not in SELECTABLE]
+    duplicates = sorted({name for name in names if names.count(name) > 1})
     if unknown:
-        lacking = f"it has columns that a label has not: {', '.join(unknown)}; a label has {', '.join(TAKEN)}"
-    if twice:
-        lacking = f"it has {', '.join(twice)} twice"
-    if lacking:
-        raise LabelError(f"the SELECT makes no labels: {lacking}; nothing was recorded")
+        fault = f"unknown columns {', '.join(unknown)}; the columns of a label are {', '.join(SELECTABLE)}"
+    if duplicates:
+        fault = f"column {', '.join(duplicates)} occurs twice"
+    if fault:
+        raise LabelError(f"the result of the SELECT is not a table of labels: {fault}; nothing was recorded")
 
 
-def _column(name: str, given: bool) -> str:
-    return f"CAST({name if given else 'NULL'} AS VARCHAR) AS {name}"
+def _column(name: str, is_selected: bool) -> str:
+    return f"CAST({name if is_selected else 'NULL'} AS VARCHAR) AS {name}"
 
 
 def _judgements(rows: Iterable[Row], settings: Settings, labeler: str) -> list[tuple[Outcome, str | None, str | None]]:
@@ -113,19 +113,19 @@ def _judgements(rows: Iterable[Row], settings: Settings, labeler: str) -> list[t
     Rows with neither correct nor score are left out. Raises LabelError for an invalid row, and for two rows that judge
     the same call or attempt differently.
     """
-    made: dict[tuple[str | None, str | None], tuple[Outcome, str | None, str | None]] = {}
+    outcomes: dict[tuple[str | None, str | None], tuple[Outcome, str | None, str | None]] = {}
     for row in rows:
-        said = dict(zip(TAKEN, row, strict=False))
-        if said["correct"] is None and said["score"] is None:
+        values = dict(zip(SELECTABLE, row, strict=False))
+        if values["correct"] is None and values["score"] is None:
             continue
         try:
-            outcome = outcome_of(said, settings, labeler)
+            outcome = outcome_of(values, settings, labeler)
         except LabelError as error:
             raise LabelError(f"{error}; nothing was recorded") from None
-        earlier = made.setdefault((outcome.call_id, outcome.span_id), (outcome, row[-2], row[-1]))[0]
+        earlier = outcomes.setdefault((outcome.call_id, outcome.span_id), (outcome, row[-2], row[-1]))[0]
         if (earlier.correct, earlier.score) != (outcome.correct, outcome.score):
             named = outcome.span_id or outcome.call_id
             raise LabelError(
-                f"the SELECT says two things of {named}; a span_id names one attempt; nothing was recorded"
+                f"the SELECT has two different judgements of {named}: use span_id to label one attempt; nothing was recorded"
             )
-    return list(made.values())
+    return list(outcomes.values())

@@ -31,9 +31,9 @@ def make_outcome(
     texts = {"call_id": call_id, "span_id": span_id, "labeler": labeler, "reason": reason}
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
-            raise LabelError(f"{name} takes text, got {text!r}")
+            raise LabelError(f"{name} must be text; got {text!r}")
     if not labeler:
-        raise LabelError("a label needs the name of who says so")
+        raise LabelError("a label needs a labeler: the name of the person or program that labels")
     if not call_id and not span_id:
         raise LabelError("a label needs a call_id or a span_id")
     _check(call_id or span_id, correct, score)
@@ -55,11 +55,11 @@ def _valid(text: str | None) -> str | None:
 
 def _check(judged: str | None, correct: Any, score: Any) -> None:
     if correct is None and score is None:
-        raise LabelError(f"the label of {judged} says neither correct nor score")
+        raise LabelError(f"the label of {judged} has neither correct nor score: pass one")
     if correct is not None and not isinstance(correct, bool):
-        raise LabelError(f"correct takes True or False, got {correct!r}; a score goes in score=")
+        raise LabelError(f"correct must be True or False; got {correct!r}; pass a score as score=")
     if score is not None and validate_confidence(score) is None:
-        raise LabelError(f"the score of {judged} must lie in [0, 1], got {score!r}")
+        raise LabelError(f"the score of {judged} must be from 0 to 1; got {score!r}")
 
 
 def label(

@@ -17,7 +17,7 @@ BATCH = 512
 """Outcomes written at once."""
 
 
-def keep_one(outcome: Outcome, store: StoreBackend) -> str | None:
+def write_label(outcome: Outcome, store: StoreBackend) -> str | None:
     """Write ``outcome`` to ``store``; return where it was sent, None if it is in the store. Raises StoreError."""
     sent = store.write([outcome])
     if sent is None and evaluation.is_wanted():  # a sent outcome already is such an event
@@ -36,7 +36,7 @@ class LabelWriter:
         self._settings = settings
         self._writer = Writer(settings)
         self._events = evaluation.is_wanted()
-        self.kept = 0
+        self.count = 0
 
     def __enter__(self) -> Self:
         return self
@@ -49,20 +49,20 @@ class LabelWriter:
         finally:
             self._writer.close()
 
-    def keep(self, outcome: Outcome, *, trace_id: str | None = None, span_id: str | None = None) -> None:
+    def add(self, outcome: Outcome, *, trace_id: str | None = None, span_id: str | None = None) -> None:
         """Add ``outcome``; ``trace_id`` and ``span_id`` name the judged attempt, if known. Raises StoreError."""
         self._writer.add(outcome)
-        self.kept += 1
+        self.count += 1
         if self._events:
             with suppress_faults("log"):
                 evaluation.emit(outcome, trace_id=trace_id, span_id=span_id)
-        if self.kept % BATCH == 0:
+        if self.count % BATCH == 0:
             self._write()
 
     def _write(self) -> None:
         self._writer.write()
         if self._writer.waiting:
             raise StoreError(
-                f"the journal of {self._settings.store} could not be written; label again: of several labels "
+                f"cannot write the journal of {self._settings.store}: label again; of several labels "
                 "by one labeler the latest counts"
             )

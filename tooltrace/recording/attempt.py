@@ -128,20 +128,33 @@ class Attempt(ToolSpan):
 
     def read_confidence_and_sources(self, result: Any) -> None:
         """Read confidence and sources from ``result``, with the functions or values that the decorator has."""
-        spec = self.spec
-        if spec.confidence is not None:
-            try:
-                self.confidence = spec.confidence(result) if callable(spec.confidence) else spec.confidence
-            except BaseException as error:
-                pass_on_signal(error)
-                self.flags = (*self.flags, "confidence_failed")
-        if spec.sources is not None:
-            try:
-                found: Iterable[Any] = spec.sources(result) if callable(spec.sources) else spec.sources
-                self.sources = tuple(Source.model_validate(source) for source in found)
-            except BaseException as error:
-                pass_on_signal(error)
-                self.flags = (*self.flags, "sources_failed")
+        self.confidence, self.sources, flags = read_claims(result, self.spec.confidence, self.spec.sources)
+        self.flags = (*self.flags, *flags)
+
+
+def read_claims(result: Any, confidence: Any, sources: Any) -> tuple[Any, tuple[Source, ...] | None, tuple[str, ...]]:
+    """Return the confidence and the sources of ``result``, and a flag for each that could not be read.
+
+    ``confidence`` and ``sources`` are values, functions of the result, or None. The functions are the user's own, and
+    may raise anything.
+    """
+    flags: list[str] = []
+    found_confidence: Any = None
+    found_sources: tuple[Source, ...] | None = None
+    if confidence is not None:
+        try:
+            found_confidence = confidence(result) if callable(confidence) else confidence
+        except BaseException as error:
+            pass_on_signal(error)
+            flags.append("confidence_failed")
+    if sources is not None:
+        try:
+            found: Iterable[Any] = sources(result) if callable(sources) else sources
+            found_sources = tuple(Source.model_validate(source) for source in found or ())
+        except BaseException as error:
+            pass_on_signal(error)
+            flags.append("sources_failed")
+    return found_confidence, found_sources, tuple(flags)
 
 
 def validate_confidence(value: Any) -> float | None:

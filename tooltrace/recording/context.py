@@ -18,10 +18,14 @@ class CallId:
     tool itself makes inside the same ``context``.
     """
 
-    __slots__ = ("value",)
+    __slots__ = ("begun", "names", "value")
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str | None, begun: Any = None, names: frozenset[str] = frozenset()) -> None:
         self.value = value
+        self.begun = begun
+        """The attempt that an integration began for the call, until a decorated tool continues it."""
+        self.names = names
+        """Names of decorated tools that continue ``begun`` instead of beginning a call of their own."""
 
 
 class CallContext(NamedTuple):

@@ -162,6 +162,8 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
     assert response is not None
     full = attempt.captures_content
     data, stats, context, signals = attempt.response_parts or (None, None, None, None)
+    if data is None and response.status == "error" and type(attempt.value) is bytes and not attempt.kinds:
+        data = attempt.value  # the rule found only an error in the value, which is the result nevertheless
     error = response.error_info
     words = (response.text, response.explanation, response.reason, *map(str, (*response.sources, error or "")))
     parts = (part.decode() for part in (data, stats, context, signals) if type(part) is bytes)

@@ -89,6 +89,11 @@ class Recorder:
             context, otel = contexts.current.get(), current_context()
             if BAGGAGE_KEY in otel:
                 context = contexts.with_baggage(context, otel)
+            if context.call is not None and context.call.begun is not None and call_id is None:
+                begun: Attempt = context.call.begun
+                if spec.name in context.call.names and begun.is_recording():
+                    context.call.begun = None
+                    return self._continue(begun, spec, arguments)
             attempt = Attempt(spec, self.settings, context)
             attempt.finish = build_record
             if span_id:
@@ -106,6 +111,17 @@ class Recorder:
             pass_on_signal(error)
             report_fault("begin")
             return None
+        return attempt
+
+    def _continue(self, attempt: Attempt, spec: ToolSpec, arguments: dict[str, Any] | None) -> Attempt:
+        """Return ``attempt``, which an integration began for the same call, with the spec of the decorated tool."""
+        attempt.spec, attempt.rules = spec, self.rules_of(spec)
+        attempt.captures_content = (spec.capture or self.settings.capture) == "full"
+        if not attempt.captures_content:
+            attempt.arguments = None
+        elif attempt.arguments is None and arguments is not None:
+            attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
+        attempt.started = perf_counter_ns()
         return attempt
 
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:

@@ -1,12 +1,21 @@
 """Reports: the calls of one time window, or of two for comparison, as one document.
 
-Every figure is the result of a named query; the document names the query and its parameters.
+Every figure is the result of a named query; the document contains the query and its parameters.
 """
 
 from __future__ import annotations
 
 from tooltrace.report.build import Report, build_report, query_count
 from tooltrace.report.compare import Comparison, ComparisonSide, compare
-from tooltrace.report.time_range import TimeRange
+from tooltrace.report.time_range import TimeRange, fixed_range
 
-__all__ = ["Comparison", "ComparisonSide", "Report", "TimeRange", "build_report", "compare", "query_count"]
+__all__ = [
+    "Comparison",
+    "ComparisonSide",
+    "Report",
+    "TimeRange",
+    "build_report",
+    "compare",
+    "fixed_range",
+    "query_count",
+]

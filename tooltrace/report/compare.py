@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrace.errors import BadParameter
-from tooltrace.report.time_range import TimeRange, moment
+from tooltrace.report.time_range import fixed_range, parse_time
 
 _FORMS = (
-    "a moment (7d, 2026-11-08: since then against as long before), A..B (from A to B against since B), "
+    "a time (7d, 2026-11-08: since then against an equally long window before), A..B (from A to B against since B), "
     "A/B..C/D (two windows) or version:A..B"
 )
 _VERSION = "version:"
@@ -34,7 +34,7 @@ class Comparison:
     tool: str | None = None
 
     @property
-    def given(self) -> dict[str, Any]:
+    def params(self) -> dict[str, Any]:
         """The comparison as parameters of the query ``compare``."""
         known = {
             "before_since": self.before.since,
@@ -61,15 +61,17 @@ def compare(text: str, *, since: str | None = None, until: str | None = None, to
     if text.startswith(_VERSION):
         return _versions(text, since, until, tool, now)
     if since is not None:
-        raise BadParameter("since goes with version:A..B; a comparison of windows names its own; nothing was asked")
-    end = TimeRange.of(since=None, until=until, now=now).until
+        raise BadParameter(
+            "parameter 'since' is only allowed with version:A..B: the windows of 'compare' have their own start"
+        )
+    end = parse_time("until", until or None, now)
     before, dots, after = text.partition("..")
     if "/" in text:
         first, second = _window(before, end, now), _window(after, end, now)
     elif dots:
-        first, second = _adjoining(moment("compare", before, now), moment("compare", after, now), end)
+        first, second = _adjoining(parse_time("compare", before, now), parse_time("compare", after, now), end)
     else:
-        first, second = _halves(moment("compare", text, now), end)
+        first, second = _halves(parse_time("compare", text, now), end)
     _check(first, second, text)
     return Comparison(before=first, after=second, tool=tool)
 
@@ -78,42 +80,41 @@ def _versions(text: str, since: str | None, until: str | None, tool: str | None,
     before, dots, after = text.removeprefix(_VERSION).partition("..")
     after = after.removeprefix(_VERSION)
     if not dots or not before or not after or before == after:
-        raise BadParameter(f"compare takes {_FORMS}; {text!r} does not name two versions; nothing was asked")
-    scope = TimeRange.of(since=since, until=until, now=now)
-    sides = (ComparisonSide(since=scope.since, until=scope.until, version=version) for version in (before, after))
+        raise BadParameter(f"parameter 'compare' needs two different versions, as version:A..B. Got {text!r}")
+    within = fixed_range(since=since, until=until, now=now)
+    sides = (ComparisonSide(since=within.since, until=within.until, version=version) for version in (before, after))
     return Comparison(before=next(sides), after=next(sides), tool=tool)
 
 
 def _window(text: str, end: datetime, now: datetime) -> ComparisonSide:
-    begin, slash, close = text.partition("/")
+    first, slash, last = text.partition("/")
     if not slash:
-        raise BadParameter(f"compare takes {_FORMS}; {text!r} is no window A/B; nothing was asked")
+        raise BadParameter(f"parameter 'compare' must be {_FORMS}. {text!r} has no '/'")
     return ComparisonSide(
-        since=moment("compare", begin, now) if begin else None,
-        until=moment("compare", close, now) if close else end,
+        since=parse_time("compare", first, now) if first else None,
+        until=parse_time("compare", last, now) if last else end,
     )
 
 
-def _adjoining(begin: datetime, middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
-    return ComparisonSide(since=begin, until=middle), ComparisonSide(since=middle, until=end)
+def _adjoining(start: datetime, middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
+    return ComparisonSide(since=start, until=middle), ComparisonSide(since=middle, until=end)
 
 
 def _halves(middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
     try:
         return _adjoining(middle - (end - middle), middle, end)
     except OverflowError:
-        raise BadParameter(f"compare: there is no time as long before {middle}; nothing was asked") from None
+        raise BadParameter(f"parameter 'compare': no equally long window exists before {middle}") from None
 
 
 def _check(first: ComparisonSide, second: ComparisonSide, text: str) -> None:
     for side in (first, second):
         if side.since is not None and side.until is not None and side.since >= side.until:
             raise BadParameter(
-                f"compare: {text!r} has a window that ends ({side.until} UTC) before it begins ({side.since} UTC); "
-                "nothing was asked"
+                f"parameter 'compare': a window of {text!r} ends ({side.until} UTC) before it begins ({side.since} UTC)"
             )
     if not (_ends_by(first, second) or _ends_by(second, first)):
-        raise BadParameter(f"compare: the windows of {text!r} overlap: what is in both says nothing; nothing was asked")
+        raise BadParameter(f"parameter 'compare': the windows of {text!r} overlap. Name two separate windows")
 
 
 def _ends_by(one: ComparisonSide, other: ComparisonSide) -> bool:

@@ -7,18 +7,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import TYPE_CHECKING
 
 from tooltrace.report import sections
-from tooltrace.report.build import PartResult, Report
+from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.i18n import Translations
 from tooltrace.report.js_bundle import assert_inline_safe, asset, bundle
-from tooltrace.report.json import plain
-from tooltrace.report.narrative import belief, chance_note, counts, explain_rows, top_rows
+from tooltrace.report.json_values import json_for_script
+from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
 from tooltrace.report.numbers import figure, interval
 from tooltrace.report.templates import templates
+from tooltrace.store.result import Row
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
@@ -48,48 +47,44 @@ def as_html(report: Report, words: Translations) -> str:
         marks=_marks(report),
         most_tools=sections.MOST_TOOLS,
         version=__version__,
-        belief=belief,
+        calibration_sentence=calibration_sentence,
         figure=partial(figure, words=words),
         interval=partial(interval, words=words),
-        counts=counts,
-        foremost=top_rows,
-        noise=chance_note,
-        said=explain_rows,
+        verdict_counts=verdict_counts,
+        top_rows=top_rows,
+        chance_note=chance_note,
+        translate_rows=translate_rows,
     )  # fmt: skip
 
 
-def listed(answer: PartResult) -> str:
-    """Return the result of ``answer`` as JSON for a chart, safe inside a script element."""
-    return _json(
-        {"columns": answer.result.columns, "rows": [list(map(_short, row)) for row in answer.result.rows[:_CHART_ROWS]]}
-    )
+def chart_data(section: SectionResult) -> str:
+    """Return the result as JSON for a chart, safe inside a script element."""
+    return json_for_script({"columns": section.result.columns, "rows": _rounded_rows(section)[:_CHART_ROWS]})
 
 
-def described(answer: PartResult) -> str:
+def data_json(section: SectionResult) -> str:
     """Return the result as JSON with described columns, as the data addresses of the server return it."""
-    columns = [{"name": column.name, "unit": column.unit} for column in answer.result.fields]
-    return _json({"columns": columns, "rows": [list(map(_short, row)) for row in answer.result.rows]})
+    columns = [{"name": column.name, "unit": column.unit} for column in section.result.fields]
+    return json_for_script({"columns": columns, "rows": _rounded_rows(section)})
 
 
-def _json(value: Any) -> str:
-    text = orjson.dumps(value, default=plain, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z).decode()
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def rounded(section: SectionResult) -> SectionResult:
+    """Return ``section`` with floats rounded to six significant digits."""
+    return replace(section, result=section.result.with_rows(_rounded_rows(section)))
 
 
-def shortened(answer: PartResult) -> PartResult:
-    """Return ``answer`` with floats rounded to six significant digits."""
-    return replace(answer, result=answer.result.with_rows([tuple(map(_short, row)) for row in answer.result.rows]))
-
-
-def _short(value: Any) -> Any:
-    """Round a float to six significant digits, more than a chart shows."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+def _rounded_rows(section: SectionResult) -> list[Row]:
+    """Return the rows with floats of six significant digits, more than a chart shows."""
+    return [
+        tuple(float(f"{value:.6g}") if isinstance(value, float) else value for value in row)
+        for row in section.result.rows
+    ]
 
 
 def _marks(report: Report) -> str:
     """Return the incidents as JSON for marks on the time axis."""
-    found = [answer for answer in report.overview if answer.part.query == "incidents"]
-    return described(found[0]) if found else "{}"
+    found = [section for section in report.overview if section.part.query == "incidents"]
+    return data_json(found[0]) if found else "{}"
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
@@ -113,4 +108,4 @@ def _hashes(texts: Sequence[str]) -> str:
 
 @cache
 def _environment() -> Environment:
-    return templates(rows=_json, listed=listed, described=described, shortened=shortened)
+    return templates(rows=json_for_script, chart_data=chart_data, data_json=data_json, rounded=rounded)

@@ -20,11 +20,11 @@ class Translations:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._own = {**_table(language), **_table(f"{language}.queries")}
-        self._table = {**_table(DEFAULT), **self._own}
+        self._exact = {**_table(language), **_table(f"{language}.queries")}
+        self._table = {**_table(DEFAULT), **self._exact}
 
     def __call__(self, key: str, **values: Any) -> str:
-        """Return the text of ``key`` with ``values`` inserted; the key itself where there is no text."""
+        """Return the text of ``key`` with ``values`` inserted; the key itself if there is no text."""
         text = self.column(key[7:]) if key.startswith("column.") else self._table.get(key, key)
         return text.format(**values) if values else text
 
@@ -38,23 +38,23 @@ class Translations:
 
     def about(self, name: str) -> str:
         """Return the description of the query ``name``; empty without a translation."""
-        return self.own(f"about.{name}")
+        return self.exact(f"about.{name}")
 
     def meaning(self, text: str) -> str:
         """Return the meaning of a column; ``text``, from the query file, without a translation."""
-        return self._own.get(f"meaning.{text}", text)
+        return self._exact.get(f"meaning.{text}", text)
 
     def has_values(self, query: str, column: str) -> bool:
         """Whether the column holds fixed words of the query, rather than values from a trace."""
-        return any(key.startswith(f"value.{query}.{column}.") for key in self._own)
+        return any(key.startswith(f"value.{query}.{column}.") for key in self._exact)
 
     def value(self, query: str, column: str, value: Any) -> Any:
         """Return the translation of a fixed word of a query's column; ``value`` without a translation."""
-        return self._own.get(f"value.{query}.{column}.{value}", value)
+        return self._exact.get(f"value.{query}.{column}.{value}", value)
 
-    def own(self, key: str) -> str:
+    def exact(self, key: str) -> str:
         """Return the text of ``key`` in exactly this language; empty where it is missing."""
-        return self._own.get(key, "")
+        return self._exact.get(key, "")
 
     def part(self, prefix: str) -> dict[str, str]:
         """Return all texts whose key begins with ``prefix``, for the scripts."""
@@ -66,3 +66,16 @@ def _table(language: str) -> dict[str, str]:
     file = assets.path("dashboards") / "strings" / f"{language}.json"
     table: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return table
+
+
+def preferred_language(header: str) -> str:
+    """Return the known language with the highest weight in an ``Accept-Language`` header."""
+    accepted: list[tuple[float, str]] = []
+    for part in header.split(","):
+        tag, _, weight = part.partition(";q=")
+        try:
+            accepted.append((float(weight or 1), tag.strip().lower().split("-")[0]))
+        except ValueError:
+            continue
+    known = [tag for weight, tag in sorted(accepted, key=lambda pair: -pair[0]) if tag in LANGUAGES and weight > 0]
+    return known[0] if known else DEFAULT

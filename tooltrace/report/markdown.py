@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from tooltrace.report.build import PartResult, Report
+from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.compare import Comparison, ComparisonSide
 from tooltrace.report.i18n import Translations
-from tooltrace.report.narrative import belief, chance_note, counts, explain_rows, top_rows
-from tooltrace.report.numbers import UNKNOWN, figure, interval
+from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
+from tooltrace.report.numbers import NUMERIC_UNITS, UNKNOWN, figure, interval
 from tooltrace.report.time_range import TimeRange
 
 LONGEST = 160
@@ -24,13 +24,12 @@ LONGEST_DOCUMENT = 60_000
 """Maximum characters of a document: a GitHub comment holds 65,536, and a workflow may add some text."""
 MOST_ROWS = 50
 """Maximum rows of one table."""
-_COMMAND = 2000
+_LONGEST_COMMAND = 2000
 
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+"
 )
 _TICKS = re.compile(r"`+")
-_NUMBERS = ("count", "aside", "share", "ratio", "ms", "number", "points")
 
 
 def as_markdown(report: Report, words: Translations) -> str:
@@ -41,13 +40,13 @@ def as_markdown(report: Report, words: Translations) -> str:
         lines += _compared(report.compared, report.comparison, words)
     elif report.scope is not None:
         lines += [_window(report.scope, words), ""]
-        lines += _whole(report, words) if report.tools and report.tools.result.rows else [words("empty.window")]
+        lines += _document(report, words) if report.tools and report.tools.result.rows else [words("empty.window")]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def code(text: str, longest: int = LONGEST) -> str:
     """Return ``text`` as a code span for a table cell; no content can end the span."""
-    shown = _seen(text, longest)
+    shown = _visible(text, longest)
     if not shown:
         return ""
     fence = "`" * (1 + max((len(run) for run in _TICKS.findall(shown)), default=0))
@@ -61,27 +60,32 @@ def table(heads: Sequence[str], numbers: Sequence[bool], rows: Sequence[Sequence
     return [f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows)]
 
 
-def _whole(report: Report, words: Translations) -> list[str]:
+def _document(report: Report, words: Translations) -> list[str]:
     lines: list[str] = []
-    for answer in (report.figures, report.gap, report.tools, *report.overview):
-        if answer is not None and answer.part.brief:
-            lines += _answer(answer, words, "##")
+    for section in (report.figures, report.gap, report.tools, *report.overview):
+        if section is not None and section.part.brief:
+            lines += _section_lines(section, words, "##")
     room, left = LONGEST_DOCUMENT - _length(lines), len(report.tools.result.rows) if report.tools else 0
     for tool in report.sections:
-        section = list(_section(report, tool, words))
-        room -= _length(section)
+        tool_lines = list(_tool_section(report, tool, words))
+        room -= _length(tool_lines)
         if room < 0:
             break
-        lines, left = lines + section, left - 1
+        lines, left = lines + tool_lines, left - 1
     return [*lines, words("report.tools.more", n=left)] if left else lines
 
 
-def _section(report: Report, tool: str, words: Translations) -> Iterator[str]:
-    yield from ("<details>", f"<summary>{words('tool')} {_html(tool)}</summary>", "")
-    for answer in report.section(tool):
-        if answer.part.brief:
-            yield from _answer(answer, words, "###")
-            yield from _said(answer, words)
+def _tool_section(report: Report, tool: str, words: Translations) -> Iterator[str]:
+    yield from (
+        "<details>",
+        f"<summary>{words('tool')} <code>{html.escape(_visible(tool, LONGEST))}</code></summary>",
+        "",
+    )
+    for section in report.section(tool):
+        if section.part.brief:
+            yield from _section_lines(section, words, "###")
+            if section.part.query == "calibration":
+                yield from (calibration_sentence(section.result.dicts()[0], words), "")
     yield from ("</details>", "")
 
 
@@ -89,30 +93,30 @@ def _length(lines: Sequence[str]) -> int:
     return sum(len(line) + 1 for line in lines)
 
 
-def _answer(answer: PartResult, words: Translations, level: str) -> Iterator[str]:
-    shown = answer.shown()
-    yield from (f"{level} {words(answer.part.title)}", "")
-    if not answer.result.rows or not shown:
-        yield from (f"{words('empty.panel')} {_asked(answer)}", "")
+def _section_lines(section: SectionResult, words: Translations, level: str) -> Iterator[str]:
+    shown = section.shown()
+    yield from (f"{level} {words(section.part.title)}", "")
+    if not section.result.rows or not shown:
+        yield from (f"{words('empty.panel')} {_command(section)}", "")
         return
-    columns = [answer.result.fields[at] for at, _, _ in shown]
-    said = explain_rows(
-        answer.part.query, answer.result.columns, answer.result.rows[: min(answer.part.rows, MOST_ROWS)], words
+    columns = [section.result.fields[at] for at, _, _ in shown]
+    translated = translate_rows(
+        section.part.query, section.result.columns, section.result.rows[: min(section.part.rows, MOST_ROWS)], words
     )
-    rows = [[_cell(answer, row, place, words) for place in shown] for row in said]
-    yield from table([words.column(c.name) for c in columns], [c.unit in _NUMBERS for c in columns], rows)
-    yield from ("", _asked_of(answer, len(answer.result.rows) - len(rows), words), "")
+    rows = [[_cell(section, row, place, words) for place in shown] for row in translated]
+    yield from table([words.column(c.name) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows)
+    yield from ("", _command_and_rest(section, len(section.result.rows) - len(rows), words), "")
 
 
 def _cell(
-    answer: PartResult, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Translations
+    section: SectionResult, row: tuple[Any, ...], place: tuple[int, int | None, int | None], words: Translations
 ) -> str:
     at, low, high = place
-    value, unit = row[at], answer.result.fields[at].unit
+    value, unit = row[at], section.result.fields[at].unit
     if value is None:
         return UNKNOWN
-    if answer.result.fields[at].name == "period":
-        return words("now" if value == "now" else "tiles.was")
+    if section.result.fields[at].name == "period":
+        return words("now" if value == "now" else "tiles.before")
     if isinstance(value, str):
         return code(value)
     if isinstance(value, bool):
@@ -123,31 +127,26 @@ def _cell(
     return f"{text} {interval(row[low], row[high], unit, words)}"
 
 
-def _said(answer: PartResult, words: Translations) -> Iterator[str]:
-    if answer.part.query == "calibration":
-        yield from (belief(answer.result.dicts()[0], words), "")
+def _command(section: SectionResult) -> str:
+    return f"<sub>{code(section.command, _LONGEST_COMMAND)}</sub>"
 
 
-def _asked(answer: PartResult) -> str:
-    return f"<sub>{code(answer.command, _COMMAND)}</sub>"
-
-
-def _asked_of(answer: PartResult, left: int, words: Translations) -> str:
+def _command_and_rest(section: SectionResult, left: int, words: Translations) -> str:
     """Return the query's command, and the number of rows that are not shown."""
-    return f"{words('report.rows.more', n=left)} {_asked(answer)}" if left else _asked(answer)
+    return f"{words('report.rows.more', n=left)} {_command(section)}" if left else _command(section)
 
 
-def _compared(compared: Comparison, answer: PartResult, words: Translations) -> Iterator[str]:
+def _compared(compared: Comparison, section: SectionResult, words: Translations) -> Iterator[str]:
     yield from (f"{words('report.before')}: {_side(compared.before, words)}  ", "")
     yield from (f"{words('report.after')}: {_side(compared.after, words)}", "")
-    yield from (f"**{counts(answer, words)}**", "", chance_note(answer, words), "")
-    if not answer.result.rows:
+    yield from (f"**{verdict_counts(section, words)}**", "", chance_note(section, words), "")
+    if not section.result.rows:
         yield from (words("empty.window"), "")
         return
     heads = [words.column(name) for name in ("tool", "measure", "before", "after", "difference", "verdict", "n")]
-    rows = [_difference(row, words) for row in top_rows(answer, MOST_ROWS)]
+    rows = [_difference(row, words) for row in top_rows(section, MOST_ROWS)]
     yield from table(heads, [False, False, True, True, True, False, True], rows)
-    yield from ("", _asked_of(answer, len(answer.result.rows) - len(rows), words), "")
+    yield from ("", _command_and_rest(section, len(section.result.rows) - len(rows), words), "")
 
 
 def _difference(row: dict[str, Any], words: Translations) -> list[str]:
@@ -178,7 +177,7 @@ def _side(side: ComparisonSide, words: Translations) -> str:
     return f"{version}{_span(side.since, side.until, words)}"
 
 
-def _window(scope: TimeRange, words: Translations) -> str:
+def _window(scope: TimeRange[datetime], words: Translations) -> str:
     tool = "" if scope.tool is None else f"{words('tool')} {code(scope.tool)}, "
     return f"{tool}{_span(scope.since, scope.until, words)}"
 
@@ -188,12 +187,7 @@ def _span(since: datetime | None, until: datetime | None, words: Translations) -
     return f"{begin} – {words('now') if until is None else f'{until:%Y-%m-%d %H:%M}'} UTC"
 
 
-def _html(text: str) -> str:
-    """Return text from a trace for a line of HTML, where Markdown is not interpreted."""
-    return f"<code>{html.escape(_seen(text, LONGEST))}</code>"
-
-
-def _seen(text: str, longest: int) -> str:
+def _visible(text: str, longest: int) -> str:
     """Return ``text`` on one line, without characters that reverse or hide other text."""
-    shown = " ".join(_UNSEEN.sub(" ", text).split())
+    shown = " ".join(_INVISIBLE.sub(" ", text).split())
     return shown if len(shown) <= longest else f"{shown[:longest]}…"

@@ -1,4 +1,4 @@
-"""Figures as plain text for people."""
+"""Numbers as text for people, in the terminal, in Markdown and in documents."""
 
 from __future__ import annotations
 
@@ -9,23 +9,54 @@ from typing import Any
 from tooltrace.report.i18n import Translations
 
 UNKNOWN = "–"
+NUMERIC_UNITS = ("count", "aside", "share", "ratio", "ms", "number", "points")
+"""Units of numbers; their columns are aligned to the right."""
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
 
+def format_number(value: float, unit: str, *, aligned: bool = False) -> str:
+    """Format ``value`` with its unit: shares in percent, differences of shares in signed percentage points.
+
+    ``aligned``: for the cells of a column whose title names the unit; milliseconds have no unit, ratios two decimals.
+    """
+    if unit == "share":
+        return f"{100 * value:.1f} %"
+    if unit == "points":
+        return f"{100 * value:+.1f}" if round(100 * value, 1) else "0.0"
+    if unit == "ms":
+        return _milliseconds(value) if aligned else _duration(value)
+    if unit == "ratio" and aligned:
+        return f"{value:.2f}"
+    if isinstance(value, int):
+        return f"{value:,}" if unit in ("count", "aside") or not aligned else str(value)
+    return f"{value:.6g}" if aligned else f"{value:.3g}"
+
+
+def _milliseconds(ms: float) -> str:
+    return f"{ms:,.2f}" if abs(ms) < 10 else f"{ms:,.1f}" if abs(ms) < 1000 else f"{ms:,.0f}"
+
+
+def _duration(ms: float) -> str:
+    for size, name in _SPANS:
+        if abs(ms) >= size:
+            return f"{_three_digits(ms / size)} {name}"
+    return f"{_three_digits(1000 * ms)} µs" if ms else "0 ms"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def figure(value: Any, unit: str, words: Translations) -> str:
-    """Format ``value`` with its unit: shares in percent, differences of shares in percentage points, times in UTC."""
+    """Format any value of a result for a document."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return UNKNOWN
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, date | bool | str):
         return str(value)
-    return f"{points(value)} {words('js.points')}" if unit == "points" else _number(value, unit)
-
-
-def points(value: float) -> str:
-    """Format a difference of shares in percentage points, with its sign; zero has no sign."""
-    return f"{100 * value:+.1f}" if round(100 * value, 1) else "0.0"
+    text = format_number(value, unit)
+    return f"{text} {words('js.points')}" if unit == "points" else text
 
 
 def interval(low: Any, high: Any, unit: str, words: Translations) -> str:
@@ -33,30 +64,9 @@ def interval(low: Any, high: Any, unit: str, words: Translations) -> str:
     if low is None and high is None:
         return ""
 
-    def end(value: Any, beyond: str) -> str:
+    def end(value: Any, infinite: str) -> str:
         if value is None:
-            return beyond
-        return points(value) if unit == "points" else figure(value, unit, words)
+            return infinite
+        return format_number(value, unit) if unit == "points" else figure(value, unit, words)
 
     return f"[{end(low, '-∞')}, {end(high, '∞')}]"
-
-
-def _number(value: float, unit: str) -> str:
-    if unit == "share":
-        return f"{100 * value:.1f} %"
-    if unit == "ms":
-        return _duration(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.3g}"
-
-
-def _duration(ms: float) -> str:
-    for size, name in _SPANS:
-        if abs(ms) >= size:
-            return f"{_three(ms / size)} {name}"
-    return f"{_three(1000 * ms)} µs" if ms else "0 ms"
-
-
-def _three(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -19,7 +19,8 @@ class Section:
     """Result columns shown in the table; an interval is shown with its figure."""
     chart: str = ""
     help: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """Fixed parameters of the query."""
     rows: int = 12
     """Maximum number of rows shown."""
     brief: bool = False
@@ -42,7 +43,7 @@ TOOLS = _part(
     rows=500,
     brief=True,
 )
-SPARKS = _part("overview.spark", "timeline", "", by=_OF_TOOL, given={"parts": 40})
+SPARKS = _part("overview.spark", "timeline", "", by=_OF_TOOL, params={"parts": 40})
 OVERVIEW = (
     _part(
         "overview.time",
@@ -50,7 +51,7 @@ OVERVIEW = (
         "started attempts failures rate p50 p95",
         by=(),
         chart="timeline",
-        given={"parts": 60},
+        params={"parts": 60},
         rows=61,
     ),
     _part(
@@ -58,7 +59,7 @@ OVERVIEW = (
         "incidents",
         "tool started ended failures attempts lasted_ms code",
         help="overview.incidents.help",
-        given={"failing": 5},
+        params={"failing": 5},
         rows=20,
         brief=True,
     ),
@@ -87,7 +88,7 @@ TOOL = (
         "version started attempts failures rate p50 p95",
         by=("tool", "version"),
         chart="timeline",
-        given={"parts": 30},
+        params={"parts": 30},
         rows=30,
     ),
     _part("tool.errors", "errors", "code type n share retryable_share last_seen message", by=_OF_TOOL, brief=True),
@@ -147,9 +148,9 @@ TOOL = (
     ),
     _part("tool.audit", "audit", "point name passed n evidence fix", by=_OF_TOOL, brief=True),
 )
-"""Sections of each tool. Each query runs once, over all tools; a tool's section shows its own rows."""
+"""Sections of each tool. Each query runs once for all tools; a tool's section shows the rows of that tool."""
 
-NEED_JUDGEMENTS = frozenset({"reliability", "confidence_bands", "thresholds"})
+NEED_LABELS = frozenset({"reliability", "confidence_bands", "thresholds"})
 """Queries whose results are meaningless without labelled attempts."""
 
 COMPARED = _part(
@@ -161,4 +162,4 @@ COMPARED = _part(
 )
 
 MOST_TOOLS = 16
-"""Maximum number of tools with a section: the most important. The others are only in the table."""
+"""Maximum number of tools with a section, the most important first. The others are only in the table."""

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def iso(moment: Any) -> str:
+def iso(time: Any) -> str:
     """Format a time for HTML; naive times from the store are UTC."""
-    if isinstance(moment, datetime):
-        return moment.replace(tzinfo=moment.tzinfo or UTC).isoformat().replace("+00:00", "Z")
-    return moment.isoformat() if isinstance(moment, date) else str(moment)
+    if isinstance(time, datetime):
+        return time.replace(tzinfo=time.tzinfo or UTC).isoformat().replace("+00:00", "Z")
+    return time.isoformat() if isinstance(time, date) else str(time)
 
 
 def anchor(text: str) -> str:

@@ -1,55 +1,69 @@
-"""Scope of a report: a time window with fixed ends, and optionally one tool."""
+"""The time range of a page or a report, and the one before it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any, Generic, TypeVar
 
 from tooltrace.analysis.parameters import Parameter
 from tooltrace.errors import BadParameter
 
+End = TypeVar("End", datetime, str)
+"""One end of a range: a time in naive UTC, or a person's input, such as ``7d`` or ``2026-11-08``."""
+
+_SPAN = re.compile(r"(\d{1,6})([smhdw])")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRange:
-    """A time window: ``since`` (None: the beginning) up to ``until``, naive UTC.
+class TimeRange(Generic[End]):
+    """The time from ``since`` up to ``until``, and optionally one tool. An end that is None is open."""
 
-    All queries of a report use the same window.
-    """
-
-    since: datetime | None
-    until: datetime
+    since: End | None = None
+    until: End | None = None
     tool: str | None = None
 
-    @classmethod
-    def of(cls, *, since: str | None, until: str | None, tool: str | None = None, now: datetime | None = None) -> Self:
-        """Parse a person's input: spans back from ``now``, dates, times. Raises BadParameter."""
-        now = now or datetime.now(UTC)
-        begin = moment("since", since, now) if since else None
-        end = moment("until", until, now) if until else now.astimezone(UTC).replace(tzinfo=None)
-        if begin is not None and begin >= end:
-            raise BadParameter(f"since ({begin} UTC) is not before until ({end} UTC); nothing was asked")
-        return cls(since=begin, until=end, tool=tool)
-
     @property
-    def before(self) -> datetime | None:
-        """Start of the equally long window that ends at ``since``; None where that time does not exist."""
-        if self.since is None:
-            return None
-        try:
-            return self.since - (self.until - self.since)
-        except OverflowError:
-            return None
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The scope as parameters of a query."""
+    def params(self) -> dict[str, Any]:
+        """The range as parameters of a query, without open ends."""
         known = {"since": self.since, "until": self.until, "tool": self.tool}
         return {name: value for name, value in known.items() if value is not None}
 
+    @property
+    def before(self) -> datetime | str | None:
+        """Start of the equally long range that ends at ``since``; None where it cannot be computed.
 
-def moment(name: str, text: str, now: datetime) -> datetime:
-    """Parse ``text`` as a time: a span back from ``now``, or ISO form. Naive UTC. Raises BadParameter."""
-    found = Parameter(name=name, type="timestamp", meaning="").bind(text, now)
+        For a span up to now the result is a span too ("14d" for "7d"): it moves with the clock as ``since`` does.
+        """
+        if self.since is None:
+            return None
+        if isinstance(self.since, str) and self.until is None and (span := _SPAN.fullmatch(self.since)):
+            return f"{2 * int(span[1])}{span[2]}"
+        now = datetime.now(UTC)
+        try:
+            since, until = parse_time("since", self.since, now), parse_time("until", self.until, now)
+            return since - (until - since) if since < until else None
+        except (BadParameter, OverflowError):  # the query reports the wrong parameter
+            return None
+
+
+def fixed_range(
+    *, since: str | None, until: str | None, tool: str | None = None, now: datetime | None = None
+) -> TimeRange[datetime]:
+    """Return a range of fixed times, the same for all queries of a report. Raises BadParameter.
+
+    ``since`` and ``until`` are spans back from ``now``, dates or times; without ``until`` the range ends now.
+    """
+    now = now or datetime.now(UTC)
+    start, end = parse_time("since", since, now) if since else None, parse_time("until", until or None, now)
+    if start is not None and start >= end:
+        raise BadParameter(f"parameter 'since' ({start} UTC) must be before 'until' ({end} UTC)")
+    return TimeRange(since=start, until=end, tool=tool)
+
+
+def parse_time(name: str, value: datetime | str | None, now: datetime) -> datetime:
+    """Return ``value`` as naive UTC; None is ``now``. Raises BadParameter with the parameter's name."""
+    found = Parameter(name=name, type="timestamp", meaning="").bind(now if value is None else value, now)
     assert isinstance(found, datetime)
     return found

@@ -1,5 +1,5 @@
-"""The web app: pages over one store, for people on this machine. Needs the extra ``serve``.
+"""The web application: pages over one store, for people on this machine. Needs the extra ``serve``.
 
-Nothing here holds the store: each question is a short lease in a thread of its own. Every figure comes from a named query;
-what a page looks like is in ``tooltrace.dashboards``.
+No handler keeps the store open: each query opens it for a short time in a thread. Every figure comes from a named
+query; templates, scripts, styles and texts are in ``dashboards/``.
 """

@@ -18,9 +18,9 @@ from tooltrace.server import attempts, labels, pages, panels, sql_page
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.query_cache import QueryCache
+from tooltrace.server.request import AppState
 from tooltrace.server.security import SecurityMiddleware
 from tooltrace.server.site import Site
-from tooltrace.server.templates import AppState
 
 LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
 
@@ -40,9 +40,9 @@ class _Files(StaticFiles):
 
 
 @asynccontextmanager
-async def _open(hall: AppState, _app: Starlette) -> AsyncIterator[None]:
+async def _lifespan(state: AppState, _app: Starlette) -> AsyncIterator[None]:
     yield
-    await hall.close()
+    await state.close()
 
 
 def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tuple[str, str]] = ()) -> Starlette:
@@ -52,15 +52,15 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     """
     folder = assets.path("dashboards")
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
-    own = [*pages.ROUTES, *attempts.ROUTES, *labels.ROUTES, *panels.ROUTES, *sql_page.ROUTES]
+    routes = [*pages.ROUTES, *attempts.ROUTES, *labels.ROUTES, *panels.ROUTES, *sql_page.ROUTES]
     handlers: dict[int | type[Exception], ExceptionHandler] = {
         **dict.fromkeys(HANDLED, handle_known_error),
         Exception: handle_crash,
     }
-    hall = AppState(site, QueryCache(site.store), [*LINKS, *links])
+    state = AppState(site, QueryCache(site.store), [*LINKS, *links])
     app = Starlette(
-        lifespan=partial(_open, hall),
-        routes=[*own, *more, *files],
+        lifespan=partial(_lifespan, state),
+        routes=[*routes, *more, *files],
         exception_handlers=handlers,
         middleware=[
             Middleware(CancelOnDisconnect),
@@ -68,6 +68,6 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
             Middleware(GZipMiddleware, minimum_size=1024),
         ],
     )
-    app.router.redirect_slashes = False  # after a redirect a client would have to repeat its POST, and few do
-    app.state.hall = hall
+    app.router.redirect_slashes = False  # most clients do not repeat a POST after a redirect
+    app.state.tooltrace = state
     return app

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS: Final = 1
 """Seconds that running requests have to end at shutdown."""
 MOST_CONNECTIONS: Final = 512
+"""Maximum number of open connections; uvicorn answers 503 above it."""
 
 
 class _Server(uvicorn.Server):
@@ -43,7 +44,7 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=128)
     except OSError as error:
         raise ConfigError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; give another {option}"
+            f"cannot listen on {host}:{port}: {error.strerror or error}; choose another {option}"
         ) from error
 
 
@@ -82,7 +83,7 @@ def _server(app: ASGIApp) -> _Server:
         proxy_headers=False,
         ws="none",
         log_config=None,
-        log_level="error",  # invalid requests of strangers are not worth a log line
+        log_level="error",  # an invalid request of a client is not worth a log line
         access_log=False,
         server_header=False,
         limit_concurrency=MOST_CONNECTIONS,
@@ -95,18 +96,18 @@ def _server(app: ASGIApp) -> _Server:
 def signals_set(stop: asyncio.Event) -> Iterator[None]:
     """Let SIGINT and SIGTERM set ``stop`` inside the block; a second signal ends the process as usual."""
     loop = asyncio.get_running_loop()
-    known = (signal.SIGINT, signal.SIGTERM)
+    handled = (signal.SIGINT, signal.SIGTERM)
 
-    def first() -> None:
+    def stop_once() -> None:
         stop.set()
         restore()
 
     def restore() -> None:
-        for number in known:
+        for number in handled:
             loop.remove_signal_handler(number)
 
-    for number in known:
-        loop.add_signal_handler(number, first)
+    for number in handled:
+        loop.add_signal_handler(number, stop_once)
     try:
         yield
     finally:
@@ -137,12 +138,12 @@ async def serve(
             return
         from tooltrace.ingest.receiver import grpc
 
-        calls, found = await grpc.start(receiver, site.token, host, grpc_port)
+        grpc_server, bound_port = await grpc.start(receiver, site.token, host, grpc_port)
         try:
-            ready(listener.getsockname()[1], found)
+            ready(listener.getsockname()[1], bound_port)
             await run()
         finally:
-            await calls.stop(GRACE_SECONDS)
+            await grpc_server.stop(GRACE_SECONDS)
 
 
 def _routes(receiver: Receiver | None) -> Sequence[BaseRoute]:

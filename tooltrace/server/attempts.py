@@ -10,8 +10,8 @@ from starlette.routing import Route
 
 from tooltrace.errors import StoreMissing
 from tooltrace.report.templates import iso
-from tooltrace.server.templates import app_state, render
-from tooltrace.server.time_range import TimeRange
+from tooltrace.server.request import app_state, time_range
+from tooltrace.server.templates import render
 
 FILTERS = ("tool", "status", "code", "ending", "agent", "conversation", "min_confidence", "max_confidence", "text")
 STATUSES = ("success", "partial", "error")
@@ -30,9 +30,9 @@ async def calls(request: Request) -> Response:
 
 async def first(request: Request) -> Response:
     """Render the newest rows: the first page, or with ``down_to`` all rows down to that one."""
-    hall = app_state(request)
-    state, address = hall.cache.version(), request.query_params
-    if address.get("seen") == state:
+    cache, address = app_state(request).cache, request.query_params
+    version = cache.version()
+    if address.get("version") == version:
         return Response(status_code=204)
     bottom = (address.get("down_to") or None, address.get("down_to_span") or None)
     rows = await _rows(request, bottom, PAGE if bottom[0] is None else MOST_NEW)
@@ -44,22 +44,22 @@ async def first(request: Request) -> Response:
     shown: dict[str, Any] = {
         "rows": rows,
         "filters": _filters(request),
-        "missing": not rows and not hall.cache.has_data(),
+        "missing": not rows and not cache.has_data(),
     }
-    return render(request, "parts/newest.html", **shown, bottom=bottom, seen=state)
+    return render(request, "parts/newest.html", **shown, bottom=bottom, version_shown=version)
 
 
 async def more(request: Request) -> Response:
     """Render the page after a row."""
-    answer = await app_state(request).cache.ask(
+    result = await app_state(request).cache.ask(
         "attempts",
-        **{**_window(request), **_filters(request)},
+        **{**time_range(request.query_params).params, **_filters(request)},
         before=request.query_params.get("before") or None,
         before_span=request.query_params.get("before_span") or None,
         limit=PAGE,
     )
     return render(
-        request, "parts/more.html", rows=answer.dicts(), filters=_filters(request), full=len(answer.rows) == PAGE
+        request, "parts/more.html", rows=result.dicts(), filters=_filters(request), full=len(result.rows) == PAGE
     )
 
 
@@ -68,25 +68,21 @@ async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: 
 
     The list is empty while the store does not exist; a recording may still create it.
     """
-    given = _newest(request, limit)
+    params = _newest(request, limit)
     if bottom[0] is not None:
-        given |= {"since": bottom[0], "until_span": bottom[1]}
+        params |= {"since": bottom[0], "until_span": bottom[1]}
     try:
-        return (await app_state(request).cache.ask("attempts", **given)).dicts()
+        return (await app_state(request).cache.ask("attempts", **params)).dicts()
     except StoreMissing:
         return []
 
 
 def _newest(request: Request, limit: int) -> dict[str, Any]:
-    return {**_window(request), **_filters(request), "limit": limit}
+    return {**time_range(request.query_params).params, **_filters(request), "limit": limit}
 
 
 def _filters(request: Request) -> dict[str, str]:
     return {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
-
-
-def _window(request: Request) -> dict[str, Any]:
-    return TimeRange.of(request.query_params).given
 
 
 ROUTES = [Route("/calls", calls), Route("/calls/newest", first), Route("/calls/more", more)]

@@ -10,7 +10,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class CancelOnDisconnect:
-    """The application, cancelled when the connection closes before the response. Only for GET: it changes nothing."""
+    """Middleware that cancels the application when the connection closes before the response.
+
+    Only GET requests are cancelled, because they change nothing.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -20,45 +23,45 @@ class CancelOnDisconnect:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send)
-        answering = asyncio.ensure_future(self._app(scope, _empty(), answer.send))
-        leaving = asyncio.ensure_future(_left(receive))
+        response = _ResponseChannel(send)
+        handling = asyncio.ensure_future(self._app(scope, _empty_body(), response.send))
+        disconnected = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
-            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if not answering.done():
-                answering.cancel()
+            await asyncio.wait((handling, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            if not handling.done():
+                handling.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await answering
+                await handling
         except asyncio.CancelledError:  # the server is shutting down and cannot wait for a long query
-            await answer.refuse(scope, receive)
+            await response.refuse(scope, receive)
         finally:
-            answering.cancel()
-            leaving.cancel()
+            handling.cancel()
+            disconnected.cancel()
 
 
-class _Answer:
-    """A send channel that remembers whether a response has begun: 503 is only possible before."""
+class _ResponseChannel:
+    """A send channel that records whether a response has begun: 503 is only possible before."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._begun = False
+        self._started = False
 
     async def send(self, message: Message) -> None:
-        self._begun = True
+        self._started = True
         await self._send(message)
 
     async def refuse(self, scope: Scope, receive: Receive) -> None:
-        if not self._begun:
-            await PlainTextResponse("503: the server was told to end\n", 503)(scope, receive, self._send)
+        if not self._started:
+            await PlainTextResponse("503: the server is shutting down\n", 503)(scope, receive, self._send)
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _empty() -> Receive:
-    """Return the receive channel of a request without a body; ``_left`` watches for the disconnect instead."""
+def _empty_body() -> Receive:
+    """Return the receive channel of a request without a body; ``_wait_for_disconnect`` watches for the disconnect instead."""
     messages: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> Message:

@@ -15,8 +15,9 @@ from tooltrace.errors import (
     UnknownQuery,
     UnsupportedByStore,
 )
+from tooltrace.server.request import app_state
 from tooltrace.server.security import HEADERS
-from tooltrace.server.templates import app_state, render
+from tooltrace.server.templates import render
 
 
 async def handle_known_error(request: Request, error: Exception) -> Response:
@@ -28,13 +29,13 @@ async def handle_known_error(request: Request, error: Exception) -> Response:
     text = str(error.detail) if isinstance(error, HTTPException) else str(error)
     if request.url.path.startswith("/data/"):
         return JSONResponse({"error": text}, status, getattr(error, "headers", None))
-    template = "parts/fault.html" if request.headers.get("hx-request") else "pages/fault.html"
+    template = "parts/error.html" if request.headers.get("hx-request") else "pages/error.html"
     missing = isinstance(error, StoreMissing)
     at = app_state(request).site.store
     response = render(request, template, status, text=text, missing=missing, at=at, kind=_kind(error, status))
     response.headers.update(getattr(error, "headers", None) or {})
-    if request.url.path == "/label":  # keep the form with its input, and show the error inside it
-        response.headers.update({"HX-Retarget": "#labels .told", "HX-Reswap": "innerHTML"})
+    if request.url.path == "/label":  # the form stays with its input, and shows the error
+        response.headers.update({"HX-Retarget": "#labels .form-error", "HX-Reswap": "innerHTML"})
     return response
 
 
@@ -59,7 +60,7 @@ def _status(error: Exception) -> int:
 
 async def handle_crash(_request: Request, _error: Exception) -> Response:
     """Return a response for an unexpected error; the log has the details. The security headers apply here too."""
-    return PlainTextResponse("500: a fault of tooltrace; the terminal that runs it says more\n", 500, HEADERS)
+    return PlainTextResponse("500: internal error of tooltrace; see the output of tooltrace serve\n", 500, HEADERS)
 
 
 HANDLED = (TooltraceError, HTTPException)

@@ -10,11 +10,11 @@ from starlette.routing import Route
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.labels.label import make_outcome
-from tooltrace.labels.writer import keep_one
+from tooltrace.labels.writer import write_label
 from tooltrace.recording.settings import Settings
-from tooltrace.server.forms import read_form
-from tooltrace.server.pages import about
-from tooltrace.server.templates import app_state, render, url
+from tooltrace.server.pages import call_data
+from tooltrace.server.request import app_state, read_form
+from tooltrace.server.templates import render, url
 
 VERDICTS = {"correct": True, "wrong": False, "": None}
 MOST_BYTES = 64 * 1024
@@ -22,15 +22,15 @@ MOST_BYTES = 64 * 1024
 
 async def label(request: Request) -> Response:
     """Store the label of a form and render the call's labels. Raises LabelError."""
-    hall, store = app_state(request), app_state(request).site.store
+    state = app_state(request)
     form = await read_form(request, MOST_BYTES)
     outcome = _outcome(form, Settings(store=None))
-    await to_thread.run_sync(keep_one, outcome, store)
-    hall.cache.invalidate()
-    named = outcome.span_id or ""
+    await to_thread.run_sync(write_label, outcome, state.site.store)
+    state.cache.invalidate()
+    span_id = outcome.span_id or ""
     if not request.headers.get("hx-request"):
-        return RedirectResponse(url("/call", id=named), 303)
-    response = render(request, "parts/labels.html", **await about(request, named))
+        return RedirectResponse(url("/call", id=span_id), 303)
+    response = render(request, "parts/labels.html", **await call_data(request, span_id))
     response.headers["HX-Trigger"] = "labelled"
     return response
 
@@ -38,11 +38,11 @@ async def label(request: Request) -> Response:
 def _outcome(form: dict[str, str], settings: Settings) -> Outcome:
     verdict = _text(form, "verdict")
     if verdict not in VERDICTS:
-        raise LabelError(f"a verdict is correct or wrong, got {verdict!r}; nothing was recorded")
+        raise LabelError(f"the verdict must be 'correct', 'wrong' or empty. Got {verdict!r}; nothing was recorded")
     try:
         score = float(_text(form, "score")) if _text(form, "score") else None
     except ValueError:
-        raise LabelError("a score is a number from 0 to 1; nothing was recorded") from None
+        raise LabelError("the score must be a number from 0 to 1; nothing was recorded") from None
     try:
         return make_outcome(
             settings,

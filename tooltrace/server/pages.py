@@ -1,4 +1,4 @@
-"""The pages: each renders at once, and its panels load their own data."""
+"""The pages: each renders immediately, and its panels load their data afterwards."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.server.templates import app_state, render
-from tooltrace.server.time_range import TimeRange
+from tooltrace.server.request import app_state, time_range
+from tooltrace.server.templates import render
 from tooltrace.server.waterfall import bars
 
 TOOLS = 50
@@ -20,9 +20,9 @@ TOOLS = 50
 
 async def overview(request: Request) -> Response:
     """Render the overview of the tools that need attention first."""
-    desk, window = app_state(request).cache, TimeRange.of(request.query_params)
-    desk.prefetch("overview", **_periods(request))
-    desk.prefetch("hurt", **window.given)
+    cache = app_state(request).cache
+    cache.prefetch("overview", **_periods(request))
+    cache.prefetch("hurt", **time_range(request.query_params).params)
     return render(request, "pages/overview.html")
 
 
@@ -37,53 +37,56 @@ async def gap(request: Request) -> Response:
 
 
 async def _compared(request: Request, name: str) -> dict[str, Any]:
-    given = _periods(request)
-    answer = await app_state(request).cache.ask(name, **given)
-    periods = {row["period"]: row for row in answer.dicts()}
-    return {"now": periods.get("now"), "before": periods.get("before"), "tool": given["tool"]}
+    params = _periods(request)
+    result = await app_state(request).cache.ask(name, **params)
+    periods = {row["period"]: row for row in result.dicts()}
+    return {"now": periods.get("now"), "before": periods.get("before"), "tool": params["tool"]}
 
 
 def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
-    window = TimeRange.of(request.query_params)
-    return {**window.given, "before": window.before, "tool": tool or request.query_params.get("tool") or None}
+    window = time_range(request.query_params)
+    return {**window.params, "before": window.before, "tool": tool or request.query_params.get("tool") or None}
 
 
 async def tools(request: Request) -> Response:
     """Render the table of tools, in the order of the query ``hurt``."""
-    answer = await app_state(request).cache.ask("hurt", **TimeRange.of(request.query_params).given)
-    limit = len(answer.rows) if request.query_params.get("rows") == "all" else TOOLS
-    return render(request, "parts/tools.html", tools=answer.dicts(), limit=limit)
+    result = await app_state(request).cache.ask("hurt", **time_range(request.query_params).params)
+    limit = len(result.rows) if request.query_params.get("rows") == "all" else TOOLS
+    return render(request, "parts/tools.html", tools=result.dicts(), limit=limit)
 
 
 async def tool(request: Request) -> Response:
     """Render the page of one tool."""
     name = request.query_params.get("name", "")
     if not name:
-        raise HTTPException(404, "which tool? /tool?name=…")
+        raise HTTPException(404, "the address names no tool: open /tool?name=NAME")
     app_state(request).cache.prefetch("overview", **_periods(request, name))
     return render(request, "pages/tool.html", tool=name)
 
 
 async def call(request: Request) -> Response:
     """Render the page of one call: its attempts, labels and gates."""
-    return render(request, "pages/call.html", **await about(request, request.query_params.get("id", "")))
+    return render(request, "pages/call.html", **await call_data(request, request.query_params.get("id", "")))
 
 
-async def about(request: Request, named: str) -> dict[str, Any]:
-    """Return all data about the call with that id. Raises HTTPException if there is none."""
-    desk = app_state(request).cache
-    found = (await desk.ask("call", id=named)).dicts() if named else []
+async def call_data(request: Request, call_id: str) -> dict[str, Any]:
+    """Return all data about a call, by its id or a span id. Raises HTTPException if there is none."""
+    cache = app_state(request).cache
+    found = (await cache.ask("call", id=call_id)).dicts() if call_id else []
     if not found:
         raise HTTPException(
-            404, f"no call or span has an id that begins with {named!r}" if named else "which call? /call?id=…"
+            404,
+            f"no call or span has an id that begins with {call_id!r}"
+            if call_id
+            else "the address names no call: open /call?id=ID",
         )
     place = _place(request, found)
     attempts = [row for row in found if row["place"] == place]
-    known = [desk.ask(name, call_id=attempts[0]["call_id"]) for name in ("labels", "call_gates")]
-    labels, gates = (answer.dicts() for answer in await asyncio.gather(*known))
+    queries = [cache.ask(name, call_id=attempts[0]["call_id"]) for name in ("labels", "call_gates")]
+    labels, gates = (result.dicts() for result in await asyncio.gather(*queries))
     spans = {row["span_id"] for row in attempts}
     return {
-        "named": named,
+        "requested_id": call_id,
         "others": [row for row in found if row["place"] != place and row["attempt"] == 1],
         "attempts": attempts,
         "bars": bars(attempts),
@@ -93,10 +96,10 @@ async def about(request: Request, named: str) -> dict[str, Any]:
 
 
 def _place(request: Request, found: list[dict[str, Any]]) -> int:
-    """Return the place of the call that the address selects, else the newest, if several calls match the id."""
-    asked = request.query_params.get("place", "1")
+    """Return the place of the call that the address selects, else of the newest call that matches the id."""
+    chosen = request.query_params.get("place", "1")
     places = {row["place"] for row in found}
-    return int(asked) if asked.isdecimal() and int(asked) in places else min(places)
+    return int(chosen) if chosen.isdecimal() and int(chosen) in places else min(places)
 
 
 ROUTES = [

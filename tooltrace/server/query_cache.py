@@ -1,4 +1,4 @@
-"""Cached execution of queries on one store: each in a thread, each result kept for a short time."""
+"""Cached execution of queries on one store: each in a thread; results are cached for a short time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ State = str
 Key = tuple[str, tuple[str, ...] | None, tuple[tuple[str, Any], ...]]
 
 FRESH_SECONDS = 1.0
-"""Seconds a result stays fresh, whatever was recorded since."""
-KEPT_SECONDS = 20.0
+"""Seconds a result stays fresh even if the store has changed."""
+UNCHANGED_SECONDS = 20.0
 """Seconds a result stays fresh in an unchanged store; relative windows ("7d") move with the clock."""
-KEPT = 200
+MOST_RESULTS = 200
 """Maximum number of cached results."""
 AT_ONCE = 2
 """Maximum number of concurrent queries: each one uses all cores by itself."""
@@ -32,18 +32,18 @@ MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedResult:
     state: State
     at: float
-    answer: QueryResult
+    result: QueryResult
 
-    def holds(self, state: State) -> bool:
+    def is_fresh(self, state: State) -> bool:
         age = time.monotonic() - self.at
-        return age < FRESH_SECONDS or (age < KEPT_SECONDS and self.state == state)
+        return age < FRESH_SECONDS or (age < UNCHANGED_SECONDS and self.state == state)
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Execution:
     """A running query and the number of requests that wait for it."""
 
     cancellation: Cancellation
@@ -56,15 +56,15 @@ class QueryCache:
 
     def __init__(self, store: Store) -> None:
         self.store = open_store(store)
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
-        self._asked: dict[Key, _Asked] = {}
-        self._ahead: set[asyncio.Task[QueryResult]] = set()
+        self._results: OrderedDict[Key, _CachedResult] = OrderedDict()
+        self._running: dict[Key, _Execution] = {}
+        self._prefetches: set[asyncio.Task[QueryResult]] = set()
         self._limiter = CapacityLimiter(AT_ONCE)
-        self._forgotten = 0
+        self._invalidations = 0
 
     def version(self) -> State:
         """Return the version of the store, or the time in steps if the store has no version."""
-        return self.store.version() or f"{time.monotonic() // KEPT_SECONDS:.0f}"
+        return self.store.version() or f"{time.monotonic() // UNCHANGED_SECONDS:.0f}"
 
     def has_data(self) -> bool:
         """Whether the store has any data, as far as known without a query."""
@@ -72,73 +72,75 @@ class QueryCache:
 
     def invalidate(self) -> None:
         """Drop all results, because the caller has just recorded something. Running queries may not include it."""
-        self._kept.clear()
-        self._asked.clear()
-        # _execute compares this counter, so that a query begun earlier does not fill the cache with old rows.
-        self._forgotten += 1
+        self._results.clear()
+        self._running.clear()
+        # _execute compares this counter: a query that started earlier must not fill the cache with old rows
+        self._invalidations += 1
 
-    async def ask(self, name: str, by: tuple[str, ...] | None = None, **given: Any) -> QueryResult:
+    async def ask(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> QueryResult:
         """Return the result of the query ``name``; parameters that are None use the default.
 
         Raises QueryError and StoreError.
         """
-        given = {parameter: value for parameter, value in given.items() if value is not None}
-        key = (name, by, tuple(sorted(given.items())))
+        params = {parameter: value for parameter, value in params.items() if value is not None}
+        key = (name, by, tuple(sorted(params.items())))
         state = self.version()
-        if (kept := self._kept.get(key)) and kept.holds(state):
-            return kept.answer
-        return await self._awaited(key, self._begun(key, state, given))
+        if (cached := self._results.get(key)) and cached.is_fresh(state):
+            return cached.result
+        return await self._wait(key, self._execution(key, state, params))
 
-    def prefetch(self, name: str, by: tuple[str, ...] | None = None, **given: Any) -> None:
-        """Start a query before the page that needs it asks. Errors are raised when the page asks."""
-        asking = asyncio.create_task(self.ask(name, by, **given))
-        self._ahead.add(asking)
-        asking.add_done_callback(self._over)
+    def prefetch(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> None:
+        """Start a query before the page requests its result. Errors are raised when the page does."""
+        task = asyncio.create_task(self.ask(name, by, **params))
+        self._prefetches.add(task)
+        task.add_done_callback(self._prefetched)
 
-    def _over(self, asking: asyncio.Task[QueryResult]) -> None:
-        self._ahead.discard(asking)
+    def _prefetched(self, task: asyncio.Task[QueryResult]) -> None:
+        self._prefetches.discard(task)
         # read the exception, or asyncio logs it as never retrieved
-        if not asking.cancelled():
-            asking.exception()
+        if not task.cancelled():
+            task.exception()
 
-    def _begun(self, key: Key, state: State, given: dict[str, Any]) -> _Asked:
-        if (asked := self._asked.get(key)) is None:
+    def _execution(self, key: Key, state: State, params: dict[str, Any]) -> _Execution:
+        """Return the running execution of the query, which is started if there is none."""
+        if (execution := self._running.get(key)) is None:
             cancellation = Cancellation()
-            put = partial(self._answer, find(key[0]).statement(key[1], **given), cancellation)
-            asked = self._asked[key] = _Asked(cancellation, asyncio.create_task(self._execute(key, state, put)))
-            asked.task.add_done_callback(lambda _: self._drop(key, asked))
-        return asked
+            run = partial(self._run, find(key[0]).statement(key[1], **params), cancellation)
+            task = asyncio.create_task(self._execute(key, state, run))
+            execution = self._running[key] = _Execution(cancellation, task)
+            task.add_done_callback(lambda _: self._drop(key, execution))
+        return execution
 
-    def _drop(self, key: Key, asked: _Asked) -> None:
-        if self._asked.get(key) is asked:
-            del self._asked[key]
+    def _drop(self, key: Key, execution: _Execution) -> None:
+        if self._running.get(key) is execution:
+            del self._running[key]
 
-    async def _awaited(self, key: Key, asked: _Asked) -> QueryResult:
+    async def _wait(self, key: Key, execution: _Execution) -> QueryResult:
         """Return the result; cancel the execution when the last waiting request leaves."""
-        asked.waiting += 1
+        execution.waiting += 1
         try:
             # shield: one request that leaves must not cancel the execution that others share
-            return await asyncio.shield(asked.task)
+            return await asyncio.shield(execution.task)
         except asyncio.CancelledError:
-            if asked.waiting == 1:
+            if execution.waiting == 1:
                 # an identical request a moment later, by a reload, must not share the cancelled execution
-                self._drop(key, asked)
-                asked.cancellation.cancel()
-                asked.task.cancel()
+                self._drop(key, execution)
+                execution.cancellation.cancel()
+                execution.task.cancel()
             raise
         finally:
-            asked.waiting -= 1
+            execution.waiting -= 1
 
-    async def _execute(self, key: Key, state: State, put: Callable[[], QueryResult]) -> QueryResult:
-        began = self._forgotten
-        answer = await to_thread.run_sync(put, limiter=self._limiter)
-        if began == self._forgotten:
-            self._kept[key] = _Kept(state, time.monotonic(), answer)
-        while len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-        return answer
+    async def _execute(self, key: Key, state: State, run: Callable[[], QueryResult]) -> QueryResult:
+        invalidations = self._invalidations
+        result = await to_thread.run_sync(run, limiter=self._limiter)
+        if invalidations == self._invalidations:
+            self._results[key] = _CachedResult(state, time.monotonic(), result)
+        while len(self._results) > MOST_RESULTS:
+            self._results.popitem(last=False)
+        return result
 
-    def _answer(self, statement: Statement, cancellation: Cancellation) -> QueryResult:
+    def _run(self, statement: Statement, cancellation: Cancellation) -> QueryResult:
         """Execute the statement in a thread and read the result.
 
         Raises StoreError, and QueryCancelled on cancellation.

@@ -33,7 +33,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SecurityMiddleware:
-    """The application behind the checks of a request."""
+    """Middleware that checks every request and adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
@@ -50,16 +50,18 @@ class SecurityMiddleware:
 
 def _refusal(site: Site, request: HTTPConnection, method: str) -> Response | None:
     host = request.headers.get("host", "")
-    if not site.knows(host):
-        return PlainTextResponse(f"421: this server does not go by the name {host[:100]!r}; see --allow-host\n", 421)
-    if method not in _SAFE and not _own(request.headers, host):
-        return PlainTextResponse("403: the request comes from a page of another site; nothing was changed\n", 403)
-    if site.token is not None and not _shown(site.token, request):
-        return _entry(site.token, request, method)
+    if not site.accepts(host):
+        return PlainTextResponse(
+            f"421: {host[:100]!r} is not a name of this server; to allow it, use --allow-host\n", 421
+        )
+    if method not in _SAFE and not _is_same_site(request.headers, host):
+        return PlainTextResponse("403: a page of another site sent this request; nothing was changed\n", 403)
+    if site.token is not None and not _has_token(site.token, request):
+        return _log_in(site.token, request, method)
     return None
 
 
-def _own(headers: Headers, host: str) -> bool:
+def _is_same_site(headers: Headers, host: str) -> bool:
     """Whether the request comes from this site or a program.
 
     Programs send neither header; browsers send one with every change.
@@ -70,34 +72,36 @@ def _own(headers: Headers, host: str) -> bool:
     return origin is None or urlsplit(origin).netloc.lower() == host.lower()
 
 
-def _shown(token: str, request: HTTPConnection) -> bool:
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    shown = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
-    return hmac.compare_digest(shown.encode(), token.encode())
+def _has_token(token: str, request: HTTPConnection) -> bool:
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    presented = credentials.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+    return hmac.compare_digest(presented.encode(), token.encode())
 
 
-def _entry(token: str, request: HTTPConnection, method: str) -> Response:
+def _log_in(token: str, request: HTTPConnection, method: str) -> Response:
     """Accept the link with the token that the terminal printed.
 
     The response stores the token in a cookie, and removes it from the address.
     """
-    given = request.query_params.get("token", "")
-    if method == "GET" and hmac.compare_digest(given.encode(), token.encode()):
+    presented = request.query_params.get("token", "")
+    if method == "GET" and hmac.compare_digest(presented.encode(), token.encode()):
         url = URL(scope=request.scope).remove_query_params("token")
         path = "/" + url.path.lstrip("/\\")  # two leading slashes would address another server
         response = RedirectResponse(f"{path}?{url.query}" if url.query else path, 303)
         response.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
         return response
-    text = "401: open the link that tooltrace serve printed, or send its token as Authorization: Bearer\n"
+    text = (
+        "401: a token is required: open the link that tooltrace serve printed, or send 'Authorization: Bearer TOKEN'\n"
+    )
     return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
 
 
 def _with_headers(send: Send) -> Send:
-    async def answer(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
         await send(message)
 
-    return answer
+    return send_with_headers

@@ -29,7 +29,7 @@ class Site:
     token: str | None = None
     """Token that a visitor must present once; None where only this machine can reach the server."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
-    """Limits of one query in a visitor's own SQL."""
+    """Limits of one SQL statement that a visitor typed."""
 
     @classmethod
     def of(
@@ -53,7 +53,7 @@ class Site:
         token = token or secrets.token_urlsafe(24)
         return cls(store=store, hosts=_LOOPBACK | known, addresses=True, token=token, limits=limits)
 
-    def knows(self, host: str) -> bool:
+    def accepts(self, host: str) -> bool:
         """Whether ``host``, name and port from a request's header, is one of the site's names."""
         name = hostname(host)
         return name in self.hosts or (self.addresses and _is_address(name))

@@ -26,28 +26,28 @@ class Bar:
 
 def bars(attempts: list[dict[str, Any]]) -> list[Bar]:
     """Return a bar for each of a call's ``attempts``, rows of the query ``call`` in their order."""
-    begin = min(row["started_at"] for row in attempts)
-    spans = [((row["started_at"] - begin).total_seconds() * 1000, _lasts(row), row) for row in attempts]
-    whole = max([start + lasts for start, lasts, _ in spans]) or 1.0
-    return list(_placed(spans, whole))
+    first = min(row["started_at"] for row in attempts)
+    spans = [((row["started_at"] - first).total_seconds() * 1000, _duration(row), row) for row in attempts]
+    total = max([start + duration for start, duration, _ in spans]) or 1.0
+    return list(_placed(spans, total))
 
 
-def _placed(spans: list[tuple[float, float, dict[str, Any]]], whole: float) -> Iterator[Bar]:
+def _placed(spans: list[tuple[float, float, dict[str, Any]]], total: float) -> Iterator[Bar]:
     ended: float | None = None
-    for start, lasts, row in spans:
+    for start, duration, row in spans:
         gap = None if ended is None else max(0.0, start - ended)
         yield Bar(
             row=row,
             start_ms=start,
-            left=min(100 * start / whole, 99.6),
-            width=max(100 * lasts / whole, 0.4),
+            left=min(100 * start / total, 99.6),
+            width=max(100 * duration / total, 0.4),
             gap_ms=gap,
-            gap_left=100 * (ended or 0.0) / whole,
-            gap_width=100 * (gap or 0.0) / whole,
+            gap_left=100 * (ended or 0.0) / total,
+            gap_width=100 * (gap or 0.0) / total,
         )
-        ended = start + lasts
+        ended = start + duration
 
 
-def _lasts(row: dict[str, Any]) -> float:
+def _duration(row: dict[str, Any]) -> float:
     total = (row["duration_ms"] or 0.0) + (row["consumer_ms"] or 0.0)
     return float(total) if 0 <= total <= LONGEST_MS else 0.0

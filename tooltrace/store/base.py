@@ -49,7 +49,7 @@ class Cancellation:
         self._interrupt = interrupt
         try:
             if self.cancelled:
-                raise QueryCancelled("the question was stopped before it was put")
+                raise QueryCancelled("the query was cancelled before it ran")
             yield
         finally:
             self._interrupt = None
@@ -91,7 +91,7 @@ class StoreBackend(Protocol):
     @property
     def path(self) -> Path:
         """The database file of a local store. Raises UnsupportedByStore for other stores."""
-        raise UnsupportedByStore(f"the store {self} is only read; name the path of a local store")
+        raise UnsupportedByStore(f"the store {self} has no database file: pass the path of a local store")
 
     def exists(self) -> bool:
         """Whether the store contains records, as far as this can be known without a query."""
@@ -113,7 +113,7 @@ class StoreBackend(Protocol):
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return an executor of SQL from untrusted users. Raises UnsupportedByStore."""
-        raise self._unsupported("answer SQL within limits")
+        raise self._unsupported("run untrusted SQL within limits")
 
     def history(
         self,
@@ -127,7 +127,7 @@ class StoreBackend(Protocol):
 
         ``without``: span ids of records to leave out.
         """
-        raise self._unsupported("give its records back")
+        raise self._unsupported("export its records")
 
     def write(self, records: Sequence[Record]) -> str | None:
         """Add ``records``: labels, or imported calls. Raises StoreError where they were not accepted.
@@ -135,7 +135,7 @@ class StoreBackend(Protocol):
         Returns a note on where the records were sent, such as "sent to the collector"; None where the store itself
         contains them.
         """
-        raise self._unsupported("be written")
+        raise self._unsupported("accept records")
 
     def prune(self, *, before: datetime) -> int:
         """Delete calls that started before ``before``; return their number. Raises UnsupportedByStore."""

@@ -17,8 +17,8 @@ from tooltrace.store.schema import STORAGE_VERSION, STORE, quote_literal
 
 MEMORY_CATALOG: Final = "memory"
 
-_HELD: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
-_HELD_BY_US: Final = re.compile(r"already attached|Unique file handle conflict|different configuration", re.IGNORECASE)
+_LOCKED: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
+_LOCKED_HERE: Final = re.compile(r"already attached|Unique file handle conflict|different configuration", re.IGNORECASE)
 _NEWER: Final = re.compile(r"version number|newer (version|storage)|storage version|different version", re.IGNORECASE)
 _MACHINE: Final = re.compile(
     r"no space|disk (is )?full|quota|permission|denied|read-only|too many open|input/output|is a directory"
@@ -72,22 +72,22 @@ def is_attached(con: duckdb.DuckDBPyConnection) -> bool:
 def explained(error: duckdb.Error, database: Path) -> StoreError:
     """Return a one-line StoreError that explains ``error``, which DuckDB raised while using ``database``."""
     text = str(error)
-    if held := _HELD.search(text):
-        pid = int(held[2]) if held[2] else None
-        holder = f"process {pid} ({held[1]})" if pid else "another process"
+    if conflict := _LOCKED.search(text):
+        pid = int(conflict[2]) if conflict[2] else None
+        holder = f"process {pid} ({conflict[1]})" if pid else "another process"
         return StoreLocked(
-            f"the store {database} is held open by {holder}, which is no tooltrace lease: close it there",
+            f"the store {database} is open in {holder}, which is not tooltrace: close it there",
             pid=pid,
         )
-    if _HELD_BY_US.search(text):
+    if _LOCKED_HERE.search(text):
         return StoreLocked(
-            f"the store {database} is held open in this process ({os.getpid()}) by another DuckDB connection: "
-            "close that, or read through tooltrace",
+            f"the store {database} is open in this process ({os.getpid()}) by another DuckDB connection: "
+            "close that connection, or read through tooltrace",
             pid=os.getpid(),
         )
     line = " ".join(text.split())[:300]
     if _NEWER.search(line) and not isinstance(error, duckdb.InternalException):
-        return StoreError(f"the store {database} was written by a newer DuckDB: upgrade duckdb ({line})")
+        return StoreError(f"the store {database} was written by a newer version of DuckDB: upgrade duckdb ({line})")
     if is_damage(error):
         return StoreDamaged(f"the store {database} is damaged: {line}")
     return StoreError(f"the store {database} cannot be opened: {line}")

@@ -69,7 +69,9 @@ class DestinationFiles:
     def of(cls, store: str | os.PathLike[str] | StorePaths, name: str) -> DestinationFiles:
         """Return the files of destination ``name``. Raises StoreError for a name that cannot be a file name."""
         if not _NAME.fullmatch(name):
-            raise StoreError(f"a destination's name has letters, digits, '_', '.' and '-', at most 64, got {name!r}")
+            raise StoreError(
+                f"the name of a destination must be up to 64 letters, digits, '_', '.' and '-'; got {name!r}"
+            )
         return cls(StorePaths.of(store), name)
 
     @property
@@ -95,7 +97,7 @@ class DestinationFiles:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"{self.folder} cannot be made ({error.strerror or error}); nothing is exported"
+                f"cannot create the folder {self.folder} for the export: {error.strerror or error}"
             ) from error
         return Lock(replace(self.paths, lock=self.folder / f"{self.name}.lock"))
 
@@ -106,7 +108,7 @@ class DestinationFiles:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise StoreError(f"the cursor {self.cursor} cannot be read: {error}") from error
+            raise StoreError(f"cannot read the cursor {self.cursor}: {error}") from error
 
     def save(self, cursor: DeliveryCursor) -> None:
         """Replace the cursor file atomically. Raises OSError."""
@@ -156,19 +158,19 @@ def divide(paths: StorePaths, name: str, parts: Mapping[str, str]) -> bool:
     ``parts`` maps each part to the name of its new destination; a destination that already has a cursor keeps it.
     Returns False where another process delivers to ``name`` at this moment. Raises StoreError, OSError.
     """
-    former = DestinationFiles.of(paths, name)
-    if not former.cursor.exists():
+    shared = DestinationFiles.of(paths, name)
+    if not shared.cursor.exists():
         return True
-    lock = former.lock()
+    lock = shared.lock()
     try:
         if not lock.try_exclusive():
             return False
-        cursor = former.load()
+        cursor = shared.load()
         for part, new in parts.items():
             files = DestinationFiles.of(paths, new)
             if cursor is not None and not files.cursor.exists():
                 files.save(_share(cursor, part))
-        former.forget()  # last: after a kill before this line the old cursor still exists, and the next process resumes
+        shared.forget()  # last: after a kill before this line the old cursor still exists, and the next process resumes
     finally:
         lock.release()
     return True
@@ -209,7 +211,7 @@ def retained_journals(
     The second value has, by destination, each journal's name and the byte offset from which it was not delivered.
     ``limit``: maximum bytes retained for one destination, newest journals first.
     """
-    wanted: set[str] = set()
+    retained: set[str] = set()
     lost: dict[str, dict[str, int]] = {}
     sizes = paths.journals()
     for files in destinations(paths):
@@ -223,24 +225,24 @@ def retained_journals(
         for name, size in sorted(pending_bytes(paths, cursor, sizes).items(), key=lambda item: -_age(paths, item[0])):
             total += size
             if total <= limit:
-                wanted.add(name)
+                retained.add(name)
             else:
                 lost.setdefault(files.name, {})[name] = (cursor.journals or {}).get(name, 0)
-    return wanted, lost
+    return retained, lost
 
 
 def _cursor(data: bytes) -> DeliveryCursor:
     values = orjson.loads(data)
-    moments: dict[str, Any] = {name: _moment(values[name]) for name in ("begun_at", "sent_at") if values.get(name)}
+    times: dict[str, Any] = {name: _time(values[name]) for name in ("begun_at", "sent_at") if values.get(name)}
     known = {
         name: values[name]
         for name in DeliveryCursor.__slots__
         if name in values and name not in ("begun_at", "sent_at")
     }
-    return DeliveryCursor(**known, **moments)
+    return DeliveryCursor(**known, **times)
 
 
-def _moment(text: str) -> datetime:
+def _time(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 

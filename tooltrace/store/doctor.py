@@ -13,14 +13,13 @@ import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import recovery
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import FoldReport, fold_locked, known_offsets
 from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import STORE
+from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.staging import TEMP_SUFFIX
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
         report = _mend(paths)
     except (StoreError, OSError, duckdb.Error) as error:
         after = examine(paths)
-        return RepairReport(done=(), fold=None, after=replace(after, problems=_once((*after.problems, str(error)))))
+        return RepairReport(done=(), fold=None, after=replace(after, problems=_unique((*after.problems, str(error)))))
     after = examine(paths)
     return RepairReport(done=_done(before, report, after), fold=report, after=after)
 
@@ -110,9 +109,11 @@ def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
 def _mend(paths: StorePaths) -> FoldReport:
     lock = Lock(paths)
     try:
-        if not lock.exclusive(MEND_SECONDS if lock.real else 0):
-            raise StoreLocked(f"the store {paths.database} is being read or folded, or is not writable: not mended")
-        return fold_locked(paths, whole=True)
+        if not lock.exclusive(MEND_SECONDS if lock.has_file else 0):
+            raise StoreLocked(
+                f"the store {paths.database} is being read or folded by another process, or is not writable: it was not repaired"
+            )
+        return fold_locked(paths, verify=True)
     finally:
         lock.release()
 
@@ -120,7 +121,7 @@ def _mend(paths: StorePaths) -> FoldReport:
 def _examine(paths: StorePaths) -> StoreReport:
     sizes = paths.journals()
     live = sum(1 for name in sizes if _is_live(paths.journal / name))
-    seen = StoreReport(
+    state = StoreReport(
         path=paths.database,
         exists=paths.database.exists() or bool(sizes),
         database_bytes=paths.database.stat().st_size if paths.database.exists() else 0,
@@ -129,46 +130,46 @@ def _examine(paths: StorePaths) -> StoreReport:
         dead_journals=len(sizes) - live,
         leftovers=_leftovers(paths),
         asides=_asides(paths),
-        problems=_in_the_way(paths),
+        problems=_blocking_files(paths),
     )
-    seen, offsets = _look_inside(seen, paths)
-    return _conclude(_look_at_journals(seen, paths, sizes, offsets))
+    state, offsets = _read_database(state, paths)
+    return _with_journal_problems(_read_journals(state, paths, sizes, offsets))
 
 
-def _look_inside(seen: StoreReport, paths: StorePaths) -> tuple[StoreReport, dict[str, int]]:
-    """Return ``seen`` with the content of the database, and the offset to which each journal is folded."""
+def _read_database(state: StoreReport, paths: StorePaths) -> tuple[StoreReport, dict[str, int]]:
+    """Return ``state`` with the content of the database, and the offset to which each journal is folded."""
     if not paths.database.exists():
-        return seen, {}
+        return state, {}
     con = connect()
     try:
         attach(con, paths, read_only=True)
         version = version_of(con)
-        seen = replace(seen, schema_version=version)
+        state = replace(state, schema_version=version)
         check(version, str(paths.database))
         if version == 0:
-            return seen, {}
-        seen = replace(seen, rows=_rows(con), losses=_losses(con))
+            return state, {}
+        state = replace(state, rows=_rows(con), losses=_losses(con))
         offsets = known_offsets(con)
         recovery.verify_blocks(con)
     except duckdb.Error as error:
-        return _with_problem(seen, explained(error, paths.database)), {}
+        return _with_problem(state, explained(error, paths.database)), {}
     except StoreError as error:
-        return _with_problem(seen, error), {}
+        return _with_problem(state, error), {}
     else:
-        return seen, offsets
+        return state, offsets
     finally:
         with contextlib.suppress(duckdb.Error):
             con.close()
 
 
-def _with_problem(seen: StoreReport, error: StoreError) -> StoreReport:
-    hint = "; tooltrace doctor --mend puts it aside and rebuilds it" if isinstance(error, StoreDamaged) else ""
+def _with_problem(state: StoreReport, error: StoreError) -> StoreReport:
+    hint = "; run tooltrace doctor --mend to move it aside and rebuild it" if isinstance(error, StoreDamaged) else ""
     held_by = error.pid if isinstance(error, StoreLocked) else None
-    return replace(seen, held_by=held_by, problems=(*seen.problems, f"{error}{hint}"))
+    return replace(state, held_by=held_by, problems=(*state.problems, f"{error}{hint}"))
 
 
-def _look_at_journals(
-    seen: StoreReport, paths: StorePaths, sizes: Mapping[str, int], offsets: Mapping[str, int]
+def _read_journals(
+    state: StoreReport, paths: StorePaths, sizes: Mapping[str, int], offsets: Mapping[str, int]
 ) -> StoreReport:
     unfolded = [size - offsets.get(name, 0) for name, size in sizes.items() if size > offsets.get(name, 0)]
     lines = 0
@@ -177,7 +178,7 @@ def _look_at_journals(
         lines += sum(map(len, batch.lines.values()))
         damaged += _damage(batch)
     return replace(
-        seen,
+        state,
         unfolded_files=len(unfolded),
         unfolded_bytes=sum(unfolded),
         unfolded_lines=lines,
@@ -185,26 +186,26 @@ def _look_at_journals(
     )
 
 
-def _conclude(seen: StoreReport) -> StoreReport:
-    problems = list(seen.problems)
-    if seen.damaged:
-        problems.append(f"{len(seen.damaged)} journal lines are torn or damaged: {seen.damaged[0]}")
-    if seen.leftovers:
-        problems.append(f"{len(seen.leftovers)} temporary files were left by processes that were killed")
-    return replace(seen, problems=tuple(problems))
+def _with_journal_problems(state: StoreReport) -> StoreReport:
+    problems = list(state.problems)
+    if state.damaged:
+        problems.append(f"{len(state.damaged)} journal lines are torn or damaged: {state.damaged[0]}")
+    if state.leftovers:
+        problems.append(f"{len(state.leftovers)} temporary files remain from killed processes")
+    return replace(state, problems=tuple(problems))
 
 
 def _done(before: StoreReport, report: FoldReport, after: StoreReport) -> tuple[str, ...]:
     aside = [name for name in after.asides if name not in before.asides]
-    done = (
+    steps = (
         (report.rows, f"folded {report.rows} records into the database"),
-        (report.losses, f"counted {report.losses} lines that could not be kept"),
-        (report.removed, f"removed {report.removed} journals that are folded whole"),
+        (report.losses, f"counted {report.losses} lines that could not be read"),
+        (report.removed, f"removed {report.removed} completely folded journals"),
         (before.leftovers, f"removed {len(before.leftovers)} temporary files"),
-        (aside, f"put aside {', '.join(aside)}"),
-        (report.salvaged, f"took {report.salvaged} rows over from what was put aside"),
+        (aside, f"moved damaged files aside: {', '.join(aside)}"),
+        (report.salvaged, f"recovered {report.salvaged} rows from damaged files"),
     )
-    return tuple(sentence for happened, sentence in done if happened)
+    return tuple(sentence for happened, sentence in steps if happened)
 
 
 def _rows(con: DuckDBPyConnection) -> dict[str, int]:
@@ -221,9 +222,9 @@ def _losses(con: DuckDBPyConnection) -> dict[str, int]:
     return {reason: int(count) for reason, count in found}
 
 
-def _in_the_way(paths: StorePaths) -> tuple[str, ...]:
+def _blocking_files(paths: StorePaths) -> tuple[str, ...]:
     if paths.journal.exists() and not paths.journal.is_dir():
-        return (f"{paths.journal} is no directory: no process can record there; move it away",)
+        return (f"{paths.journal} is not a directory, so no process can record: move the file away",)
     return ()
 
 
@@ -249,5 +250,5 @@ def _asides(paths: StorePaths) -> tuple[str, ...]:
     return tuple(path.name for path in recovery.quarantined_files(paths))
 
 
-def _once(sentences: tuple[str, ...]) -> tuple[str, ...]:
+def _unique(sentences: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sentences))

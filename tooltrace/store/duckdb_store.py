@@ -1,4 +1,4 @@
-"""The store backend for a DuckDB file and the journals beside it."""
+"""The store backend for a DuckDB file and its journals."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class DuckDBStore(StoreBackend):
             except (InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
-                raise QueryCancelled("the question was stopped while it was answered") from error
+                raise QueryCancelled("the query was cancelled while it ran") from error
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[DuckDBPyConnection]:
         """Return a lease on the database; see ``tooltrace.store.reader.open_reader``."""
@@ -113,7 +113,7 @@ class DuckDBStore(StoreBackend):
                 journal.write(b"".join(map(encode, records)))
             except OSError as error:
                 raise StoreError(
-                    f"the journal of {self._path} could not be written ({error}); nothing was recorded: try again"
+                    f"cannot write the journal of {self._path}: {error}; nothing was recorded, so try again"
                 ) from error
 
 

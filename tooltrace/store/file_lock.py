@@ -1,4 +1,4 @@
-"""The lock between folds and readers: ``flock`` on a file beside the database.
+"""The lock between folds and readers: ``flock`` on a file next to the database.
 
 ``flock`` is not fair: readers that overlap would block a fold forever. Therefore each reader first passes a turnstile
 (a ``flock`` on the journal directory), which a waiting fold locks exclusively so that no new reader can pass.
@@ -36,7 +36,7 @@ class Lock:
         self._pid = os.getpid()
 
     @property
-    def real(self) -> bool:
+    def has_file(self) -> bool:
         """Whether there is a lock file. Where none exists or can be created, all locking is skipped."""
         return self._fd is not None
 
@@ -78,9 +78,9 @@ class Lock:
         deadline = time.monotonic() + seconds
         turnstile = _opened(lambda: _open_directory(self._paths))
         try:
-            shut = False
+            is_closed = False
             while time.monotonic() < deadline:
-                shut = shut or turnstile is None or _try(turnstile, fcntl.LOCK_EX)
+                is_closed = is_closed or turnstile is None or _try(turnstile, fcntl.LOCK_EX)
                 if self.try_exclusive():
                     return True
                 time.sleep(0.002)
@@ -98,13 +98,13 @@ class Lock:
             _close(turnstile)
 
 
-def _try(fd: int, how: int) -> bool:
+def _try(fd: int, operation: int) -> bool:
     try:
-        fcntl.flock(fd, how | fcntl.LOCK_NB)
+        fcntl.flock(fd, operation | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
-        raise StoreError(f"the store cannot be locked: {error}; put it on a file system that has flock") from error
+        raise StoreError(f"cannot lock the store: {error}; move it to a file system that supports flock") from error
     return True
 
 
@@ -116,7 +116,7 @@ def _open_file(paths: StorePaths) -> int | None:
         if error.errno == errno.ENOENT:
             return None
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT):
-            raise StoreError(f"the lock file {paths.lock} cannot be opened: {error.strerror}") from error
+            raise StoreError(f"cannot open the lock file {paths.lock}: {error.strerror}") from error
     try:
         return os.open(paths.lock, os.O_RDONLY | flags)
     except OSError:

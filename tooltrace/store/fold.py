@@ -16,13 +16,12 @@ import duckdb
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import delivery_cursors, fold_marker, recovery
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import STORE
+from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.staging import SPACE, TEMP_SUFFIX, Staging
 
 if TYPE_CHECKING:
@@ -58,32 +57,32 @@ def fold(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = None
     paths = StorePaths.of(path)
     lock = Lock(paths)
     try:
-        if not lock.real:
-            raise StoreError(f"the store {paths.database} cannot be folded: its directory is not there or not writable")
+        if not lock.has_file:
+            raise StoreError(f"cannot fold the store {paths.database}: its directory does not exist or is not writable")
         if not lock.exclusive(wait):
-            raise StoreLocked(f"the store {paths.database} is being read or folded by others; try again")
+            raise StoreLocked(f"the store {paths.database} is being read or folded by another process: try again")
         return fold_locked(paths)
     finally:
         lock.release()
 
 
-def fold_locked(paths: StorePaths, *, whole: bool = False) -> FoldReport:
+def fold_locked(paths: StorePaths, *, verify: bool = False) -> FoldReport:
     """Fold as ``fold`` does, for a caller that already holds the lock exclusively.
 
-    ``whole``: also read the whole database to find damage.
+    ``verify``: also read the complete database to find damage.
     """
     started = time.monotonic()
     _remove_leftovers(paths)
-    harm = FoldDamage(whole=whole)
+    damage = FoldDamage(verify=verify)
     while True:
         try:
-            report = _fold_once(paths, harm)
+            report = _fold_once(paths, damage)
         except StoreDamaged as error:
-            if len(harm.losses) >= recovery.ATTEMPTS:
+            if len(damage.losses) >= recovery.ATTEMPTS:
                 raise
-            aside, loss = recovery.quarantine(paths, error, asked=harm.whole)
-            harm.losses.append(loss)
-            harm.aside = None if aside.suffix == ".wal" else aside
+            aside, loss = recovery.quarantine(paths, error, forced=damage.verify)
+            damage.losses.append(loss)
+            damage.aside = None if aside.suffix == ".wal" else aside
         else:
             return replace(report, seconds=time.monotonic() - started)
 
@@ -92,23 +91,23 @@ def fold_locked(paths: StorePaths, *, whole: bool = False) -> FoldReport:
 class FoldDamage:
     """The damage to the database that a fold has found so far."""
 
-    whole: bool
+    verify: bool
     losses: list[Loss] = field(default_factory=list)
     aside: Path | None = None
     """The quarantined database whose rows are to be recovered."""
 
 
-def _fold_once(paths: StorePaths, harm: FoldDamage) -> FoldReport:
+def _fold_once(paths: StorePaths, damage: FoldDamage) -> FoldReport:
     con = connect()
     try:
         paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
         recovery.remove_empty_file(paths)
         attach(con, paths, read_only=False)
-        report, offsets = _fold_into(con, paths, harm)
+        report, offsets = _fold_into(con, paths, damage)
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     except OSError as error:
-        raise StoreError(f"the store {paths.database} cannot be folded: {error}") from error
+        raise StoreError(f"cannot fold the store {paths.database}: {error}") from error
     finally:
         with contextlib.suppress(duckdb.Error):
             detach(con)
@@ -117,16 +116,16 @@ def _fold_once(paths: StorePaths, harm: FoldDamage) -> FoldReport:
     return report
 
 
-def _fold_into(con: DuckDBPyConnection, paths: StorePaths, harm: FoldDamage) -> tuple[FoldReport, dict[str, int]]:
+def _fold_into(con: DuckDBPyConnection, paths: StorePaths, damage: FoldDamage) -> tuple[FoldReport, dict[str, int]]:
     con.execute(f"SET threads = {min(_THREADS, os.cpu_count() or 1)}")
     migrate(con, str(paths.database))
-    if harm.whole:
+    if damage.verify:
         recovery.verify_blocks(con)
-    salvaged = _import_salvaged(con, paths, harm.aside) if harm.aside else 0
-    report, offsets = _insert_all(con, paths, harm.losses)
+    salvaged = _import_salvaged(con, paths, damage.aside) if damage.aside else 0
+    report, offsets = _insert_all(con, paths, damage.losses)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
     removed = _remove_folded(paths, offsets)
-    _count_missed(con, paths, removed)
+    _record_undelivered(con, paths, removed)
     _drop_stale_offsets(con, paths, offsets)
     return replace(report, removed=len(removed), salvaged=salvaged), offsets
 
@@ -201,9 +200,9 @@ def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list
     Returns the names of the removed journals, each with the losses of destinations that were too far behind.
     """
     removed: dict[str, list[Loss]] = {}
-    wanted, missed = delivery_cursors.retained_journals(paths)
+    retained, undelivered = delivery_cursors.retained_journals(paths)
     for name, size in paths.journals().items():
-        if size > offsets.get(name, 0) or name in wanted:
+        if size > offsets.get(name, 0) or name in retained:
             continue
         path = paths.journal / name
         fd = open_journal(path)
@@ -211,7 +210,11 @@ def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list
             continue
         try:
             if is_abandoned(fd) and os.fstat(fd).st_size <= offsets.get(name, 0):
-                losses = [_missed(fd, who, name, starts[name]) for who, starts in missed.items() if name in starts]
+                losses = [
+                    _undelivered_loss(fd, who, name, starts[name])
+                    for who, starts in undelivered.items()
+                    if name in starts
+                ]
                 path.unlink(missing_ok=True)
                 removed[name] = losses
         except OSError:  # this user may not be allowed to remove it; it stays, and is known to be folded
@@ -221,7 +224,7 @@ def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list
     return removed
 
 
-def _missed(fd: int, destination: str, name: str, start: int) -> Loss:
+def _undelivered_loss(fd: int, destination: str, name: str, start: int) -> Loss:
     """Return the loss of the records that ``destination`` did not get from the journal open as ``fd``.
 
     Counts the lines from offset ``start`` on. The store itself has these records.
@@ -233,7 +236,7 @@ def _missed(fd: int, destination: str, name: str, start: int) -> Loss:
     return Loss(reason="export_overflow", count=lines, at=datetime.now(UTC), detail=f"{destination}: {name}")
 
 
-def _count_missed(con: DuckDBPyConnection, paths: StorePaths, removed: dict[str, list[Loss]]) -> None:
+def _record_undelivered(con: DuckDBPyConnection, paths: StorePaths, removed: dict[str, list[Loss]]) -> None:
     losses = [loss for found in removed.values() for loss in found]
     if losses:
         staging = Staging(con, paths.journal)

@@ -15,7 +15,7 @@ import orjson
 
 from tooltrace.store.paths import StorePaths
 
-NOTE: Final = ".folded"
+MARKER: Final = ".folded"
 
 
 def has_unfolded(paths: StorePaths) -> bool:
@@ -40,8 +40,8 @@ def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
     identity = _identity(paths)
     if identity is None:
         return
-    path = paths.journal / NOTE
-    temporary = path.with_name(f"{NOTE}.tmp")
+    path = paths.journal / MARKER
+    temporary = path.with_name(f"{MARKER}.tmp")
     with contextlib.suppress(OSError):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
@@ -51,9 +51,9 @@ def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
 
 def _read(paths: StorePaths) -> dict[str, int]:
     try:
-        written = orjson.loads((paths.journal / NOTE).read_bytes())
-        offsets = written["offsets"]
-        if written["database"] != _identity(paths):
+        marker = orjson.loads((paths.journal / MARKER).read_bytes())
+        offsets = marker["offsets"]
+        if marker["database"] != _identity(paths):
             return {}
         return {str(name): int(offset) for name, offset in offsets.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.core.records import Record
 from tooltrace.errors import StoreError
-from tooltrace.store.columns import ATTEMPTS, RECORDS, SPANS, Table
 from tooltrace.store.fold import fold
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import STORE, quote_identifier
+from tooltrace.store.schema import ATTEMPTS, RECORDS, SPANS, STORE, Table, quote_identifier
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -77,8 +76,8 @@ class History:
     def count(self, places: dict[str, RowPosition] | None = None) -> int:
         """Return the number of records beyond ``places``."""
         with open_reader(self._paths) as con:
-            found = {kind: self._found(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
-            return sum(self._number(con, kind, place) for kind, place in found.items())
+            found = {kind: self._current_position(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
+            return sum(self._count(con, kind, place) for kind, place in found.items())
 
     def batches(self, places: dict[str, RowPosition] | None = None, *, first: int = 0) -> Iterator[HistoryBatch]:
         """Yield the batches beyond ``places``, each of one kind.
@@ -91,10 +90,10 @@ class History:
             place = places.get(kind)
             while rows := self._read(kind, place):
                 while rows:
-                    some, rows = rows[: first or self._batch], rows[first or self._batch :]
+                    batch, rows = rows[: first or self._batch], rows[first or self._batch :]
                     first = 0
-                    place = places[kind] = RowPosition(some[-1][0], some[-1][1])
-                    yield HistoryBatch(records=[record for _, _, record in some], kind=kind, places=dict(places))
+                    place = places[kind] = RowPosition(batch[-1][0], batch[-1][1])
+                    yield HistoryBatch(records=[record for _, _, record in batch], kind=kind, places=dict(places))
 
     def _kinds(self) -> Sequence[str]:
         return _ORDER if self._tool is None else ("call", "outcome", "gate", "message")
@@ -103,7 +102,7 @@ class History:
         table = RECORDS[kind]
         columns = ", ".join(quote_identifier(name) for name in table.names)
         with open_reader(self._paths) as con:
-            where, values = self._where(kind, self._found(con, kind, place))
+            where, values = self._where(kind, self._current_position(con, kind, place))
             rows = con.execute(
                 f"SELECT rowid, {_row_fingerprint(table)}, {columns} FROM {STORE}.{table.name} "
                 f"WHERE {where} ORDER BY rowid LIMIT {LEASE_ROWS}",
@@ -111,7 +110,7 @@ class History:
             ).fetchall()
         return [(row[0], row[1], _record(kind, table, row[2:])) for row in rows]
 
-    def _number(self, con: DuckDBPyConnection, kind: str, place: RowPosition | None) -> int:
+    def _count(self, con: DuckDBPyConnection, kind: str, place: RowPosition | None) -> int:
         where, values = self._where(kind, place)
         row = con.execute(f"SELECT count(*) FROM {STORE}.{RECORDS[kind].name} WHERE {where}", values).fetchone()
         return int(row[0]) if row else 0
@@ -120,10 +119,10 @@ class History:
         table, first = RECORDS[kind], -1 if place is None else place.row
         parts = ["rowid > ?", "rowid <= ?"]
         values: list[Any] = [first, max(first, self._ends[kind])]
-        for sign, moment in ((">=", self._since), ("<", self._until)):
-            if moment is not None:
+        for sign, limit in ((">=", self._since), ("<", self._until)):
+            if limit is not None:
                 parts.append(f"{quote_identifier(table.time)} {sign} ?")
-                values.append(moment)
+                values.append(limit)
         if self._without and table in (ATTEMPTS, SPANS):
             parts.append("NOT list_contains(CAST(? AS VARCHAR[]), span_id)")
             values.append(self._without)
@@ -138,7 +137,7 @@ class History:
             values += [self._tool, self._tool]
         return " AND ".join(parts), values
 
-    def _found(self, con: DuckDBPyConnection, kind: str, place: RowPosition | None) -> RowPosition | None:
+    def _current_position(self, con: DuckDBPyConnection, kind: str, place: RowPosition | None) -> RowPosition | None:
         """Return the current position of ``place``: row ids differ in a database that was rebuilt after damage.
 
         Raises StoreError where the row no longer exists.
@@ -146,16 +145,16 @@ class History:
         if place is None:
             return None
         table = RECORDS[kind]
-        asked = f"SELECT rowid FROM {STORE}.{table.name} WHERE {_row_fingerprint(table)} = ?"
-        here = con.execute(f"{asked} AND rowid = ?", [place.mark, place.row]).fetchone()
-        moved = here or con.execute(f"{asked} ORDER BY rowid DESC LIMIT 1", [place.mark]).fetchone()
-        if moved is None:
+        sql = f"SELECT rowid FROM {STORE}.{table.name} WHERE {_row_fingerprint(table)} = ?"
+        unmoved = con.execute(f"{sql} AND rowid = ?", [place.mark, place.row]).fetchone()
+        row = unmoved or con.execute(f"{sql} ORDER BY rowid DESC LIMIT 1", [place.mark]).fetchone()
+        if row is None:
             raise StoreError(
-                f"the store {self._paths.database} was made anew since, and the {kind} where the history stopped is not in "
-                "it any more: begin again"
+                f"the store {self._paths.database} was rebuilt, and no longer has the {kind} at which the export stopped: "
+                "start the export again"
             )
-        self._ends[kind] = max(self._ends[kind], moved[0])
-        return RowPosition(moved[0], place.mark)
+        self._ends[kind] = max(self._ends[kind], row[0])
+        return RowPosition(row[0], place.mark)
 
 
 def _last_row(con: DuckDBPyConnection, table: Table) -> int:
@@ -179,5 +178,5 @@ def _record(kind: str, table: Table, row: Sequence[Any]) -> Record:
     return KINDS[kind](**values)
 
 
-def _naive(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)
+def _naive(limit: datetime | None) -> datetime | None:
+    return None if limit is None else limit.astimezone(UTC).replace(tzinfo=None)

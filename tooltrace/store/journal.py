@@ -16,7 +16,7 @@ from pathlib import Path
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a journal file is ended and a new one begun, so that folds can remove the old file."""
-LOOK_SECONDS = 0.1
+CHECK_SECONDS = 0.1
 """Minimum seconds between two checks by a writer that its file still exists."""
 
 _journals: weakref.WeakSet[Journal] = weakref.WeakSet()
@@ -43,7 +43,7 @@ class Journal:
         self._writing = False
         self._fd = -1
         self._size = 0
-        self._looked = 0.0
+        self._checked = 0.0
         self._path: Path | None = None
 
     @property
@@ -59,7 +59,7 @@ class Journal:
         """
         with self._lock:
             if self._writing:
-                raise BlockingIOError(errno.EAGAIN, "this thread is writing to the journal already")
+                raise BlockingIOError(errno.EAGAIN, "this thread is already writing to the journal")
             self._writing = True
             try:
                 self._write(lines)
@@ -92,13 +92,13 @@ class Journal:
 
     def _make_ready(self) -> None:
         now = time.monotonic()
-        if self._fd >= 0 and now - self._looked > LOOK_SECONDS:
-            self._looked = now
+        if self._fd >= 0 and now - self._checked > CHECK_SECONDS:
+            self._checked = now
             if os.fstat(self._fd).st_nlink == 0:  # the file was removed: no reader would find what is written to it
                 self._end()
         if self._fd < 0:
             self._open()
-            self._looked = now
+            self._checked = now
 
     def _open(self) -> None:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ class Journal:
         while written < len(lines):  # after a short write, the next one raises the error that caused it
             written += os.write(self._fd, memoryview(lines)[written:])
         if self._sync:
-            _to_disk(self._fd)
+            _sync_data(self._fd)
 
     def _undo(self) -> None:
         """Remove partly written lines and end the file, because a reader may have read a part of them."""
@@ -142,7 +142,7 @@ class Journal:
             os.close(fd)
 
 
-_to_disk = getattr(os, "fdatasync", os.fsync)
+_sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 def _name() -> str:

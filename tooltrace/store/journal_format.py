@@ -82,9 +82,9 @@ def decode(line: bytes) -> Record:
         values = {name: value for name, value in zip(form.names, astuple(read), strict=True) if value is not None}
         for name in values.keys() & form.embedded.keys():
             values[name] = Json(str(values[name], "utf-8"))
-        for name in values.keys() & form.moments.keys():
-            moment = values[name]
-            values[name] = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        for name in values.keys() & form.times.keys():
+            time = values[name]
+            values[name] = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
         return form.record(**values)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise LineError(f"the line is not a record: {error}") from error
@@ -101,7 +101,7 @@ class _Form(NamedTuple):
     names: tuple[str, ...]
     embedded: dict[str, int]
     """Position of each field that is JSON text."""
-    moments: dict[str, int]
+    times: dict[str, int]
     """Position of each field that is a time."""
     integers: dict[str, int]
 
@@ -122,27 +122,27 @@ def _form(kind: str, record: type[Record]) -> _Form:
     members = [(WIRE_NAMES.get(field.name, field.name), _READ_AS[field.type], None) for field in fields]
     line = defstruct(f"{record.__name__}Line", members, tag_field="kind", tag=kind, omit_defaults=True, gc=False)
 
-    def places(type_: Any) -> dict[str, int]:
-        return {field.name: place for place, field in enumerate(fields) if field.type is type_}
+    def positions(type_: Any) -> dict[str, int]:
+        return {field.name: position for position, field in enumerate(fields) if field.type is type_}
 
     names = tuple(field.name for field in fields)
-    return _Form(record, line, names, places(Json), places(datetime), places(int))
+    return _Form(record, line, names, positions(Json), positions(datetime), positions(int))
 
 
-_PLAIN: Final[tuple[tuple[type, Any], ...]] = ((str, str.__str__), (int, int.__index__), (float, float.__float__))
+_BASE_TYPES: Final[tuple[tuple[type, Any], ...]] = ((str, str.__str__), (int, int.__index__), (float, float.__float__))
 
 
-def _plain(value: Any) -> Any:
-    """Return an instance of a subclass of str, int or float as the plain type. Raises TypeError for other types."""
-    for base, plain in _PLAIN:
+def _to_base_type(value: Any) -> Any:
+    """Return an instance of a subclass of str, int or float as that type. Raises TypeError for other types."""
+    for base, convert in _BASE_TYPES:
         if isinstance(value, base):
-            return plain(value)
-    raise TypeError(f"a field of a record holds text, a number or a time: got {type(value).__name__}")
+            return convert(value)
+    raise TypeError(f"a field of a record must be text, a number or a time; got {type(value).__name__}")
 
 
 _FORMS: Final = {record: _form(kind, record) for kind, record in KINDS.items()}
 _FORM_OF_LINE: Final = {form.line: form for form in _FORMS.values()}
-_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_to_base_type)
 _DECODER: Final = msgspec.json.Decoder(Union[tuple(_FORM_OF_LINE)])  # noqa: UP007 - made of a tuple
 
 
@@ -150,14 +150,14 @@ def _object(record: Record) -> bytes:
     """Return the record as a JSON object: its kind, then its fields that are not None."""
     form = _FORMS[type(record)]
     values = list(astuple(record))
-    for place in form.embedded.values():
-        if values[place] is not None:
-            values[place] = Raw(values[place])
-    for place in form.moments.values():
-        if values[place] is not None and values[place].tzinfo is not UTC:
-            values[place] = values[place].astimezone(UTC)
-    for place in form.integers.values():
-        if values[place] is not None and not _LOWEST <= values[place] <= _HIGHEST:
+    for position in form.embedded.values():
+        if values[position] is not None:
+            values[position] = Raw(values[position])
+    for position in form.times.values():
+        if values[position] is not None and values[position].tzinfo is not UTC:
+            values[position] = values[position].astimezone(UTC)
+    for position in form.integers.values():
+        if values[position] is not None and not _LOWEST <= values[position] <= _HIGHEST:
             raise OverflowError
     return _ENCODER.encode(form.line(*values))
 

@@ -43,22 +43,22 @@ class JournalReader:
 
     def next(self, offsets: Mapping[str, int]) -> JournalChunk:
         """Return the next chunk beyond ``offsets``; its ``ends`` are empty where there is nothing to read."""
-        portion = JournalChunk()
+        chunk = JournalChunk()
         for name, size in self._in_turn():
             if size > offsets.get(name, 0):
-                self._take(portion, name, offsets.get(name, 0), None)
+                self._read_journal(chunk, name, offsets.get(name, 0), None)
                 self._last = name
-                if len(portion.records) >= self._records or portion.bytes >= self._bytes:
+                if len(chunk.records) >= self._records or chunk.bytes >= self._bytes:
                     break
-        return portion
+        return chunk
 
     def again(self, offsets: Mapping[str, int], ends: Mapping[str, int]) -> JournalChunk:
         """Return exactly the chunk between ``offsets`` and ``ends``, to repeat a batch."""
-        portion = JournalChunk()
+        chunk = JournalChunk()
         for name, end in ends.items():
-            self._take(portion, name, offsets.get(name, 0), end)
-            portion.ends[name] = end
-        return portion
+            self._read_journal(chunk, name, offsets.get(name, 0), end)
+            chunk.ends[name] = end
+        return chunk
 
     def _in_turn(self) -> list[tuple[str, int]]:
         """Return the journals in cyclic order of their names, beginning after the one that was read last."""
@@ -66,8 +66,8 @@ class JournalReader:
         after = [journal for journal in journals if journal[0] > self._last]
         return after + [journal for journal in journals if journal[0] <= self._last]
 
-    def _take(self, portion: JournalChunk, name: str, offset: int, end: int | None) -> None:
-        """Add the records of journal ``name`` from ``offset`` to ``end`` to ``portion``.
+    def _read_journal(self, chunk: JournalChunk, name: str, offset: int, end: int | None) -> None:
+        """Add the records of journal ``name`` from ``offset`` to ``end`` to ``chunk``.
 
         With ``end`` None, adds as many as the limits of the chunk allow.
         """
@@ -76,37 +76,37 @@ class JournalReader:
             return
         try:
             while end is None or offset < end:
-                data = self._some(fd, offset, portion) if end is None else os.pread(fd, end - offset, offset)
+                data = self._read_lines(fd, offset, chunk) if end is None else os.pread(fd, end - offset, offset)
                 if not data:
                     return
-                portion.records += _records(data)
+                chunk.records += _records(data)
                 offset += len(data)
-                portion.bytes += len(data)
-                portion.ends[name] = offset
-                if end is None and self._is_full(portion):
+                chunk.bytes += len(data)
+                chunk.ends[name] = offset
+                if end is None and self._is_full(chunk):
                     return
         finally:
             os.close(fd)
 
-    def _is_full(self, portion: JournalChunk) -> bool:
-        return len(portion.records) >= self._records or portion.bytes >= self._bytes
+    def _is_full(self, chunk: JournalChunk) -> bool:
+        return len(chunk.records) >= self._records or chunk.bytes >= self._bytes
 
-    def _some(self, fd: int, offset: int, portion: JournalChunk) -> bytes:
+    def _read_lines(self, fd: int, offset: int, chunk: JournalChunk) -> bytes:
         """Return whole lines from ``offset`` on, as many as the limits of the chunk allow.
 
-        A torn last line is returned too where it cannot become whole, so that the reader moves past it.
+        A torn last line is returned too where it cannot become complete, so that the reader moves past it.
         """
-        size, lines = self._bytes, self._records - len(portion.records)
+        size, lines = self._bytes, self._records - len(chunk.records)
         data = os.pread(fd, size, offset)
         while len(data) == size < CHUNK_BYTES and b"\n" not in data:  # a long line: it becomes a batch of its own
-            if portion.records:
+            if chunk.records:
                 return b""
             size, lines = size * 4, 1
             data = os.pread(fd, size, offset)
-        whole = _cut(data, lines)
-        if data and whole == 0 and (len(data) == size or _is_torn(fd, offset, data)):
+        complete = _end_of_lines(data, lines)
+        if data and complete == 0 and (len(data) == size or _is_torn(fd, offset, data)):
             return data
-        return data[:whole]
+        return data[:complete]
 
 
 def _is_torn(fd: int, offset: int, data: bytes) -> bool:
@@ -117,8 +117,8 @@ def _is_torn(fd: int, offset: int, data: bytes) -> bool:
     return is_abandoned(fd) and os.pread(fd, len(data) + 1, offset) == data
 
 
-def _cut(data: bytes, lines: int) -> int:
-    """Return the offset in ``data`` at which its first ``lines`` whole lines end."""
+def _end_of_lines(data: bytes, lines: int) -> int:
+    """Return the offset in ``data`` at which its first ``lines`` complete lines end."""
     at = 0
     for _ in range(lines):
         found = data.find(b"\n", at)

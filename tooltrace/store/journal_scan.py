@@ -49,7 +49,7 @@ def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = CHUNK
         if size <= offsets.get(name, 0):
             continue
         for start, data in _pieces(paths.journal / name, offsets.get(name, 0), limit):
-            _take(batch, name, start, data)
+            _sort_lines(batch, name, start, data)
             if batch.bytes >= limit:
                 yield batch
                 batch = JournalBatch()
@@ -108,7 +108,7 @@ def _read(fd: int, offset: int, limit: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _take(batch: JournalBatch, name: str, start: int, data: bytes) -> None:
+def _sort_lines(batch: JournalBatch, name: str, start: int, data: bytes) -> None:
     """Add the lines of ``data``, which begins at offset ``start`` of journal ``name``, to ``batch`` by kind."""
     batch.offsets[name] = start + len(data)
     batch.bytes += len(data)
@@ -120,14 +120,14 @@ def _take(batch: JournalBatch, name: str, start: int, data: bytes) -> None:
             calls.append(line)
             torn = False
         elif checksum_ok(line):
-            _keep(batch, batch.lines, name, start + at, line)
+            _add_line(batch, batch.lines, name, start + at, line)
             torn = False
         elif line:
-            torn = _lose(batch, name, start + at, line, torn=torn, last=at + len(line) == len(data))
+            torn = _add_damaged_line(batch, name, start + at, line, torn=torn, last=at + len(line) == len(data))
         at += len(line) + 1
 
 
-def _keep(batch: JournalBatch, lines: dict[str, list[bytes]], name: str, offset: int, line: bytes) -> None:
+def _add_line(batch: JournalBatch, lines: dict[str, list[bytes]], name: str, offset: int, line: bytes) -> None:
     kind = record_kind(line)
     if kind is None:
         batch.lose("unreadable_line", name, offset)
@@ -135,7 +135,7 @@ def _keep(batch: JournalBatch, lines: dict[str, list[bytes]], name: str, offset:
         lines.setdefault(kind, []).append(line)
 
 
-def _lose(batch: JournalBatch, name: str, offset: int, line: bytes, *, torn: bool, last: bool) -> bool:
+def _add_damaged_line(batch: JournalBatch, name: str, offset: int, line: bytes, *, torn: bool, last: bool) -> bool:
     """Record a damaged line as a loss; return whether the second half of this line may follow.
 
     A byte damaged into a newline splits a line in two: the two halves count as one loss. ``torn``: the line before
@@ -143,12 +143,12 @@ def _lose(batch: JournalBatch, name: str, offset: int, line: bytes, *, torn: boo
     """
     for found in _starts(line):  # damage to a newline alone joins two lines, each of which may be whole
         if checksum_ok(line[found:]):
-            _keep(batch, batch.lines, name, offset + found, line[found:])
+            _add_line(batch, batch.lines, name, offset + found, line[found:])
             line = line[: found - 1] if checksum_ok(line[: found - 1]) else line[:found]
             last = False
             break
     if checksum_ok(line):
-        _keep(batch, batch.lines, name, offset, line)
+        _add_line(batch, batch.lines, name, offset, line)
         return False
     if not (torn and not line.startswith(START)):
         batch.lose("torn_line" if last else "damaged_line", name, offset)

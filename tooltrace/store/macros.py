@@ -74,6 +74,13 @@ MACROS: Final = (
         "and process, because some models number their calls anew in each process.",
     ),
     Macro(
+        "draw_key",
+        ("call_id", "conversation_id", "host", "pid"),
+        "coalesce(conversation_id, concat(call_id, '/', coalesce(host, ''), '/', coalesce(pid, -1)))",
+        "What counts as one statistical draw: all calls of a conversation, because they are similar; without a "
+        "conversation, the call alone.",
+    ),
+    Macro(
         "known_ms",
         ("duration_ms",),
         "CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END",

@@ -1,13 +1,20 @@
-"""Migrations from any older schema to the current one: forward, in order, each in its own transaction."""
+"""Creation of the schema in a new database, and migrations from any older schema to the current one.
+
+Migrations run forward, in order, each in its own transaction.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from tooltrace.errors import StoreError
-from tooltrace.store import schema
+from tooltrace.store.macros import MACROS, create_macros
+from tooltrace.store.schema import SCHEMA_VERSION, STORE, TABLES, column_ddl, quote_identifier, quote_literal
+from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -21,11 +28,11 @@ def _to_2(con: DuckDBPyConnection) -> None:
     The tables ``tool_calls`` and ``gates`` get new names; views over these tables take the old names.
     """
     for view in ("calls", "sources"):
-        con.execute(f"DROP VIEW IF EXISTS {schema.STORE}.{view}")
-    con.execute(f"ALTER TABLE {schema.STORE}.tool_calls RENAME TO attempts")
-    con.execute(f"ALTER TABLE {schema.STORE}.gates RENAME TO gate_events")
+        con.execute(f"DROP VIEW IF EXISTS {STORE}.{view}")
+    con.execute(f"ALTER TABLE {STORE}.tool_calls RENAME TO attempts")
+    con.execute(f"ALTER TABLE {STORE}.gates RENAME TO gate_events")
     con.execute(
-        f"CREATE TABLE {schema.STORE}.messages (call_id VARCHAR NOT NULL, span_id VARCHAR, style VARCHAR, "
+        f"CREATE TABLE {STORE}.messages (call_id VARCHAR NOT NULL, span_id VARCHAR, style VARCHAR, "
         '"text" VARCHAR, sha256 VARCHAR NOT NULL, "length" BIGINT NOT NULL, "error" BOOLEAN NOT NULL, '
         '"at" TIMESTAMP NOT NULL)'
     )
@@ -34,7 +41,7 @@ def _to_2(con: DuckDBPyConnection) -> None:
 def _to_3(con: DuckDBPyConnection) -> None:
     """Migrate to version 3: add the spans around the calls."""
     con.execute(
-        f"CREATE TABLE {schema.STORE}.spans (trace_id VARCHAR NOT NULL, span_id VARCHAR NOT NULL, "
+        f"CREATE TABLE {STORE}.spans (trace_id VARCHAR NOT NULL, span_id VARCHAR NOT NULL, "
         'parent_span_id VARCHAR, "name" VARCHAR NOT NULL, span_kind VARCHAR, started_at TIMESTAMP NOT NULL, '
         'duration_ms DOUBLE, status VARCHAR, status_message VARCHAR, "attributes" JSON, events JSON, links JSON, '
         "scope VARCHAR, scope_version VARCHAR, service VARCHAR, host VARCHAR, pid BIGINT)"
@@ -48,32 +55,82 @@ A released step is never changed: it contains the schema of that version, not of
 """
 
 
+def create(con: DuckDBPyConnection) -> None:
+    """Create every table and view of a new store in the database attached as ``store``."""
+    for table in TABLES:
+        con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table)})")
+    con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema_version', '{SCHEMA_VERSION}')")
+    create_views_and_comments(con)
+
+
+def create_views_and_comments(con: DuckDBPyConnection) -> None:
+    """Create or replace the macros, the views and all comments on tables, views, macros and columns. Idempotent."""
+    con.execute(f"USE {STORE}")
+    try:
+        create_macros(con)
+        for view in VIEWS:
+            con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {view.sql}")
+        for statement in comments():
+            con.execute(statement)
+        con.execute("DELETE FROM meta WHERE key = 'views'")
+        con.execute(f"INSERT INTO meta VALUES ('views', '{_fingerprint()}')")
+    finally:
+        con.execute("USE memory")
+
+
+def has_current_views(con: DuckDBPyConnection) -> bool:
+    """Whether the views, macros and comments of the database are those of this version."""
+    rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'views'").fetchall()
+    return rows == [(_fingerprint(),)]
+
+
+def _fingerprint() -> str:
+    parts = [*(macro.signature for macro in MACROS), *(view.sql for view in VIEWS), *comments()]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def comments() -> list[str]:
+    """Return the ``COMMENT ON`` statements of every table, view, column and macro."""
+    statements = []
+    for table in TABLES:
+        statements.append(f"COMMENT ON TABLE {table.name} IS {quote_literal(table.comment)}")
+        statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
+    for view in VIEWS:
+        statements.append(f"COMMENT ON VIEW {view.name} IS {quote_literal(view.comment)}")
+        statements += [_comment(view.name, name, text) for name, text in view.columns.items()]
+    return statements + [f"COMMENT ON MACRO {macro.name} IS {quote_literal(macro.comment)}" for macro in MACROS]
+
+
+def _comment(table: str, column: str, text: str) -> str:
+    return f"COMMENT ON COLUMN {table}.{quote_identifier(column)} IS {quote_literal(text)}"
+
+
 def version_of(con: DuckDBPyConnection) -> int:
     """Return the schema version of the database attached as ``store``; 0 where it has no tooltrace schema."""
     import duckdb
 
     try:
-        rows = con.execute(f"SELECT value FROM {schema.STORE}.meta WHERE key = 'schema_version'").fetchall()
+        rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'schema_version'").fetchall()
     except duckdb.CatalogException:  # the table does not exist
         return 0
     return int(rows[0][0]) if rows else 0
 
 
-def check(version: int, place: str, *, newest: int = schema.SCHEMA_VERSION) -> None:
-    """Raise StoreError where ``version``, that of the store at ``place``, is newer than ``newest``."""
+def check(version: int, location: str, *, newest: int = SCHEMA_VERSION) -> None:
+    """Raise StoreError where ``version``, that of the store at ``location``, is newer than ``newest``."""
     if version > newest:
         raise StoreError(
-            f"the store {place} has schema version {version}, this tooltrace knows up to {newest}: "
-            "upgrade tooltrace; nothing was changed"
+            f"the store {location} has schema version {version}: this version of tooltrace supports versions up to {newest}; "
+            "upgrade tooltrace; the store was not changed"
         )
 
 
 def migrate(
     con: DuckDBPyConnection,
-    place: str,
+    location: str,
     *,
     steps: Mapping[int, Step] = STEPS,
-    newest: int = schema.SCHEMA_VERSION,
+    newest: int = SCHEMA_VERSION,
 ) -> int:
     """Bring the database attached as ``store`` to version ``newest``; return the number of steps taken.
 
@@ -81,23 +138,23 @@ def migrate(
     Raises StoreError for a newer schema version and leaves that database unchanged. A step that fails is rolled back.
     """
     version = version_of(con)
-    check(version, place, newest=newest)
+    check(version, location, newest=newest)
     if version == newest:
-        if newest == schema.SCHEMA_VERSION and not schema.is_dressed(con):
-            _in_transaction(con, schema.create_views_and_comments)
+        if newest == SCHEMA_VERSION and not has_current_views(con):
+            _in_transaction(con, create_views_and_comments)
         return 0
     if version == 0:
-        _in_transaction(con, schema.create)
+        _in_transaction(con, create)
         return 1
     for target in range(version + 1, newest + 1):
-        _in_transaction(con, lambda con, target=target: _take(con, target, steps))  # type: ignore[misc]
-    _in_transaction(con, schema.create_views_and_comments)
+        _in_transaction(con, partial(_migrate_to, target=target, steps=steps))
+    _in_transaction(con, create_views_and_comments)
     return newest - version
 
 
-def _take(con: DuckDBPyConnection, target: int, steps: Mapping[int, Step]) -> None:
+def _migrate_to(con: DuckDBPyConnection, *, target: int, steps: Mapping[int, Step]) -> None:
     steps[target](con)
-    con.execute(f"UPDATE {schema.STORE}.meta SET value = ? WHERE key = 'schema_version'", [str(target)])
+    con.execute(f"UPDATE {STORE}.meta SET value = ? WHERE key = 'schema_version'", [str(target)])
 
 
 def _in_transaction(con: DuckDBPyConnection, work: Step) -> None:

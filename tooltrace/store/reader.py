@@ -16,7 +16,6 @@ import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreMissing
 from tooltrace.store import fold_marker
-from tooltrace.store.columns import RECORDS
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import fold_locked, known_offsets
@@ -24,14 +23,14 @@ from tooltrace.store.journal_scan import batches
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import SCHEMA_VERSION, STORE
+from tooltrace.store.schema import RECORDS, SCHEMA_VERSION, STORE
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-MUCH_BYTES: Final = 8 * 1024 * 1024
+WAIT_BYTES: Final = 8 * 1024 * 1024
 """Unfolded journal bytes above which a reader waits up to WAIT_SECONDS for the lock to fold them."""
 WAIT_SECONDS: Final = 1.0
 """Maximum seconds that a reader waits for the exclusive lock."""
@@ -58,7 +57,7 @@ def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool =
         _fold_if_possible(paths, lock)
         try:
             con = _open(paths)
-        except (StoreDamaged, _Older):
+        except (StoreDamaged, _OlderSchemaError):
             if not _repair(paths, lock):
                 raise
             con = _open(paths)
@@ -88,7 +87,7 @@ def materialize(
         if is_unreadable(error):
             raise StoreDamaged(
                 f"part of the store cannot be read ({' '.join(str(error).split())[:200]}); "
-                "tooltrace doctor --mend puts it aside and keeps what can be read"
+                "run tooltrace doctor --mend to move it aside and recover the readable rows"
             ) from error
         raise
     for name in (*(view.name for view in VIEWS), *(table.name for table in RECORDS.values())):
@@ -100,17 +99,17 @@ def materialize(
 
 def _require(paths: StorePaths) -> None:
     try:
-        there = _is_there(paths) or _is_there_in_peace(paths)
+        exists = _exists(paths) or _exists_outside_folds(paths)
     except PermissionError as error:
-        raise StoreError(f"the store {paths.database} cannot be reached: {error}") from error
-    if not there:
+        raise StoreError(f"cannot reach the store {paths.database}: {error}") from error
+    if not exists:
         raise StoreMissing(
             f"there is no store at {paths.database}: nothing was recorded there yet; "
             "run a traced tool, or name another store (--store, $TOOLTRACE_STORE)"
         )
 
 
-def _is_there(paths: StorePaths) -> bool:
+def _exists(paths: StorePaths) -> bool:
     """Whether the store has a journal or a database.
 
     Journals are checked first: a fold creates the database before it removes journals, so one of the two is found.
@@ -118,7 +117,7 @@ def _is_there(paths: StorePaths) -> bool:
     return bool(paths.journals()) or paths.database.exists()
 
 
-def _is_there_in_peace(paths: StorePaths) -> bool:
+def _exists_outside_folds(paths: StorePaths) -> bool:
     """Whether the store exists, checked while no fold runs.
 
     During a fold, a damaged database is missing between its quarantine and its rebuild.
@@ -128,14 +127,14 @@ def _is_there_in_peace(paths: StorePaths) -> bool:
     lock = Lock(paths)
     try:
         lock.shared()
-        return _is_there(paths)
+        return _exists(paths)
     finally:
         lock.release()
 
 
 def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
     """Fold the journals if that is possible without a long wait, then hold ``lock`` shared."""
-    if lock.real and fold_marker.has_unfolded(paths) and _try_fold_lock(paths, lock):
+    if lock.has_file and fold_marker.has_unfolded(paths) and _try_fold_lock(paths, lock):
         try:
             fold_locked(paths)
         except (
@@ -149,7 +148,7 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
         lock.shared()
 
 
-class _Older(StoreError):
+class _OlderSchemaError(StoreError):
     """The error for a store with an earlier schema version, which a fold migrates."""
 
 
@@ -165,7 +164,7 @@ def _repair(paths: StorePaths, lock: Lock) -> bool:
 def _try_fold_lock(paths: StorePaths, lock: Lock) -> bool:
     if lock.try_exclusive():
         return True
-    return fold_marker.unfolded_bytes(paths) > MUCH_BYTES and lock.exclusive(WAIT_SECONDS)
+    return fold_marker.unfolded_bytes(paths) > WAIT_BYTES and lock.exclusive(WAIT_SECONDS)
 
 
 def _open(paths: StorePaths) -> DuckDBPyConnection:
@@ -189,9 +188,9 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths) -> None:
         version = version_of(con)
         check(version, str(paths.database))
         if 0 < version < SCHEMA_VERSION:
-            raise _Older(
-                f"the store {paths.database} has schema version {version} and could not be brought to "
-                f"{SCHEMA_VERSION} now: others read it, or it is not writable; try again, or copy it and ask the copy"
+            raise _OlderSchemaError(
+                f"the store {paths.database} has schema version {version} and cannot be migrated to {SCHEMA_VERSION} now: another "
+                "process reads it, or it is not writable; try again, or copy the store and read the copy"
             )
         stored = version > 0
         offsets = known_offsets(con) if stored else {}

@@ -16,11 +16,10 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError
-from tooltrace.store.columns import RECORDS, Table
 from tooltrace.store.connection import connect
-from tooltrace.store.fold_marker import NOTE
+from tooltrace.store.fold_marker import MARKER
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import STORE, quote_identifier, quote_literal
+from tooltrace.store.schema import RECORDS, STORE, Table, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,40 +29,40 @@ ATTEMPTS: Final = 2
 ASIDE: Final = "aside"
 GROUP_ROWS: Final = 122_880
 """Rows in one DuckDB row group: the first piece size of a salvage, halved where a piece cannot be read."""
-LEAST_ROWS: Final = 2048
+MIN_ROWS: Final = 2048
 
 _log = logging.getLogger("tooltrace")
 
 
-def quarantine(paths: StorePaths, error: StoreDamaged, *, asked: bool) -> tuple[Path, Loss]:
+def quarantine(paths: StorePaths, error: StoreDamaged, *, forced: bool) -> tuple[Path, Loss]:
     """Rename the damaged file and log a warning; return its new path and the loss to record.
 
     The caller must hold the lock exclusively. A write-ahead log is renamed first and alone: its content is still in
     the journals, which are removed only when the database itself has their lines. Raises StoreError for a file that
-    never was a database, unless a person ``asked`` for the quarantine.
+    never was a database, unless a person ``forced`` the quarantine.
     """
-    if not asked and not _was_ours(paths):
+    if not forced and not _was_database(paths):
         raise StoreError(
-            f"{paths.database} is no tooltrace store, nor any DuckDB file; it was left as it is "
-            "(tooltrace doctor --mend puts it aside)"
+            f"{paths.database} is not a tooltrace store or another DuckDB file, and was not changed: use another path, or run "
+            "tooltrace doctor --mend to move it aside"
         ) from error
     now = datetime.now(UTC)
     name = f"{paths.database.name}.damaged-{now:%Y%m%dT%H%M%S.%fZ}"
     if paths.wal.exists():
         aside = paths.wal.rename(paths.database.with_name(f"{name}.wal"))
-        _log.warning("%s; its write-ahead log was put aside as %s, the rest is kept", error, aside)
+        _log.warning("%s; its write-ahead log was moved to %s, the database was not changed", error, aside)
     else:
         aside = paths.database.rename(paths.database.with_name(name))
-        _log.warning("%s; it was put aside as %s and is rebuilt from what can be read", error, aside)
+        _log.warning("%s; it was moved to %s and is rebuilt from its readable rows", error, aside)
     return aside, Loss(reason="database_damaged", count=1, at=now, detail=f"{aside.name}: {error}"[:500])
 
 
-def _was_ours(paths: StorePaths) -> bool:
+def _was_database(paths: StorePaths) -> bool:
     """Whether the file ever was a database of this store or any DuckDB file: other files must not be moved.
 
     Reading the file is safe here, because DuckDB does not have it open at this moment.
     """
-    if paths.wal.exists() or (paths.journal / NOTE).exists():
+    if paths.wal.exists() or (paths.journal / MARKER).exists():
         return True
     with paths.database.open("rb") as file:
         return file.read(12)[8:] == b"DUCK"
@@ -72,7 +71,7 @@ def _was_ours(paths: StorePaths) -> bool:
 def remove_empty_file(paths: StorePaths) -> None:
     """Remove an empty file in place of the database, such as one that ``touch`` created."""
     with contextlib.suppress(FileNotFoundError):
-        if not (paths.journal / NOTE).exists() and paths.database.is_file() and paths.database.stat().st_size == 0:
+        if not (paths.journal / MARKER).exists() and paths.database.is_file() and paths.database.stat().st_size == 0:
             paths.database.unlink()
 
 
@@ -102,7 +101,7 @@ def salvage(aside: Path, directory: Path) -> Iterator[tuple[Table, Path]]:
 
 
 def _pieces(aside: Path, table: Table, directory: Path, first: int, count: int) -> Iterator[tuple[Table, Path]]:
-    """Yield ``count`` rows from row id ``first`` on, halving an unreadable piece down to about LEAST_ROWS rows."""
+    """Yield ``count`` rows from row id ``first`` on, halving an unreadable piece down to about MIN_ROWS rows."""
     file = directory / f".salvage-{table.name}-{first}.tmp"
     names = ", ".join(quote_identifier(name) for name in table.names)
     try:
@@ -112,7 +111,7 @@ def _pieces(aside: Path, table: Table, directory: Path, first: int, count: int) 
             f"TO {quote_literal(str(file))} (FORMAT parquet)",
         )
     except duckdb.Error:
-        if count > LEAST_ROWS:
+        if count > MIN_ROWS:
             half = count // 2
             yield from _pieces(aside, table, directory, first, half)
             yield from _pieces(aside, table, directory, first + half, count - half)

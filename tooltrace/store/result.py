@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-from tooltrace.store.time_zones import without_zones
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
@@ -131,16 +129,16 @@ class QueryResult:
 
     def values(self, column: str) -> list[Any]:
         """Return the values of one column. Raises ValueError for an unknown name."""
-        place = self.columns.index(column)
-        return [row[place] for row in self.rows]
+        position = self.columns.index(column)
+        return [row[position] for row in self.rows]
 
-    def limited(self, most: int) -> QueryResult:
-        """Return the first ``most`` rows as Python objects; ``cut`` is ``"rows"`` where there were more."""
+    def limited(self, max_rows: int) -> QueryResult:
+        """Return the first ``max_rows`` rows as Python objects; ``cut`` is ``"rows"`` where there were more."""
         if self._rows is None and self._relation is not None:
-            rows = _unzoned(self._relation.limit(most + 1), self._types).fetchall()
+            rows = _unzoned(self._relation.limit(max_rows + 1), self._types).fetchall()
         else:
             rows = self.rows
-        return self.with_rows(rows[:most], cut="rows" if len(rows) > most else self.cut)
+        return self.with_rows(rows[:max_rows], cut="rows" if len(rows) > max_rows else self.cut)
 
     def detached(self) -> QueryResult:
         """Return the result as Python objects only, independent of any DuckDB connection."""
@@ -150,13 +148,13 @@ class QueryResult:
         """Return a result with the same columns and other rows."""
         return QueryResult(self.fields, self._types, rows, groups=self.groups, cut=cut, ms=self.ms)
 
-    def with_columns_at(self, places: Sequence[int]) -> QueryResult:
-        """Return a result with the columns at ``places`` only."""
+    def with_columns_at(self, positions: Sequence[int]) -> QueryResult:
+        """Return a result with the columns at ``positions`` only."""
         return QueryResult(
-            tuple(self.fields[at] for at in places),
-            [self._types[at] for at in places],
-            [tuple(row[at] for at in places) for row in self.rows],
-            groups=sum(at < self.groups for at in places),
+            tuple(self.fields[at] for at in positions),
+            [self._types[at] for at in positions],
+            [tuple(row[at] for at in positions) for row in self.rows],
+            groups=sum(at < self.groups for at in positions),
             cut=self.cut,
             ms=self.ms,
         )
@@ -221,8 +219,8 @@ def _unit(kind: str) -> str:
 
 def _unzoned(relation: DuckDBPyRelation, types: Sequence[Any]) -> DuckDBPyRelation:
     """Return ``relation`` with times in naive UTC: DuckDB needs pytz to return a time with a zone."""
-    unzoned = without_zones([str(kind) for kind in types])
-    return relation if unzoned is None else relation.project(unzoned)
+    columns = without_zones([str(kind) for kind in types])
+    return relation if columns is None else relation.project(columns)
 
 
 def _relation_of(names: Sequence[str], types: Sequence[Any], rows: Sequence[Row]) -> DuckDBPyRelation:
@@ -230,10 +228,27 @@ def _relation_of(names: Sequence[str], types: Sequence[Any], rows: Sequence[Row]
     from tooltrace.store.connection import connect
     from tooltrace.store.schema import quote_identifier
 
-    different = [name if name not in names[:at] else f"{name}_{at}" for at, name in enumerate(names)]
+    unique = [name if name not in names[:at] else f"{name}_{at}" for at, name in enumerate(names)]
     con = connect()
-    columns = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in zip(different, types, strict=True))
-    con.execute(f"CREATE TABLE answer ({columns})")
+    columns = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in zip(unique, types, strict=True))
+    con.execute(f"CREATE TABLE result ({columns})")
     if rows:
-        con.executemany(f"INSERT INTO answer VALUES ({', '.join('?' for _ in names)})", rows)
-    return con.table("answer")
+        con.executemany(f"INSERT INTO result VALUES ({', '.join('?' for _ in names)})", rows)
+    return con.table("result")
+
+
+_ZONED: Final = "TIMESTAMP WITH TIME ZONE"
+
+
+def without_zones(types: Sequence[str]) -> str | None:
+    """Return the SELECT list that removes time zones from a result with columns of these DuckDB types.
+
+    DuckDB needs pytz to return such times, and tooltrace does not depend on pytz. Times become naive UTC; lists and
+    structs that contain times with a zone become text. Returns None where no column has such times.
+    """
+    if not any(_ZONED in type_ for type_ in types):
+        return None
+    return ", ".join(
+        f"CAST(#{number} AS {'TIMESTAMP' if type_ == _ZONED else 'VARCHAR'})" if _ZONED in type_ else f"#{number}"
+        for number, type_ in enumerate(types, 1)
+    )

@@ -1,16 +1,15 @@
-"""The current schema of the database, for new stores; ``migrations`` brings older databases to it."""
+"""The tables of a store, derived from the fields of the records, and the quoting of names and values in SQL.
+
+``tooltrace.core.fields`` describes the fields, ``views`` the views over the tables, and ``migrations`` creates both.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import Any, Final
 
-from tooltrace.store.columns import TABLES, Column, Table
-from tooltrace.store.macros import MACROS, create_macros
-from tooltrace.store.views import VIEWS, View
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from tooltrace.core.fields import TYPES, fields_of
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Span, ToolCall
 
 SCHEMA_VERSION: Final = 3
 STORAGE_VERSION: Final = "v1.5.0"
@@ -19,74 +18,135 @@ STORE: Final = "store"
 """The name under which the database is attached."""
 
 
-def create(con: DuckDBPyConnection) -> None:
-    """Create every table and view of a new store in the database attached as ``store``."""
-    for table in TABLES:
-        con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table)})")
-    con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema_version', '{SCHEMA_VERSION}')")
-    create_views_and_comments(con)
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, its DuckDB type and its meaning."""
+
+    name: str
+    type: str
+    comment: str
+    required: bool = False
 
 
-def create_views_and_comments(con: DuckDBPyConnection) -> None:
-    """Create or replace the macros, the views and all comments on tables, views, macros and columns. Idempotent."""
-    con.execute(f"USE {STORE}")
-    try:
-        create_macros(con)
-        for view in VIEWS:
-            con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {view.sql}")
-        for statement in comments():
-            con.execute(statement)
-        con.execute("DELETE FROM meta WHERE key = 'views'")
-        con.execute(f"INSERT INTO meta VALUES ('views', '{_fingerprint()}')")
-    finally:
-        con.execute("USE memory")
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: the meaning of a row, the columns, and the column with the row's time."""
+
+    name: str
+    comment: str
+    columns: tuple[Column, ...]
+    time: str = ""
+    view: str = ""
+    """The view that users query for the table's rows; empty where they query the table itself."""
+
+    @property
+    def public(self) -> str:
+        """The name that users query: the view, else the table."""
+        return self.view or self.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
 
 
-def is_dressed(con: DuckDBPyConnection) -> bool:
-    """Whether the views, macros and comments of the database are those of this version."""
-    rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'views'").fetchall()
-    return rows == [(_fingerprint(),)]
+TEXT, INTEGER, REAL, BOOLEAN, TIME, JSON = (types.sql for types in TYPES.values())
 
 
-def _fingerprint() -> str:
-    made = [*(macro.signature for macro in MACROS), *(view.sql for view in VIEWS), *comments()]
-    return hashlib.sha256("\0".join(made).encode()).hexdigest()
+def _columns(record: type[Any]) -> tuple[Column, ...]:
+    """Return the columns of ``record``: those of the first schema, then those that migrations added."""
+    fields = sorted(fields_of(record), key=lambda field: field.about.late)
+    return tuple(
+        Column(field.name, TYPES[field.type].sql, field.about.meaning, required=not field.nullable) for field in fields
+    )
+
+
+ATTEMPTS: Final = Table(
+    "attempts",
+    "One row per attempt: one execution of a call. NULL is unknown. The view tool_calls adds the text that the model received.",
+    _columns(ToolCall),
+    time="started_at",
+    view="tool_calls",
+)
+
+OUTCOMES: Final = Table(
+    "outcomes",
+    "One row per label: whether a result was right.",
+    _columns(Outcome),
+    time="labeled_at",
+)
+
+MESSAGES: Final = Table(
+    "messages",
+    "One row per message with which the model received a result.",
+    _columns(Message),
+    time="at",
+)
+
+GATE_EVENTS: Final = Table(
+    "gate_events",
+    "One row per stop for a person when it is requested, and another when it is answered. The view gates has one per stop.",
+    _columns(Gate),
+    time="asked_at",
+    view="gates",
+)
+
+LOSSES: Final = Table(
+    "losses",
+    "Numbers of records that could not be stored, by reason.",
+    _columns(Loss),
+    time="at",
+)
+
+SPANS: Final = Table(
+    "spans",
+    "One row per span that is not a tool call, of any library: the context of the calls in their traces.",
+    _columns(Span),
+    time="started_at",
+)
+
+JOURNALS: Final = Table(
+    "journals",
+    "The folded part of each journal that still exists.",
+    (
+        Column("name", TEXT, "File name of the journal.", required=True),
+        Column("folded_bytes", INTEGER, "Bytes from the start of the journal that are in the tables.", required=True),
+    ),
+)
+
+META: Final = Table(
+    "meta",
+    "Properties of the store.",
+    (
+        Column("key", TEXT, "Name of the property: schema_version.", required=True),
+        Column("value", TEXT, "Value of the property.", required=True),
+    ),
+)
+
+RECORDS: Final = {
+    "call": ATTEMPTS,
+    "outcome": OUTCOMES,
+    "gate": GATE_EVENTS,
+    "message": MESSAGES,
+    "loss": LOSSES,
+    "span": SPANS,
+}
+"""The table for each kind of journal line."""
+TABLES: Final = (*RECORDS.values(), JOURNALS, META)
 
 
 def column_ddl(table: Table) -> str:
     """Return the column list of a ``CREATE TABLE``."""
-    return ", ".join(_column(column) for column in table.columns)
+    return ", ".join(
+        f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"
+        for column in table.columns
+    )
 
 
 def quote_identifier(name: str) -> str:
-    """Return ``name`` as an SQL identifier."""
+    """Return ``name`` as an identifier in DuckDB's SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_literal(text: str) -> str:
-    """Return ``text`` as an SQL string, for statements that accept no parameters."""
+    """Return ``text`` as a string in DuckDB's SQL, for statements that accept no parameters."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def comments() -> list[str]:
-    """Return the ``COMMENT ON`` statements of every table, view, column and macro."""
-    statements = []
-    for table in TABLES:
-        statements.append(f"COMMENT ON TABLE {table.name} IS {quote_literal(table.comment)}")
-        statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
-    for view in VIEWS:
-        statements += _view_comments(view)
-    return statements + [f"COMMENT ON MACRO {macro.name} IS {quote_literal(macro.comment)}" for macro in MACROS]
-
-
-def _view_comments(view: View) -> list[str]:
-    statements = [f"COMMENT ON VIEW {view.name} IS {quote_literal(view.comment)}"]
-    return statements + [_comment(view.name, name, text) for name, text in view.columns.items()]
-
-
-def _comment(table: str, column: str, text: str) -> str:
-    return f"COMMENT ON COLUMN {table}.{quote_identifier(column)} IS {quote_literal(text)}"
-
-
-def _column(column: Column) -> str:
-    return f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"

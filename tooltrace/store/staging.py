@@ -13,10 +13,20 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.core.records import Loss
-from tooltrace.store.columns import ATTEMPTS, LOSSES, RECORDS, SPANS, Column, Table
 from tooltrace.store.journal_format import WIRE_NAMES, LineError, decode
 from tooltrace.store.journal_scan import JournalBatch
-from tooltrace.store.schema import STORE, column_ddl, quote_identifier, quote_literal
+from tooltrace.store.schema import (
+    ATTEMPTS,
+    LOSSES,
+    RECORDS,
+    SPANS,
+    STORE,
+    Column,
+    Table,
+    column_ddl,
+    quote_identifier,
+    quote_literal,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -48,10 +58,10 @@ class Staging:
             if refused:
                 batch.lose("unreadable_line", ", ".join(sorted(batch.offsets))[:500], 0, refused)
         if batch.losses:
-            marks = ", ".join("?" for _ in LOSSES.names)
+            placeholders = ", ".join("?" for _ in LOSSES.names)
             names = ", ".join(quote_identifier(name) for name in LOSSES.names)
             rows = [_row(loss) for loss in batch.losses]
-            self._con.executemany(f"INSERT INTO {SPACE}.{LOSSES.name} ({names}) VALUES ({marks})", rows)
+            self._con.executemany(f"INSERT INTO {SPACE}.{LOSSES.name} ({names}) VALUES ({placeholders})", rows)
 
     def load_rows(self, table: Table, file: Path) -> None:
         """Load the rows of ``table`` from the Parquet file ``file``."""
@@ -117,19 +127,19 @@ class Staging:
             )
 
     def _drop_known(self, table: Table, against: str | None) -> None:
-        here = f"{SPACE}.{table.name}"
+        staged = f"{SPACE}.{table.name}"
         # attempts and spans have an id; any other record counts as known only where all of its columns are equal
         key = "span_id" if table in (ATTEMPTS, SPANS) else ", ".join(quote_identifier(name) for name in table.names)
-        self._con.execute(f"DELETE FROM {here} WHERE rowid NOT IN (SELECT min(rowid) FROM {here} GROUP BY {key})")
+        self._con.execute(f"DELETE FROM {staged} WHERE rowid NOT IN (SELECT min(rowid) FROM {staged} GROUP BY {key})")
         if against is None:
             return
         first, last = self._con.execute(
-            f"SELECT min({quote_identifier(table.time)}), max({quote_identifier(table.time)}) FROM {here}"
+            f"SELECT min({quote_identifier(table.time)}), max({quote_identifier(table.time)}) FROM {staged}"
         ).fetchone() or (None, None)
-        same = " AND ".join(f"known.{column} IS NOT DISTINCT FROM here.{column}" for column in key.split(", "))
+        is_same = " AND ".join(f"known.{column} IS NOT DISTINCT FROM staged.{column}" for column in key.split(", "))
         self._con.execute(  # the range lets DuckDB skip the row groups of other times
-            f"DELETE FROM {here} AS here USING {against}.{table.name} AS known "
-            f"WHERE known.{quote_identifier(table.time)} BETWEEN ? AND ? AND {same}",
+            f"DELETE FROM {staged} AS staged USING {against}.{table.name} AS known "
+            f"WHERE known.{quote_identifier(table.time)} BETWEEN ? AND ? AND {is_same}",
             [first, last],
         )
 
@@ -170,8 +180,8 @@ def _is_record(line: bytes) -> bool:
 
 def _is_about_values(error: duckdb.Error) -> bool:
     """Whether ``error`` reports values that cannot be stored, and not a lack of memory or disk space."""
-    about = (
+    value_errors = (
         duckdb.InvalidInputException, duckdb.ConversionException, duckdb.ConstraintException,
         duckdb.OutOfRangeException, duckdb.DataError, duckdb.IntegrityError,
     )  # fmt: skip
-    return isinstance(error, about)
+    return isinstance(error, value_errors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrace.store.columns import ATTEMPTS, GATE_EVENTS, RECORDS
+from tooltrace.store.schema import ATTEMPTS, GATE_EVENTS, RECORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +18,16 @@ class View:
     sql: str
 
 
-_SEEN: Final = {
-    "seen_hash": "SHA-256 of what the model was given, whole, after redaction; hex.",
-    "seen_length": "Characters of what the model was given, whole, after redaction.",
-    "seen_error": "Whether what the model was given told of an error.",
+_MESSAGE_COLUMNS: Final = {
+    "seen_hash": "SHA-256 of the complete text that the model received, after redaction; hex.",
+    "seen_length": "Characters of the complete text that the model received, after redaction.",
+    "seen_error": "Whether the text that the model received reported an error.",
 }
 
 TOOL_CALLS: Final = View(
     "tool_calls",
-    "One row per attempt: one execution of a call, and what the model was given of it. NULL is unknown.",
-    {column.name: column.comment for column in ATTEMPTS.columns} | _SEEN,
+    "One row per attempt: one execution of a call, with the text that the model received. NULL is unknown.",
+    {column.name: column.comment for column in ATTEMPTS.columns} | _MESSAGE_COLUMNS,
     """
 SELECT
     a.* REPLACE (coalesce(a.seen_text, m.text) AS seen_text),
@@ -58,43 +58,43 @@ GATES: Final = View(
     "One row per stop for a person.",
     {column.name: column.comment for column in GATE_EVENTS.columns},
     """
-SELECT * EXCLUDE (place)
+SELECT * EXCLUDE (row_no)
 FROM (
     SELECT
         *,
         row_number() OVER (
             PARTITION BY span_id, kind ORDER BY CASE WHEN decision IS NULL THEN 1 ELSE 0 END, answered_at
-        ) AS place
+        ) AS row_no
     FROM gate_events
 )
-WHERE place = 1
+WHERE row_no = 1
 """,
 )
 
 CALLS: Final = View(
     "calls",
-    "One row per call, over its attempts. Attempts are one call where tool, call_id and conversation agree; "
-    "where no conversation is known, process and host must agree too, for some models number calls anew each time.",
+    "One row per call, over its attempts. Attempts belong to one call if tool, call_id and conversation agree; without "
+    "a conversation, host and process must agree too, because some models number their calls anew in each process.",
     {
         "tool": "Name of the tool.",
-        "call_id": "What the model asked for, once.",
+        "call_id": "Id of the call.",
         "conversation_id": "The conversation or session that the call belongs to.",
         "agent": "Name of the agent that called.",
-        "service": "Service that recorded it.",
+        "service": "Name of the service that recorded it.",
         "tool_version": "Version of the tool in the last attempt.",
-        "attempts": "How many times the call was executed.",
-        "started_at": "When the first attempt began; UTC.",
-        "ended_at": "When the last attempt ended; UTC.",
+        "attempts": "Number of executions of the call.",
+        "started_at": "Start of the first attempt; UTC.",
+        "ended_at": "End of the last attempt; UTC.",
         "status": "Status of the last attempt that reported one.",
-        "ending": "How the last attempt ended.",
+        "ending": "Ending of the last attempt.",
         "code": "Code of the last attempt that reported a status.",
         "error_type": "Error type of the last attempt that reported a status.",
         "confidence": "Confidence of the last attempt that reported a status.",
-        "recovered": "True where an attempt reported an error and the last one did not.",
-        "failures": "How many attempts reported an error.",
+        "recovered": "True if an attempt reported an error and the last one did not.",
+        "failures": "Number of attempts that reported an error.",
         "duration_ms": "Milliseconds in the tool, over all attempts.",
         "wasted_ms": "Milliseconds in attempts that did not end the call: all but the last.",
-        "last_span_id": "The last attempt.",
+        "last_span_id": "Span id of the last attempt.",
     },
     """
 SELECT
@@ -131,18 +131,18 @@ GROUP BY
 
 SOURCES: Final = View(
     "sources",
-    "One row per attempt and source that its result came from.",
+    "One row per attempt and source that its result names.",
     {
         "tool": "Name of the tool.",
-        "call_id": "The call.",
-        "span_id": "The attempt.",
-        "started_at": "When the attempt began; UTC.",
-        "confidence": "How sure the tool was, 0 to 1.",
+        "call_id": "Id of the call.",
+        "span_id": "Span id of the attempt.",
+        "started_at": "Start of the attempt; UTC.",
+        "confidence": "Confidence of the tool, 0 to 1.",
         "type": "document, file, api, database or user_input.",
-        "id": "The source's own id.",
-        "label": "The source's name for people.",
-        "url": "Where it can be read.",
-        "section": "Which part of it.",
+        "id": "Id of the source.",
+        "label": "Name of the source for people.",
+        "url": "Address of the source.",
+        "section": "Part of the source.",
     },
     """
 SELECT
@@ -166,19 +166,19 @@ FROM (
 
 JUDGED: Final = View(
     "judged",
-    "One row per attempt that somebody judged. Of several labels by one labeler the latest counts; labelers count alike. "
-    "A label of a call is one of its last attempt that reported a status; where several calls have that id, of the last "
-    "that began before the label, else of the first.",
+    "One row per labelled attempt. Of several labels by one labeler the latest counts; all labelers have equal weight. "
+    "A label of a call applies to its last attempt that reported a status; if several calls have that id, to the last "
+    "one that started before the label, else to the first.",
     {
-        "span_id": "The attempt.",
-        "correct": "Whether the result was right, by most labelers; where they balance, by the latest.",
-        "score": "How right it was, 0 to 1: the mean over labelers; right is 1 and wrong is 0 where no score was given.",
-        "labelers": "How many judged it.",
-        "labeled_at": "When the last of them did; UTC.",
+        "span_id": "Span id of the attempt.",
+        "correct": "Whether the result was right, by the majority of labelers; if they balance, by the latest label.",
+        "score": "Score of the result, 0 to 1: the mean over labelers; without a score, right is 1 and wrong is 0.",
+        "labelers": "Number of labelers.",
+        "labeled_at": "Time of the latest label; UTC.",
     },
     """
 WITH ends AS (
-    SELECT tool, call_id, arg_max(span_id, started_at) AS span_id, min(started_at) AS began
+    SELECT tool, call_id, arg_max(span_id, started_at) AS span_id, min(started_at) AS started
     FROM attempts
     WHERE status IS NOT NULL AND call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL)
     GROUP BY
@@ -198,11 +198,11 @@ named AS (
         row_number() OVER (
             PARTITION BY l.call_id, l.labeler, l.labeled_at
             ORDER BY
-                CASE WHEN e.began <= l.labeled_at THEN 0 ELSE 1 END,
-                CASE WHEN e.began <= l.labeled_at THEN e.began END DESC,
-                e.began,
+                CASE WHEN e.started <= l.labeled_at THEN 0 ELSE 1 END,
+                CASE WHEN e.started <= l.labeled_at THEN e.started END DESC,
+                e.started,
                 e.span_id
-        ) AS place
+        ) AS row_no
     FROM outcomes AS l
     JOIN ends AS e ON e.call_id = l.call_id
     WHERE l.span_id IS NULL
@@ -215,7 +215,7 @@ votes AS (
         coalesce(score, CASE WHEN correct THEN 1.0 ELSE 0.0 END) AS score,
         coalesce(correct, score >= 0.5) AS correct
     FROM (
-        SELECT span_id, labeler, correct, score, labeled_at FROM named WHERE place = 1
+        SELECT span_id, labeler, correct, score, labeled_at FROM named WHERE row_no = 1
         UNION ALL
         SELECT span_id, labeler, correct, score, labeled_at FROM outcomes WHERE span_id IS NOT NULL
     )

@@ -25,6 +25,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.ingest.receiver import wire
 from tests.ingest.receiver.forms import SPAN, VALUE
 from tests.ingest.receiver.running import JSON, Receiving, Running, made, span
+from tooltrace.core import zstd
 from tooltrace.core.records import Loss
 from tooltrace.delivery.delivery import Delivery
 from tooltrace.exporters.otlp import create
@@ -39,10 +40,14 @@ from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
+WIDE = {zstd.codec().CompressionParameter.window_log: 25}
+"""A window of 32 MiB, which is more than the receiver reserves."""
 COMPRESSIONS = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "identity": bytes,
+    "zstd": zstd.codec().compress,
+    "Zstd": lambda data: zstd.codec().compress(data[:10]) + zstd.codec().compress(data[10:]),  # two frames
     "GZip": lambda data: gzip.compress(data[:10]) + gzip.compress(data[10:]),  # two members are one body
 }
 
@@ -198,6 +203,10 @@ def test_metrics_are_not_kept_and_the_answer_says_so(receiving: Receiving) -> No
         (b"no gzip", {"content_encoding": "gzip"}, 400),
         (gzip.compress(wire.spans(span(1)))[:-5], {"content_encoding": "gzip"}, 400),
         (gzip.compress(b"") * 1001, {"content_encoding": "gzip"}, 400),
+        (b"no zstd", {"content_encoding": "zstd"}, 400),
+        (zstd.codec().compress(wire.spans(span(1)))[:-5], {"content_encoding": "zstd"}, 400),
+        (zstd.codec().compress(b"") * 1001, {"content_encoding": "zstd"}, 400),
+        (zstd.codec().compress(bytes(2**25), options=WIDE), {"content_encoding": "zstd"}, 400),
         (b"x", {"content_encoding": "br"}, 415),
         (b"x", {"content_encoding": "gzip, gzip"}, 415),
         (b"\xff" * 16, {}, 400),

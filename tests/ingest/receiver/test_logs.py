@@ -90,7 +90,7 @@ def test_other_log_records_are_not_kept_and_said_so(receiving: Receiving) -> Non
     partial = ExportLogsServiceResponse.FromString(answer.content).partial_success
     assert partial.rejected_log_records == 3
     assert "2 × a log record that is no evaluation" in partial.error_message
-    assert "nobody knows what is judged" in partial.error_message
+    assert "the judged call is unknown" in partial.error_message
     outcome, loss = running.records()
     assert outcome == RECORDS[0]
     assert isinstance(loss, Loss)

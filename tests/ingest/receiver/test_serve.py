@@ -202,8 +202,14 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 def test_a_missing_extra_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "starlette", None)
     done = CliRunner().invoke(cli, ["serve", "--otlp", "--store", str(tmp_path / "x.duckdb")])
-    assert (done.exit_code, done.output) == (1, "tooltrace: this needs starlette: pip install 'tooltrace[serve]'\n")
+    assert (done.exit_code, done.output) == (
+        1,
+        "tooltrace: tooltrace serve needs starlette: pip install 'tooltrace[serve]'\n",
+    )
     monkeypatch.delitem(sys.modules, "starlette")
     monkeypatch.setitem(sys.modules, "grpc", None)
     done = CliRunner().invoke(cli, ["serve", "--otlp", "--grpc-port", "0", "--store", str(tmp_path / "x.duckdb")])
-    assert (done.exit_code, done.output) == (1, "tooltrace: this needs grpc: pip install 'tooltrace[grpc]'\n")
+    assert (done.exit_code, done.output) == (
+        1,
+        "tooltrace: tooltrace serve needs grpc: pip install 'tooltrace[grpc]'\n",
+    )

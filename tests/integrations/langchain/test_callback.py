@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import tooltrace as tt
 from tests.ingest.spans.conftest import data
+from tests.integrations.capabilities import messages
 from tooltrace.core.records import ToolCall
 
 if find_spec("langchain_core") is None:
@@ -20,7 +22,7 @@ if find_spec("langchain_core") is None:
 
 from langchain_core.tools import StructuredTool, ToolException, tool
 
-from tooltrace.integrations import langchain as module
+from tooltrace.integrations import langchain
 from tooltrace.integrations.langchain import ToolTraceCallbackHandler
 
 Calls = Callable[[], list[ToolCall]]
@@ -150,11 +152,11 @@ def test_a_stop_for_a_person_is_no_failure(config: dict[str, Any], calls: Calls)
 
 
 def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST", 2)
+    monkeypatch.setattr(langchain.handler, "_MOST", 2)
     handler = ToolTraceCallbackHandler()
     runs = [uuid4() for _ in range(3)]
-    for run in runs:
-        handler.on_tool_start({"name": "add"}, "1", run_id=run)
+    for run in runs:  # each in a task or a thread of its own
+        copy_context().run(handler.on_tool_start, {"name": "add"}, "1", run_id=run)
     for run in runs:
         handler.on_tool_end(1, run_id=run)
     assert sorted(call.ending for call in calls()) == ["abandoned", "returned", "returned"]
@@ -163,3 +165,51 @@ def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch
 def test_wrong_options_are_refused(store: Path) -> None:
     with pytest.raises(tt.TooltraceError, match="no option colour"):
         ToolTraceCallbackHandler(colour="green")
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    assert "langchain" in tt.install()
+    yield
+    tt.uninstall()
+
+
+def test_install_records_every_run_until_it_is_removed(store: Path, installed: None, calls: Calls) -> None:
+    tt.install("langchain")
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c1"))
+    langchain.remove()
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c2"))
+    langchain.install()
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c3"))
+    assert [call.call_id for call in calls()] == ["c1", "c3"]
+
+
+def test_a_run_with_its_own_handler_is_recorded_once(installed: None, config: dict[str, Any], calls: Calls) -> None:
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c1"), {"callbacks": [ToolTraceCallbackHandler(version="2")]})
+    assert [(call.call_id, call.tool_version) for call in calls()] == [("c1", "2")]
+
+
+def test_a_decorated_tool_is_one_row_with_the_decorators_options(installed: None, calls: Calls, store: Path) -> None:
+    @tool
+    @tt.trace_tool(version="7")
+    def weigh(item: str) -> str:
+        """Weigh."""
+        return f"{item}: 3 kg"
+
+    weigh.invoke(asked("weigh", {"item": "a"}, "c1"))
+    (call,) = calls()
+    assert (call.tool_version, call.text, call.call_id) == ("7", "a: 3 kg", "c1")
+    assert messages(store) == {"c1": "a: 3 kg"}
+
+
+def test_calls_inside_a_tool_are_its_children(installed: None, calls: Calls) -> None:
+    @tool
+    def outer(a: int) -> int:
+        """Call another tool."""
+        return add.invoke({"a": a, "b": 1})
+
+    outer.invoke(asked("outer", {"a": 1}, "c1"))
+    add.invoke(asked("add", {"a": 1, "b": 2}, "c2"))
+    found = {call.call_id: call for call in calls()}
+    inside = next(call for name, call in found.items() if name not in ("c1", "c2"))
+    assert (inside.parent_span_id, found["c2"].parent_span_id) == (found["c1"].span_id, None)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
+
+from tooltrace.integrations import langchain
 
 
 @pytest.mark.skipif(find_spec("langchain_core") is not None, reason="langchain-core is installed")
 def test_what_is_missing_is_said() -> None:
     with pytest.raises(ImportError, match=r"pip install 'tooltrace\[langchain\]'"):
-        import_module("tooltrace.integrations.langchain")
+        langchain.install()
+    langchain.remove()
+    with pytest.raises(ImportError, match=r"pip install 'tooltrace\[langchain\]'"):
+        _ = langchain.ToolTraceCallbackHandler

@@ -71,7 +71,7 @@ OPTIONAL: Final = {
     "substr": {3: "substringUTF8({0}, {1}, {2})"},
     "substring": {3: "substringUTF8({0}, {1}, {2})"},
 }
-"""The same for other numbers of arguments; calls with an unlisted number are refused."""
+"""The same for other numbers of arguments; calls with an unlisted number are rejected."""
 
 MANY: Final = {
     "concat": "concat({0})",
@@ -105,7 +105,7 @@ TYPES: Final = {
 }
 """ClickHouse's type for each of sqlglot's type names."""
 
-WHOLE: Final = frozenset(TYPES[name] for name in ("BIGINT", "INT", "SMALLINT", "TINYINT"))
+INTEGER_TYPES: Final = frozenset(TYPES[name] for name in ("BIGINT", "INT", "SMALLINT", "TINYINT"))
 TRIED: Final = {
     "BIGINT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int64')",
     "INT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int32')",

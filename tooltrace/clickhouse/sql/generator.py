@@ -12,7 +12,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel
 
 from tooltrace.clickhouse.sql import json_paths as json
-from tooltrace.clickhouse.sql.functions import FORMS, FUNCTIONS, MANY, OPTIONAL, TIMES, TRIED, TYPES, WHOLE
+from tooltrace.clickhouse.sql.functions import FORMS, FUNCTIONS, INTEGER_TYPES, MANY, OPTIONAL, TIMES, TRIED, TYPES
 from tooltrace.errors import QueryError
 
 KNOWN: Final = {
@@ -24,7 +24,7 @@ ALIKE: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
 """Functions that are equal in both engines, but unknown to sqlglot."""
 LONGEST: Final = 262_144
 """Maximum characters of a translated query; the server accepts no longer one (``max_query_size``)."""
-_WRITTEN_BY_US: Final = (
+_OWN_GENERATORS: Final = (
     exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
     exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue, exp.CountIf, exp.Week, exp.ArrayContains,
 )  # fmt: skip
@@ -52,16 +52,16 @@ class ClickHouseDialect(ClickHouse):
 
     class Generator(ClickHouse.Generator):  # type: ignore[misc,valid-type]  # as above
         TRANSFORMS: ClassVar = {
-            kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _WRITTEN_BY_US
+            kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _OWN_GENERATORS
         }
 
         def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
-            written = str(super().sql(expression, key, comment))
-            if len(written) > LONGEST:  # a template that repeats its argument doubles the text at each level
+            sql = str(super().sql(expression, key, comment))
+            if len(sql) > LONGEST:  # a template that repeats its argument doubles the text at each level
                 raise QueryError(
-                    f"in ClickHouse's SQL this would be longer than {LONGEST:,} characters; nothing was asked"
+                    f"cannot translate to ClickHouse SQL: the result would be longer than {LONGEST:,} characters"
                 )
-            return written
+            return sql
 
         def generateseries_sql(self, expression: exp.GenerateSeries) -> str:
             bounds = (self.sql(expression, part) for part in ("start", "end", "step"))
@@ -69,28 +69,28 @@ class ClickHouseDialect(ClickHouse):
 
         def anonymous_sql(self, expression: exp.Anonymous) -> str:
             name = str(expression.this).lower()
-            given = [self.sql(argument) for argument in expression.expressions]
+            arguments = [self.sql(argument) for argument in expression.expressions]
             if name in FUNCTIONS:
                 return (
-                    FUNCTIONS[name] if len(given) not in OPTIONAL.get(name, {}) else OPTIONAL[name][len(given)]
-                ).format(*given)
+                    FUNCTIONS[name] if len(arguments) not in OPTIONAL.get(name, {}) else OPTIONAL[name][len(arguments)]
+                ).format(*arguments)
             if name in MANY:
-                texts = map(self._text, expression.expressions) if name == "concat" else given
+                texts = map(self._text, expression.expressions) if name == "concat" else arguments
                 return MANY[name].format(", ".join(texts))
             special = getattr(self, f"_{name}", None) if name in KNOWN else None
-            return str(special(expression, *given)) if special else str(super().anonymous_sql(expression))
+            return str(special(expression, *arguments)) if special else str(super().anonymous_sql(expression))
 
         def _text(self, expression: exp.Expr) -> str:
             """Return text as DuckDB formats it: NULL is empty in ``concat``, a whole number as a double has ``.0``."""
-            written = str(self.sql(expression))
+            sql = str(self.sql(expression))
             if expression.is_string:
-                return written
+                return sql
             ws = isinstance(expression.parent, exp.Anonymous) and str(expression.parent.this).lower() == "concat_ws"
             if any(str(found.this).lower() == "round" for found in expression.find_all(exp.Anonymous)):
-                written = f"replaceRegexpOne(toString({written}), '^(-?\\\\d+)$', '\\\\1.0')"
+                sql = f"replaceRegexpOne(toString({sql}), '^(-?\\\\d+)$', '\\\\1.0')"
             else:
-                written = f"toString({written})"
-            return written if ws else f"ifNull({written}, '')"
+                sql = f"toString({sql})"
+            return sql if ws else f"ifNull({sql}, '')"
 
         def count_sql(self, expression: exp.Count) -> str:
             return self._signed(expression, self.function_fallback_sql(expression))
@@ -114,22 +114,22 @@ class ClickHouseDialect(ClickHouse):
             return self._signed(expression, "DENSE_RANK()")
 
         def window_sql(self, expression: exp.Window) -> str:
-            written = super().window_sql(expression)
+            sql = super().window_sql(expression)
             counted = expression.this.this if isinstance(expression.this, exp.Filter) else expression.this
-            return f"toInt64({written})" if isinstance(counted, _COUNTS) else written
+            return f"toInt64({sql})" if isinstance(counted, _COUNTS) else sql
 
-        def _signed(self, expression: exp.Expr, written: str) -> str:
+        def _signed(self, expression: exp.Expr, sql: str) -> str:
             """Cast counts to signed, as in DuckDB.
 
             ClickHouse's unsigned type has no common type with negative values.
             """
             outside = expression.parent
-            return written if isinstance(outside, (exp.Filter, exp.Window)) else f"toInt64({written})"
+            return sql if isinstance(outside, (exp.Filter, exp.Window)) else f"toInt64({sql})"
 
         def _quantile_cont(self, call: exp.Anonymous, value: str, part: str) -> str:
-            asked = call.expressions[1]
-            if isinstance(asked, exp.Array):
-                levels = map(self.sql, asked.expressions)
+            argument = call.expressions[1]
+            if isinstance(argument, exp.Array):
+                levels = map(self.sql, argument.expressions)
                 return f"[{', '.join(f'quantileExactInclusive({level})({value})' for level in levels)}]"
             return f"quantileExactInclusive({part})({value})"
 
@@ -156,12 +156,10 @@ class ClickHouseDialect(ClickHouse):
             return f"{name}({text}, concat('{_flags(options)}', {pattern}), {to})"
 
         def _strftime(self, call: exp.Anonymous, moment: str, _form: str) -> str:
-            asked = call.expressions[1]
-            if not asked.is_string:
-                raise QueryError(
-                    "a form of strftime that is computed cannot be said in ClickHouse's SQL; nothing was asked"
-                )
-            return f"formatDateTime({moment}, {exp.Literal.string(_time_form(asked.name)).sql(ClickHouseDialect)})"
+            argument = call.expressions[1]
+            if not argument.is_string:
+                raise QueryError("cannot translate to ClickHouse SQL: the format of strftime must be a literal")
+            return f"formatDateTime({moment}, {exp.Literal.string(_time_form(argument.name)).sql(ClickHouseDialect)})"
 
         def regexplike_sql(self, expression: exp.RegexpLike) -> str:
             return f"match({self.sql(expression, 'this')}, concat('(?-s)', {self.sql(expression, 'expression')}))"
@@ -199,58 +197,56 @@ class ClickHouseDialect(ClickHouse):
             some = [item for item in expression.expressions if not isinstance(item, exp.Null)]
             if len(some) < len(expression.expressions):
                 return f"nullIf({self.sql(expression, 'this')} IN ({', '.join(map(self.sql, some)) or 'NULL'}), 0)"
-            plain = str(super().in_sql(expression))
+            result = str(super().in_sql(expression))
             if expression.args.get("query") is None or not isinstance(
                 expression.find_ancestor(exp.Not, exp.Select), exp.Not
             ):
-                return plain
+                return result
             unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self.sql(expression, 'query')}"
-            return f"if(ifNull(({unknown}), 0) = 1, nullIf({plain}, 0), {plain})"
+            return f"if(ifNull(({unknown}), 0) = 1, nullIf({result}, 0), {result})"
 
         def jsonextractscalar_sql(self, expression: exp.JSONExtractScalar) -> str:
-            return json.text(self.sql(expression, "this"), json.places(expression.expression))
+            return json.text(self.sql(expression, "this"), json.steps(expression.expression))
 
         def jsonextract_sql(self, expression: exp.JSONExtract) -> str:
             value = self.sql(expression, "this")
             if json.is_every(expression.expression):
                 return f"JSONExtractArrayRaw(ifNull({value}, '[]'))"
-            return json.raw(value, json.places(expression.expression))
+            return json.raw(value, json.steps(expression.expression))
 
         def filter_sql(self, expression: exp.Filter) -> str:
             call = expression.this
             if isinstance(call, exp.Anonymous) and str(call.this).lower() == "arg_max_null":
                 value, at = map(self.sql, call.expressions)
                 return f"tupleElement(argMax(tuple({value}), {at}) FILTER({self.sql(expression, 'expression').strip()}), 1)"
-            written = super().filter_sql(expression)
+            sql = super().filter_sql(expression)
             counted = isinstance(call, exp.Count) and not isinstance(expression.parent, exp.Window)
-            return f"toInt64({written})" if counted else written
+            return f"toInt64({sql})" if counted else sql
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
             kind = TYPES.get(expression.to.sql("duckdb").upper()) or TYPES.get(expression.to.this.name)
             value = self.sql(expression, "this")
             if kind is None:
                 return str(super().cast_sql(expression, safe_prefix))
-            if kind in WHOLE:
-                return self._whole(expression.this, value, kind)
+            if kind in INTEGER_TYPES:
+                return self._rounded(expression.this, value, kind)
             return f"CAST({value} AS {kind})"
 
-        def _whole(self, given: exp.Expr, value: str, kind: str) -> str:
+        def _rounded(self, operand: exp.Expr, value: str, kind: str) -> str:
             """Round to the nearest integer, where CAST alone truncates.
 
             Values outside the type are refused; CAST would silently return another number.
             """
-            if isinstance(given, exp.Literal | exp.JSONExtractScalar) and not given.is_number:
+            if isinstance(operand, exp.Literal | exp.JSONExtractScalar) and not operand.is_number:
                 value = f"toFloat64({value})"
-            if given.is_number and not given.is_int and "e" not in given.name.lower():
+            if operand.is_number and not operand.is_int and "e" not in operand.name.lower():
                 value = self._round(exp.Anonymous(this="round"), value)
             return f"accurateCast(round({value}), '{kind}')"
 
         def trycast_sql(self, expression: exp.TryCast) -> str:
             kind = expression.to.this.name
             if kind not in TRIED:
-                raise QueryError(
-                    f"TRY_CAST to {expression.to.sql('duckdb')} cannot be said in ClickHouse's SQL; nothing was asked"
-                )
+                raise QueryError(f"cannot translate to ClickHouse SQL: TRY_CAST to {expression.to.sql('duckdb')}")
             return TRIED[kind].format(f"toString({self.sql(expression, 'this')})")
 
         def attimezone_sql(self, expression: exp.AtTimeZone) -> str:
@@ -270,20 +266,18 @@ def _is_constant(item: exp.Expr) -> bool:
 
 def _flags(options: list[exp.Expr]) -> str:
     """Translate DuckDB's regular expression options into inline flags: ``.`` does not match a newline without ``s``."""
-    given = options[0].name if options else ""
-    if set(given) - set("cgims") or (options and not options[0].is_string):
-        raise QueryError(
-            f"the options {given!r} of a regular expression cannot be said in ClickHouse's SQL; nothing was asked"
-        )
-    return f"(?{'i' if 'i' in given else ''}{'m' if 'm' in given else ''}{'s' if 's' in given else '-s'})"
+    letters = options[0].name if options else ""
+    if set(letters) - set("cgims") or (options and not options[0].is_string):
+        raise QueryError(f"cannot translate to ClickHouse SQL: the options {letters!r} of a regular expression")
+    return f"(?{'i' if 'i' in letters else ''}{'m' if 'm' in letters else ''}{'s' if 's' in letters else '-s'})"
 
 
 def _time_form(form: str) -> str:
     """Translate the format of strftime. Raises QueryError for a part that ClickHouse lacks or interprets otherwise."""
     parts = re.findall(r"%-?.|[^%]+|%", form, re.DOTALL)
-    unsaid = [part for part in parts if part.startswith("%") and part not in FORMS]
-    if unsaid:
-        raise QueryError(f"{', '.join(unsaid)} of strftime cannot be said in ClickHouse's SQL; nothing was asked")
+    unsupported = [part for part in parts if part.startswith("%") and part not in FORMS]
+    if unsupported:
+        raise QueryError(f"cannot translate to ClickHouse SQL: {', '.join(unsupported)} in the format of strftime")
     return "".join(FORMS.get(part, part) for part in parts)
 
 

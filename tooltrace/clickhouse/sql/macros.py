@@ -31,19 +31,19 @@ def inline_macros(tree: exp.Expr) -> exp.Expr:
 
 def _expanded(macro: Macro, arguments: list[exp.Expr]) -> exp.Expr:
     if len(arguments) != len(macro.parameters):
-        takes = ", ".join(macro.parameters)
-        raise QueryError(f"{macro.name}({takes}) takes {len(macro.parameters)} arguments, got {len(arguments)}")
+        names = ", ".join(macro.parameters)
+        raise QueryError(f"{macro.name} needs {len(macro.parameters)} arguments ({names}); got {len(arguments)}")
     body = exp.paren(_body(macro))
-    given = dict(zip(macro.parameters, arguments, strict=True))
+    values = dict(zip(macro.parameters, arguments, strict=True))
     for column in list(body.find_all(exp.Column)):
-        column.replace(_grouped(given[column.name]))
+        column.replace(_grouped(values[column.name]))
     return body
 
 
 def _grouped(argument: exp.Expr) -> exp.Expr:
     """Return a copy of ``argument`` in parentheses if an operator around it could split it."""
-    alone = isinstance(argument, exp.Column | exp.Literal | exp.Paren | exp.Anonymous)
-    return argument.copy() if alone else exp.paren(argument)
+    is_atomic = isinstance(argument, exp.Column | exp.Literal | exp.Paren | exp.Anonymous)
+    return argument.copy() if is_atomic else exp.paren(argument)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Final
 import sqlglot
 from sqlglot import exp
 
-from tooltrace.store.columns import ATTEMPTS, RECORDS
+from tooltrace.store.schema import ATTEMPTS, RECORDS
 from tooltrace.store.views import TOOL_CALLS, VIEWS
 
 Columns = dict[str, tuple[str, ...]]
@@ -18,7 +18,7 @@ Columns = dict[str, tuple[str, ...]]
 Node = exp.Expr
 """A node of parsed SQL."""
 ENGINE: Final = "clickhouse"
-_SEEN: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text"}
+_MESSAGE_COLUMNS: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text"}
 
 
 def alias_joined_columns(tree: Node) -> None:
@@ -26,15 +26,15 @@ def alias_joined_columns(tree: Node) -> None:
 
     ``t.*`` is expanded to the columns that the query names somewhere.
     """
-    wanted = _wanted(tree)
+    is_used = _usage_test(tree)
     for select, known in _selects(tree, dict(_tables())):
         if not select.args.get("joins"):
             continue
         items: list[Node] = []
         for item in select.expressions:
-            taken = {made.alias_or_name for made in items}
-            spelled = _spelled(item, select, known, wanted)
-            items += [made for made in spelled if made.alias_or_name not in taken]
+            names = {made.alias_or_name for made in items}
+            aliased = _aliased(item, select, known, is_used)
+            items += [made for made in aliased if made.alias_or_name not in names]
         select.set("expressions", items)
 
 
@@ -48,31 +48,31 @@ def resolve_order_by_aliases(tree: Node) -> None:
         order = select.args.get("order")
         for term in order.expressions if order else ():
             if isinstance(term.this, exp.Column) and not term.this.table and term.this.name in made:
-                said = made[term.this.name]
-                if not (isinstance(said, exp.Column) and said.name == term.this.name):
-                    term.set("this", said.copy())
+                expression = made[term.this.name]
+                if not (isinstance(expression, exp.Column) and expression.name == term.this.name):
+                    term.set("this", expression.copy())
 
 
 def escape_like_backslashes(tree: Node) -> None:
     """Escape backslashes in LIKE patterns, where DuckDB has no escape character.
 
-    Without ESCAPE, DuckDB takes a backslash as it is; ClickHouse treats it as the escape character.
+    Without ESCAPE, DuckDB treats a backslash as an ordinary character; ClickHouse treats it as the escape character.
     """
-    for alike in tree.find_all(exp.Like, exp.ILike):
-        pattern = alike.expression
-        if pattern.is_string and not isinstance(alike.parent, exp.Escape):
+    for like in tree.find_all(exp.Like, exp.ILike):
+        pattern = like.expression
+        if pattern.is_string and not isinstance(like.parent, exp.Escape):
             pattern.replace(exp.Literal.string(pattern.name.replace("\\", "\\\\")))
 
 
-def _wanted(tree: Node) -> Callable[[str], bool]:
+def _usage_test(tree: Node) -> Callable[[str], bool]:
     """Return the test whether a column is used: it is named somewhere, or the result has a star."""
-    if any(item.is_star for item in _answers(tree)):
+    if any(item.is_star for item in _result_items(tree)):
         return lambda _name: True
     named = frozenset(found.name for found in tree.find_all(exp.Identifier))
     return named.__contains__
 
 
-def _spelled(item: Node, select: exp.Select, known: Columns, wanted: Callable[[str], bool]) -> list[Node]:
+def _aliased(item: Node, select: exp.Select, known: Columns, is_used: Callable[[str], bool]) -> list[Node]:
     if not isinstance(item, exp.Column) or not item.table:
         return [item]
     if not isinstance(item.this, exp.Star):
@@ -80,7 +80,7 @@ def _spelled(item: Node, select: exp.Select, known: Columns, wanted: Callable[[s
     replaced = {made.alias: made.this for made in item.this.args.get("replace") or ()}
     if not _sources(select, known).get(item.table):
         return [item]  # a table that is not ours: its columns are unknown here
-    names = filter(wanted, _starred(item.this, _sources(select, known)[item.table]))
+    names = filter(is_used, _starred(item.this, _sources(select, known)[item.table]))
     made = ((name, replaced.get(name) or exp.column(name, item.table, quoted=True)) for name in names)
     return [exp.alias_(value, name, quoted=True) for name, value in made]
 
@@ -90,9 +90,9 @@ def drop_unused_messages_join(tree: Node) -> None:
 
     ClickHouse would execute the join even so.
     """
-    if any(item.is_star for item in _answers(tree)):
+    if any(item.is_star for item in _result_items(tree)):
         return
-    if any(name.name in _SEEN for name in tree.find_all(exp.Identifier)):
+    if any(name.name in _MESSAGE_COLUMNS for name in tree.find_all(exp.Identifier)):
         return
     for table in tree.find_all(exp.Table):
         if table.name == TOOL_CALLS.name:
@@ -101,13 +101,13 @@ def drop_unused_messages_join(tree: Node) -> None:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(named)))
 
 
-def _answers(query: Node) -> Iterator[Node]:
+def _result_items(query: Node) -> Iterator[Node]:
     """Yield the items of the select lists that form the result."""
     if isinstance(query, exp.SetOperation):
-        yield from _answers(query.left)
-        yield from _answers(query.right)
+        yield from _result_items(query.left)
+        yield from _result_items(query.right)
     elif isinstance(query, exp.Subquery):
-        yield from _answers(query.this)
+        yield from _result_items(query.this)
     else:
         yield from query.expressions
 
@@ -154,10 +154,10 @@ def _columns(query: Node, known: Columns) -> tuple[str, ...]:
     for item in query.expressions:
         star = item.this if isinstance(item, exp.Column) else item
         if isinstance(star, exp.Star):
-            of = [item.table] if isinstance(item, exp.Column) else list(sources)
-            if not all(sources.get(source) for source in of):
+            chosen = [item.table] if isinstance(item, exp.Column) else list(sources)
+            if not all(sources.get(source) for source in chosen):
                 return ()  # unknown
-            names += [name for source in of for name in _starred(star, sources[source])]
+            names += [name for source in chosen for name in _starred(star, sources[source])]
         else:
             names.append(item.alias_or_name)
     return tuple(names)
@@ -209,14 +209,14 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
             uses[table.name] += 1
     for cte in ctes.values():
         if is_recursive(cte):
-            cte.set("this", _alone(cte))
-    kept = {name for name, count in uses.items() if count > 1}
+            cte.set("this", _in_own_with(cte))
+    materialized = {name for name, count in uses.items() if count > 1}
     narrow = _narrowed(tree, ctes)
-    inline = {name: cte for name, cte in ctes.items() if name not in kept}
+    inline = {name: cte for name, cte in ctes.items() if name not in materialized}
     tree.set("with_", None)
-    done = [(name, narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in kept]
+    extracted = [(name, narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in materialized]
     _with(tree, inline)
-    return done
+    return extracted
 
 
 def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Node]:
@@ -224,23 +224,23 @@ def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Nod
 
     ``SELECT *`` would store the texts of each call.
     """
-    wanted = _wanted(tree)
+    is_used = _usage_test(tree)
     known = dict(_tables())
     columns: Columns = {}
     for name, cte in ctes.items():
         columns[name] = known[name] = _columns(cte.this, known)
 
     def narrow(name: str, body: Node) -> Node:
-        some = [column for column in columns[name] if wanted(column)]
+        some = [column for column in columns[name] if is_used(column)]
         if not some or len(some) == len(columns[name]):
             return body
-        inner = exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("whole")))
+        inner = exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("step")))
         return exp.select(*(exp.column(column, quoted=True) for column in some)).from_(inner)
 
     return narrow
 
 
-def _alone(cte: exp.CTE) -> Node:
+def _in_own_with(cte: exp.CTE) -> Node:
     """Wrap a recursive CTE in a WITH of its own: other CTEs beside it in one WITH would behave differently."""
     inner = exp.CTE(this=cte.this, alias=exp.TableAlias(this=exp.to_identifier(cte.alias)))
     body = exp.select("*").from_(exp.Table(this=exp.to_identifier(cte.alias)))
@@ -252,8 +252,8 @@ def _with(body: Node, inline: dict[str, exp.CTE]) -> Node:
     """Return ``body`` with the steps of ``inline`` that it needs; each of them is used once."""
     needed = [cte.copy() for cte in _needed(body, inline)]
     if needed:
-        own = body.args.get("with_")
-        if own is not None:
+        existing = body.args.get("with_")
+        if existing is not None:
             body = exp.select("*").from_(exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("body"))))
         body.set("with_", exp.With(expressions=needed))
     return body
@@ -271,11 +271,11 @@ def _needed(body: Node, inline: dict[str, exp.CTE]) -> list[exp.CTE]:
     return found
 
 
-def place_tables(tree: Node, database: str) -> None:
+def qualify_tables(tree: Node, database: str) -> None:
     """Qualify every table that is not a CTE with ``database``."""
-    own = {cte.alias for cte in tree.find_all(exp.CTE)}
+    steps = {cte.alias for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
-        if table.name not in own and isinstance(table.this, exp.Identifier):
+        if table.name not in steps and isinstance(table.this, exp.Identifier):
             table.set("db", exp.to_identifier(database, quoted=True))
 
 

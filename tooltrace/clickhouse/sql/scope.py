@@ -17,14 +17,14 @@ def step_of(table: exp.Table) -> exp.CTE | None:
         return None
     inside: exp.Expr = table
     while (outside := inside.parent) is not None:
-        for step in reversed(list(_seen(outside, inside))):
+        for step in reversed(list(_visible(outside, inside))):
             if step.alias.lower() == table.name.lower():
                 return step
         inside = outside
     return None
 
 
-def _seen(outside: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
+def _visible(outside: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
     """Yield the steps of ``outside`` that are visible in its part ``inside``."""
     if isinstance(outside, exp.With):
         steps: list[exp.CTE] = list(outside.expressions)
@@ -35,9 +35,9 @@ def _seen(outside: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
                 return
             yield step
         return
-    above = outside.args.get("with_")
-    if above is not None and above is not inside:
-        yield from above.expressions
+    with_ = outside.args.get("with_")
+    if with_ is not None and with_ is not inside:
+        yield from with_.expressions
 
 
 def rename_steps(tree: exp.Expr, tables: Collection[str]) -> None:
@@ -46,14 +46,14 @@ def rename_steps(tree: exp.Expr, tables: Collection[str]) -> None:
     The two engines may resolve such a name differently, which would let a query read a table unnoticed.
     """
     bound = [(table, step) for table in tree.find_all(exp.Table) if (step := step_of(table)) is not None]
-    taken = {name.name for name in tree.find_all(exp.Identifier)} | set(tables)
-    seen = {name.lower() for name in tables}
+    all_names = {name.name for name in tree.find_all(exp.Identifier)} | set(tables)
+    used_names = {name.lower() for name in tables}
     for step in list(tree.find_all(exp.CTE)):
         old = new = step.alias
-        while old.lower() in seen and new in taken:
+        while old.lower() in used_names and new in all_names:
             new = f"{new}_step"
-        seen.add(old.lower())
-        taken.add(new)
+        used_names.add(old.lower())
+        all_names.add(new)
         step.args["alias"].set("this", exp.to_identifier(new, quoted=True) if new != old else step.args["alias"].this)
         for table in (table for table, of in bound if of is step and table.name != new):
             if not table.alias:

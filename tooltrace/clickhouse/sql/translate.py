@@ -16,8 +16,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tooltrace.clickhouse.sql import rewrites as shape
-from tooltrace.clickhouse.sql import validate as refusals
+from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.sql import rewrites, validate
 from tooltrace.clickhouse.sql.generator import ALIKE, KNOWN, DuckDBDialect, to_sql
 from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
 from tooltrace.clickhouse.sql.scope import rename_steps
@@ -29,13 +29,13 @@ from tooltrace.store.macros import without_definitions
 class TranslatedQuery:
     """A query in ClickHouse's SQL: its temporary tables by name, and the query itself."""
 
-    kept: tuple[tuple[str, str], ...]
-    question: str
+    temp_tables: tuple[tuple[str, str], ...]
+    select: str
     steps: frozenset[str] = frozenset()
     """Names of the query's own steps."""
 
     def __str__(self) -> str:
-        statements = [*(create_temp_table(name, sql) for name, sql in self.kept), self.question]
+        statements = [*(create_temp_table(name, sql) for name, sql in self.temp_tables), self.select]
         return ";\n".join(statements)
 
 
@@ -49,11 +49,6 @@ def drop_temp_table(name: str) -> str:
     return f"DROP TEMPORARY TABLE IF EXISTS {quote_identifier(name)}"
 
 
-def quote_identifier(name: str) -> str:
-    """Return ``name`` as a quoted identifier, whatever its characters."""
-    return exp.to_identifier(name, quoted=True).sql(shape.ENGINE)
-
-
 def to_clickhouse(
     sql: str, values: Mapping[str, Any] | None = None, *, only: Collection[str] | None = None
 ) -> TranslatedQuery:
@@ -65,7 +60,7 @@ def to_clickhouse(
     try:
         return _script(sql, values or {}, only)
     except RecursionError as error:
-        raise QueryError("the SQL is nested too deep; nothing was asked") from error
+        raise QueryError("cannot translate to ClickHouse SQL: the SQL is nested too deeply") from error
 
 
 def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -> TranslatedQuery:
@@ -73,44 +68,44 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
     for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
         if node.name in values:
             node.replace(_literal(values[node.name]))
-    refusals.require_select(tree)
-    refusals.require_translatable(tree)
+    validate.require_select(tree)
+    validate.require_translatable(tree)
     if only is not None:
-        refusals.require_tables(tree, only)
-        refusals.require_functions(tree, KNOWN | ALIKE | MACRO_NAMES)
+        validate.require_tables(tree, only)
+        validate.require_functions(tree, KNOWN | ALIKE | MACRO_NAMES)
     tree = inline_macros(tree)
-    rename_steps(tree, shape.known_tables())
+    rename_steps(tree, rewrites.known_tables())
     try:
-        shape.resolve_order_by_aliases(tree)
-        shape.escape_like_backslashes(tree)
-        shape.drop_unused_messages_join(tree)
-        shape.alias_joined_columns(tree)
-        shape.unnest_to_array_join(tree, to_sql)
+        rewrites.resolve_order_by_aliases(tree)
+        rewrites.escape_like_backslashes(tree)
+        rewrites.drop_unused_messages_join(tree)
+        rewrites.alias_joined_columns(tree)
+        rewrites.unnest_to_array_join(tree, to_sql)
         steps = frozenset(step.alias for step in tree.find_all(exp.CTE))
-        kept = tuple((name, to_sql(part)) for name, part in shape.extract_temp_tables(tree))
-        return TranslatedQuery(kept, to_sql(tree), steps)
+        temp_tables = tuple((name, to_sql(part)) for name, part in rewrites.extract_temp_tables(tree))
+        return TranslatedQuery(temp_tables, to_sql(tree), steps)
     except SqlglotError as error:
-        raise QueryError(f"this cannot be said in ClickHouse's SQL: {error}") from error
+        raise QueryError(f"cannot translate to ClickHouse SQL: {error}") from error
 
 
 def view_sql(sql: str, database: str) -> str:
     """Return the SQL of a view over the tables in ``database``; a view cannot use temporary tables."""
     tree = _parsed(sql).copy()
-    shape.drop_unused_messages_join(tree)
-    shape.alias_joined_columns(tree)
-    shape.place_tables(tree, database)
+    rewrites.drop_unused_messages_join(tree)
+    rewrites.alias_joined_columns(tree)
+    rewrites.qualify_tables(tree, database)
     return to_sql(tree)
 
 
 @lru_cache(maxsize=256)
-def _parsed(sql: str) -> shape.Node:
+def _parsed(sql: str) -> rewrites.Node:
     try:
         return sqlglot.parse_one(sql, read=DuckDBDialect)
     except SqlglotError as error:
-        raise QueryError(f"the SQL cannot be read: {error}") from error
+        raise QueryError(f"cannot parse the SQL: {error}") from error
 
 
-def _literal(value: Any) -> shape.Node:
+def _literal(value: Any) -> rewrites.Node:
     if value is None:
         return exp.null()
     if isinstance(value, bool):

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from tooltrace.core.records import Record
 from tooltrace.exporters.csv import QUOTED_BY
-from tooltrace.ingest.files.reader import LONGEST_LINE, Format, TraceFile
-from tooltrace.ingest.files.rows import kind_of, record_of
+from tooltrace.ingest.files.reader import LONGEST_LINE, Format, TraceFile, kind_of, record_of
 from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
 from tooltrace.recording.settings import Settings
 

@@ -15,6 +15,7 @@ from tooltrace.core.records import Record
 from tooltrace.faults import suppress_faults
 from tooltrace.ingest.spans.assembler import Assembler
 from tooltrace.ingest.spans.conventions.detect import ENCLOSING, is_tool_span
+from tooltrace.ingest.spans.conventions.enclosing import CONTEXT
 from tooltrace.ingest.spans.span_records import SpanOrigin
 from tooltrace.otel.sdk_spans import from_sdk
 from tooltrace.otel.span_data import SpanData
@@ -70,6 +71,7 @@ _MOST_HELD = 1_000
 """Maximum number of spans that wait for one enclosing tool call."""
 _DEEPEST = 64
 _AROUND = frozenset(ENCLOSING)
+_OUTLINED = _AROUND | CONTEXT
 
 
 class TooltraceSpanProcessor(SpanProcessor):
@@ -94,7 +96,7 @@ class TooltraceSpanProcessor(SpanProcessor):
         self._pid = os.getpid()
         self._lock = RLock()
         self._open: OrderedDict[int, ReadableSpan] = OrderedDict()
-        self._held: dict[int, list[ReadableSpan]] = {}
+        self._waiting: dict[int, list[ReadableSpan]] = {}
         """Waiting spans, by the id of the span that they wait for."""
         self._around: deque[SpanData | ReadableSpan] = deque(maxlen=_MOST_OPEN)
         """Spans without a record that ended since the last batch."""
@@ -128,7 +130,7 @@ class TooltraceSpanProcessor(SpanProcessor):
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Write every ended call; return False on timeout."""
         with suppress_faults("record"):
-            for waited_for in list(self._held):
+            for waited_for in list(self._waiting):
                 self._release(waited_for)
             return config.flush(timeout_millis / 1000)
         return False
@@ -145,7 +147,7 @@ class TooltraceSpanProcessor(SpanProcessor):
         elif is_tool_span(span.name, span.attributes or {}):
             self._tool_ended(mine, span)
         elif self._all:
-            self._give([*self._waited_for(mine), span])
+            self._pass_on([*self._take_waiting(mine), span])
         else:
             self._around.append(_outline(span))
             self._release(mine)
@@ -169,29 +171,43 @@ class TooltraceSpanProcessor(SpanProcessor):
             parent = above.parent
         return found
 
+    def _open_around(self, span: ReadableSpan) -> list[SpanData]:
+        """Return outlines of the open spans around ``span``, which may state its agent and conversation."""
+        found = []
+        parent = span.parent
+        for _ in range(_DEEPEST):
+            around = None if parent is None else self._open.get(parent.span_id)
+            if around is None:
+                break
+            if not isinstance(around, ToolSpan) and not is_tool_span(around.name, around.attributes or {}):
+                found.append(_outline(around))
+            parent = around.parent
+        return found
+
     def _tool_ended(self, mine: int, span: ReadableSpan) -> None:
         """Hold an ended tool call and its waiting spans for the tool call around it; without one, pass them on."""
         above = self._tool_above(span)
-        spans = [*self._waited_for(mine), span]
+        self._around.extend(self._open_around(span))
+        spans = [*self._take_waiting(mine), span]
         with self._lock:
             # checked again under the lock: ``above`` may have ended in another thread, and would never release them
-            if above is not None and above in self._open and len(self._held.get(above, ())) < _MOST_HELD:
-                self._held.setdefault(above, []).extend(spans)
+            if above is not None and above in self._open and len(self._waiting.get(above, ())) < _MOST_HELD:
+                self._waiting.setdefault(above, []).extend(spans)
                 return
-        self._give(spans)
+        self._pass_on(spans)
 
-    def _waited_for(self, mine: int) -> list[ReadableSpan]:
+    def _take_waiting(self, mine: int) -> list[ReadableSpan]:
         """Remove and return the spans that waited for the ended span ``mine``."""
         with self._lock:
-            return self._held.pop(mine, [])
+            return self._waiting.pop(mine, [])
 
     def _release(self, mine: int) -> None:
         """Pass on the spans that waited for the ended span ``mine``."""
-        spans = self._waited_for(mine)
+        spans = self._take_waiting(mine)
         if spans:
-            self._give(spans)
+            self._pass_on(spans)
 
-    def _give(self, spans: list[ReadableSpan]) -> None:
+    def _pass_on(self, spans: list[ReadableSpan]) -> None:
         recorder = config.get_recorder()
         if self._assembler is None or self._settings is not recorder.settings:
             self._assembler, self._settings = (
@@ -211,10 +227,11 @@ def local_origin(settings: Settings) -> SpanOrigin:
 
 
 def _outline(span: ReadableSpan) -> SpanData:
-    """Return only the parts of ``span`` that show its nesting; the rest would waste memory."""
+    """Return only the parts of ``span`` that show its nesting, agent and conversation; the rest would waste memory."""
     ids, parent = span.get_span_context(), span.parent
     assert ids is not None
-    attributes: dict[str, Any] = dict.fromkeys(_AROUND.intersection(span.attributes or ()), True)
+    known = span.attributes or {}
+    attributes: dict[str, Any] = {key: known[key] for key in _OUTLINED.intersection(known)}
     return SpanData(
         name="",
         trace_id=f"{ids.trace_id:032x}",

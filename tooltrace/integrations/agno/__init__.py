@@ -20,7 +20,9 @@ from importlib import import_module
 from tooltrace.errors import ConfigError
 from tooltrace.integrations.agno.patch_points import hook, patches
 
-__all__ = ["install", "remove"]
+__all__ = ["FRAMEWORK", "install", "remove"]
+
+FRAMEWORK = "agno"
 
 
 def install() -> None:
@@ -35,7 +37,7 @@ def install() -> None:
     try:
         patches.make(hook)
     except (ImportError, AttributeError, KeyError) as error:
-        raise ConfigError(f"this version of agno is not known ({error}); nothing is recorded") from error
+        raise ConfigError(f"this version of agno is not supported ({error}); nothing is recorded") from error
 
 
 def remove() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrace.integrations.agno.call_context import span_id as id_of
-from tooltrace.integrations.agno.side_table import WeakSideTable
+from tooltrace.integrations.side_table import WeakSideTable
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import Recorder

@@ -23,7 +23,9 @@ from __future__ import annotations
 from tooltrace.integrations.hello_agents.patch_points import hook
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
 
-__all__ = ["install", "remove"]
+__all__ = ["FRAMEWORK", "install", "remove"]
+
+FRAMEWORK = "hello_agents"
 
 _patches = MonkeyPatcher()
 

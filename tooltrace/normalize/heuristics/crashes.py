@@ -67,10 +67,15 @@ _NPM_CODE = lazy(r"code\s+(\S+)")
 _NPM_FIELD = lazy(r"(?:code|syscall|path|errno|cwd|command|sh|lifecycle|A complete log)\b")
 
 EXIT = lazy(
-    r"\[?(?:Process |Command |Program )?(?:Exit(?:ed)?(?: with)? (?:code|status)|(?:Return|Exit) ?code)[:=]?\s*(?P<exit>0|[1-9]\d{0,2})\]?\.?",
+    r"[\[(]?(?:(?:The )?(?:Process|Command|Program|Script|Shell) )?(?:(?:has )?(?:finished|completed|ended|terminated|failed) with )?"
+    r"(?:(?:an? |non-?zero )*Exit(?:ed)?(?: with)? (?:code|status)|(?:Return|Exit)[ _]?code)[:=]?\s*(?P<exit>0|[1-9]\d{0,2})\.?[\])]?\.?"
+    r"|<(?:exit_?code|return_?code)>(?P<tagged>\d{1,3})</\w+>",
     re.IGNORECASE,
 )
 """A last line that holds the exit status of a command."""
+
+_CAPTION = lazy(r"(?:Wall[ _-]time|Duration|Total output lines|Output|Stdout|Stderr)\s*:.{0,60}", re.IGNORECASE)
+"""A line with which a shell tool announces the output, after its exit status."""
 
 _FINDING = lazy(r"\S{1,200}:\d+(?::\d+)?:? ")
 _GAVE_UP = lazy(
@@ -97,7 +102,9 @@ def _may_be(words: str) -> bool:
         return True
     first = words[: _LINE + 1].partition("\n")[0][:_LINE]
     last = words[-_LINE:].rpartition("\n")[2]
-    return EXIT.fullmatch(last.strip()) is not None or any(crash.head.fullmatch(first) for crash in _CRASHES)
+    return any(EXIT.fullmatch(line.strip()) for line in (last, first)) or any(
+        crash.head.fullmatch(first) for crash in _CRASHES
+    )
 
 
 def _crashed(lines: list[str], text: str) -> ToolResponse | None:
@@ -166,13 +173,16 @@ def _exited(lines: list[str], text: str) -> ToolResponse | None:
 
     A linter may use 1 for findings, so with 1 the line before must report a failure.
     """
-    found = EXIT.fullmatch(lines[-1].strip()[:_LINE])
-    printed = [line[:_LINE] for line in lines[:-1] if line.strip()]
-    if found is None or found["exit"] == "0" or not printed or any(map(OF_A_LOG.match, printed)):
+    found, printed = EXIT.fullmatch(lines[-1].strip()[:_LINE]), lines[:-1]
+    if found is None:
+        found, printed = EXIT.fullmatch(lines[0].strip()[:_LINE]), lines[1:]
+        if found is None or len(lines) < 2 or not _CAPTION.fullmatch(lines[1].strip()[:_LINE]):
+            return None
+    status = int(found["exit"] or found["tagged"])
+    printed = [line[:_LINE] for line in printed if line.strip() and not _CAPTION.fullmatch(line.strip()[:_LINE])]
+    if not status or not printed or any(map(OF_A_LOG.match, printed)):
         return None
     before = printed[-1].strip()
-    if not _GAVE_UP.match(before) and (
-        found["exit"] == "1" or any(map(_FINDING.match, printed)) or is_no_error_phrase(before)
-    ):
+    if not _GAVE_UP.match(before) and (status == 1 or any(map(_FINDING.match, printed)) or is_no_error_phrase(before)):
         return None
-    return build_error(before, exit_code(int(found["exit"])), type=f"exit_{found['exit']}", text=text)
+    return build_error(before, exit_code(status), type=f"exit_{status}", text=text)

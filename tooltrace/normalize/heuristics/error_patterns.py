@@ -129,6 +129,9 @@ OF_A_MANUAL = lazy(
 )
 """Words with which a manual explains an error."""
 
+DEFINITION = lazy(r"(?i)(?:an?|the|any) [\w -]{1,40} (?:which|that|who|in which)\b")
+"""Beginning of the definition of a term, as in "Exception: An event which …"."""
+
 OF_A_LIST = lazy(
     r"\s*(?:-(?!-{7,}\s*$)|[*•#|>]|\d{1,3}[.)\]]\s|https?://\S+\s*$|\d{4}-\d\d-\d\d|\[?(?:INFO|DEBUG|WARN|ERROR)\b)"
 )

@@ -12,6 +12,7 @@ from tooltrace.normalize.exceptions.services import JSON_RPC
 from tooltrace.normalize.heuristics.crashes import EXIT, read_crash
 from tooltrace.normalize.heuristics.error_patterns import (
     BEFORE_A_TRACE,
+    DEFINITION,
     OF_A_LIST,
     OF_A_LOG,
     OF_A_MANUAL,
@@ -20,6 +21,15 @@ from tooltrace.normalize.heuristics.error_patterns import (
     ONE_LINERS,
     PREFIXES,
     SENTENCES,
+)
+from tooltrace.normalize.heuristics.error_sentences import (
+    CLOSINGS,
+    LISTED,
+    MARKED,
+    MAY_REPORT,
+    NOT_A_REPORT,
+    OPENINGS,
+    WARNED,
 )
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.lazy_regex import lazy
@@ -56,7 +66,7 @@ def RULE(seen: ResultView) -> ToolResponse | None:
 def read_text(text: str) -> ToolResponse | None:
     """Return the error that ``text`` is; None if it is not an error message."""
     words = text.strip()
-    if not words:
+    if not words or (len(words) <= _LONGEST and not MAY_REPORT.search(words.lower())):
         return None
     if words.startswith(_GROUP):
         return _group(words, text)
@@ -67,7 +77,27 @@ def read_text(text: str) -> ToolResponse | None:
         return crash
     if len(words) > _LONGEST or not _is_one_message(words):
         return None
-    return _prefixed(words, text) or _one_line(words, text)
+    return _prefixed(words, text) or _one_line(words, text) or _sentence(words, text)
+
+
+_LONGEST_REPORT, _MOST_REPORT_LINES, _MOST_REPORT_SENTENCES = 600, 6, 2
+_LONGEST_OPENING = 300
+
+
+def _sentence(words: str, text: str) -> ToolResponse | None:
+    """Return the error that a short text reports in its first line, or by a closing advice to try again."""
+    lines = words.splitlines()
+    if len(words) > _LONGEST_REPORT or len(lines) > _MOST_REPORT_LINES or NOT_A_REPORT.match(WARNED.sub("", words)):
+        return None
+    if len(LISTED.findall(words)) > 1 or len(SENTENCES.findall(words)) > _MOST_REPORT_SENTENCES:
+        return None
+    marked = MARKED.match(words)
+    if marked is not None:
+        return None if is_no_error_phrase(marked["message"]) else build_error(marked["message"], text=text)
+    opening = WARNED.sub("", lines[0])[:_LONGEST_OPENING]
+    if any(pattern.fullmatch(opening) for pattern in OPENINGS) or CLOSINGS.fullmatch(words):
+        return build_error(words, text=text)
+    return None
 
 
 def _is_one_message(words: str) -> bool:
@@ -87,6 +117,8 @@ def _prefixed(words: str, text: str) -> ToolResponse | None:
         found = pattern.fullmatch(words)
         if found:
             said = found.groupdict()
+            if DEFINITION.match(said["message"]):
+                return None
             if is_no_error_phrase(said.get("tail") or said["message"]) or _COUNT.fullmatch(said.get("tail") or ""):
                 return None
             inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" means the same as "HTTP 404 …"

@@ -19,7 +19,7 @@ from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, lookup_code
 
 _FLAGS = ("success", "ok", "is_success", "succeeded")
-_WEAK = ("successful", "is_successful")
+_WEAK = ("successful", "is_successful", "successfull")
 """Flags that may also describe the subject of a query.
 
 They count only if ``data`` and ``error`` stand beside them, as in Composio's results.

@@ -13,7 +13,7 @@ from tooltrace.normalize.terms import snake_case
 
 _CUT = ("truncated", "is_truncated", "was_truncated", "output_truncated", "results_truncated", "incomplete_results")
 _PARTLY = frozenset(
-    {"partial success", "partial failure", "partially succeeded", "partially failed", "partial content"}
+    {"partial", "partial success", "partial failure", "partially succeeded", "partially failed", "partial content"}
 )
 _GOES_ON = lazy(r"(?:.*_)?(?:next|cursor|continuation|marker)(?:_.*)?|has_more")
 _THING = lazy(r"(?:.*_)?(?:id|uuid|at)")
@@ -58,6 +58,8 @@ def _by_status(data: dict[str, Any]) -> str | None:
     word = taken.pop("status", only=str)
     plain = snake_case(word or "").replace("_", " ")
     things = [snake_case(name) for name in data if snake_case(name) not in ("status", "total", "count")]
+    if plain == "partial" and len(data) == 1:  # a state alone is an answer of its own
+        return None
     return plain if plain in _PARTLY and not any(map(describes_an_entity, things)) else None
 
 

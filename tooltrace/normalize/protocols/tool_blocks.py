@@ -101,7 +101,7 @@ def _hosted(said: dict[str, Any], context: dict[str, Any], meta: dict[str, Any])
     kind = said.get("type")
     if not isinstance(kind, str):
         return None
-    if kind.endswith("_tool_result_error") and isinstance(said.get("error_code"), str):
+    if "_tool_" in kind and kind.endswith("_error") and isinstance(said.get("error_code"), str):
         return _hosted_error(members_of(said), context, meta)
     if kind.endswith("code_execution_result") and "return_code" in said:
         return _execution(said, context, meta)

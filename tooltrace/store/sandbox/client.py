@@ -16,7 +16,7 @@ import orjson
 
 from tooltrace.errors import QueryError
 from tooltrace.store.result import QueryResult, Statement
-from tooltrace.store.sandbox.limits import SandboxLimits
+from tooltrace.store.sandbox.limits import SandboxLimits, time_exceeded
 
 FileForm = Literal["csv", "parquet"]
 
@@ -55,18 +55,18 @@ class Sandbox:
 
         Raises QueryError with a message for the author of the SQL.
         """
-        answer = await self._run(sql, None, None, self._limits)
-        columns = [(column["name"], column["type"]) for column in answer["columns"]]
-        found = QueryResult.of_rows(columns, answer["rows"], Statement(sql=sql), answer["cut"])
-        found.ms = answer["ms"]
-        return found
+        response = await self._run(sql, None, None, self._limits)
+        columns = [(column["name"], column["type"]) for column in response["columns"]]
+        result = QueryResult.of_rows(columns, response["rows"], Statement(sql=sql), response["cut"])
+        result.ms = response["ms"]
+        return result
 
     async def write(self, sql: str, form: FileForm, limits: SandboxLimits | None = None) -> SandboxFile:
         """Return the result of ``sql`` as a file. Raises QueryError."""
         with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
-            path = Path(folder) / f"answer.{form}"
-            answer = await self._run(sql, str(path), form, limits or self._limits)
-            return SandboxFile(path.read_bytes(), full=answer["cut"] is not None)
+            path = Path(folder) / f"result.{form}"
+            response = await self._run(sql, str(path), form, limits or self._limits)
+            return SandboxFile(path.read_bytes(), full=response["cut"] is not None)
 
     async def close(self) -> None:
         """End the process that waits for the next query."""
@@ -78,18 +78,18 @@ class Sandbox:
     async def _run(self, sql: str, file: str | None, form: str | None, limits: SandboxLimits) -> dict[str, Any]:
         request = {"store": self._store, "sql": sql, "file": file, "form": form, "limits": asdict(limits)}
         async with self._turns:
-            process = await self._take()
+            process = await self._take_process()
             try:
                 line = json.dumps(request).encode() + b"\n"
-                answer, _ = await asyncio.wait_for(process.communicate(line), limits.seconds + _START_SECONDS)
+                response, _ = await asyncio.wait_for(process.communicate(line), limits.seconds + _START_SECONDS)
             except TimeoutError:
-                raise QueryError(f"the question took longer than {limits.seconds:g} s and was stopped") from None
+                raise QueryError(time_exceeded(limits)) from None
             finally:
                 await _end(process)
         self.warm()  # after the query: a start during the query would slow it down
-        return _read(answer, process.returncode)
+        return _read(response, process.returncode)
 
-    async def _take(self) -> asyncio.subprocess.Process:
+    async def _take_process(self) -> asyncio.subprocess.Process:
         spare, self._spare = self._spare, None
         process = await spare if spare is not None else await _start()
         return process if process.returncode is None else await _start()
@@ -100,10 +100,12 @@ async def _start() -> asyncio.subprocess.Process:
 
     The process gets only the environment variables that Python needs to run, not the rest of this environment.
     """
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ}
+    environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ
+    }
     return await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "tooltrace.store.sandbox.worker",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=kept,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=environment,
     )  # fmt: skip
 
 
@@ -114,13 +116,13 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _read(answer: bytes, code: int | None) -> dict[str, Any]:
+def _read(response: bytes, code: int | None) -> dict[str, Any]:
     try:
-        read: dict[str, Any] = orjson.loads(answer)
+        values: dict[str, Any] = orjson.loads(response)
     except ValueError:
         raise QueryError(
-            f"the question ended the process that asked it (exit code {code}): it needed more memory or time than it may take"
+            f"the process of the query ended (exit code {code}): the query needed more memory or time than allowed"
         ) from None
-    if "error" in read:
-        raise QueryError(read["error"])
-    return read
+    if "error" in values:
+        raise QueryError(values["error"])
+    return values

@@ -1,8 +1,17 @@
-"""The resource limits of one query in the sandbox, and the messages for exceeded limits."""
+"""The limits of one query in the sandbox: time, memory, and the number and size of its rows as JSON."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from tooltrace.store.result import Cut
 
 MIB = 1024 * 1024
 
@@ -24,13 +33,64 @@ class SandboxLimits:
     """Maximum bytes of a result as a file: the server has the whole file in memory while it sends it."""
 
 
-def too_long(limits: SandboxLimits) -> str:
+def time_exceeded(limits: SandboxLimits) -> str:
     """Return the message for a query that exceeded the time limit."""
     return (
-        f"the question took longer than {limits.seconds:g} s and was stopped; ask for less: a window, a tool, a LIMIT"
+        f"the query took longer than {limits.seconds:g} s and was stopped: limit its time range, its tools or its rows"
     )
 
 
-def too_much(limits: SandboxLimits) -> str:
+def memory_exceeded(limits: SandboxLimits) -> str:
     """Return the message for a query that exceeded the memory limit."""
-    return f"the question needs more than {limits.memory_bytes // MIB} MiB of memory and was stopped; ask for less"
+    return (
+        f"the query needed more than {limits.memory_bytes // MIB} MiB of memory and was stopped: "
+        "limit its time range, its tools or its rows"
+    )
+
+
+_EXACT = range(-(2**53), 2**53 + 1)
+"""Integers that a browser reads exactly: JavaScript numbers are doubles."""
+LONGEST = 100_000
+"""Maximum characters of one text; longer texts are truncated."""
+
+
+def to_json(value: Any) -> Any:
+    """Return ``value`` as JSON data.
+
+    Times become ISO text in UTC; NaN, infinities and numbers that a browser cannot read exactly become text; values
+    of other types become text, bytes in hex; long texts are truncated.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if value in _EXACT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
+    if isinstance(value, datetime):
+        return f"{value.isoformat(timespec='microseconds')}{'' if value.tzinfo else 'Z'}"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value) if Decimal(repr(float(value))) == value else str(value)
+    if isinstance(value, dict):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    return value.hex() if isinstance(value, bytes | bytearray) else str(value)
+
+
+def limited_rows(result: Iterable[Any], limits: SandboxLimits) -> tuple[list[list[Any]], Cut | None]:
+    """Return the rows of ``result`` as JSON data, and the limit that cut them; None where all rows are included."""
+    rows: list[list[Any]] = []
+    size = 0
+    for row in result:
+        values = [to_json(value) for value in row]
+        size += len(orjson.dumps(values))
+        if len(rows) >= limits.rows:
+            return rows, "rows"
+        if size > limits.bytes:
+            return rows, "bytes"
+        rows.append(values)
+    return rows, None

@@ -30,12 +30,12 @@ def checked(con: DuckDBPyConnection, sql: str) -> str:
     if kind == duckdb.StatementType.EXPLAIN:
         inner = _only(con, _EXPLAIN.sub("", statement.query, count=1))
         if _kind(inner) != duckdb.StatementType.SELECT:
-            raise QueryError(f"EXPLAIN of {_name(inner)} is refused: only {_READS} is asked here")
+            raise QueryError(f"EXPLAIN of {_name(inner)} is not allowed: use {_READS}")
     elif kind != duckdb.StatementType.SELECT:
-        raise QueryError(f"{_name(statement)} is refused: only {_READS} is asked here, and nothing is changed")
+        raise QueryError(f"{_name(statement)} is not allowed, because the store is read-only here: use {_READS}")
     if statement.named_parameters:
         missing = ", ".join(f"${name}" for name in sorted(statement.named_parameters))
-        raise QueryError(f"the statement has parameters without a value ({missing}): write the values instead")
+        raise QueryError(f"the statement has parameters without a value ({missing}): write values in their place")
     return statement.query.strip().rstrip(";")
 
 
@@ -45,7 +45,7 @@ def _only(con: DuckDBPyConnection, sql: str) -> duckdb.Statement:
     except duckdb.Error as error:
         raise QueryError(str(error).strip()) from error
     if len(statements) != 1:
-        raise QueryError(f"one statement at a time, please: these are {len(statements)}")
+        raise QueryError(f"pass exactly one statement; got {len(statements)}")
     return statements[0]
 
 

@@ -22,17 +22,20 @@ import orjson
 
 from tooltrace.errors import QueryError, TooltraceError
 from tooltrace.store.reader import open_reader
-from tooltrace.store.sandbox.limits import SandboxLimits, too_long, too_much
-from tooltrace.store.sandbox.rows import bounded
+from tooltrace.store.result import without_zones
+from tooltrace.store.sandbox.limits import MIB, SandboxLimits, limited_rows, memory_exceeded, time_exceeded
 from tooltrace.store.sandbox.sql_check import checked
 from tooltrace.store.schema import quote_literal
-from tooltrace.store.time_zones import without_zones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 GRACE_SECONDS = 1.0
 """Seconds that an interrupted query may take to stop."""
+ASSUMED_ADDRESS_SPACE = 4096 * MIB
+"""Address space that is assumed where it is unknown: more than a process with DuckDB and an open store has.
+
+A lower value would make the process fail before the query runs."""
 _BATCH = 512
 
 
@@ -41,12 +44,12 @@ def main() -> None:
     request = sys.stdin.buffer.readline()
     if not request:
         return
-    sys.stdout.buffer.write(orjson.dumps(_answer(json.loads(request))))
+    sys.stdout.buffer.write(orjson.dumps(_response(json.loads(request))))
     sys.stdout.buffer.flush()
     os._exit(0)  # a normal exit would wait for DuckDB threads that are busy with an interrupted query
 
 
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
+def _response(request: dict[str, Any]) -> dict[str, Any]:
     limits = SandboxLimits(**request["limits"])
     try:
         with open_reader(request["store"], missing_ok=True) as con:
@@ -54,9 +57,9 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             sql = checked(con, request["sql"])
             return _timed(con, sql, limits, request)
     except MemoryError:
-        return {"error": too_much(limits)}
+        return {"error": memory_exceeded(limits)}
     except (TooltraceError, duckdb.Error) as error:
-        return {"error": _words(error, limits)}
+        return {"error": _message(error, limits)}
 
 
 def _lock_down(con: DuckDBPyConnection, limits: SandboxLimits, file: str | None) -> None:
@@ -75,57 +78,66 @@ def _lock_down(con: DuckDBPyConnection, limits: SandboxLimits, file: str | None)
     con.execute("SET python_enable_replacements = false")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
-    used = _address_space()
-    most = used + limits.memory_bytes + limits.headroom_bytes
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    seconds = int(2 * limits.seconds + GRACE_SECONDS) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds * 2, seconds * 2))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
+    _lower_limit(resource.RLIMIT_AS, address_space() + limits.memory_bytes + limits.headroom_bytes)
+    _lower_limit(resource.RLIMIT_CPU, 2 * (int(2 * limits.seconds + GRACE_SECONDS) + 2))
+    _lower_limit(resource.RLIMIT_CORE, 0)
+    _lower_limit(resource.RLIMIT_FSIZE, limits.file_bytes)
 
 
-def _address_space() -> int:
-    """Return the current address space of the process in bytes; 4 GiB where ``/proc`` does not report it."""
+def _lower_limit(kind: int, value: int) -> None:
+    """Limit a resource of the process to ``value``, or to the hard limit of its environment if that is lower."""
+    _, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def address_space(statm: str = "/proc/self/statm") -> int:
+    """Return the current address space of the process in bytes, as the file ``statm`` reports it.
+
+    Returns ASSUMED_ADDRESS_SPACE where the system has no such file: the limit on top of it is then looser, but it still
+    stops a query that needs far more memory than DuckDB counts.
+    """
     try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a Path object has no use here
+        with open(statm, "rb") as file:  # noqa: PTH123 - a Path object has no use here
             return int(file.read().split()[0]) * resource.getpagesize()
-    except OSError:
-        return 4 * 1024 * 1024 * 1024
+    except (OSError, ValueError, IndexError):
+        return ASSUMED_ADDRESS_SPACE
 
 
 def _timed(con: DuckDBPyConnection, sql: str, limits: SandboxLimits, request: dict[str, Any]) -> dict[str, Any]:
-    late = threading.Event()
+    timed_out = threading.Event()
 
     def stop() -> None:
-        late.set()
+        timed_out.set()
         con.interrupt()
         time.sleep(GRACE_SECONDS)
         try:
-            _say({"error": too_long(limits)})
+            _write_response({"error": time_exceeded(limits)})
         finally:
             os._exit(0)  # also where the client has closed the pipe and the write failed
 
     watch = threading.Timer(limits.seconds, stop)
     watch.daemon = True
     watch.start()
-    begun = time.monotonic()
+    started = time.monotonic()
     try:
-        answer = _to_file(con, sql, limits, request) if request["file"] else _rows(con, sql, limits)
+        response = _to_file(con, sql, limits, request) if request["file"] else _rows(con, sql, limits)
     except duckdb.Error:
-        if late.is_set():
-            return {"error": too_long(limits)}
+        if timed_out.is_set():
+            return {"error": time_exceeded(limits)}
         raise
     finally:
         watch.cancel()
-    return {**answer, "ms": round(1000 * (time.monotonic() - begun), 1)}
+    return {**response, "ms": round(1000 * (time.monotonic() - started), 1)}
 
 
 def _rows(con: DuckDBPyConnection, sql: str, limits: SandboxLimits) -> dict[str, Any]:
     con.execute(sql)
     columns = [{"name": each[0], "type": str(each[1])} for each in con.description or ()]
-    if (unzoned := without_zones([column["type"] for column in columns])) is not None:
-        con.execute(f"SELECT {unzoned} FROM (\n{sql}\n)")
-    rows, cut = bounded(chain.from_iterable(iter(partial(con.fetchmany, _BATCH), [])), limits)
+    if (select_list := without_zones([column["type"] for column in columns])) is not None:
+        con.execute(f"SELECT {select_list} FROM (\n{sql}\n)")
+    rows, cut = limited_rows(chain.from_iterable(iter(partial(con.fetchmany, _BATCH), [])), limits)
     return {"columns": columns, "rows": rows, "cut": cut}
 
 
@@ -137,21 +149,21 @@ def _to_file(con: DuckDBPyConnection, sql: str, limits: SandboxLimits, request: 
     return {"columns": [], "rows": [], "cut": "rows" if full else None}
 
 
-def _say(answer: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(answer))
+def _write_response(response: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(response))
     sys.stdout.buffer.flush()
 
 
-def _words(error: Exception, limits: SandboxLimits) -> str:
+def _message(error: Exception, limits: SandboxLimits) -> str:
     text = str(error).strip()
     if isinstance(error, duckdb.OutOfMemoryException) or "bad_alloc" in text or "Out of Memory" in text:
-        return too_much(limits)
+        return memory_exceeded(limits)
     if "File too large" in text:
-        return f"the file would be larger than {limits.file_bytes // 1024 // 1024} MiB; ask for less, or as Parquet"
+        return f"the file would be larger than {limits.file_bytes // MIB} MiB: select less, or choose Parquet"
     if isinstance(error, duckdb.PermissionException) or "disabled by configuration" in text:
         first = text.splitlines()[0]
-        return f"only the store can be read here: no files, no network, no settings ({first})"
-    return text if isinstance(error, duckdb.Error | QueryError) else f"the store could not be read: {text}"
+        return f"only the store can be read here, without files, network and settings: {first}"
+    return text if isinstance(error, duckdb.Error | QueryError) else f"cannot read the store: {text}"
 
 
 if __name__ == "__main__":

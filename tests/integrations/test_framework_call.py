@@ -1,0 +1,170 @@
+"""What every integration is built on: one call of a framework, begun and ended once."""
+
+from __future__ import annotations
+
+import contextvars
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tooltrace as tt
+from tests.integrations.capabilities import messages
+from tooltrace.core.records import ToolCall
+from tooltrace.integrations import framework_call
+from tooltrace.integrations.framework_call import FrameworkCall, parse_arguments, spec_for
+
+Calls = Callable[[], list[ToolCall]]
+
+
+def begin(name: str = "add", arguments: Any = None, **options: Any) -> FrameworkCall:
+    return FrameworkCall(spec_for(name, "Add  two\nnumbers."), arguments, style="test", **options)
+
+
+@tt.trace_tool(version="7")
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def test_a_call_is_recorded_with_what_the_framework_knows(calls: Calls, store: Any) -> None:
+    call = begin(arguments='{"a": 1}', call_id="c1", agent="clerk", conversation="chat", attributes={"run": 3})
+    call.returned(3)
+    call.model_reads("three")
+    (row,) = calls()
+    assert (row.tool, row.call_id, row.agent, row.conversation_id) == ("add", "c1", "clerk", "chat")
+    assert (row.tool_description, json.loads(row.arguments), json.loads(row.result)) == (
+        "Add two numbers.",
+        {"a": 1},
+        3,
+    )
+    assert (json.loads(row.attributes), messages(store)) == ({"run": 3}, {"c1": "three"})
+
+
+def test_what_the_framework_does_not_know_comes_from_the_context(calls: Calls) -> None:
+    with tt.context(call_id="c9", conversation_id="outer", agent_name="boss", key="value"):
+        begin().returned(1)
+    (row,) = calls()
+    assert (row.call_id, row.conversation_id, row.agent) == ("c9", "outer", "boss")
+    assert json.loads(row.attributes) == {"key": "value"}
+
+
+def test_only_the_first_end_counts(calls: Calls) -> None:
+    call = begin(call_id="c1")
+    call.raised(FileNotFoundError("p"))
+    call.returned(3)
+    call.finish("paused")
+    assert [(row.ending, row.error_type) for row in calls()] == [("raised", "FileNotFoundError")]
+
+
+def test_a_decorated_tool_continues_the_call(calls: Calls) -> None:
+    call = begin(arguments={"a": 1, "b": 2}, call_id="c1", agent="clerk")
+    with call.active():
+        assert add(1, 2) == 3
+    call.returned("3 as the framework formats it")
+    (row,) = calls()
+    assert (row.tool_version, row.call_id, row.agent, json.loads(row.result)) == ("7", "c1", "clerk", 3)
+
+
+def test_a_second_execution_inside_one_call_is_its_child(calls: Calls) -> None:
+    call = begin(call_id="c1")
+    with call.active():
+        add(1, 2)
+        add(3, 4)
+    call.returned(7)
+    first, second = calls()
+    assert (first.call_id, second.parent_span_id, second.call_id) == ("c1", first.span_id, second.span_id)
+
+
+def test_a_tool_that_the_framework_calls_inside_is_a_call_of_its_own(calls: Calls) -> None:
+    outer = begin(call_id="c1")
+    with outer.active():
+        begin(arguments={"a": 5}).returned(5)
+        begin(call_id="c1").returned("the same call, seen by two integrations")
+    outer.returned(6)
+    first, second = calls()
+    assert (first.call_id, first.text) == ("c1", "the same call, seen by two integrations")
+    assert (second.parent_span_id, second.call_id) == (first.span_id, second.span_id)
+
+
+def test_another_decorated_tool_inside_is_a_child_without_the_id(calls: Calls) -> None:
+    call = begin("outer", call_id="c1")
+    with call.active():
+        add(1, 2)
+    call.returned(3)
+    outer, inner = calls()
+    assert (outer.tool, inner.tool, inner.parent_span_id) == ("outer", "add", outer.span_id)
+    assert inner.call_id == inner.span_id
+
+
+def test_an_alias_and_the_decorated_function_itself_are_the_same_tool(calls: Calls) -> None:
+    for call in (
+        begin("server__add", call_id="c1", aliases=("add",)),
+        FrameworkCall(spec_for("sum", function=add), {"a": 1}, style="test", call_id="c2"),
+    ):
+        with call.active():
+            add(1, 2)
+    assert [(row.call_id, row.tool, row.tool_version) for row in calls()] == [("c1", "add", "7"), ("c2", "add", "7")]
+
+
+def test_a_decorator_that_records_no_content_drops_the_arguments_of_the_framework(calls: Calls) -> None:
+    @tt.trace_tool(name="login", capture="metadata")
+    def login(password: str) -> str:
+        return password
+
+    call = begin("login", {"password": "secret"}, call_id="c1")
+    with call.active():
+        login("secret")
+    (row,) = calls()
+    assert (row.arguments, row.result, row.call_id) == (None, None, "c1")
+
+
+def test_ends_without_an_execution(calls: Calls) -> None:
+    begin(call_id="c1").finish("paused")
+    begin(call_id="c1").rejected("INVALID_PARAM", "a must be a number")
+    begin(call_id="c2").cached(3)
+    paused, rejected, cached = calls()
+    assert (paused.status, paused.ending, paused.attempt) == (None, "paused", 1)
+    assert (rejected.code, rejected.duration_ms, rejected.attempt) == ("INVALID_PARAM", None, 1)
+    assert json.loads(rejected.attributes) == {"test.ran": False}
+    assert (cached.cached, cached.status) == (True, "success")
+
+
+def test_leaving_in_another_context_is_harmless(calls: Calls) -> None:
+    call = begin(call_id="c1")
+    contextvars.copy_context().run(call.enter)
+    call.returned(1)
+    begin("other").returned(2)
+    assert [row.parent_span_id for row in calls()] == [None, None]
+
+
+def test_a_call_that_cannot_be_begun_records_nothing_and_raises_nothing(
+    lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(framework_call, "get_recorder", fail)
+    call = begin(call_id="c1")
+    with call.active():
+        call.restart()
+        call.returned(1)
+    call.raised(ValueError())
+    call.finish("paused")
+    call.model_reads("text")
+    assert calls() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("{", {"value": "{"}),
+        ("", None),
+        (None, None),
+        ([1], {"value": [1]}),
+        ("3", {"value": 3}),
+    ],
+)
+def test_arguments_are_read_by_name(given: Any, expected: Any) -> None:
+    assert parse_arguments(given) == expected

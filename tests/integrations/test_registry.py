@@ -1,0 +1,90 @@
+"""Integrations by name: those of this package, and those that another package adds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import tooltrace as tt
+from tooltrace.recording.integration_registry import GROUP
+
+OWN = sorted(point for point in entry_points(group=GROUP) if point.value.startswith("tooltrace."))
+
+THEIRS = """
+FRAMEWORK = {framework!r}
+def install():
+    {action}
+def remove():
+    print("removed", __name__)
+"""
+
+
+def run(folder: Path, code: str) -> list[str]:
+    """Run ``code`` where another package adds integrations, and return the lines that it printed."""
+    package = folder / "theirs-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    names = ("loaded", "absent", "broken")
+    (package / "entry_points.txt").write_text(f"[{GROUP}]\n" + "".join(f"{name} = ours_{name}\n" for name in names))
+    (folder / "ours_loaded.py").write_text(THEIRS.format(framework="json", action="print('installed')"))
+    (folder / "ours_absent.py").write_text(
+        THEIRS.format(framework="no_such_framework", action="import no_such_framework")
+    )
+    (folder / "ours_broken.py").write_text(THEIRS.format(framework="json", action="raise RuntimeError('new version')"))
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return [*done.stdout.splitlines(), *(line for line in done.stderr.splitlines() if "integration" in line)]
+
+
+def test_install_covers_what_is_imported_and_skips_what_fails(tmp_path: Path) -> None:
+    code = "import json, tooltrace as tt; print(tt.install()); tt.uninstall()"
+    printed = run(tmp_path, code)
+    assert printed[:2] == ["installed", "['loaded']"]
+    assert {"removed ours_loaded", "removed ours_absent", "removed ours_broken"} <= set(printed)
+    assert "the integration 'broken' cannot be installed; it records nothing" in printed
+
+
+def test_install_by_name_raises_what_is_wrong(tmp_path: Path) -> None:
+    code = """
+import tooltrace as tt
+for name in ("loaded", "absent", "broken", "loade"):
+    try: print(tt.install(name))
+    except Exception as error: print(type(error).__name__, error)
+"""
+    printed = run(tmp_path, code)
+    assert printed[:4] == ["installed", "['loaded']", "ModuleNotFoundError No module named 'no_such_framework'",
+                           "RuntimeError new version"]  # fmt: skip
+    assert printed[4].startswith("ConfigError no integration is called 'loade'; known are ")
+    assert printed[4].endswith("; did you mean 'loaded'?")
+
+
+@pytest.mark.parametrize("name", [point.name for point in OWN])
+def test_an_integration_loads_without_its_framework(name: str) -> None:
+    (point,) = entry_points(group=GROUP, name=name)
+    code = f"""
+import sys
+import {point.value} as integration
+assert integration.FRAMEWORK not in sys.modules
+integration.remove()
+assert integration.FRAMEWORK not in sys.modules
+print(integration.install.__doc__ is not None)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+def test_every_integration_is_registered() -> None:
+    folder = Path(tt.__file__).parent / "integrations"
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    helpers = {"__init__", "framework_call", "monkeypatch", "side_table"}
+    assert {point.value for point in OWN} == {f"tooltrace.integrations.{name}" for name in modules - helpers}
+
+
+def test_uninstall_refuses_an_unknown_name() -> None:
+    with pytest.raises(tt.TooltraceError, match="no integration is called 'agnoo'.*did you mean 'agno'"):
+        tt.uninstall("agnoo")

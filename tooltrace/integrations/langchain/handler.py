@@ -1,0 +1,128 @@
+"""The callback handler that records LangChain's tools."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from threading import RLock
+from typing import Any
+from uuid import UUID
+
+from tooltrace.faults import suppress_faults
+from tooltrace.integrations.framework_call import FrameworkCall
+from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.redact.inspection import bases, name_of
+
+try:
+    from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
+    from langchain_core.tracers.context import register_configure_hook  # type: ignore[import-not-found,unused-ignore]
+except ImportError as error:
+    raise ImportError("langchain-core is not installed: pip install 'tooltrace[langchain]'") from error
+
+__all__ = ["ProcessHandler", "ToolTraceCallbackHandler", "process_handler"]
+
+STYLE = "langchain"
+_MOST = 10_000
+"""Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
+_CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
+"""Names of the conversation in a run's metadata, as LangGraph and applications use them."""
+_AGENT = "lc_agent_name"
+_INTERRUPTS = frozenset({"GraphInterrupt", "NodeInterrupt"})
+"""Exceptions with which LangGraph pauses a tool for a person."""
+
+
+class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
+    """Handler that records every tool call of its runs: the model's call id, arguments, result or exception.
+
+    One handler may serve any number of runs, in any number of threads. ``options`` are those of ``trace_tool``, applied
+    to every tool (``version``, ``capture``, ``redact``, …). Raises ConfigError for an unknown option.
+    """
+
+    run_inline = True  # runs in the caller's context, whose span is the parent
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        named_spec("", **options)  # raises for invalid options early
+        self._running: OrderedDict[UUID, FrameworkCall] = OrderedDict()
+        self._lock = RLock()
+        self._spec = lru_cache(maxsize=1024)(self._spec_of)
+
+    def on_tool_start(
+        self,
+        serialized: Mapping[str, Any] | None,
+        input_str: str,
+        *,
+        run_id: UUID,
+        metadata: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
+        """Begin the attempt of a tool."""
+        with suppress_faults("begin", lost=1):
+            described = serialized or {}
+            spec = self._spec(str(described.get("name") or more.get("name") or "tool"), described.get("description"))
+            arguments = {"input": input_str} if inputs is None else dict(inputs)
+            known = metadata or {}
+            call = FrameworkCall(
+                spec,
+                arguments,
+                style=STYLE,
+                call_id=more.get("tool_call_id"),
+                agent=known.get(_AGENT),
+                conversation=next((known[key] for key in _CONVERSATIONS if known.get(key) is not None), None),
+            )
+            call.enter()
+            self._remember(run_id, call)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **_more: Any) -> None:
+        """Record that the tool returned ``output``."""
+        call = self._running.pop(run_id, None)
+        if call is not None:
+            call.returned(output)
+            text = getattr(output, "content", None)
+            if isinstance(text, str) and getattr(output, "tool_call_id", None) is not None:
+                call.model_reads(text)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
+        """Record that ``error`` left the tool, or that the tool was paused."""
+        call = self._running.pop(run_id, None)
+        if call is None:
+            return
+        if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
+            call.finish("paused")
+        else:
+            call.raised(error)
+
+    def _remember(self, run_id: UUID, call: FrameworkCall) -> None:
+        with self._lock:
+            self._running[run_id] = call
+            forgotten = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
+        if forgotten is not None:
+            forgotten.finish("abandoned")
+
+    def _spec_of(self, tool: str, description: str | None) -> ToolSpec:
+        known = {"description": description, **self._options} if description else self._options
+        return named_spec(tool, **known)
+
+
+class ProcessHandler(ToolTraceCallbackHandler):
+    """The handler of all runs that have none of their own."""
+
+    on = False
+    """Whether it records."""
+
+    @property
+    def ignore_agent(self) -> bool:
+        """Whether LangChain skips this handler for tools."""
+        return not self.on
+
+
+@cache
+def process_handler() -> ProcessHandler:
+    """Return the handler of all runs; the first call registers it with LangChain."""
+    handler = ProcessHandler()
+    variable: ContextVar[ToolTraceCallbackHandler] = ContextVar("tooltrace_langchain", default=handler)
+    register_configure_hook(variable, inheritable=True, handle_class=ToolTraceCallbackHandler)
+    return handler

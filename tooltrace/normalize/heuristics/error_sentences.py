@@ -1,0 +1,145 @@
+"""Table of the sentences, English and Chinese, with which a tool opens the report of its own failure.
+
+Each pattern describes a whole opening: the thing that failed, and what happened to it. A text is an error only if it
+is short and opens with such a sentence; a document that mentions an error has more text, or another subject.
+"""
+
+from __future__ import annotations
+
+from tooltrace.normalize.lazy_regex import lazy
+
+_FIELD = (
+    "network|connection|database|db|api|https?|ssl|tls|pars(?:e|er|ing)|syntax|(?:input |schema |argument |request |data )?validation|auth(?:entication|orization)?"
+    "|permission|timeout|runtime|i/?o|import|type|value|key|index|attribute|name|internal|server|client|system|unexpected"
+    "|unknown|unhandled|unspecified|critical|fatal|serious|severe|tool(?: call)?|function(?: call)?|command|execution|request|response"
+    "|query|sql|file(?: system)?|filesystem|disk|memory|config(?:uration)?|service|upstream|gateway|proxy|dns|socket|protocol"
+    "|format|encoding|decoding|json|xml|yaml|csv|compil(?:e|er|ation)|build|link(?:er)?|assertion|access|quota|rate.?limit|payment"
+    "|download|upload|browser|navigation|search|lookup|transaction|output|argument|parameter|llm|model|sandbox|kernel"
+    "|subprocess|process|remote|local|git|docker|kubernetes|aws|s3|redis|graphql|rest|rpc|grpc|mcp|websocket|session|page|script|code"
+    "|following|application|login|token|storage|cache|queue|plugin|agent|retriev\\w+|scrap\\w+|crawl\\w+|conversion|serialization"
+)
+"""Words before "error": the part that failed. Others measure something, as in "standard error: 0.3"."""
+
+_THING = (
+    "files?|path|director(?:y|ies)|folder|tool|function|command|parameter|argument|option|flag|field|property|attribute|column|table|schema|database"
+    "|user(?:name)?|account|session|tokens?|(?:api )?key|credentials?|url|uri|link|page|website|element|selector|module|package|class|method"
+    "|variable|index|collection|channel|repo(?:sitory)?|branch|commit|ref|tag|issue|ticker|symbol|city|location|place|country|document|object|bucket"
+    "|resources?|record|row|entity|entit(?:y|ies)|entry|key|id|name|value|input|model|server|service|connection|host(?:name)?|domain|operation|action|task"
+    "|job|process|api|endpoint|date|format|type|query|sql|script|code|request|response|message|thread|channel|event|workspace"
+    "|project|environment|container|image|pod|namespace|node|agent|plugin|device|port|address|email|version|template|item|step|range|string|pattern|regex|json|syntax"
+)
+"""Things that a tool works on; they may be named: "The file /x/y", "Column 'a'", "Company ticker XYZ"."""
+
+_NAMED = r"(?:[ :]+(?:named |called |with (?:id|name|key) )?['\"`<(]?[^\s'\"`]{1,200}['\"`>)]?){0,2}"
+_HAPPENED = (
+    r"(?:(?:was|were|is|are|could) )?not (?:be )?(?:found|located|accessible|reachable|available|installed|supported|allowed|permitted|authori[sz]ed"
+    r"|recogni[sz]ed|registered|configured|defined|open|running|connected|valid|unique|readable|writable|writeable|opened|read|parsed|loaded|resolved|executed|completed)"
+    r"|(?:does|do|did) ?n[o']t (?:exist|match|have permission|have access|support)|(?:is|are) (?:invalid|missing|unavailable|unreachable|unsupported|undefined"
+    r"|read-only|locked|disabled|ambiguous|out of range|too (?:large|long|big|short|small)|already (?:in use|open|running|taken|exists?)|empty or missing|outside (?:of )?(?:the )?(?:allowed|workspace|project|working)\b.{0,40})"
+    r"|already exists?|(?:has|have) (?:expired|been (?:denied|rejected|revoked|disabled|blocked|deleted|suspended))|expired|failed|timed out|crashed|was (?:denied|rejected|refused|aborted|blocked|killed|cancell?ed|interrupted|terminated)"
+    r"|cannot be (?:empty|null|blank|found|opened|read|written|parsed|loaded|negative|used|accessed|resolved|modified|deleted|zero|performed)|can(?:'t|not) be (?:found|opened|read)"
+    r"|exceed(?:s|ed) .{1,80}|returned (?:an? )?(?:error|status [45]\d\d|[45]\d\d).{0,80}|(?:is|was) an? (?:directory|binary file)"
+)
+_DEMANDED = r"be (?:[A-Z0-9]|one of\b|between\b|positive|negative|greater|less|larger|smaller|at (?:least|most)\b|numeric|numbers?\b|an? (?:valid|positive|non-empty|number|integer|string|boolean|date|list|dict|json)\b|non-?empty|non-?negative|in (?:the )?(?:range|format|past|future|iso)\b|specified|provided|set\b|unique|[<>=])|(?:not be|contain|match|start with|end with|have at least)\b"
+_CONNECTIVE = "when|if|that|whether|note|until|create|read|which|raised|raise|returns?|because|while|where|see|use|an?"
+_ENDS = r"(?=$|[.,;:!(]|\s+(?:in|at|on|for|from|with|to|by|of|within|after|because|due|and|or|as|under|when|while|during|the)\b)"
+
+MAY_REPORT = lazy(
+    "err|fail|except|not |n't |no |can't|cannot|unable|invalid|illegal|malform|unsupp|unrec|unknown|miss|den|rej|refus|declin|abort"
+    "|cancel|interrupt|kill|crash|timed|timeout|time out|deadline|limit|exceed|quota|many|expired|unauth|forbid|permission|trace"
+    "|panic|fatal|exit|fault|required|must|wrong|lost|reset|closed|conflict|unav|insuff|bad |duplic|ambig|undef|unexp|retry"
+    "|again|sorry|http|[45][0-9][0-9]|sql|ora-|msg |out of|ran out|directory|read-only|blocked|disall|dumped|incorrect|empty|went"
+    "|enough|terminat|uncaught|thread|e:|make|yarn|pnpm|gyp|pattern|exhausted|throttl|oom|return|usage|daemon|raise|command"
+    "|[^\\x00-\\u2e7f]|[\\u2600-\\u27bf]|<"
+)
+"""Quick test, on a text in lower case: every report of a failure has one of these."""
+
+OPENINGS = tuple(
+    lazy(pattern)
+    for pattern in (
+        # A field and its error: "Network error while scraping …: …", "An unexpected error occurred during compression: …"
+        (
+            rf"(?i:(?:oops[,!]? |sorry[,!]? )?(?:an? |the )?(?:(?:{_FIELD})[ -]){{1,3}}(?:errors?|exception|failure))(?i: (?:has |have )?occurr?ed)?"
+            r"(?: \((?:\w{1,40}|[45]\d\d)\))?(?i: (?:while|when|during|in|at|on|for|with|from|after|trying|calling|connecting|executing)\b[^\n]{0,200}?)?\s*[:：(].*"
+        ),
+        r"(?i:(?:an? |some )(?:\w+ )?(?:error|exception|failure) (?:has )?(?:occurr?ed|happened)\b).*",
+        r"(?i:(?:i |we |tool |agent )?encountered (?:an? )?(?:\w+ )?(?:error|exception|problem)s?)\b.*[:：(].*",
+        r"An error occurred \(\w+\) when calling .*",
+        # A named thing: "The path /x/y does not exist.", "Company ticker XYZ not found."
+        rf"(?:The |Your |This |That |A |An |Requested |Specified |Provided |Given )?(?i:(?:(?!{_CONNECTIVE}\b)[a-z_-]+ ){{0,3}}?(?:{_THING})){_NAMED} (?:{_HAPPENED}){_ENDS}.*",
+        # A demand: "limit must be between 1 and 100", "Parameter 'city' is required"
+        rf"(?i:(?:(?:input|argument|parameter|field|option|property|column|header|value of) )?['\"`]?(?!this|it|that|you|they|these)[a-z]\w*['\"`]?) (?:(?:is|are) required\b|must (?:{_DEMANDED}))[^.\n]{{0,60}}\.?",
+        # A thing and what happened: "File not found: /w/x. …", "API request failed: …", "apply_patch verification failed: …"
+        r"(?!No )(?:[\w./'\"`-]+ ){1,4}(?:failed|not found|timed out|denied|rejected|refused|unavailable|already exists(?: at)?|does not exist|exceeded|expired)(?: (?:to|for|at|with|in|on|after|because|while|due to|by) [^\n]{1,120}?)?\s*[:：(].*",
+        # A bad argument: "Invalid branch type: locl", "Unsupported file type"
+        (
+            r"(?:Invalid|Illegal|Malformed|Unsupported|Unrecogni[sz]ed|Incorrect|Insufficient|Expired|Unauthori[sz]ed|Disallowed) (?:[\w`'\"./-]+ ){0,4}?"
+            r"(?:[\w./-]*[^\Ws]|[\w./-]*(?:ss|us)|credentials|arguments|parameters|permissions|inputs|options|headers|privileges|scopes|funds|['\"`][^'\"`]{1,80}['\"`])"
+            r"(?:[.,:;!(]| (?:for|in|at|to|of|with|provided|given|passed|specified|value|supplied)\b|$).*"
+        ),
+        (
+            rf"(?![A-Z]\w+ [A-Z]\w+$)(?:Missing|Unknown|Unexpected|Undefined|No such|Duplicate|Ambiguous|Required|Empty|Wrong|Bad|Conflicting) (?:[\w-]+ ){{0,3}}?(?i:{_THING}|keyword|token|end of|header|permission|scope|environment variable|import|import path|dependency)s?"
+            r"(?:\(s\))?(?:[.,:;!(]| ['\"`<\w/]| (?:for|in|at|to|of|with|provided|given)\b|$).*"
+        ),
+        # A missing state: "No file open. Use the open command first."
+        r"No (?!error|result|match|problem|issue|warning|change|update|fail)(?:[\w-]+ ){1,3}(?:open|opened|selected|active|configured|provided|specified|supplied|given|connected|loaded|passed|set|defined|logged in|established|running)\b.*",
+        r"No (?:replacement|action|edit|file|operation|command|query|request|function|tool)s? (?:was|were) (?:performed|made|applied|executed|written|done|run|called)\b.*",
+        r"(?:(?:The |Tool )?(?i:user|operator|human|administrator|admin|reviewer)) (?:has )?(?:denied|rejected|declined|refused|cancell?ed|aborted|interrupted|disallowed|does(?:n't| not) want|did(?:n't| not) (?:approve|allow|want|confirm))\b.*",
+        r"(?:The |This |Your )?(?i:operation|request|action|command|call|tool(?: call| use)?|execution|permission\b.{0,60}?) (?:was |has been |is )?(?:denied|rejected|declined|cancell?ed|aborted|interrupted|blocked|refused|not (?:allowed|permitted|approved))(?: (?:by|for|because|due|in)\b.*|[.!:].*|$)",
+        r"You (?:are not|aren't) (?:authori[sz]ed|allowed|permitted|logged in|authenticated|connected)\b.*",
+        r"You (?:do not|don't) have (?:the )?(?:permission|access|authori|the necessary|sufficient|enough|required)\b.*",
+        r"You (?:have |'ve )?(?:exceeded|reached|run out of|hit) (?:your|the)\b.*",
+        r"You must (?:be (?:logged in|authenticated)|provide|specify|pass|set|supply|first|log in|call)\b.*",
+        r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
+        r"(?:Rate limit(?:ed| exceeded| reached| hit)?|Too many requests|Quota exceeded|Usage limit)\b(?: for\b.{0,60}?| on\b.{0,60}?)?(?:$|[.,:;!(]| (?:please|try|retry|wait|exceeded|reached)\b).*",
+        r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because)\b.*|[.,:;!(].*|$)",
+        r"(?:Timeout|Timed out|Deadline exceeded)(?: after \d.*| while \w.*| waiting .*| exceeded.*|[:：,.] .*|$)",
+        r"(?:Access|Permission|Authorization|Authentication|Login)(?: to .{1,80}?)? (?:denied|failed|required|refused|forbidden)\b(?: (?:to|for|by|because|while|when|with)\b.*|[.,:;!(].*|$)",
+        r"(?:Failed|Unable|Not able) to (?!find any|find \w+ matching|identify any|detect)[a-z-]+\b(?: [^\n]*|[:.].*|$)",
+        r"(?:Could not|Couldn't|Cannot|Can't|Can not) (?!be\b|find any|wait|say|tell)[a-z-]+ [^\n]*",
+        r"(?:Not enough|Out of|Ran out of) (?:memory|disk space|space|quota|credits?|balance|funds|tokens|permissions?|privileges)\b.*",
+        r"\d+ validation errors?(?: for \S+|:).*",
+        r"(?:Command|Tool|Function|Action|Step) ['\"`]?[\w.:-]{1,80}['\"`]? (?:returned|raised|threw|failed with)(?: an?)?[: ]+(?i:error|exception)\b.*",
+        r"(?:Something|Things) went wrong\b.*",
+        r"(?:Aborted|Interrupted|Killed|Cancell?ed)(?: by \w.*|[:.].*|$)",
+        r"(?:Response|Server|API|Service|Website|Endpoint|Webhook|Upstream|Request|It|URL|Page|Host)\b.{0,80}? (?:returned|responded with|replied with|gave|failed with)(?: an?| the)? (?:HTTP )?(?:error|status(?: code)?|code)?:? ?[45]\d\d\b.*",
+        # programs
+        r"CONFLICT \([\w/ -]+\): .*",
+        r"(?:gyp ERR!|yarn error|pnpm ERR|ERR_PNPM\w*|E:|make(?:\[\d+\])?: \*\*\*|error\[E\d+\]:|╷|rsync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!!) ?.*",
+        # Chinese
+        r"(?:非常|很)?(?:抱歉|对不起)[，,！! ].{0,30}?(?:无法|不能|失败|出错|没有权限|未能|不支持|超时|异常).*",
+        r"[\[【](?:错误|失败|异常|报错|出错|error|ERROR)[\]】][:：\s]*\S.*",
+        (
+            r"[^\n。；;，,:：]{0,20}?(?:请求|系统|服务(?:器)?|网络|连接|数据库|接口|执行|调用|操作|任务|登录|认证|鉴权|授权|验证|校验|解析|读取|写入|保存|上传|下载|查询|搜索|加载|处理|启动|运行|工具|函数|命令|文件|获取|发送|创建|删除|更新|支付|签名|编译|安装|构建|参数|格式|计算|生成|抓取|访问|打开|初始化|转换|翻译|导入|导出|提交|响应)"
+            r"[^\n。；;，,:：]{0,12}?(?:失败|错误|异常|超时|出错|中断|被拒绝|被禁止|不可用|不存在|未找到|无效|不合法|过期|受限|过于频繁|过快|过多|不支持|不正确|有误|已满|繁忙)(?:了)?(?=$|[，,。！!:：；;（(\s]).*"
+        ),
+        r"[^\n。；;，,:：]{1,24}(?:不存在|未找到|不能为空|不可为空|不合法|已过期|已失效|已存在|未登录|未授权|未配置|未安装|无权限?(?:访问|操作|调用)|权限不足|余额不足|配额不足|内存不足|空间不足|额度不足|次数(?:已)?用完|超出(?:了)?(?:限制|范围|最大)|超过(?:了)?(?:限制|最大|上限))(?=$|[，,。！!:：；;（(\s]).*",
+        r"(?:缺少|缺失|无效的?|非法的?|不支持的?|未知的?|找不到|无法(?:找到|连接|访问|打开|读取|解析|执行|获取|识别|加载|处理|完成)|未能(?:找到|连接|获取|完成)|没有(?:权限|访问权)|权限不足|余额不足|内存不足|请先登录|未登录|未授权|禁止访问|拒绝访问|访问(?:被拒绝|受限)|触发限流|超时|超出(?:限制|配额)|未提供|必须(?:提供|指定))(?!任何|相关|符合|匹配).{0,120}",
+    )
+)
+"""First lines that report the tool's own failure."""
+
+CLOSINGS = lazy(
+    r"(?is).{1,300}(?:(?:please )?(?:try again|retry)(?: later| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"
+    r"|fix the errors? and try again|(?:请|稍后|稍候).{0,6}(?:再试|重试|再次尝试|再次请求)|请(?:联系管理员|检查.{1,20}|重新登录|重新输入|先登录))[.!。！]?"
+)
+"""Texts that end with the advice to try again; only a failure ends so, unless the opening is about no results."""
+
+LISTED = lazy(r"(?m)^\s*(?:❌|✅|✔|✓|☑|🚫|⚠️?|✗|✖)")
+"""Lines with a sign; several of them are a list."""
+
+MARKED = lazy(r"(?:❌|🚫|⛔|✗|✖|🛑|\U0001f6a8|x️)\s*(?:\*\*)?(?P<message>\S.*)", 16)
+"""Texts that open with a sign for failure (16: DOTALL)."""
+WARNED = lazy(r"(?:⚠️?|❗|‼️)\s*")
+"""A warning sign, which alone does not say that the call failed."""
+
+NOT_A_REPORT = lazy(
+    r"(?i)(?:missing|empty|unknown|invalid|duplicate) (?:\w+ )?(?:values|files|variables|keys|fields|entries|items|rows|lines|names) (?:are|will|must|is|can|may|spanning)\b"
+    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|.{1,80} explained$|.{0,20}(?:表示|意味着|是指|指的是)"
+    r"|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b"
+    r"|sorry no\b|.{0,80}\b(?:is|are|was|were) an? (?:error|exception|film|term|status|condition|situation|message|type|kind|thriller|song|book|novel|concept|phrase|class|function|method)\b"
+    r"|.{0,80}\b(?:occurs?|happens?|arises?|means|refers to|is (?:raised|thrown|returned|caused|used|displayed|shown))\b"
+    r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"
+    r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b|.{0,40}最佳实践|.{0,40}的(?:原因|方法|步骤|处理|解决|说明|定义|影响)"
+)
+"""Texts that explain an error, tell of one, or report that nothing was found."""

@@ -1,0 +1,337 @@
+"""Rule for the error envelopes of web services: one table of member names and of the values that mean success.
+
+An envelope is recognised by members that stand together in no other kind of answer, such as ``errcode`` beside
+``errmsg``. Members that are unknown do not matter, because services add their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics.error_members import describes_an_entity, has_data, is_empty, unknown_members
+from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.member_reader import MemberReader
+from tooltrace.normalize.response_builders import build_error, build_partial, merge_context, read_error
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
+
+_ZERO = frozenset({"0", "00000", "", "ok", "success", "succeed", "200"})
+
+
+class Envelope(NamedTuple):
+    """Two members of a service's answer: a status code, and the message beside it."""
+
+    code: str
+    """Member with the service's own code, in snake case."""
+    messages: tuple[str, ...]
+    """Members that may hold the message, in snake case; at least one must be present."""
+    succeeded: frozenset[str] = _ZERO
+    """Codes that mean success, in lower case."""
+    beside: frozenset[str] = frozenset()
+    """Members of which at least one must be present too; empty where code and message are specific enough."""
+    without_data: bool = False
+    """Whether an answer that holds data is not an error, because other kinds of answers have these members too."""
+
+
+_REQUEST = frozenset(
+    {"request_id", "requestid", "req_id", "log_id", "logid", "trace_id", "host_id", "more_info", "correlation_id", "help_url"}
+)  # fmt: skip
+ENVELOPES = (
+    Envelope("errcode", ("errmsg", "err_msg")),  # WeCom, DingTalk, WeChat, Youzan
+    Envelope("errno", ("errmsg", "err_msg", "error", "show_msg", "msg")),  # Baidu
+    Envelope("err_no", ("err_msg", "err_tips", "errmsg")),  # Baidu speech, Douyin
+    Envelope("err_code", ("err_msg", "err_code_des", "errmsg", "error_msg")),
+    Envelope("error_code", ("error_msg", "reason", "error_message", "error_description", "error_info", "error")),
+    Envelope("sub_code", ("sub_msg",)),  # Alipay, Taobao
+    Envelope("return_code", ("return_msg",)),  # WeChat Pay 2
+    Envelope("result_code", ("err_code_des",)),
+    Envelope("infocode", ("info",), frozenset({"10000"})),  # Amap
+    Envelope("resultcode", ("reason",), frozenset({"200"})),  # Juhe
+    Envelope(
+        "status_code", ("status_msg", "status_message"), frozenset({"0", "1", "200", "12", "13"})
+    ),  # MiniMax, TMDB
+    Envelope("retcode", ("retmsg", "message", "msg")),
+    Envelope("ret_code", ("ret_msg", "err_msg", "msg", "message")),
+    Envelope("cod", ("message",), frozenset({"200", "0"})),  # OpenWeather
+    Envelope("error_code", ("message", "msg", "title"), beside=_REQUEST | {"success", "status"}, without_data=True),
+    Envelope("code", ("message", "msg"), beside=_REQUEST | {"details", "hint"}, without_data=True),  # Aliyun, Twilio
+)
+"""Envelopes whose code says whether the request failed."""
+
+_NAMES = tuple({envelope.code for envelope in ENVELOPES})
+_LEAST_CODE = 100
+"""Smallest number that is a service's own code where nothing but a message stands beside it."""
+_MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "detail", "reason")
+_FAILED = frozenset({"error", "err"})
+_GOOD_STATUS = frozenset({"ok", "zero_results", "success"})
+_PARTLY = {
+    "failed_results": ("results",),
+    "errors": ("deleted", "succeeded"),
+    "failed": ("succeeded", "successful"),
+    "failures": ("successes",),
+}
+"""Members with what failed, and those with what succeeded, of answers to a request for several things."""
+_GRPC = {
+    1: ToolErrorCode.EXECUTION_ERROR, 2: ToolErrorCode.EXECUTION_ERROR, 3: ToolErrorCode.INVALID_PARAM,
+    4: ToolErrorCode.TIMEOUT, 5: ToolErrorCode.NOT_FOUND, 6: ToolErrorCode.ALREADY_EXISTS,
+    7: ToolErrorCode.PERMISSION_DENIED, 8: ToolErrorCode.RATE_LIMIT, 9: ToolErrorCode.CONFLICT,
+    10: ToolErrorCode.CONFLICT, 11: ToolErrorCode.INVALID_PARAM, 12: ToolErrorCode.EXECUTION_ERROR,
+    13: ToolErrorCode.INTERNAL_ERROR, 14: ToolErrorCode.SERVICE_UNAVAILABLE, 15: ToolErrorCode.INTERNAL_ERROR,
+    16: ToolErrorCode.ACCESS_DENIED,
+}  # fmt: skip
+"""Codes of gRPC's canonical status codes."""
+
+
+@builtin(
+    "service_envelope",
+    "certain",
+    Matches(
+        members=(
+            *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
+            "data", "base_resp", "msg", "chart", "finance", "quote_summary", "sign", *_PARTLY,
+        ),
+    ),
+)  # fmt: skip
+def RULE(seen: ResultView) -> ToolResponse | None:
+    """Read an object that is a service's answer to a request that failed."""
+    data = seen.data
+    if not isinstance(data, dict) or not data:
+        return None
+    members = MemberReader(data)
+    readings = (read(data, members) for read in _READERS)
+    return next((found for found in readings if found is not None), None)
+
+
+def _by_table(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    names = members.names()
+    for envelope in ENVELOPES:
+        code = members.get(envelope.code)
+        if (
+            not isinstance(code, str | int)
+            or isinstance(code, bool)
+            or str(code).strip().casefold() in envelope.succeeded
+        ):
+            continue
+        message = next((name for name in envelope.messages if isinstance(members.get(name), str)), None)
+        if message is None or (envelope.beside and not envelope.beside & names):
+            continue
+        if envelope.without_data and (has_data(data) or _is_good(code)):
+            continue
+        if is_no_error_phrase(members.get(message)):
+            continue
+        members.pop(envelope.code)
+        return _error(members.pop(message), code, members)
+    return None
+
+
+def _is_good(code: str | int) -> bool:
+    """Whether a code that many services use differently may mean success: 1, 1xx to 3xx, 10000, 20000."""
+    number = int(code) if isinstance(code, int) or code.isdigit() else None
+    return number is not None and (number in (1, 10000, 20000) or 100 <= number < 400)
+
+
+def _error(message: Any, code: Any, members: MemberReader) -> ToolResponse:
+    """Build the error; a code that the table of codes does not have is kept as it is."""
+    if http_status(code):
+        return build_error(message, code, context=members.remaining())
+    found = build_error(message, _worded(code), type=str(code), context=members.remaining())
+    if found.error_info is None or found.code != ToolErrorCode.EXECUTION_ERROR:
+        return found
+    error = found.error_info.model_copy(update={"code": str(code), "retryable": None})
+    return found.model_copy(update={"code": str(code), "error_info": error})
+
+
+def _worded(code: Any) -> str | None:
+    """Return the code that the words of a service's code suggest: ``InvalidApiKey``, ``Forbidden.AccessDenied``."""
+    if not isinstance(code, str) or code.isdigit():
+        return None
+    found = guess_code_from_message(snake_case(code).replace("_", " "))
+    return None if found == ToolErrorCode.EXECUTION_ERROR else found
+
+
+def _by_status_word(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read ``{"status": "error", "message": …}``, ``{"status": "REQUEST_DENIED", "error_message": …}``."""
+    status = members.get("status")
+    if not isinstance(status, str):
+        return None
+    failed = status.casefold() in _FAILED
+    google = "error_message" in members and status.isupper() and status.casefold() not in _GOOD_STATUS
+    kubernetes = status == "Failure" and members.get("kind") == "Status"
+    if not (failed or google or kubernetes):
+        return None
+    message = members.pop_nonempty(*_MESSAGES)
+    if message is None or (isinstance(message, str) and is_no_error_phrase(message)):
+        return None
+    if failed and any(map(describes_an_entity, unknown_members(data))):  # the state of a job or a host
+        return None
+    members.pop("status")
+    said = read_error(message)
+    if said.get("code") is None:
+        said["code"] = members.pop_nonempty("code", "error_code", only=(str, int))
+    if said.get("type") is None:
+        said["type"] = members.pop_nonempty("error_type", "reason", "type", only=str) or (status if google else None)
+    return build_error(**merge_context(said, members.remaining()))
+
+
+def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read the forms of one service each: Notion, Jira, Dropbox, Discord, OMDb, Hugging Face, OAuth, Elasticsearch."""
+    if members.get("object") == "error":
+        return _named(members, "message", kind=members.pop("code", only=str))
+    if isinstance(members.get("error_messages"), list) and (members.get("error_messages") or members.get("errors")):
+        return _jira(members)
+    if isinstance(members.get("error_summary"), str):
+        return _named(members, "error_summary")
+    if isinstance(members.get("retry_after"), int | float) and isinstance(members.get("message"), str):
+        waits = not has_data(data) and len(data) <= 5
+        return _named(members, "message", code=ToolErrorCode.RATE_LIMIT) if waits else None
+    error = members.get("error")
+    if members.get("response") == "False" and isinstance(error, str):
+        return _named(members, "error")
+    if isinstance(error, str) and ("error_description" in members or "estimated_time" in members):
+        kind = members.pop("error") if "error_description" in members else None
+        return _named(members, "error_description" if kind else "error", kind=kind)
+    if isinstance(error, dict) and "root_cause" in error and isinstance(error.get("reason"), str):
+        members.pop("error")
+        said = {**read_error(error), "message": error["reason"], "type": error.get("type")}
+        status = members.pop("status", only=int)
+        code = _worded(error.get("type")) or status
+        return build_error(**merge_context({**said, "code": code}, members.remaining()))
+    return None
+
+
+def _named(members: MemberReader, message: str, **said: Any) -> ToolResponse | None:
+    words = members.pop(message, only=str)
+    if words is None or is_no_error_phrase(words):
+        return None
+    kind = said.pop("kind", None)
+    if kind is not None and said.get("code") is None:
+        said["code"] = lookup_code(kind) or _worded(kind)
+    status = members.get("status")
+    if said.get("code") is None and http_status(status):
+        said["code"] = members.pop("status")
+    return build_error(words, type=kind, **said, context=members.remaining())
+
+
+def _jira(members: MemberReader) -> ToolResponse:
+    texts, fields = members.pop("error_messages"), members.pop("errors")
+    texts = [text for text in texts if isinstance(text, str)]
+    texts += [f"{name}: {text}" for name, text in fields.items()] if isinstance(fields, dict) else []
+    return build_error("; ".join(texts), context={**(members.remaining() or {}), "errors": fields})
+
+
+def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read an error one level down: Tencent Cloud, Alipay, MiniMax, Yahoo, Qdrant."""
+    inner = members.get("base_resp")
+    if isinstance(inner, dict):
+        return _by_table(inner, MemberReader(inner))
+    status = members.get("status")
+    if isinstance(status, dict) and set(status) == {"error"} and isinstance(status["error"], str):
+        return build_error(status["error"], context={name: value for name, value in data.items() if name != "status"})
+    holders = [value for name, value in data.items() if isinstance(value, dict) and name != "data"]
+    if len(holders) != 1 or any(isinstance(value, list) for value in data.values()):
+        return None
+    (inner,) = holders
+    error = inner.get("Error", inner.get("error"))
+    if "Response" in data and isinstance(error, dict) and {"Code", "Message"} <= set(error):
+        rest = {name: value for name, value in inner.items() if name != "Error"}
+        return _error(error["Message"], error["Code"], MemberReader(rest))
+    if len(data) == 1 and isinstance(error, dict) and set(inner) == {"result", "error"} and is_empty(inner["result"]):
+        return build_error(**read_error(error))
+    return _by_table(inner, MemberReader(inner)) if any(name.endswith("_response") for name in data) else None
+
+
+def _by_code_alone(_: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read ``{"code": 99991663, "msg": …}`` with nothing else, and gRPC's status as JSON."""
+    code, names = members.get("code"), members.names()
+    message = members.get("msg", "message")
+    if isinstance(code, bool) or not isinstance(message, str) or is_no_error_phrase(message):
+        return None
+    if isinstance(code, int) and code in _GRPC and isinstance(members.get("details"), list):
+        members.pop("code"), members.pop("message", "msg")
+        return build_error(message, _GRPC[code], type=str(code), context=members.remaining())
+    number = members.get("code", "status")
+    if isinstance(number, str) and number.isdigit():
+        number = int(number)
+    if not isinstance(number, int) or isinstance(number, bool) or number == 0 or http_status(number):
+        return None
+    alone = (
+        names
+        <= {
+            "code",
+            "status",
+            "msg",
+            "message",
+            "data",
+            "result",
+            "results",
+            "error",
+            "type",
+            "ttl",
+            "success",
+            "detail",
+            "details",
+        }
+        | _REQUEST
+    )
+    if not alone or _is_good(number) or not all(is_empty(members.get(name)) for name in ("data", "result", "results")):
+        return None
+    if (
+        "msg" not in names
+        and "status" not in names
+        and (number < _LEAST_CODE or guess_code_from_message(message) == ToolErrorCode.EXECUTION_ERROR)
+    ):
+        return None
+    members.pop("code", "status"), members.pop("msg", "message")
+    return _error(message, number, members)
+
+
+def _user_errors(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read the ``userErrors`` of a GraphQL mutation, as Shopify returns them."""
+    payloads = members.get("data")
+    if not isinstance(payloads, dict):
+        return None
+    for name, payload in payloads.items():
+        errors = payload.get("userErrors") if isinstance(payload, dict) else None
+        if not isinstance(errors, list) or not errors or not all(_has_message(error) for error in errors):
+            continue
+        made = {key: value for key, value in payload.items() if key != "userErrors"}
+        if is_empty(made):
+            return build_error(errors[0]["message"], ToolErrorCode.INVALID_PARAM, context={name: payload})
+        return build_partial(errors[0]["message"], "", data)
+    return None
+
+
+def _has_message(error: Any) -> bool:
+    return isinstance(error, Mapping) and isinstance(error.get("message"), str)
+
+
+def _partly(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read the answer to a request for several things of which some failed: S3, Tavily, SQS."""
+    for failed, done in _PARTLY.items():
+        errors = members.get(failed)
+        if not isinstance(errors, list) or not errors or not all(isinstance(error, dict) for error in errors):
+            continue
+        succeeded = next((members.get(name) for name in done if isinstance(members.get(name), list)), None)
+        if succeeded is not None:
+            message = next(
+                (text for error in errors for text in (MemberReader(error).pop(*_MESSAGES, "code", only=str),) if text),
+                None,
+            )
+            if message is None:
+                continue
+            return build_partial(message, "", data) if succeeded else build_error(message, data=data)
+    return None
+
+
+_READERS: tuple[Callable[[dict[str, Any], MemberReader], ToolResponse | None], ...] = (
+    _by_table,
+    _by_status_word,
+    _by_marker,
+    _nested,
+    _by_code_alone,
+    _user_errors,
+    _partly,
+)

@@ -1,0 +1,80 @@
+"""Values that every handler reads from a request: the application's state, the language, the time range, a form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from tooltrace.report.i18n import LANGUAGES, preferred_language
+from tooltrace.report.time_range import TimeRange
+from tooltrace.server.query_cache import QueryCache
+from tooltrace.server.site import Site
+from tooltrace.store.base import SqlSandbox
+
+LANGUAGE_COOKIE = "tooltrace_lang"
+RANGES = ("1h", "24h", "7d", "30d", "all")
+"""Time ranges that every page offers."""
+DEFAULT_RANGE = "7d"
+
+
+@dataclass(slots=True)
+class AppState:
+    """Shared state of the application: the site, and the cache that executes its queries."""
+
+    site: Site
+    cache: QueryCache
+    links: list[tuple[str, str]] = field(default_factory=list)
+    """Navigation links: the path, and the translation key of the name."""
+    _sandbox: SqlSandbox | None = None
+
+    @property
+    def sandbox(self) -> SqlSandbox:
+        """The sandbox for SQL that a visitor typed. Raises UnsupportedByStore."""
+        if self._sandbox is None:
+            self._sandbox = self.site.store.sandbox(self.site.limits)
+        return self._sandbox
+
+    async def close(self) -> None:
+        """Release the resources of the sandbox."""
+        if self._sandbox is not None:
+            await self._sandbox.close()
+
+
+def app_state(request: Request) -> AppState:
+    """Return the state of the application that handles ``request``."""
+    state: AppState = request.app.state.tooltrace
+    return state
+
+
+def time_range(query: QueryParams) -> TimeRange[str]:
+    """Return the range in the address: ``since`` and ``until``, a span or a time; ``all`` is the complete history."""
+    since, until = query.get("since", "").strip() or DEFAULT_RANGE, query.get("until", "").strip() or None
+    return TimeRange(since=None if since == "all" else since, until=until)
+
+
+def language_of(request: Request) -> str:
+    """Return the language of the address, else of the cookie, else of the browser."""
+    for chosen in (request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)):
+        if chosen in LANGUAGES:
+            return str(chosen)
+    return preferred_language(request.headers.get("accept-language", ""))
+
+
+async def read_form(request: Request, most_bytes: int) -> dict[str, str]:
+    """Return the fields of an HTML form by name.
+
+    Raises HTTPException for an invalid form or one above ``most_bytes``.
+    """
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most_bytes:
+            raise HTTPException(413, f"the form is larger than {most_bytes:,} bytes; nothing was recorded")
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
+    except ValueError:
+        raise HTTPException(400, "the request body is not a URL-encoded form in UTF-8; nothing was recorded") from None
