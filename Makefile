@@ -37,7 +37,10 @@ BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
 
-.PHONY: demo test check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+# Tests start hundreds of Python processes: compile each module once, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-thorough check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -45,6 +48,10 @@ demo: $(VENV)/.demo
 test: check
 	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# The tests of properties, with many more examples than in `make test`.
+test-thorough: $(VENV)/.test
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
