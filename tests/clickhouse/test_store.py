@@ -188,7 +188,10 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
     tables = exporters_tables(engine, "twice")
     for table in (tables.traces, tables.logs):
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
-    for statement in [*materialized.table_statements(tables, "twice"), *views.statements(tables, "twice", materialized=True)]:
+    for statement in [
+        *materialized.table_statements(tables, "twice"),
+        *views.statements(tables, "twice", materialized=True),
+    ]:
         engine.command(statement)
     for table in (tables.traces, tables.logs):
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
