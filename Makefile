@@ -30,14 +30,17 @@ google-adk := google-adk==2.13.0
 semantic-kernel := semantic-kernel==1.45.0
 autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
-INJECTED := tests/integrations/test_injected_parameters.py
+INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/test_framework_calls.py
 
 # Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
 
-.PHONY: demo test check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+# Tests start hundreds of Python processes: compile each module once, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-thorough check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -45,6 +48,10 @@ demo: $(VENV)/.demo
 test: check
 	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# The tests of properties, with many more examples than in `make test`.
+test-thorough: $(VENV)/.test
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -85,11 +92,12 @@ test-shared: $(VENV)-shared/.ready
 		$(VENV)-shared/bin/python -m pytest tests/integrations/$$name || exit 1; \
 		$(VENV)-shared/bin/python examples/$${name}_agent.py || exit 1; \
 	done
-	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index'
+	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index or smolagents'
 
 $(ALONE:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest tests/integrations/$*
 	$(VENV)-$*/bin/python examples/$*_agent.py
+	$(VENV)-$*/bin/python -m pytest -W ignore::DeprecationWarning $(INJECTED) -k $*
 
 test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$*).py
 

@@ -53,8 +53,7 @@ class SpanConvention:
 def _gen_ai(reader: Reader) -> str:
     other = " OR ".join(reader.has(SPAN, key) for key in OTHER_KINDS)
     alone = f"{reader.has(SPAN, names.TOOL_NAME)} AND NOT ({other})"
-    merged = equals(reader, names.TOOL_NAME, MERGED_TOOLS)
-    operation = f"{equals(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)} AND NOT {merged}"
+    operation = equals(reader, names.OPERATION_NAME, names.EXECUTE_TOOL)
     return f"if({reader.has(SPAN, names.OPERATION_NAME)}, {operation}, {alone})"
 
 
@@ -114,7 +113,9 @@ def conditions(reader: Reader) -> dict[str, str]:
 def is_tool(reader: Reader) -> str:
     """Return the condition that a span is a tool call in any convention, and not only the announcement of one."""
     any_convention = " OR ".join(f"({condition})" for condition in conditions(reader).values())
-    return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({any_convention}))"
+    pending = equals(reader, "logfire.span_type", "pending_span")
+    merged = equals(reader, names.TOOL_NAME, MERGED_TOOLS)
+    return f"(NOT {pending} AND NOT {merged} AND ({any_convention}))"
 
 
 def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:

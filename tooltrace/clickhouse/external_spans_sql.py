@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from tooltrace.clickhouse import span_outcome_sql
-from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
+from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
 from tooltrace.clickhouse.conventions_sql import SPAN, SPAN_NAME, coalesce_attribute, conditions, equals, nonblank
 from tooltrace.ingest.spans.conventions.attributes import CONSUMED, JSON_TYPE, LOGFIRE_KEYS
 from tooltrace.ingest.spans.conventions.base import WRAPPER_MEMBERS
@@ -33,8 +33,8 @@ def aliases(reader: Reader) -> dict[str, str]:
         "own_given": _traceloop(),
         "result_text": coalesce_attribute(reader, "result"),
         "answer": _structure("result_text", f"NOT is_openinference OR {mime}"),
-        "own_answer": f"multiIf(is_traceloop AND {_members('answer')} = ['kwargs', 'output'], JSONExtractRaw(answer, 'output'), "
-        f"is_openinference AND {_members('answer')} = {_LLAMA_INDEX}, JSONExtractRaw(answer, 'raw_output'), answer)",
+        "own_answer": f"if((is_traceloop OR is_openinference) AND {_members('answer')} = if(is_traceloop, ['kwargs', 'output'], "
+        f"{_LLAMA_INDEX}), JSONExtractRaw(answer, if(is_traceloop, 'output', 'raw_output')), answer)",
         "in_words": "JSONType(ifNull(own_answer, 'null')) = 'String'",
         **span_outcome_sql.aliases(reader),
     }
@@ -97,8 +97,7 @@ def columns(reader: Reader) -> dict[str, str]:
 
 def _attributes(reader: Reader) -> str:
     without = names.RESERVED | CONSUMED
-    others, of_logfire = (reader.as_json_object(SPAN, keys) for keys in (without, without | LOGFIRE_KEYS))
-    rest = f"if(is_logfire, {of_logfire}, {others})"
+    rest = reader.as_json_object(SPAN, without, unless=f"is_logfire AND k IN ({quote_literals(LOGFIRE_KEYS)})")
     prefix = f"concat({quote_literal(_SCOPE)}, toJSONString(ScopeName)"
     suffix = f"if({rest} IS NULL, '}}', concat(',', substring(ifNull({rest}, ''), 2)))"
     return f"if(ScopeName = '', {rest}, {prefix}, {suffix}))"

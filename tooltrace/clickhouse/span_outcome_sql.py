@@ -22,7 +22,7 @@ RULE: Final = "span_status"
 _CANCELLED: Final = ("CancelledError", "KeyboardInterrupt", "SystemExit")
 _PAUSED: Final = ("ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt")
 _HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAILURE|ERR)$"
-_CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*$"
+_CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*[a-z][A-Za-z0-9_]*$"
 
 
 def _classifications() -> dict[str, ErrorClassification]:
@@ -47,7 +47,7 @@ def aliases(reader: Reader) -> dict[str, str]:
     thrown = "Events.Attributes[arrayLastIndex(name -> name = 'exception', Events.Name)]"
     level = equals(reader, "langfuse.observation.level", "ERROR")
     reported = f"coalesce({coalesce_attribute(reader, 'error_message')}, StatusMessage)"
-    other = quote_literal(names.ERROR_TYPE_OTHER)
+    other, error_type = quote_literal(names.ERROR_TYPE_OTHER), reader.text(SPAN, names.ERROR_TYPE)
     stack = "Traceback (most recent call last)"
     return {
         "thrown": "has(Events.Name, 'exception')",
@@ -57,8 +57,8 @@ def aliases(reader: Reader) -> dict[str, str]:
         "reported_message": f"multiIf(is_langfuse AND {level}, {reported}, "
         f"is_logfire AND StatusCode = 'Error', {_logfire(reader)}, NULL)",
         "reported_type": coalesce_attribute(reader, "error_type"),
-        "kind": f"if(thrown_type IN ({quote_literals(GENERIC_ERRORS)}) AND ifNull(reported_type <> {other}, false), "
-        "reported_type, coalesce(thrown_type, reported_type))",
+        "kind": f"coalesce(if(thrown_type IN ({quote_literals(GENERIC_ERRORS)}), nullIf({error_type}, {other}), NULL), "
+        "thrown_type, reported_type)",
         "last_name": "arrayElement(splitByChar('.', ifNull(kind, '')), -1)",
         "message": "coalesce(thrown_message, nullIf(trim(TRAILING ' \\n\\r\\t' FROM "
         f"splitByString({quote_literal(stack)}, StatusMessage)[1]), ''), reported_message)",
@@ -79,12 +79,12 @@ def _logfire(reader: Reader) -> str:
 
 def _is_failed_fetch() -> str:
     """Return the condition that JavaScript's ``fetch`` failed, which raises a TypeError."""
-    starts = " OR ".join(f"startsWith(ifNull(message, ''), {quote_literal(text)})" for text in FETCH_FAILURES)
-    return f"(last_name = 'TypeError' AND ({starts}))"
+    pattern = quote_literal(f"^({'|'.join(FETCH_FAILURES)})")
+    return f"(kind = 'TypeError' AND match(ifNull(message, ''), {pattern}))"
 
 
 def _ended(reader: Reader) -> str:
-    raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}) AND match(last_name, '[a-z]'), false)"
+    raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}), false)"
     return (
         f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
         f"last_name IN ({quote_literals(_CANCELLED)}), 'cancelled', last_name = 'GeneratorExit', 'abandoned', "
@@ -142,7 +142,7 @@ def _retryable() -> str:
     """Return whether to retry, by the table of exceptions, else by the advice of the code."""
     own = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
     advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
-    return f"if(ended = 'raised' AND NOT {_is_failed_fetch()}, {_flag('last_name', own, advised)}, {advised})"
+    return f"if(ended = 'raised', {_flag('last_name', own, advised)}, {advised})"
 
 
 def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:

@@ -13,15 +13,15 @@ from opentelemetry.trace import SpanContext
 
 from tooltrace.core.records import ToolCall
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
-from tooltrace.recording.attempt import UNSET, Attempt
+from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.context import CallContext
-from tooltrace.recording.record_builder import build_record
+from tooltrace.recording.record_builder import build_record, set_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import fix_unicode, snapshot
 
-NO_RESULT = UNSET
+NO_RESULT: Any = object()
 """The result is unknown."""
 
 MAX_NAME_LENGTH = 1024
@@ -80,7 +80,7 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
         named = external.arguments if isinstance(external.arguments, dict) else {"input": external.arguments}
         attempt.arguments = snapshot(named)
     if external.result is not NO_RESULT and (attempt.captures_content or external.error is None):
-        attempt.set_result(external.result)
+        set_result(attempt, external.result)
     if external.attributes:
         attempt.custom_attributes = snapshot(external.attributes)
     origin = {"service": safe(external.service), "host": safe(external.host), "pid": external.pid}

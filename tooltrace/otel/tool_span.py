@@ -153,11 +153,11 @@ class ToolSpan(Span, ReadableSpan):
         return f"{self.span_id:016x}"
 
     @property
-    def spoke(self) -> bool:
+    def has_user_events(self) -> bool:
         """Whether the tool set events or a status."""
         return bool(self._event_list or self._user_status)
 
-    def cleanse(
+    def redact_events(
         self, attributes: Callable[[dict[str, Any]], dict[str, Any]], text: Callable[[str], str | None]
     ) -> None:
         """Remove secrets from the tool's events and from its status description."""
@@ -174,9 +174,9 @@ class ToolSpan(Span, ReadableSpan):
 
     def end(self, end_time: int | None = None) -> None:
         """End the span, once, and pass it to the provider's processors."""
-        self.end_and_tell(end_time)
+        self.end_and_report(end_time)
 
-    def end_and_tell(self, end_time: int | None = None) -> bool:
+    def end_and_report(self, end_time: int | None = None) -> bool:
         """End the span as :meth:`end` does. Return whether an exporter of the provider has a full batch."""
         if self._end_time is not None:
             return False

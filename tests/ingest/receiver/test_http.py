@@ -14,7 +14,7 @@ import orjson
 import pytest
 from google.rpc.error_details_pb2 import BadRequest
 from google.rpc.status_pb2 import Status
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
@@ -348,7 +348,6 @@ def test_whatever_spans_come_the_store_can_read_them(receiving: Receiving) -> No
     running = receiving()
     sent: set[str] = set()
 
-    @settings(max_examples=150, deadline=None)
     @given(st.lists(st.tuples(SPAN, WILD), max_size=4, unique_by=lambda pair: pair[0].span_id))
     def check(spans: list[tuple[SpanData, dict[str, Any]]]) -> None:
         forms = [replace(form, attributes=form.attributes | wild) for form, wild in spans]

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
@@ -126,7 +126,6 @@ def test_whatever_comes_is_kept_or_counted(receiving: Receiving) -> None:
     running = receiving()
     kept = 0
 
-    @settings(max_examples=150, deadline=None)
     @given(EVENTS)
     def check(events: list[Any]) -> None:
         nonlocal kept

@@ -7,6 +7,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any
 
+from tooltrace.core import forking
 from tooltrace.core.lru import AttemptCounter
 from tooltrace.core.records import Span, ToolCall
 from tooltrace.core.response import is_response
@@ -131,11 +132,11 @@ class Assembler:
         self._doubles = SpanDeduplicator()
         self._attempts = AttemptCounter(20_000)
         self._lock = RLock()
+        forking.register(self)
 
     def reset_after_fork(self) -> None:
-        """Replace the locks in a forked child: another thread of the parent may have held them."""
+        """Replace the lock in a forked child: another thread of the parent may have held it."""
         self._lock = RLock()
-        self._attempts.reset_after_fork()
 
     def take(self, forms: Sequence[SpanData]) -> list[ToolCall | Span]:
         """Return a record for each span of ``forms``, in their order; a repeated span has one record. Never raises.

@@ -176,11 +176,10 @@ def marks_of(arguments: Any) -> ArgumentDigests | None:
     if not isinstance(arguments, dict):
         return None
     data = orjson.loads(snapshot(arguments))  # type: ignore[arg-type]  # the snapshot of a dict is bytes
-    return {key: blake2b(_bytes(value), digest_size=12).digest() for key, value in list(data.items())[:_MAX_NODES]}
-
-
-def _bytes(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return {
+        key: blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=12).digest()
+        for key, value in list(data.items())[:_MAX_NODES]
+    }
 
 
 def _same(outer_call: CallGroup, inner_call: CallGroup, *, remote: bool) -> bool:

@@ -15,6 +15,7 @@ from tooltrace.ingest.spans.conventions.base import SpanToolCall, text
 from tooltrace.ingest.spans.span_records import message_of
 from tooltrace.normalize import Rule, normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
+from tooltrace.normalize.exceptions.control_flow import ending_by_name
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.otel import attributes as names
@@ -22,9 +23,6 @@ from tooltrace.otel.span_data import EventData
 
 RULE = "span_status"
 """Rule name for results that the span's own status decides."""
-_CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt", "SystemExit"})
-_PAUSED = frozenset({"ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt"})
-"""Exceptions with which frameworks (pydantic-ai, LangGraph) pause a tool until a person decides."""
 
 
 class CallOutcome(NamedTuple):
@@ -60,12 +58,13 @@ def outcome_of(call: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
     if not _is_failure(call, exception):
         return CallOutcome("returned", None, _reported(call))
     kind, message = _kind_and_message(call, exception)
-    last = kind.rpartition(".")[2] if kind else ""
-    if last in _CANCELLED or last == "GeneratorExit":
-        summary = ExceptionSummary(UNDECIDED.code, kind or "", message, None)
-        return CallOutcome("abandoned" if last == "GeneratorExit" else "cancelled", summary)
-    if last in _PAUSED:
+    ending = ending_by_name((kind, *_bases(kind))) if kind else "raised"
+    if ending == "paused":
         return CallOutcome("paused")
+    if ending == "returned":
+        return CallOutcome("returned", None, _reported(call))
+    if ending != "raised":
+        return CallOutcome(ending, ExceptionSummary(UNDECIDED.code, kind or "", message, None))
     if exception is not None or _is_class(kind):
         return CallOutcome("raised", by_name(kind or names.ERROR_TYPE_OTHER, message), call.result)
     return CallOutcome("returned", None, _failure(call, kind, message, rules))

@@ -113,11 +113,11 @@ def allowed_attributes(attributes: Mapping[str, Any], settings: Settings) -> dic
     present = {key: value for key, value in attributes.items() if key != _STACK and value is not None}
     if settings.capture == "full":
         return present
-    return {key: value for key, value in present.items() if isinstance(value, bool | int | float) or _is_metadata(key)}
-
-
-def _is_metadata(key: str) -> bool:
-    return key in _METADATA or key.startswith(_METADATA_PREFIXES)
+    return {
+        key: value
+        for key, value in present.items()
+        if isinstance(value, bool | int | float) or key in _METADATA or key.startswith(_METADATA_PREFIXES)
+    }
 
 
 def events_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall
+from tooltrace.normalize.exceptions.control_flow import ending_of
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
-from tooltrace.redact.inspection import bases, name_of
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
@@ -29,8 +29,6 @@ _MOST = 10_000
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
 """Names of the conversation in a run's metadata, as LangGraph and applications use them."""
 _AGENT = "lc_agent_name"
-_INTERRUPTS = frozenset({"GraphInterrupt", "NodeInterrupt"})
-"""Exceptions with which LangGraph pauses a tool for a person."""
 
 
 class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
@@ -90,7 +88,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         call = self._running.pop(run_id, None)
         if call is None:
             return
-        if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
+        if ending_of(type(error)) == "paused":
             call.finish("paused")
         else:
             call.raised(error)
