@@ -15,7 +15,7 @@ fastmcp := fastmcp==4.1.2
 langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
 	openinference-instrumentation-langchain==0.1.80 opentelemetry-instrumentation-langchain==0.62.4
 
-# Frameworks whose dependencies agree: they are tested in one environment.
+# Frameworks whose dependencies agree: one environment serves all.
 SHARED := openai_agents claude_agent_sdk llama_index smolagents
 shared := openai-agents==0.24.0 claude-agent-sdk==0.2.187 llama-index-core==0.14.25 smolagents==1.26.0
 
@@ -30,14 +30,17 @@ google-adk := google-adk==2.13.0
 semantic-kernel := semantic-kernel==1.45.0
 autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
-INJECTED := tests/integrations/test_injected_parameters.py
+INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/test_framework_calls.py
 
 # Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
 
-.PHONY: demo test check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+# Tests start hundreds of Python processes: compile each module once, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-thorough check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -45,6 +48,10 @@ demo: $(VENV)/.demo
 test: check
 	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# The tests of properties, with many more examples than in `make test`.
+test-thorough: $(VENV)/.test
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -66,12 +73,18 @@ test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 
 test-langchain: SUITES := tests/integrations/langchain
 test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai
-test-pydantic-ai: EXAMPLE := examples/pydantic_ai_agent.py
+test-pydantic-ai: EXAMPLES := examples/pydantic_ai_agent.py
+test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp
+test-fastmcp: EXAMPLES := examples/mcp_agent.py examples/fastmcp_agent.py
+test-strands: SUITES := tests/integrations/strands tests/integrations/otel/test_strands_integration.py
+test-strands: EXAMPLES := examples/strands_agent.py
+test-google-adk: SUITES := tests/integrations/google_adk tests/integrations/otel/test_google_adk_integration.py
+test-google-adk: EXAMPLES := examples/google_adk_agent.py
 
 $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
 	$(VENV)-$*/bin/python -m pytest $(SUITES) $(INJECTED) tests/integrations/otel/test_$(subst -,_,$*).py
-	$(if $(EXAMPLE),$(VENV)-$*/bin/python $(EXAMPLE))
+	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 # One process each: every framework brings threads, loggers and warnings of its own.
 test-shared: $(VENV)-shared/.ready
@@ -79,14 +92,19 @@ test-shared: $(VENV)-shared/.ready
 		$(VENV)-shared/bin/python -m pytest tests/integrations/$$name || exit 1; \
 		$(VENV)-shared/bin/python examples/$${name}_agent.py || exit 1; \
 	done
-	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index'
+	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index or smolagents'
 
 $(ALONE:%=test-%): test-%: $(VENV)-%/.ready
-	$(VENV)-$*/bin/python -m pytest tests/integrations/$*
+	$(VENV)-$*/bin/python -m pytest -W 'ignore:SelectableGroups:DeprecationWarning' tests/integrations/$*
 	$(VENV)-$*/bin/python examples/$*_agent.py
+	$(VENV)-$*/bin/python -m pytest -W ignore::DeprecationWarning $(INJECTED) -k $*
+
+test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$*).py
 
 $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
-	$(VENV)-$*/bin/python -m pytest $(INJECTED) -k $(subst -,_,$*)
+	$(VENV)-$*/bin/python -m pytest $(INJECTED) $(SPANS) -k $(subst -,_,$*)
+	$(if $(SUITES),$(VENV)-$*/bin/python -m pytest $(SUITES))
+	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 $(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*

@@ -21,7 +21,7 @@ STANDARD: Final = Path("-")
 def require_path(path: Path | None, name: str) -> Path:
     """Return ``path``, which the destination ``name`` requires. Raises ConfigError if it is None."""
     if path is None:
-        raise ConfigError(f"the destination {name!r} needs to know where to write: give a path")
+        raise ConfigError(f"the destination {name!r} requires a path to write to")
     return path
 
 
@@ -73,7 +73,7 @@ class AtomicFile:
             return self._file
         try:
             if self.path.is_dir():
-                raise Refused(f"{self.path} is a directory; give the name of a file", whole=True)
+                raise Refused(f"{self.path} is a directory: pass the path of a file", whole=True)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             fd, name = tempfile.mkstemp(prefix=f".{self.path.name[:80]}-", suffix=TEMP_SUFFIX, dir=self.path.parent)
         except OSError as error:
@@ -94,4 +94,4 @@ class AtomicFile:
             self._temporary.replace(self.path)
 
     def _refused(self, error: OSError) -> Refused:
-        return Refused(f"{self.path} cannot be written: {error.strerror or error}; nothing is there", whole=True)
+        return Refused(f"{self.path} cannot be written: {error.strerror or error}; no file was created", whole=True)

@@ -58,7 +58,7 @@ class Csv:
         A file from an earlier export for which this one has no rows is replaced by an empty table.
         """
         for kind, table in _TABLES.items():
-            if self._open and beside(self._path, table).exists():
+            if self._open and sibling(self._path, table).exists():
                 self._file_of(kind)
         self._open = False
         for file in reversed(self._files.values()):
@@ -72,7 +72,7 @@ class Csv:
 
     def _file_of(self, kind: type[Record]) -> AtomicFile:
         if kind not in self._files:
-            file = AtomicFile(self._path if kind is ToolCall else beside(self._path, _TABLES[kind]))
+            file = AtomicFile(self._path if kind is ToolCall else sibling(self._path, _TABLES[kind]))
             file.write(_csv([list(_NAMES[kind])]))
             self._files[kind] = file
         return self._files[kind]
@@ -82,11 +82,13 @@ def create(target: Target) -> Csv:
     """Create the destination; see :mod:`tooltrace.exporters.registry`."""
     path = require_path(target.path, "csv")
     if path == STANDARD:
-        raise Refused("csv writes a file for each kind of record: give a path", whole=True)
+        raise Refused(
+            "csv writes one file for each kind of record and cannot write to standard output: pass a path", whole=True
+        )
     return Csv(path)
 
 
-def beside(path: Path, table: str) -> Path:
+def sibling(path: Path, table: str) -> Path:
     """Return the path for the rows of ``table``: ``calls.csv`` has ``calls.outcomes.csv`` beside it."""
     stem, dot, ends = path.name.partition(".csv")
     return path.with_name(f"{stem}.{table}{dot}{ends}")

@@ -18,12 +18,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.errors import ConfigError
-from tooltrace.exporters.otlp_config import GRPC, Signal, SignalSettings, chosen, settings_of
+from tooltrace.exporters.otlp_config import GRPC, Signal, SignalSettings, chosen, settings_of, span_sampler
 from tooltrace.exporters.otlp_metrics import histograms
 from tooltrace.exporters.otlp_records import RecordEncoder
 from tooltrace.exporters.protocol import ExportError, MissingExtra, PartlyRefused, Refused, Target, Unavailable
 from tooltrace.faults import faults
 from tooltrace.otel.content_policy import apply_policy, outgoing_log
+from tooltrace.otel.otlp.proto_json import merge_json, message_to_json
 from tooltrace.otel.otlp.to_proto import histograms_to_proto, logs_to_proto, spans_to_proto
 
 COUNTED: Final = "counted_until_ns"
@@ -32,6 +33,9 @@ COUNTED: Final = "counted_until_ns"
 
 class Sender(Protocol):
     """A transport for the requests of one signal."""
+
+    encodes_json: bool
+    """Whether requests and responses are JSON; else they are protobuf."""
 
     def send(self, request: bytes) -> bytes:
         """Send ``request`` and return the response. Raises ExportError."""
@@ -48,7 +52,7 @@ def create(target: Target) -> OtlpDestination:
     settings = [settings_of(signal, target) for signal in chosen(target)]
     if not settings:
         raise ConfigError(
-            "OTEL_SDK_DISABLED, OTEL_…_EXPORTER and OTEL_EXPORTER_OTLP_…_ENDPOINT leave no signal to send; "
+            "OTEL_SDK_DISABLED, OTEL_…_EXPORTER and OTEL_EXPORTER_OTLP_…_ENDPOINT turn every signal off; "
             "nothing is exported"
         )
     senders = {each.signal: _sender(each) for each in settings}
@@ -72,12 +76,13 @@ def _sender(settings: SignalSettings) -> Sender:
 class OtlpDestination:
     """An OTLP destination that sends each signal to its own endpoint."""
 
-    def __init__(self, senders: dict[Signal, Sender], forms: RecordEncoder, description: str = "") -> None:
+    def __init__(self, senders: dict[Signal, Sender], encoder: RecordEncoder, description: str = "") -> None:
         self.description = description
         self._senders = senders
-        self._forms = forms
+        self._encoder = encoder
         self.parts: Sequence[str] = tuple(senders)
         self.memory: dict[str, Any] = {}
+        self._is_sampled = span_sampler()
 
     def send(self, records: Sequence[Record]) -> None:
         """Send every signal of ``records``; the error of one signal does not stop the others."""
@@ -106,11 +111,15 @@ class OtlpDestination:
 
     def _send_spans(self, records: Iterable[Record]) -> None:
         try:
-            forms = [apply_policy(form) for form in map(self._forms.span, records) if form is not None]
-            request = spans_to_proto(forms).SerializeToString()
+            spans = [
+                apply_policy(span)
+                for span in map(self._encoder.span, records)
+                if span is not None and self._is_sampled(span.trace_id)
+            ]
+            request = self._encoded("traces", spans_to_proto(spans))
         except (ValueError, TypeError, KeyError) as error:
-            raise Refused(f"it has no form in OTLP: {error}") from error
-        if forms:
+            raise Refused(f"it cannot be encoded as OTLP: {error}") from error
+        if spans:
             try:
                 self._send("traces", request, ExportTraceServiceResponse(), "rejected_spans")
             except Refused as error:
@@ -120,24 +129,24 @@ class OtlpDestination:
 
     def _send_logs(self, records: Iterable[Record]) -> None:
         try:
-            forms = [outgoing_log(form) for form in map(self._forms.log, records) if form is not None]
-            request = logs_to_proto(forms).SerializeToString()
+            logs = [outgoing_log(log) for log in map(self._encoder.log, records) if log is not None]
+            request = self._encoded("logs", logs_to_proto(logs))
         except (ValueError, TypeError, KeyError) as error:
-            raise Refused(f"it has no form in OTLP: {error}") from error
-        if forms:
+            raise Refused(f"it cannot be encoded as OTLP: {error}") from error
+        if logs:
             try:
                 self._send("logs", request, ExportLogsServiceResponse(), "rejected_log_records")
             except Refused as error:
-                raise Refused(str(error), whole=error.whole, count=len(forms)) from error
+                raise Refused(str(error), whole=error.whole, count=len(logs)) from error
 
     def _send_metrics(self, records: Iterable[Record]) -> None:
         calls = [record for record in records if isinstance(record, ToolCall)]
         try:
             after = int(self.memory.get(COUNTED, 0))
-            points = histograms(calls, after_ns=after, resource_of=self._forms.resource_of)
-            request = histograms_to_proto(points).SerializeToString()
+            points = histograms(calls, after_ns=after, resource_of=self._encoder.resource_of)
+            request = self._encoded("metrics", histograms_to_proto(points))
         except (ValueError, TypeError, OverflowError) as error:
-            raise Refused(f"it has no form in OTLP: {error}") from error
+            raise Refused(f"it cannot be encoded as OTLP: {error}") from error
         if points:
             try:
                 self._send("metrics", request, ExportMetricsServiceResponse(), "rejected_data_points")
@@ -150,20 +159,28 @@ class OtlpDestination:
             # Delta temporality: the next point begins where this one ended, even if the receiver refused this one.
             self.memory[COUNTED] = points[0].end_ns
 
+    def _encoded(self, signal: Signal, request: Message) -> bytes:
+        return message_to_json(request) if self._senders[signal].encodes_json else request.SerializeToString()
+
     def _send(self, signal: Signal, request: bytes, answer: Message, rejected: str) -> None:
-        said = self._senders[signal].send(request)
+        response = self._senders[signal].send(request)
         try:
-            answer.MergeFromString(said)
-        except DecodeError:  # acknowledged even so
+            if self._senders[signal].encodes_json:
+                merge_json(response or b"{}", answer)
+            else:
+                answer.MergeFromString(response)
+        except (DecodeError, ValueError):  # acknowledged even so
             return
         partial: Any = answer.partial_success  # type: ignore[attr-defined]
         count, message = int(getattr(partial, rejected)), str(partial.error_message)[:300]
         if count > 0:
             raise PartlyRefused(f"{signal}: {count} refused: {message}", count)
         if message:
-            faults.warn_once(f"export_{signal}", f"tooltrace: the receiver of {signal} says: {message}", counted=False)
+            faults.warn_once(
+                f"export_{signal}", f"tooltrace: the receiver of {signal} reports: {message}", counted=False
+            )
 
 
 def _passed_over(error: ExportError) -> None:
     """Warn that the receiver rejects metrics. Nothing is lost, because the spans contain the same durations."""
-    faults.warn_once("export_metrics", f"tooltrace: {error}; the calls themselves are sent as spans", counted=False)
+    faults.warn_once("export_metrics", f"tooltrace: {error}; the calls are sent as spans nevertheless", counted=False)

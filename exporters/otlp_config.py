@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from opentelemetry.sdk.trace.sampling import Decision, TraceIdRatioBased
 from opentelemetry.util.re import parse_env_headers
 
+from tooltrace.core import zstd
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.protocol import Target
 
@@ -19,9 +21,10 @@ Signal = Literal["traces", "logs", "metrics"]
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
 """All signals, in the order in which they are sent."""
 
-HTTP, GRPC = "http/protobuf", "grpc"
+HTTP, JSON, GRPC = "http/protobuf", "http/json", "grpc"
+Compression = Literal["gzip", "zstd"]
 DEFAULT_SECONDS: Final = 10.0
-_PORTS: Final = {HTTP: 4318, GRPC: 4317}
+_PORTS: Final = {HTTP: 4318, JSON: 4318, GRPC: 4317}
 _PREFIX: Final = "OTEL_EXPORTER_OTLP_"
 _log = logging.getLogger("tooltrace")
 
@@ -33,11 +36,12 @@ class SignalSettings:
     signal: Signal
     protocol: str
     url: str
-    """URL of the request (http/protobuf), or of the server (grpc)."""
+    """URL of the request (http/protobuf, http/json), or of the server (grpc)."""
     headers: Mapping[str, str]
     seconds: float
     """Timeout of a request in seconds."""
-    gzip: bool
+    compression: Compression | None
+    """Compression of requests; gRPC has gzip only."""
     insecure: bool
     """Whether grpc runs without TLS."""
     certificate: str | None
@@ -80,10 +84,12 @@ def chosen(target: Target, environ: Mapping[str, str] = os.environ) -> tuple[Sig
     if target.parts is not None:
         unknown = set(target.parts) - set(SIGNALS)
         if unknown:
-            raise ConfigError(f"OTLP has {', '.join(SIGNALS)}, not {', '.join(sorted(unknown))}; nothing is exported")
+            raise ConfigError(
+                f"unknown OTLP signal: {', '.join(sorted(unknown))}; expected {', '.join(SIGNALS)}; nothing is exported"
+            )
         return tuple(signal for signal in SIGNALS if signal in target.parts)
-    said = any(_variable(signal, "ENDPOINT", environ) for signal in SIGNALS)
-    return with_endpoint(environ) if said and target.endpoint is None else signals(environ)
+    has_endpoint = any(_variable(signal, "ENDPOINT", environ) for signal in SIGNALS)
+    return with_endpoint(environ) if has_endpoint and target.endpoint is None else signals(environ)
 
 
 def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.environ) -> SignalSettings:
@@ -95,15 +101,15 @@ def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.
     protocol = _protocol(target.protocol or _variable(signal, "PROTOCOL", environ) or HTTP)
     url = _url(signal, protocol, target, environ)
     foreign = target.endpoint is not None and url != _url(signal, protocol, Target(), environ)
-    said = "" if foreign else _variable(signal, "HEADERS", environ) or ""
+    text = "" if foreign else _variable(signal, "HEADERS", environ) or ""
     insecure = (_variable(signal, "INSECURE", environ) or "").lower() == "true"
     return SignalSettings(
         signal=signal,
         protocol=protocol,
         url=url,
-        headers={**parse_env_headers(said, liberal=True), **{k.lower(): v for k, v in target.headers.items()}},
+        headers={**parse_env_headers(text, liberal=True), **{k.lower(): v for k, v in target.headers.items()}},
         seconds=_seconds(_variable(signal, "TIMEOUT", environ)),
-        gzip=_is_gzip(_variable(signal, "COMPRESSION", environ)),
+        compression=_compression(_variable(signal, "COMPRESSION", environ), protocol),
         insecure=url.startswith("http://") or ("://" not in url and insecure),
         certificate=_file(signal, "CERTIFICATE", environ),
         client_key=_file(signal, "CLIENT_KEY", environ),
@@ -122,7 +128,7 @@ def _variable(signal: Signal, name: str, environ: Mapping[str, str]) -> str | No
 def _file(signal: Signal, name: str, environ: Mapping[str, str]) -> str | None:
     path = _variable(signal, name, environ)
     if path is not None and not Path(path).is_file():
-        raise ConfigError(f"{_PREFIX}{name} names {path}, which is no file; nothing is exported")
+        raise ConfigError(f"{_PREFIX}{name} must be the path of a file: {path} is not a file; nothing is exported")
     return path
 
 
@@ -133,15 +139,17 @@ def _is_on(value: str) -> bool:
 
 def _protocol(value: str) -> str:
     if value not in _PORTS:
-        raise ConfigError(f"OTLP goes by {' or '.join(map(repr, _PORTS))}, got {value!r}; nothing is exported")
+        raise ConfigError(
+            f"unknown OTLP protocol: expected {' or '.join(map(repr, _PORTS))}, got {value!r}; nothing is exported"
+        )
     return value
 
 
 def _url(signal: Signal, protocol: str, target: Target, environ: Mapping[str, str]) -> str:
     """Return the URL. With http, the signal's path is appended to a base; a signal's own endpoint is used as it is."""
-    own = environ.get(f"{_PREFIX}{signal.upper()}_ENDPOINT", "").strip()
-    if own and target.endpoint is None:
-        return _checked(own, protocol)
+    endpoint = environ.get(f"{_PREFIX}{signal.upper()}_ENDPOINT", "").strip()
+    if endpoint and target.endpoint is None:
+        return _checked(endpoint, protocol)
     base = target.endpoint or environ.get(f"{_PREFIX}ENDPOINT", "").strip() or f"http://localhost:{_PORTS[protocol]}"
     base = _checked(base, protocol)
     if protocol == GRPC:
@@ -161,7 +169,7 @@ def _checked(url: str, protocol: str) -> str:
         valid = False
     if not valid and not (protocol == GRPC and "://" not in url):
         raise ConfigError(
-            f"an OTLP endpoint is a URL such as http://localhost:4318, got {shown(url)!r}; nothing is exported"
+            f"an OTLP endpoint must be a URL such as http://localhost:4318, got {shown(url)!r}; nothing is exported"
         )
     return url
 
@@ -173,12 +181,54 @@ def _seconds(value: str | None) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_TIMEOUT=%s is no time; %s s is taken", value, DEFAULT_SECONDS)
+        _log.warning(
+            "tooltrace: OTEL_EXPORTER_OTLP_TIMEOUT must be a number of seconds above 0, got %s; using %s s",
+            value,
+            DEFAULT_SECONDS,
+        )
         return DEFAULT_SECONDS
     return number / 1e3 if number >= 1e3 else number
 
 
-def _is_gzip(value: str | None) -> bool:
-    if value not in (None, "none", "gzip"):
-        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION=%s is not known; nothing is compressed", value)
-    return value == "gzip"
+def _compression(value: str | None, protocol: str) -> Compression | None:
+    """Return the compression; gzip, which every receiver accepts, where zstd is not possible."""
+    if value == "zstd" and (protocol == GRPC or not zstd.is_available()):
+        why = "gRPC has no zstd" if protocol == GRPC else "zstd needs pip install 'tooltrace[zstd]'"
+        _log.warning("tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION=zstd is not possible: %s; using gzip", why)
+        return "gzip"
+    if value not in (None, "none", "gzip", "zstd"):
+        _log.warning(
+            "tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION must be gzip, zstd or none, got %s; requests are not compressed",
+            value,
+        )
+    return {"gzip": "gzip", "zstd": "zstd"}.get(value or "")  # type: ignore[return-value]
+
+
+def span_sampler(environ: Mapping[str, str] = os.environ) -> Callable[[str], bool]:
+    """Return whether OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG sample a trace, by its id in hex.
+
+    All spans of a trace have one decision, because the journal does not record the decision of a parent: the samplers
+    ``parentbased_…`` decide as their root sampler does.
+    """
+    name = environ.get("OTEL_TRACES_SAMPLER", "").strip().lower().removeprefix("parentbased_") or "always_on"
+    if name == "always_off":
+        return lambda _trace_id: False
+    if name == "traceidratio":
+        sampler = TraceIdRatioBased(_ratio(environ.get("OTEL_TRACES_SAMPLER_ARG", "").strip()))
+        return lambda trace_id: (
+            sampler.should_sample(None, int(trace_id, 16), "").decision is Decision.RECORD_AND_SAMPLE
+        )
+    if name != "always_on":
+        _log.warning("tooltrace: OTEL_TRACES_SAMPLER=%s is not supported here; all spans are exported", name)
+    return lambda _trace_id: True
+
+
+def _ratio(value: str) -> float:
+    try:
+        ratio = float(value or 1.0)
+    except ValueError:
+        ratio = -1.0
+    if not 0.0 <= ratio <= 1.0:
+        _log.warning("tooltrace: OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, got %s; using 1.0", value)
+        return 1.0
+    return ratio

@@ -30,6 +30,8 @@ _DOUBTFUL: Final = (_Code.INTERNAL, _Code.UNKNOWN, _Code.RESOURCE_EXHAUSTED, _Co
 class GrpcSender:
     """A sender that calls one method over a persistent channel, which reconnects by itself."""
 
+    encodes_json = False
+
     def __init__(self, settings: SignalSettings) -> None:
         self._settings = settings
         self._metadata = tuple(settings.headers.items())
@@ -51,7 +53,7 @@ class GrpcSender:
                 self._connect()
             raise self._error(error) from error
         except ValueError as error:  # the channel was closed by another thread
-            raise Unavailable(f"{self._settings.place} is called no more: {error}") from error
+            raise Unavailable(f"the connection to {self._settings.place} is closed: {error}") from error
         return answer
 
     def close(self) -> None:
@@ -89,7 +91,7 @@ def _retry_after(error: Any) -> float | None:
 
 def _channel(settings: SignalSettings) -> grpc.Channel:
     target = urlsplit(settings.url).netloc if "://" in settings.url else settings.url
-    compression = grpc.Compression.Gzip if settings.gzip else grpc.Compression.NoCompression
+    compression = grpc.Compression.Gzip if settings.compression else grpc.Compression.NoCompression
     options = (
         ("grpc.primary_user_agent", f"tooltrace/{__version__}"),
         ("grpc.use_local_subchannel_pool", 1),

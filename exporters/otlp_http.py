@@ -1,4 +1,4 @@
-"""Transport of one OTLP signal by http/protobuf."""
+"""Transport of one OTLP signal by http/protobuf or http/json."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import math
 import re
 import time
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,12 +16,19 @@ import urllib3
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
-from tooltrace.exporters.otlp_config import SignalSettings
+from tooltrace.core import zstd
+from tooltrace.exporters.otlp_config import JSON, Compression, SignalSettings
 from tooltrace.exporters.protocol import Refused, Unavailable
+from tooltrace.otel.otlp.proto_json import merge_json
 from tooltrace.version import __version__
 
 ANSWER_BYTES: Final = 64 * 1024
 """Maximum bytes read from a response."""
+_COMPRESS: Final[dict[Compression | None, Callable[[bytes], bytes]]] = {
+    None: lambda request: request,
+    "gzip": lambda request: gzip.compress(request, 6),
+    "zstd": lambda request: zstd.codec().compress(request),
+}
 _BUSY: Final = (429, 502, 503, 504)
 _MISDIRECTED: Final = (401, 403, 407, 408, 421)
 """Status codes unrelated to the data: credentials that may be renewed, a proxy, a request that arrived too slowly."""
@@ -34,21 +42,24 @@ class HttpSender:
     def __init__(self, settings: SignalSettings) -> None:
         self._settings = settings
         self._pool = _pool(settings)
-        self._headers = {"content-type": "application/x-protobuf", "user-agent": f"tooltrace/{__version__}"}
-        if settings.gzip:
-            self._headers["content-encoding"] = "gzip"
+        self.encodes_json = settings.protocol == JSON
+        self._format = "json" if self.encodes_json else "protobuf"
+        media_type = "application/json" if self.encodes_json else "application/x-protobuf"
+        self._headers = {"content-type": media_type, "user-agent": f"tooltrace/{__version__}"}
+        if settings.compression is not None:
+            self._headers["content-encoding"] = settings.compression
         self._headers |= settings.headers
 
     def send(self, request: bytes) -> bytes:
-        """Send ``request`` and return the response, protobuf. Raises Unavailable or Refused."""
-        body = gzip.compress(request, 6) if self._settings.gzip else request
+        """Send ``request`` and return the response, in the same encoding. Raises Unavailable or Refused."""
+        body = _COMPRESS[self._settings.compression](request)
         try:
             answer = self._pool.request(
                 "POST", self._settings.url, body=body, headers=self._headers,
                 retries=False, redirect=False, preload_content=False,
             )  # fmt: skip
             try:
-                said = answer.read(ANSWER_BYTES, decode_content=True)
+                content = answer.read(ANSWER_BYTES, decode_content=True)
                 answer.drain_conn()
             finally:
                 answer.release_conn()
@@ -59,15 +70,15 @@ class HttpSender:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise Unavailable(f"{self._settings.place} could not be reached: {_short(error)}") from error
         if 200 <= answer.status < 300:
-            return said if "protobuf" in answer.headers.get("content-type", "protobuf") else b""
-        raise self._error(answer.status, answer.headers.get("retry-after"), said)
+            return content if self._format in answer.headers.get("content-type", self._format) else b""
+        raise self._error(answer.status, answer.headers.get("retry-after"), content)
 
     def close(self) -> None:
         """Close the connection."""
         self._pool.clear()
 
-    def _error(self, status: int, retry_after: str | None, said: bytes) -> Unavailable | Refused:
-        message = f"{self._settings.place} answered {status}{_told(said)}"
+    def _error(self, status: int, retry_after: str | None, body: bytes) -> Unavailable | Refused:
+        message = f"{self._settings.place} answered {status}{_message_of(body)}"
         if status in _BUSY:
             return Unavailable(message, seconds_of(retry_after))
         if status in _UNKNOWN:
@@ -105,12 +116,12 @@ def _pool(settings: SignalSettings) -> urllib3.PoolManager:
     return urllib3.ProxyManager(proxy, **known) if proxy else urllib3.PoolManager(**known)  # type: ignore[arg-type]
 
 
-def _told(said: bytes) -> str:
+def _message_of(body: bytes) -> str:
     """Return the message of a ``google.rpc.Status``, else the text of the response."""
     try:
-        text = Status.FromString(said).message
-    except DecodeError:
-        text = said.decode("utf-8", "replace")
+        text = merge_json(body, Status()).message if body.startswith(b"{") else Status.FromString(body).message
+    except (DecodeError, ValueError):
+        text = body.decode("utf-8", "replace")
     text = " ".join(text.split())[:300]
     return f": {text}" if text else ""
 

@@ -29,8 +29,8 @@ LONGEST_LINE: Final = 8 * 1024 * 1024
 class OtlpJson:
     """The file at ``path``; ``-`` is standard output, and a name that ends in ``.gz`` is compressed."""
 
-    def __init__(self, path: Path, forms: RecordEncoder | None = None) -> None:
-        self._forms = forms or RecordEncoder()
+    def __init__(self, path: Path, encoder: RecordEncoder | None = None) -> None:
+        self._encoder = encoder or RecordEncoder()
         self._file = AtomicFile(path)
 
     def send(self, records: Sequence[Record]) -> None:
@@ -46,14 +46,14 @@ class OtlpJson:
         self._file.discard()
 
     def _lines(self, records: Sequence[Record]) -> list[bytes]:
-        whole = [_line(request) for request in self._requests(records)]
-        if len(records) < 2 or max(map(len, whole), default=0) <= LONGEST_LINE:
-            return whole
+        lines = [_line(request) for request in self._requests(records)]
+        if len(records) < 2 or max(map(len, lines), default=0) <= LONGEST_LINE:
+            return lines
         middle = len(records) // 2
         return self._lines(records[:middle]) + self._lines(records[middle:])
 
     def _requests(self, records: Sequence[Record]) -> list[dict[str, Any]]:
-        spans = [span for record in records if (span := self._forms.span(record))]
+        spans = [span for record in records if (span := self._encoder.span(record))]
         logs = [log for record in records if (log := self._log(record))]
         return [spans_to_json(spans)] * bool(spans) + [logs_to_json(logs)] * bool(logs)
 
@@ -62,7 +62,7 @@ class OtlpJson:
 
         Losses of exports are included: writing to a file cannot cause further losses.
         """
-        return self._forms.log(record) or (to_log(record) if isinstance(record, Loss) else None)
+        return self._encoder.log(record) or (to_log(record) if isinstance(record, Loss) else None)
 
 
 def create(target: Target) -> OtlpJson:

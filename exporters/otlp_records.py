@@ -27,52 +27,56 @@ class RecordEncoder:
 
     def __init__(self, service: str | None = None, host: str | None = None) -> None:
         self._here = _known({names.SERVICE_NAME: service, names.HOST_NAME: host})
-        said = OTELResourceDetector().detect().attributes
-        self._said = {key: value for key, value in said.items() if key != names.SERVICE_NAME}
+        environment = OTELResourceDetector().detect().attributes
+        self._environment = {key: value for key, value in environment.items() if key != names.SERVICE_NAME}
         self._recent: LruMap[tuple[str, str, dict[str, Any]]] = LruMap()
 
     def span(self, record: Record) -> SpanData | None:
         """Return the span of ``record``; None if it has none."""
         if isinstance(record, ToolCall):
             self.remember(record)
-            form = encode(record)
-            return replace(form, resource=self.resource_of(form))
+            data = encode(record)
+            return replace(data, resource=self.resource_of(data))
         return encode_span(record) if isinstance(record, Span) else None
 
     def log(self, record: Record) -> LogData | None:
         """Return the log event of ``record``: the exception of a call that raised, or a record that is not a span."""
         if isinstance(record, ToolCall):
             self.remember(record)
-            form = exception_log(record)
-            return form and replace(form, resource=self._resource(form.resource, record.recorder_version))
+            data = exception_log(record)
+            return data and replace(data, resource=self._resource(data.resource, record.recorder_version))
         if isinstance(record, Span) or (isinstance(record, Loss) and record.reason.startswith(OF_DELIVERY)):
             return None
         if isinstance(record, Loss):
-            form = to_log(record)
-            return replace(form, resource=self._resource(form.resource))
+            data = to_log(record)
+            return replace(data, resource=self._resource(data.resource))
         return self._about_a_call(record)
 
-    def resource_of(self, form: SpanData) -> dict[str, Any]:
+    def resource_of(self, data: SpanData) -> dict[str, Any]:
         """Return the resource of a call's span."""
-        return self._resource(form.resource, form.scope_version)
+        return self._resource(data.resource, data.scope_version)
 
     def remember(self, call: ToolCall) -> None:
         """Remember ``call`` for later records that refer to it."""
-        kept = (call.trace_id, call.span_id, _known({names.SERVICE_NAME: call.service, names.HOST_NAME: call.host}))
-        self._recent.put((False, call.call_id), kept)
-        self._recent.put((True, call.span_id), kept)
+        remembered = (
+            call.trace_id,
+            call.span_id,
+            _known({names.SERVICE_NAME: call.service, names.HOST_NAME: call.host}),
+        )
+        self._recent.put((False, call.call_id), remembered)
+        self._recent.put((True, call.span_id), remembered)
 
     def _about_a_call(self, record: Outcome | Gate | Message) -> LogData:
         key = (False, record.call_id) if record.span_id is None else (True, record.span_id)
         trace_id, span_id, resource = self._recent.get(key) or (None, record.span_id, self._here)
-        form = to_log(record, trace_id=trace_id, span_id=span_id)
-        return replace(form, resource=self._resource({**resource, **form.resource}))
+        data = to_log(record, trace_id=trace_id, span_id=span_id)
+        return replace(data, resource=self._resource({**resource, **data.resource}))
 
-    def _resource(self, own: dict[str, Any], version: str | None = None) -> dict[str, Any]:
+    def _resource(self, resource: dict[str, Any], version: str | None = None) -> dict[str, Any]:
         """Return the record's own resource with the attributes of this process, if it is the same service and host."""
-        here = all(own.get(key) == value for key, value in self._here.items())
+        here = all(resource.get(key) == value for key, value in self._here.items())
         sdk = {"telemetry.sdk.name": "tooltrace", "telemetry.sdk.language": "python", "telemetry.sdk.version": version}
-        return {**(sdk if version else {}), **(self._said if here else {}), **own}
+        return {**(sdk if version else {}), **(self._environment if here else {}), **resource}
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:

@@ -34,8 +34,8 @@ _EXTRAS: Final = {"otlp": "otlp"}
 
 def available() -> tuple[str, ...]:
     """Return every name that ``load`` knows, the built-in ones first."""
-    own = (*OWN, *base.exporters)
-    return (*own, *sorted({point.name for point in _found()} - set(own)))
+    builtin = (*OWN, *base.exporters)
+    return (*builtin, *sorted({point.name for point in _found()} - set(builtin)))
 
 
 def load(name: str) -> Factory:
@@ -76,10 +76,10 @@ def _load(name: str) -> Factory:
     else:
         point = next((point for point in _found() if point.name == name), None)
         if point is None:
-            raise UnknownExporter(f"no destination is called {name!r}; known are {', '.join(available())}")
+            raise UnknownExporter(f"unknown destination {name!r}: expected one of {', '.join(available())}")
         found = point.load()
-    made: Factory = found
-    return made
+    factory: Factory = found
+    return factory
 
 
 def _found() -> tuple[EntryPoint, ...]:

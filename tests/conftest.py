@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import tooltrace as tt
 from tests.needs import missing
@@ -22,6 +24,16 @@ from tooltrace.store.journal_format import decode
 from tooltrace.store.paths import StorePaths
 
 Calls = Callable[[], list[ToolCall]]
+
+settings.register_profile("quick", max_examples=40, deadline=None)
+settings.register_profile("thorough", max_examples=500, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the tests marked ``long`` first, so that no worker of a parallel run waits for one of them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +59,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
     tt.configure(store=path)
     yield path
     tt.shutdown()
-    with config._lock:
+    with config._lock.current:
         config._recorder = before
 
 
@@ -71,10 +83,15 @@ def calls(store: Path) -> Calls:
 
 @pytest.fixture(scope="session")
 def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the demo records."""
-    store = tmp_path_factory.mktemp("demo") / "demo.duckdb"
-    command = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", "400", "--store", str(store)]
-    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    """What the demo records: made once, also where several workers run tests. No test writes to it."""
+    folder = tmp_path_factory.getbasetemp()
+    store = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "demo" / "demo.duckdb"
+    store.parent.mkdir(exist_ok=True)
+    with store.with_suffix(".making").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not store.exists():
+            command = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", "400", "--store", str(store)]
+            subprocess.run(command, check=True, capture_output=True, timeout=600)
     return store
 
 

@@ -98,5 +98,5 @@ def near(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     by_fold = {each.casefold(): each for each in names}
-    found = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+    similar = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
+    return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""

@@ -51,8 +51,8 @@ def raised_by_signal(error: BaseException) -> bool:
 
 def _handlers() -> set[CodeType]:
     """Return the code objects of all signal handlers that the application installed."""
-    found = (_code_of(_signal.getsignal(number)) for number in _signal.valid_signals())
-    return {code for code in found if code is not None}
+    codes = (_code_of(_signal.getsignal(number)) for number in _signal.valid_signals())
+    return {code for code in codes if code is not None}
 
 
 def _code_of(handler: Any) -> CodeType | None:
@@ -123,8 +123,8 @@ class LossCounter:
         if self._warned.setdefault(reason, mark) is not mark:
             return
         try:
-            more = "; see the table `losses` for the count" if counted else ""
-            logger.warning("%s (said once%s)", message, more, exc_info=trace)
+            more = "; the table `losses` has the count" if counted else ""
+            logger.warning("%s (logged once%s)", message, more, exc_info=trace)
         except BaseException as error:  # a logging handler of the user raised, or the stack is exhausted
             pass_on_signal(error)
 

@@ -1,3 +1,3 @@
-"""The version of the recorder, kept with every record."""
+"""The version of the recorder, stored with every record."""
 
 __version__ = "0.1.0"

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.analysis.statistics import Curve, beta, out_of_fold, platt, smooth_ece
@@ -111,7 +111,6 @@ def test_platt_exists_where_beta_does_not():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50))
-@settings(max_examples=100, deadline=None)
 def test_any_outcomes_give_numbers(pairs):
     p, y = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     assert 0 <= smooth_ece(p, y) <= 1

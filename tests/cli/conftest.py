@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.stores import create_empty_store
 from tooltrace.cli import cli
 from tooltrace.core.records import Outcome, Record, ToolCall
 from tooltrace.redact.snapshot import Json
@@ -70,7 +71,7 @@ def put(where: Path) -> Put:
 @pytest.fixture
 def history(where: Path, put: Put) -> Path:
     put(*HISTORY)
-    return where
+    return create_empty_store(where)
 
 
 @pytest.fixture

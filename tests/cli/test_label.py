@@ -266,7 +266,7 @@ class TestFile:
         assert "Labelling" in shown
         assert process.returncode == 0
 
-    @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.lists(
             st.tuples(

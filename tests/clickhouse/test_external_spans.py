@@ -121,7 +121,7 @@ def test_tables_take_them_as_they_come(engine: Any, tmp_path: Path) -> None:
     insert(engine, "foreign_kept", forms[:half])
     for statement in (
         *materialized.table_statements(tables, "foreign_kept"),
-        *views.statements(tables, "foreign_kept", kept=True),
+        *views.statements(tables, "foreign_kept", materialized=True),
     ):
         engine.command(statement)
     insert(engine, "foreign_kept", forms[half:])

@@ -236,7 +236,7 @@ def test_a_tool_of_any_name(engine: Any, grafana: Any, fill: Fill) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_name_comes_through_whole(grafana: Any, name: str) -> None:
     query = PanelQuery("recent", one_tool=True)
     (written,) = set(re.findall(r"decodeURLComponent\('[^']*'\)", query.sql()))

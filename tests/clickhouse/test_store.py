@@ -188,7 +188,10 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
     tables = exporters_tables(engine, "twice")
     for table in (tables.traces, tables.logs):
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
-    for statement in [*materialized.table_statements(tables, "twice"), *views.statements(tables, "twice", kept=True)]:
+    for statement in [
+        *materialized.table_statements(tables, "twice"),
+        *views.statements(tables, "twice", materialized=True),
+    ]:
         engine.command(statement)
     for table in (tables.traces, tables.logs):
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
@@ -283,7 +286,7 @@ def test_a_process_asks_there_and_records_here(
         assert tt.query("failure_rate").fetchall() == []
     finally:
         tt.shutdown()
-        with config._lock:
+        with config._lock.current:
             config._recorder = before
 
 
@@ -292,7 +295,7 @@ def test_tables_over_attributes_that_are_json(engine: Any, fill: Fill, tmp_path:
     tables = fill("kept_json", records, "json")
     for statement in [
         *materialized.table_statements(tables, "kept_json"),
-        *views.statements(tables, "kept_json", kept=True),
+        *views.statements(tables, "kept_json", materialized=True),
     ]:
         engine.command(statement)
     with duck(tmp_path / "kept.duckdb", records) as con, connect(address(engine, "kept_json")) as lease:

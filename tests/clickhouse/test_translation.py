@@ -23,7 +23,7 @@ from tooltrace.store.connection import connect as memory
 from tooltrace.store.macros import create_macros, with_definitions
 from tooltrace.store.views import NAMES
 
-ONE_BY_ONE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ONE_BY_ONE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ def test_a_message_is_never_empty_and_says_so(response: tt.ToolResponse, caplog:
 
 @pytest.mark.parametrize("call_id", ["", "  ", None, 7])
 def test_without_the_id_of_its_call_there_is_no_message(call_id: object) -> None:
-    with pytest.raises(ValueError, match="id of the call"):
+    with pytest.raises(ValueError, match="id of its call"):
         TIMEOUT.to_message(call_id)  # type: ignore[arg-type, call-overload]
     with pytest.raises(tt.TooltraceError):
         TIMEOUT.to_message(call_id)  # type: ignore[arg-type, call-overload]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tooltrace as tt
+from tests.stores import create_empty_store
 from tooltrace.normalize import CERTAIN_RULES, RULES
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.model_messages import repeats_failure, tells_error
 
 
 @pytest.fixture
-def seen(store: object) -> Callable[..., list[tuple[Any, ...]]]:
+def seen(store: Path) -> Callable[..., list[tuple[Any, ...]]]:
     """Call a tool that does ``what``, tell the model ``text`` of it, and read what is on record."""
 
     def seen(what: Any, text: str, **told: Any) -> list[tuple[Any, ...]]:
@@ -32,6 +34,7 @@ def seen(store: object) -> Callable[..., list[tuple[Any, ...]]]:
         except type(what):
             pass
         get_recorder().record_model_message("c1", text, style="plain", **told)
+        create_empty_store(store)
         with tt.connect() as db:
             return db.execute("SELECT status, seen_error FROM tool_calls").fetchall()
 

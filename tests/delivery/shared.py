@@ -67,7 +67,7 @@ def otlp(endpoint: str, protocol: str = "http/protobuf", **more: Any) -> Destina
 
 
 def delivery(paths: StorePaths, destination: Destination, name: str = "otlp", **more: Any) -> Delivery:
-    return Delivery(DestinationFiles.of(paths, name), destination, **{"pace": QUICK} | more)
+    return Delivery(DestinationFiles.of(paths, name), destination, **{"policy": QUICK} | more)
 
 
 def python(code: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:

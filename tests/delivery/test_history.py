@@ -104,7 +104,7 @@ def test_no_store_is_no_history(paths: StorePaths) -> None:
 
 def replay(paths: StorePaths, receiver: HttpReceiver, progress: Progress, **more: Any) -> Replay:
     files = DestinationFiles.of(paths, "otlp")
-    return Replay(files, History(paths, batch=100), otlp(receiver.endpoint), progress, **{"pace": QUICK} | more)
+    return Replay(files, History(paths, batch=100), otlp(receiver.endpoint), progress, **{"policy": QUICK} | more)
 
 
 def test_a_replay_that_is_broken_off_anywhere_sends_each_record_once(paths: StorePaths, receiver: HttpReceiver) -> None:
@@ -150,7 +150,7 @@ def test_it_waits_for_a_slow_receiver_and_gives_up_on_a_dead_one(paths: StorePat
 
     pace = RetryPolicy(first=0.01, longest=0.02, give_up=0.2)
     with pytest.raises(Unavailable, match="could not be reached"):
-        replay(paths, receiver, Progress(), pace=pace).run()
+        replay(paths, receiver, Progress(), policy=pace).run()
 
 
 def test_a_file_that_cannot_be_finished_is_abandoned(paths: StorePaths) -> None:
@@ -250,11 +250,11 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
     ("arguments", "code", "said"),
     [
         ((), 2, "argument NAME is missing"),
-        (("nothing",), 1, "no destination is called"),
+        (("nothing",), 1, "unknown destination"),
         (("otlp", "--header", "x"), 2, "NAME=VALUE"),
         (("otlp", "--since", "yesterday"), 2, "parameter 'since' must be a time span back"),
-        (("otlp", "--endpoint", "localhost"), 1, "is a URL such as"),
-        (("otlp", "--signal", "spans"), 1, "not spans"),
+        (("otlp", "--endpoint", "localhost"), 1, "must be a URL such as"),
+        (("otlp", "--signal", "spans"), 1, "unknown OTLP signal: spans"),
         (("jsonl", "--follow", "-o", "x"), 2, "a file is always written completely"),
         (("../otlp", "--forget"), 1, "name of a destination must be"),
     ],

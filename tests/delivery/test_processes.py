@@ -19,6 +19,8 @@ from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
+pytestmark = pytest.mark.long
+
 PROGRAM = """
 import json, os, sys, threading, time
 import tooltrace as tt
@@ -235,11 +237,11 @@ def test_after_a_kill_another_process_delivers_the_rest(paths: StorePaths, recei
 
 def test_many_processes_have_one_deliverer_at_a_time(paths: StorePaths, receiver: HttpReceiver) -> None:
     variables = {"TOOLTRACE_STORE": str(paths.database), ENDPOINT: receiver.endpoint}
-    processes = [python(PROGRAM + "run(500); tt.flush(); run(500)", **variables) for _ in range(5)]
+    processes = [python(PROGRAM + PATIENT + "run(500); tt.flush(); run(500)", **variables) for _ in range(5)]
     for process in processes:
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
-    run("run(1); delivered(5001)", paths.database, **{ENDPOINT: receiver.endpoint})
+    run(PATIENT + "run(1); delivered(5001)", paths.database, **{ENDPOINT: receiver.endpoint})
     receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 5001)
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
     assert receiver.counted == 5001
@@ -315,10 +317,10 @@ run(5); tt.shutdown(); print(seen)
 @pytest.mark.parametrize(
     ("export", "said"),
     [
-        ("'nothing'", "no destination is called 'nothing'"),
-        ("[3]", "export takes"),
-        ("type('D', (), {'send': 1, 'close': 1})", "export takes"),
-        ("['otlp', 'otlp']", "two destinations of one name"),
+        ("'nothing'", "unknown destination 'nothing'"),
+        ("[3]", "export must be"),
+        ("type('D', (), {'send': 1, 'close': 1})", "export must be"),
+        ("['otlp', 'otlp']", "must have different names"),
         ("'otlp', store=None", "export needs a store"),
     ],
 )

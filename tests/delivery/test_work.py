@@ -123,7 +123,7 @@ def test_a_receiver_that_is_well_again_gets_what_it_failed_at(count: int, recove
 def test_a_part_that_was_taken_is_not_sent_again_when_another_has_to_wait() -> None:
     away, done = [True], []
     taker = Taker(lambda part, _: Unavailable("later") if part == "logs" and away[0] else None)
-    work = DeliveryBatch(taker, made(10), on_taken=done.append)
+    work = DeliveryBatch(taker, made(10), on_acknowledged=done.append)
     for _ in range(3):
         with pytest.raises(Unavailable):
             work.send()
@@ -139,7 +139,7 @@ def test_a_part_that_was_taken_is_not_sent_again_when_another_has_to_wait() -> N
 
 def test_what_another_process_has_sent_is_left_out() -> None:
     taker = Taker(lambda _part, _numbers: None)
-    DeliveryBatch(taker, made(3), taken=["traces"]).send()
+    DeliveryBatch(taker, made(3), acknowledged=["traces"]).send()
     assert {part for part, _ in taker.taken} == {"logs"}
 
 
@@ -205,6 +205,6 @@ def test_a_destination_without_parts_gets_whole_batches() -> None:
 def test_an_empty_batch_is_nothing_to_send() -> None:
     taker = Taker(lambda _part, _numbers: Refused("bad"))
     done: list[str] = []
-    DeliveryBatch(taker, [], on_taken=done.append).send()
+    DeliveryBatch(taker, [], on_acknowledged=done.append).send()
     assert taker.sizes == []
     assert done == ["traces", "logs"]

@@ -116,7 +116,7 @@ def test_a_class_is_not_kept_alive() -> None:
                 return "ran"
 
         patches.wrap(Short, "run", louder)
-        gone.append(patches._made[0].owner)
+        gone.append(patches._patches[0].owner)
 
     patches.make(hook)
     gc.collect()

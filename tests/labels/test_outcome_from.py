@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tooltrace as tt
+from tests.stores import create_empty_store
 from tooltrace.errors import LabelError, StoreError, StoreMissing
 from tooltrace.labels import from_function
 from tooltrace.redact.redaction import MASK
@@ -36,7 +37,7 @@ def history(store: Path) -> Path:
     with tt.context(call_id="d"):
         next(count())
     tt.flush()
-    return store
+    return create_empty_store(store)
 
 
 def ask(sql: str = LABELS, store: Path | None = None) -> Rows:

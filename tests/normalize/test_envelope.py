@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tooltrace as tt
@@ -161,7 +161,6 @@ def test_an_error_in_whatever_form(error: Any) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["data", "confidence", "nextAction", "source", "error", "meta"]), anything))
-@settings(deadline=None)
 def test_success_decides_the_status(members: dict) -> None:
     assert read({"success": False, **members}).status == "error"
     assert normalize({"success": True, **members}, rules=[RULE]).status != "error"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.normalize.shapes import CERTAIN, anything, lost, objects, read
@@ -73,7 +73,6 @@ SHAPES = (
 
 
 @given(st.one_of(*SHAPES))
-@settings(max_examples=200, deadline=None)
 def test_nothing_is_lost_nor_left_unasked(value: dict) -> None:
     assert lost(value, read(value)) == []
     assert apply_rules_to_view(ResultView(value), RULES) == apply_rules_to_view(ResultView(value), ASKED_ALL)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tooltrace as tt
@@ -26,7 +26,6 @@ def test_a_real_result_reads_the_same(sample: Any) -> None:
 
 
 @given(st.one_of(*SHAPES.values()))
-@settings(max_examples=500, deadline=None)
 def test_a_made_up_result_reads_the_same(value: dict[str, Any]) -> None:
     look = ResultView(value)
     assert apply_rules_to_view(look, tt.RULES) == apply_rules_to_view(look, ASKED_ALL)

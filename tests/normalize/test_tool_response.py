@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tooltrace as tt
@@ -32,7 +32,6 @@ responses = st.one_of(
 
 
 @given(responses)
-@settings(max_examples=200, deadline=None)
 def test_what_a_response_dumps_reads_back_equal(response: tt.ToolResponse) -> None:
     for dumped in (
         response.model_dump(),

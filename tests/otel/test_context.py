@@ -185,7 +185,7 @@ def test_what_is_no_name_is_no_name(store: Path, calls: Any, value: Any) -> None
 
 
 @given(names=st.dictionaries(st.sampled_from(["gen_ai.conversation.id", "gen_ai.agent.name", "other"]), st.text()))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_text_a_caller_says_comes_over_the_wire(names: dict[str, str]) -> None:
     outgoing = Context()
     for key, value in names.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,22 @@ def test_an_application_that_cannot_take_the_event_costs_no_row(
     assert len(calls()) == 2
     with tt.connect() as db:
         assert db.execute("SELECT count(*) FROM losses").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    "value", [{"ok": False, "error": "gone"}, {"success": False, "error": {"code": "X", "message": "no"}}]
+)
+def test_a_failure_by_value_is_the_result_in_row_and_span(store: Path, calls: Any, value: dict[str, Any]) -> None:
+    provider, exporter = exporting()
+    tt.configure(store=store, tracer_provider=provider)
+    assert tt.trace_tool(lambda: value)() is value
+    (call,) = calls()
+    (span,) = exporter.get_finished_spans()
+    assert (call.status, json.loads(call.result)) == ("error", value)
+    assert json.loads(span.attributes["gen_ai.tool.call.result"]) == value
+
+
+def test_secrets_in_a_failure_by_value_are_redacted(store: Path, calls: Any) -> None:
+    tt.trace_tool(lambda: {"ok": False, "error": "no", "api_key": "sk-abcdefghijklmnopqrstuvwx"})()
+    (call,) = calls()
+    assert "sk-abc" not in repr(call) and json.loads(call.result)["ok"] is False

@@ -164,12 +164,12 @@ def test_a_score_that_goes_against_its_label_is_no_score_of_ours() -> None:
         (evaluation(name="Quality", value=4), "[0, 1]"),
         (evaluation(name="Quality", value=4, label="ok-ish"), "ok-ish"),
         (evaluation(name="Quality"), "neither a score nor a label"),
-        (evaluation(name="Toxicity", value=0.9), "more Toxicity may be worse"),
-        (evaluation(None, name="Quality", value=0.9), "neither a span nor a call"),
-        (evaluation(name="Quality", value="0.9"), "no number"),
-        (evaluation(name="Quality", value=float("nan")), "no number"),
-        (evaluation(name="Quality", value=True), "no number"),
-        (evaluation(name=["Quality"], value=0.9), "no text"),
+        (evaluation(name="Toxicity", value=0.9), "a higher Toxicity may be worse"),
+        (evaluation(None, name="Quality", value=0.9), "neither a span id nor a call id"),
+        (evaluation(name="Quality", value="0.9"), "must be a finite number"),
+        (evaluation(name="Quality", value=float("nan")), "must be a finite number"),
+        (evaluation(name="Quality", value=True), "must be a finite number"),
+        (evaluation(name=["Quality"], value=0.9), "must be a text"),
     ],
 )
 def test_an_evaluation_that_does_not_say_whether_it_was_right_is_none_and_says_why(form: LogData, cause: str) -> None:

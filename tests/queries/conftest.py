@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.stores import create_empty_store
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.store.journal import Journal
@@ -42,26 +43,47 @@ def make() -> Make:
     return make
 
 
+@pytest.fixture(scope="session")
+def instances() -> Iterator[list[duckdb.DuckDBPyConnection]]:
+    """Databases in memory that no test uses at the moment. Each holds the store's empty tables as ``template``."""
+    idle: list[duckdb.DuckDBPyConnection] = []
+    yield idle
+    for con in idle:
+        con.close()
+
+
 @pytest.fixture
-def engine() -> Iterator[Engine]:
-    """A connection whose tables are the store's own, with these records in them."""
-    connections = []
+def engine(instances: list[duckdb.DuckDBPyConnection]) -> Iterator[Engine]:
+    """Connect to the store's own tables with these records in them. Each call makes tables of its own."""
+    used = []
 
     def engine(*records: Record) -> duckdb.DuckDBPyConnection:
-        con = duckdb.connect(
-            ":memory:", config={"threads": 1}
-        )  # a few rows: more threads would only wait for each other
-        connections.append(con)
+        instance = instances.pop() if instances else _instance()
+        con = instance.cursor()
+        used.append((instance, con))
         con.execute("SET TimeZone='UTC'")
         con.execute("ATTACH ':memory:' AS store")
-        create(con)
+        con.execute("COPY FROM DATABASE template TO store")
         con.execute("USE store")
         _insert(con, records)
         return con
 
     yield engine
-    for con in connections:
+    for instance, con in used:
         con.close()
+        instance.execute("DETACH store")
+        instances.append(instance)
+
+
+def _instance() -> duckdb.DuckDBPyConnection:
+    """Return a database in memory with a copy of the store's empty tables, which is much cheaper to copy than to make."""
+    con = duckdb.connect(":memory:", config={"threads": 1})  # a few rows: more threads would only wait for each other
+    con.execute("ATTACH ':memory:' AS store")
+    create(con)
+    con.execute("ATTACH ':memory:' AS template")
+    con.execute("COPY FROM DATABASE store TO template")
+    con.execute("DETACH store")
+    return con
 
 
 @pytest.fixture
@@ -73,7 +95,7 @@ def stored(tmp_path: Path) -> Callable[..., Path]:
         journal = Journal(StorePaths.of(path).journal)
         journal.write(b"".join(encode(record) for record in records))
         journal.close()
-        return path
+        return create_empty_store(path)
 
     return stored
 

@@ -25,7 +25,7 @@ def pages(con, limit, **given):
         last = {"before": rows[-1]["ended_at"].isoformat(), "before_span": rows[-1]["span_id"]}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, 0.0, 1.0, 1000.0])), max_size=30), st.integers(1, 7)
 )
@@ -36,7 +36,7 @@ def test_pages_are_the_whole_in_its_order(engine, make, times, limit):
     assert len(set(whole)) == len(times)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.data())
 def test_the_list_down_to_a_row_ends_with_it(engine, make, times, data):
     con = engine(*(make(started_at=START + timedelta(seconds=at)) for at in times))

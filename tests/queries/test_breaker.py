@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.analysis import find, run
@@ -119,7 +119,6 @@ create_macros(CON)
 STEP = st.tuples(st.integers(0, 5), st.integers(0, 4), st.booleans() | st.just(True))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(STEP, min_size=1, max_size=60), st.integers(1, 4), st.integers(1, 15))
 def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recovery_s):
     attempts, now = [], 0

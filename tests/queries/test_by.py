@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.analysis import find, run
@@ -85,7 +85,6 @@ COLUMNS = """
 """
 
 
-@settings(max_examples=150, deadline=None)
 @given(name=st.one_of(NAMES, HOSTILE, st.tuples(HOSTILE, NAMES, HOSTILE).map("".join)))
 def test_any_attribute_name_is_read_and_nothing_else_is_run(name):
     attributes = json.dumps({name: "the value", name + "x": "another"})

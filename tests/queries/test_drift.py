@@ -37,26 +37,25 @@ def history(engine):
 
     def history(failed=None, took=None, right=None):
         con = engine()
-        given = next(rows for rows in (failed, took, right) if rows is not None)
-        con.execute("CREATE TEMP TABLE given (c INTEGER, i INTEGER, failed DOUBLE, took DOUBLE, known BOOLEAN)")
-        for number, row in enumerate(given):
-            con.execute(
-                "INSERT INTO given SELECT ?, unnest(range(?)), unnest(?), unnest(?), unnest(?)",
-                [number, len(row), _floats(failed, number, len(row)), _floats(took, number, len(row)),
-                 None if right is None else [None if x is None else bool(x) for x in right[number]]],
-            )  # fmt: skip
+        sizes = [len(row) for row in next(rows for rows in (failed, took, right) if rows is not None)]
+        con.register("given", {
+            "c": np.repeat(np.arange(len(sizes)), sizes), "i": np.concatenate([np.arange(size) for size in sizes]),
+            "failed": _column(failed, sizes), "took": _column(took, sizes), "known": _column(right, sizes),
+        })  # fmt: skip
         con.execute(
             f"""
             INSERT INTO attempts (tool, call_id, attempt, trace_id, span_id, conversation_id, started_at, duration_ms, status, ending)
             SELECT 'search', c || '-' || i, 1, 'x', printf('%08x%08x', c, i), printf('%05d', c),
-                TIMESTAMP '{START}' + to_minutes(i), took, CASE WHEN failed = 1 THEN 'error' ELSE 'success' END, 'returned'
+                TIMESTAMP '{START}' + to_minutes(i), nullif(took, 'nan'), CASE WHEN failed = 1 THEN 'error' ELSE 'success' END,
+                'returned'
             FROM given
             """
         )
         con.execute(
             """
             INSERT INTO outcomes (call_id, span_id, correct, labeler, labeled_at)
-            SELECT c || '-' || i, printf('%08x%08x', c, i), known, 'human', TIMESTAMP '2026-06-01' FROM given WHERE known IS NOT NULL
+            SELECT c || '-' || i, printf('%08x%08x', c, i), known = 1, 'human', TIMESTAMP '2026-06-01' FROM given
+            WHERE known IN (0, 1)
             """
         )
         return con
@@ -64,8 +63,9 @@ def history(engine):
     return history
 
 
-def _floats(rows, number, n):
-    return None if rows is None else [float(x) for x in rows[number]]
+def _column(rows, sizes):
+    """The values of all histories in one column; NaN where nothing is known."""
+    return np.full(sum(sizes), np.nan) if rows is None else np.concatenate([np.asarray(row, float) for row in rows])
 
 
 def test_a_case_to_follow_by_hand(history):
@@ -96,24 +96,26 @@ def test_a_better_tool_has_changed_and_gives_no_alarm(history):
     assert (place(row["change_point"]), row["worse"], row["alarm_at"]) == (30, False, None)
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.02, 0.3, 0.5, 1.0])
-@pytest.mark.parametrize("n", [2, 3, 19, 150])
-def test_the_bayes_factor_is_the_formulas(history, rate, n):
-    y = (np.random.default_rng(n).random(n) < rate).astype(int)
-    row = one(history(failed=[y]), "failure_rate", evidence=1)
-    expected, at = changed(y)
-    assert row["log_bayes_factor"] == pytest.approx(expected, abs=1e-9)
-    assert (row["overall_low"], row["overall_high"]) == pytest.approx(
-        proportion_confint(y.sum(), n, method="wilson"), abs=1e-9
-    )
-    if expected < math.log(max(1, math.sqrt(300 / n))):
-        assert (row["change_point"], row["before"], row["after_low"], row["n_after"], row["worse"]) == (None,) * 5
-    else:
-        assert place(row["change_point"]) == at
-        assert (row["before"], row["after"]) == pytest.approx((y[:at].mean(), y[at:].mean()))
-        assert (row["after_low"], row["after_high"]) == pytest.approx(
-            proportion_confint(y[at:].sum(), n - at, method="wilson"), abs=1e-9
-        )
+def test_the_bayes_factor_is_the_formulas(history):
+    cases = [(rate, n) for rate in (0.0, 0.02, 0.3, 0.5, 1.0) for n in (2, 3, 19, 150)]
+    histories = [(np.random.default_rng(n).random(n) < rate).astype(int) for rate, n in cases]
+    con = history(failed=histories)
+    rows = [row for row in answer(con, by="conversation", evidence=1) if row["statistic"] == "failure_rate"]
+    found = {int(row["conversation"]): row for row in rows}
+    for number, (y, (rate, n)) in enumerate(zip(histories, cases, strict=True)):
+        row, (expected, at) = found[number], changed(y)
+        assert row["log_bayes_factor"] == pytest.approx(expected, abs=1e-9), (rate, n)
+        overall = (row["overall_low"], row["overall_high"])
+        assert overall == pytest.approx(proportion_confint(y.sum(), n, method="wilson"), abs=1e-9), (rate, n)
+        if expected < math.log(max(1, math.sqrt(300 / n))):
+            unknown = (row["change_point"], row["before"], row["after_low"], row["n_after"], row["worse"])
+            assert unknown == (None,) * 5, (rate, n)
+        else:
+            assert place(row["change_point"]) == at, (rate, n)
+            assert (row["before"], row["after"]) == pytest.approx((y[:at].mean(), y[at:].mean())), (rate, n)
+            assert (row["after_low"], row["after_high"]) == pytest.approx(
+                proportion_confint(y[at:].sum(), n - at, method="wilson"), abs=1e-9
+            ), (rate, n)
 
 
 def cusum(bad, reference=100, odds=3):
@@ -159,12 +161,16 @@ def test_the_alarm_of_latency_counts_what_is_slower_than_nine_of_ten_of_the_refe
     assert sum(place is not None for place in by.values()) > 10
 
 
-def shares(con, statistic, change=None):
+def of_each(con, statistic):
+    """The rows of one statistic, a row for each history."""
+    return [row for row in answer(con, by="conversation") if row["statistic"] == statistic]
+
+
+def shares(found, change=None):
     """Of many histories: those with a change named, with one named within 40 attempts, with an alarm, with one within 40.
 
     ``change``: at which attempt each of them changed.
     """
-    found = [row for row in answer(con, by="conversation") if row["statistic"] == statistic]
     points, alarms = ([place(row[name]) for row in found] for name in ("change_point", "alarm_at"))
     at = np.broadcast_to(np.inf if change is None else change, len(found))[[int(row["conversation"]) for row in found]]
     near = sum(p is not None and abs(p - c) <= 40 for p, c in zip(points, at, strict=True))
@@ -180,13 +186,15 @@ def flips(seed, before, after, n=300, change=150, histories=400):
 
 
 @pytest.mark.parametrize(("rate", "n"), [(0.5, 40), (0.5, 100), (0.01, 300), (0.1, 300), (0.5, 300), (0.5, 1000)])
+@pytest.mark.long
 def test_where_nothing_changed_one_of_twenty_gets_a_place_at_most(history, rate, n):
     con = history(failed=flips(1, rate, rate, n=n))
-    named, _, alarmed, _ = shares(con, "failure_rate")
+    found = answer(con, by="conversation")
+    named, _, alarmed, _ = shares([row for row in found if row["statistic"] == "failure_rate"])
     # 0.05, and the chance of 400 histories
     assert named <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 400)
     assert alarmed <= 0.015
-    found = [row for row in answer(con, by="conversation") if row["change_point"]]
+    found = [row for row in found if row["change_point"]]
     assert sum(not row["weak"] for row in found) <= 0.01 * 400
     assert all(row["weak"] is (row["log_bayes_factor"] < math.log(20)) for row in found)
     assert sum(row["change_point"] is not None for row in answer(con, by="conversation", evidence=3)) <= 0.03 * 400
@@ -194,16 +202,15 @@ def test_where_nothing_changed_one_of_twenty_gets_a_place_at_most(history, rate,
 
 @pytest.mark.parametrize(("before", "after", "soon"), [(0.05, 0.4, 0.85), (0.1, 0.5, 0.8), (0.3, 0.8, 0.8)])
 def test_a_change_planted_in_300_attempts_is_found_within_40(history, before, after, soon):
-    _, near, _, alarmed = shares(history(failed=flips(2, before, after)), "failure_rate", 150)
+    _, near, _, alarmed = shares(of_each(history(failed=flips(2, before, after)), "failure_rate"), 150)
     assert near >= 0.97
     assert alarmed >= soon
 
 
 def test_a_change_is_found_early_and_late_too(history):
     for change in (30, 60, 240, 270):
-        _, near, _, _ = shares(
-            history(failed=flips(3, 0.05, 0.4, change=change, histories=200)), "failure_rate", change
-        )
+        con = history(failed=flips(3, 0.05, 0.4, change=change, histories=200))
+        _, near, _, _ = shares(of_each(con, "failure_rate"), change)
         assert near >= 0.95
 
 
@@ -213,6 +220,7 @@ PLANTED = {"failure_rate": [(0.05, 0.25), (0.1, 0.35), (0.02, 0.15)], "accuracy"
 @pytest.mark.parametrize(
     ("statistic", "before", "after"), [(name, *rates) for name, pairs in PLANTED.items() for rates in pairs]
 )
+@pytest.mark.long
 def test_a_change_that_a_user_would_call_one_is_named_within_40_of_300_in_nine_of_ten(
     history, statistic, before, after
 ):
@@ -221,17 +229,18 @@ def test_a_change_that_a_user_would_call_one_is_named_within_40_of_300_in_nine_o
     now = np.where(np.arange(300) < change[:, None], before, after)
     given = np.exp(rng.normal(3, 0.7, now.shape)) * now if statistic == "latency" else rng.random(now.shape) < now
     name = {"failure_rate": "failed", "accuracy": "right", "latency": "took"}[statistic]
-    _, near, _, _ = shares(history(**{name: given}), statistic, change)
+    _, near, _, _ = shares(of_each(history(**{name: given}), statistic), change)
     assert near >= 0.9
 
 
 def test_accuracy_that_falls_is_found(history):
     right = flips(4, 0.9, 0.5, histories=200)
     con = history(right=right)
-    _, near, _, alarmed = shares(con, "accuracy", 150)
+    found = of_each(con, "accuracy")
+    _, near, _, alarmed = shares(found, 150)
     assert near >= 0.95
     assert alarmed >= 0.75
-    row = next(row for row in answer(con, by="conversation") if row["statistic"] == "accuracy")
+    row = found[0]
     assert row["overall"] == pytest.approx(right[0].mean())
     assert row["worse"] is True
 
@@ -239,15 +248,15 @@ def test_accuracy_that_falls_is_found(history):
 def test_a_slower_tool_is_found_and_a_steady_one_is_not(history):
     rng = np.random.default_rng(5)
     steady = np.exp(rng.normal(5, 0.7, (200, 300)))
-    named, _, alarmed, _ = shares(history(took=steady), "latency")
+    named, _, alarmed, _ = shares(of_each(history(took=steady), "latency"))
     assert named <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 200)
     assert alarmed <= 0.03
     slower = np.where(np.arange(300) < 150, steady, 3 * steady)
-    con = history(took=slower)
-    _, near, _, soon = shares(con, "latency", 150)
+    found = of_each(history(took=slower), "latency")
+    _, near, _, soon = shares(found, 150)
     assert near >= 0.97
     assert soon >= 0.8
-    row = next(row for row in answer(con, by="conversation") if row["statistic"] == "latency" and row["change_point"])
+    row = next(row for row in found if row["change_point"])
     took, at = slower[int(row["conversation"])], place(row["change_point"])
     assert (row["before"], row["after"]) == pytest.approx((np.median(took[:at]), np.median(took[at:])))
     assert (row["before_low"], row["after_high"], row["overall_low"]) == (None, None, None)

@@ -13,7 +13,7 @@ def answer(con, **given):
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=20))
 def test_every_duration_is_in_one_range_that_holds_it(engine, make, durations):
     rows = answer(engine(*(make(duration_ms=ms) for ms in durations)))

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
@@ -108,7 +108,6 @@ def test_a_long_message_counts_by_its_beginning(engine, make):
     assert column(answer(con), "n", "message") == [(2, "x " * 250)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60),
     st.integers(0),

@@ -14,6 +14,8 @@ from tooltrace.analysis import catalogue, find, run
 from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.store.reader import open_reader
 
+pytestmark = pytest.mark.long
+
 EVERY = [*DIMENSIONS, "attributes.region"]
 OF_PAGES = {"timeline", "hurt", "compare"}
 """Made for one page, and grouped as it needs: rows that are stretches of time, costs of whole calls, one version and another."""
@@ -31,17 +33,30 @@ def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyCon
         yield con
 
 
-def answer(con, name, by, **given):
-    relation = run(con, name, by=by, **given)
-    assert tuple(relation.columns) == find(name).columns(by)
-    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+@pytest.fixture(scope="module")
+def answers():
+    """The answers so far: several tests look at the same one."""
+    return {}
+
+
+@pytest.fixture
+def answer(con, answers):
+    def answer(name, by, **given):
+        known = (name, *([by] if isinstance(by, str) else by), *given.items())
+        if known not in answers:
+            relation = run(con, name, by=by, **given)
+            assert tuple(relation.columns) == find(name).columns(by)
+            answers[known] = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+        return answers[known]
+
+    return answer
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_every_question_takes_every_by(con, name):
+def test_every_question_takes_every_by(answer, name):
     for by in [*EVERY, ["tool", "code", "day"], ["status", "attributes.region", "tool"]]:
         groups = find(name).groups(by)
-        rows = answer(con, name, by)
+        rows = answer(name, by)
         assert rows, by
         assert tuple(rows[0])[: len(groups)] == groups
 
@@ -70,13 +85,13 @@ PARTING = {"breaker", "burn_rate", "incidents"}
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_parts_add_up_to_the_whole(con, name):
+def test_the_parts_add_up_to_the_whole(answer, name):
     for by in CUT if name in PARTING else EVERY:
-        whole, parts = (answer(con, name, one) for one in ([], by))
+        whole, parts = (answer(name, one) for one in ([], by))
         for column in PARTS[name]:
             assert _sum(parts, column) == pytest.approx(_sum(whole, column), rel=1e-9), (by, column)
-    two = [row[PARTS[name][0]] for row in answer(con, name, ["tool", "code"])]
-    assert sum(two) == pytest.approx(_sum(answer(con, name, ["tool"]), PARTS[name][0]))
+    two = [row[PARTS[name][0]] for row in answer(name, ["tool", "code"])]
+    assert sum(two) == pytest.approx(_sum(answer(name, ["tool"]), PARTS[name][0]))
 
 
 def _sum(rows, column):
@@ -84,44 +99,44 @@ def _sum(rows, column):
 
 
 @pytest.mark.parametrize("by", CUT)
-def test_incidents_of_the_groups_are_those_of_the_whole(con, by):
+def test_incidents_of_the_groups_are_those_of_the_whole(answer, by):
     def known(rows):
         return Counter((row["tool"], row["started"], row["ended"], row["failures"], row["attempts"]) for row in rows)
 
-    whole = known(answer(con, "incidents", ["tool"]))
+    whole = known(answer("incidents", ["tool"]))
     assert len(whole) > 10
-    assert known(answer(con, "incidents", ["tool", by])) == whole
+    assert known(answer("incidents", ["tool", by])) == whole
 
 
-def test_errors_by_code_are_the_errors(con):
-    plain, by_code = (answer(con, "errors", by) for by in (["tool"], ["tool", "code"]))
+def test_errors_by_code_are_the_errors(answer):
+    plain, by_code = (answer("errors", by) for by in (["tool"], ["tool", "code"]))
     assert find("errors").groups(["tool", "code"]) == ("tool", "code")
     assert plain == by_code
     assert list(by_code[0])[:2] == ["tool", "code"]
 
 
-def test_laundering_by_code_counts_the_errors_of_that_code(con):
-    plain = answer(con, "laundering", "tool", limit=10**6)
-    for row in answer(con, "laundering", "code", limit=10**6):
+def test_laundering_by_code_counts_the_errors_of_that_code(answer):
+    plain = answer("laundering", "tool", limit=10**6)
+    for row in answer("laundering", "code", limit=10**6):
         assert row["n"] == sum(other["code"] == row["code"] for other in plain)
     assert plain
 
 
-def test_drift_by_code_counts_every_attempt_for_each_code(con):
-    whole = {row["statistic"]: row for row in answer(con, "drift", [])}
-    rows = [row for row in answer(con, "drift", "code") if row["statistic"] == "failure_rate"]
+def test_drift_by_code_counts_every_attempt_for_each_code(answer):
+    whole = {row["statistic"]: row for row in answer("drift", [])}
+    rows = [row for row in answer("drift", "code") if row["statistic"] == "failure_rate"]
     assert {row["n"] for row in rows} == {whole["failure_rate"]["n"]}
     assert sum(row["overall"] for row in rows) == pytest.approx(whole["failure_rate"]["overall"])
-    latency = [row["n"] for row in answer(con, "drift", "code") if row["statistic"] == "latency"]
+    latency = [row["n"] for row in answer("drift", "code") if row["statistic"] == "latency"]
     assert sum(latency) == whole["latency"]["n"]
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_every_interval_holds_its_figure(con, name):
+def test_every_interval_holds_its_figure(answer, name):
     ends = [(column.end_of, column.name) for column in find(name).header.columns if column.end_of]
     units = {column.name: column.unit for column in find(name).header.columns}
     for by in ("tool", "day"):
-        for row in answer(con, name, by):
+        for row in answer(name, by):
             for (end, of), column in ends:
                 if row[of] is None or row[column] is None:
                     continue

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.analysis import run
@@ -140,7 +140,6 @@ CON = duckdb.connect(":memory:", config={"threads": 1})
 create_macros(CON)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text("xxx..pc", min_size=1, max_size=40), st.integers(1, 4), st.integers(1, 3))
 def test_any_history_has_the_incidents_of_a_machine_that_is_up_or_down(marks, failing, recovering):
     rows = ", ".join(

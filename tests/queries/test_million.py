@@ -18,6 +18,8 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 from tooltrace.store.schema import STORE
 
+pytestmark = pytest.mark.long
+
 N = 1_000_000
 
 ATTEMPTS = """

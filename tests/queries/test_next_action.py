@@ -194,7 +194,7 @@ MOMENTS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moments=MOMENTS)
 def test_as_a_plain_replay_of_the_history_says(engine, step, moments):
     history = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.queries.judging import calibrated, judge, tables
@@ -68,7 +68,6 @@ def test_as_scikit_learn_scipy_and_statsmodels_say(engine, kind, n):
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=1, max_size=60))
-@settings(max_examples=60, deadline=None)
 def test_the_steps_rise_and_hold_every_call(pairs):
     con = judge(tables(), [p / 30 for p, _ in pairs], [y for _, y in pairs])
     steps = points(con, "isotonic", "confidence_from, confidence_to, n, accuracy")

@@ -285,14 +285,15 @@ def test_inject_names_more(calls: Calls) -> None:
 
 def test_an_unknown_name_is_refused_with_a_suggestion() -> None:
     with pytest.raises(
-        ConfigError, match=r"inject names 'ctxt', and the tool 'f' takes ctx, city; did you mean 'ctx'\?"
+        ConfigError,
+        match=r"inject names 'ctxt', which is not a parameter of the tool 'f': its parameters are ctx, city; did you mean 'ctx'\?",
     ):
 
         @tt.trace_tool(inject=("ctxt",))
         def f(ctx: Any, city: str) -> None: ...
 
     for wrong in (5, [5]):
-        with pytest.raises(ConfigError, match="inject takes names of parameters"):
+        with pytest.raises(ConfigError, match="inject must be names of parameters"):
             tt.TraceLogger(inject=wrong).call("f")
 
 
@@ -345,7 +346,7 @@ def test_an_annotation_that_raises_is_an_argument(calls: Calls) -> None:
 def test_no_framework_is_imported() -> None:
     roots = {
         place.partition(".")[0]
-        for table in (injected_parameters.CONTEXTS, injected_parameters.OTHERS)
+        for table in (injected_parameters.CONTEXTS, injected_parameters.OTHER_VALUES)
         for place in table
     } - {"google"}
     code = (

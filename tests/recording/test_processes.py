@@ -18,6 +18,7 @@ import pytest
 import tooltrace as tt
 from tests.conftest import records
 from tooltrace.core.records import Loss, ToolCall
+from tooltrace.faults import faults
 from tooltrace.recording import config
 
 Calls = Callable[[], list[ToolCall]]
@@ -242,7 +243,7 @@ def test_a_queue_that_blocks_loses_nothing_where_the_writer_keeps_up(store: Path
 def test_a_journal_that_cannot_be_written_never_reaches_the_tool(
     tmp_path: Path, store: Path, durability: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(config.faults, "_warned", {})
+    monkeypatch.setattr(faults, "_warned", {})
     path = tmp_path / "blocked.duckdb"
     (tmp_path / "blocked.duckdb.journal").write_text("a file where the directory should be")
     tt.configure(store=path, durability=durability)
@@ -274,7 +275,7 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
 def test_a_fault_of_ours_is_counted_said_once_and_kept_from_the_tool(
     store: Path, calls: Calls, lenient: None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(config.faults, "_warned", {})
+    monkeypatch.setattr(faults, "_warned", {})
     broken = config.get_recorder()
     monkeypatch.setattr(broken._attempts, "next", lambda *_: 1 / 0)
     tool = tt.trace_tool(name="t")(lambda: 5)

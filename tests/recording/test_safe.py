@@ -417,7 +417,6 @@ nones_and_numbers = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(nones_and_numbers)
 def test_nan_is_told_from_none(value: Any) -> None:
     snap = snapshot(value)
@@ -444,7 +443,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(values)
 def test_any_value_becomes_valid_json(value: Any) -> None:
     json.loads(to_json_bytes(value))
@@ -460,7 +459,6 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
 @given(json_values)
 def test_json_data_is_recorded_without_loss(value: Any) -> None:
     snap = snapshot(value)

@@ -479,13 +479,12 @@ def tool_calls() -> st.SearchStrategy[ToolCall]:
     return st.builds(ToolCall, **{**drawn, **ids})
 
 
-@settings(max_examples=200, deadline=None)
 @given(tool_calls())
 def test_the_otel_form_of_a_call_loses_nothing(call: ToolCall) -> None:
     assert span_codec.decode(span_codec.encode(call)) == call
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(tool_calls(), hexes)
 def test_a_call_without_an_id_of_its_own(call: ToolCall, span_id: str) -> None:
     call = replace(call, span_id=span_id, call_id=span_id)

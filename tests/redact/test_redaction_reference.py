@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.redact import reference_redaction as reference
@@ -48,13 +48,11 @@ documents = st.recursive(
 )
 
 
-@settings(max_examples=600, deadline=None)
 @given(text_of_pieces)
 def test_a_text_is_masked_as_the_reference_masks_it(text: str) -> None:
     assert Redaction().redact_text(text) == reference.Redaction().text(text)
 
 
-@settings(max_examples=400, deadline=None)
 @given(documents)
 def test_a_document_is_masked_as_the_reference_masks_it(value: Any) -> None:
     assert Redaction().redact_value(value) == reference.Redaction().value(value)
@@ -62,7 +60,6 @@ def test_a_document_is_masked_as_the_reference_masks_it(value: Any) -> None:
     assert Redaction(**options).redact_value(value) == reference.Redaction(**options).value(value)
 
 
-@settings(max_examples=400, deadline=None)
 @given(documents)
 def test_what_is_called_clean_is_kept_by_the_reference(value: Any) -> None:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -71,7 +68,6 @@ def test_what_is_called_clean_is_kept_by_the_reference(value: Any) -> None:
         assert reference.Redaction().value(value) == value
 
 
-@settings(max_examples=300, deadline=None)
 @given(documents)
 def test_a_value_without_a_secret_is_returned_itself(value: Any) -> None:
     if MASK not in repr(value) and reference.Redaction().value(value) == value:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.stores import create_empty_store
 from tooltrace.cli import cli
 from tooltrace.core.records import Gate, Outcome, Record, ToolCall
 from tooltrace.store.journal import Journal
@@ -91,7 +92,7 @@ def write(store: Path, *records: Record) -> Path:
     journal = Journal(StorePaths.of(store).journal)
     journal.write(b"".join(encode(record) for record in records))
     journal.close()
-    return store
+    return create_empty_store(store)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.stores import create_empty_store
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.server.asgi import serve
 from tooltrace.server.site import Site
@@ -78,7 +79,7 @@ def shown(tmp_path: Path) -> Iterator[Callable[..., httpx.Client]]:
     def shown(*records: Record, **site: Any) -> httpx.Client:
         store = tmp_path / "shown.duckdb"
         if records:
-            write(store, *records)
+            write(create_empty_store(store), *records)
         context = running(Site.of(store, host="127.0.0.1", **site))
         client = httpx.Client(base_url=context.__enter__(), timeout=120)
         opened.append((context, client))

@@ -21,6 +21,8 @@ from .conftest import call, running, write
 from .test_browser import AXE, SERIOUS, until
 from .test_hostile import NASTY
 
+pytestmark = pytest.mark.long
+
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 TOOLS = "SELECT tool, count(*) AS n, max(started_at) AS newest FROM tool_calls GROUP BY tool ORDER BY tool"
 SHOWN = "!document.getElementById('result').hidden"
@@ -112,14 +114,9 @@ def test_each_query_of_the_catalogue_runs_or_names_missing_parameters(opened, pa
 
 REFUSED = {
     "COPY tool_calls TO '{file}'": "COPY is not allowed",
-    "COPY (SELECT 1) TO '{file}'": "COPY is not allowed",
     "SELECT * FROM read_csv('/etc/passwd')": "only the store can be read here",
     "FROM '/etc/passwd'": "does not exist",
     "ATTACH '{file}' AS other": "ATTACH is not allowed",
-    "PRAGMA database_list": "refused",
-    "SET memory_limit = '9GB'": "refused",
-    "INSTALL httpfs": "refused",
-    "DROP VIEW tool_calls": "DROP is not allowed",
     "SELECT 1; SELECT 2": "pass exactly one statement",
     "SELECT $tool": "without a value ($tool)",
     "SELEC 1": "syntax error",

@@ -100,6 +100,7 @@ def test_commands_answer_the_same(memory: str, local: Path, words: tuple[str, ..
     assert mine.stdout.strip()
 
 
+@pytest.mark.long
 def test_a_report_is_about_any_store(memory: str, local: Path) -> None:
     mine, other = (
         json.loads(command("report", "--format", "json", "--since", "2026-01-01", "--store", str(store)).stdout)

@@ -149,6 +149,7 @@ def test_a_damaged_database_is_rebuilt_even_when_nothing_is_to_be_folded(
     assert rows("SELECT reason FROM losses") == [("database_damaged",)]
 
 
+@pytest.mark.long
 def test_what_can_be_read_of_a_damaged_database_is_taken_over(
     store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str]
 ) -> None:

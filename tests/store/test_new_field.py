@@ -49,7 +49,8 @@ migrations.check.__kwdefaults__ = {"newest": newest}
 USE = """
 from docs.generate import signal_table
 from tooltrace.ingest.reredact import reredact
-from tooltrace.ingest.files.rows import record_of
+from tooltrace.core.fields import FROM_TEXT, record_from
+from tooltrace.core.records import ToolCall
 from tooltrace.otel import span_codec
 from tooltrace.otel.content_policy import strip_content
 from tooltrace.recording.settings import Settings
@@ -93,7 +94,7 @@ leaky = call(3, answer=Json('{"key":"%s"}' % secret))
 assert secret not in reredact(leaky, Settings(store=None)).answer
 assert reredact(leaky, Settings(store=None, capture="metadata")).answer is None
 row = {"tool": "t", "call_id": "c", "trace_id": "1", "span_id": "2", "started_at": "2026-01-01", "tokens": "7"}
-assert record_of("call", row).tokens == 7
+assert record_from(ToolCall, row, FROM_TEXT).tokens == 7
 """
 
 

@@ -25,7 +25,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import materialize, open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-ROUNDS = 10
+ROUNDS = 5
 """How often each reads or folds while others write."""
 COUNT = "SELECT count(*), count(DISTINCT span_id) FROM tool_calls"
 
@@ -149,6 +149,7 @@ def test_a_lease_ends_though_results_were_not_fetched(
     del lazy
 
 
+@pytest.mark.long
 def test_threads_of_one_process_read_and_fold_at_once(store: StorePaths, call: Any) -> None:
     journal = Journal(store.journal)
     written = 0
@@ -201,6 +202,7 @@ def test_threads_of_one_process_read_and_fold_at_once(store: StorePaths, call: A
         assert db.sql(COUNT).fetchall() == [(written, written)]
 
 
+@pytest.mark.long
 def test_processes_write_fold_and_read_at_once(
     store: StorePaths, child: Callable[..., subprocess.Popen[str]], rows: Rows
 ) -> None:

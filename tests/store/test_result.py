@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.analysis import find
@@ -26,7 +26,6 @@ rows = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(rows)
 def test_rows_and_a_relation_over_them_are_the_same(made: list[tuple[Any, ...]]) -> None:
     result = QueryResult.of_rows(COLUMNS, made, Statement(sql=""))

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
+INTEGRATIONS = Path(__file__).parents[2] / "tooltrace" / "integrations"
 SHOWN = {
     "confidence.py": ("envelope/hidden", "heuristic", "INVALID_PARAM", "0.9"),
     "eino.py": ("SKU_MALFORMED", "Retryable: yes", "Error TIMEOUT"),
@@ -29,4 +32,6 @@ def test_an_example_runs_and_shows_its_point(name: str, tmp_path: Path) -> None:
 
 def test_there_is_one_for_each_system() -> None:
     names = {path.name for path in EXAMPLES.glob("*.py")}
-    assert names == {*SHOWN, "agno_agent.py", "hello_agents_agent.py"}
+    frameworks = {f"{path.stem}_agent.py" for path in INTEGRATIONS.iterdir() if f"{path.stem}_agent.py" in names}
+    assert names == {*SHOWN, *frameworks}
+    assert {"agno_agent.py", "fastmcp_agent.py", "google_adk_agent.py", "mcp_agent.py", "strands_agent.py"} <= names

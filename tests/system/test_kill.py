@@ -14,6 +14,8 @@ import pytest
 
 import tooltrace as tt
 
+pytestmark = pytest.mark.long
+
 RUNS = 100
 PROGRAM = Path(__file__).with_name("kill_runs.py")
 

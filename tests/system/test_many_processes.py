@@ -8,8 +8,12 @@ import multiprocessing
 import time
 from pathlib import Path
 
+import pytest
+
 import tooltrace as tt
 from benchmarks import crowd
+
+pytestmark = pytest.mark.long
 
 WRITERS, READERS, ROUNDS = 8, 2, 10
 

@@ -159,7 +159,7 @@ def test_what_json_cannot_say_is_not_asked_of_the_model(store: Path) -> None:
 
 
 def test_keys_of_inject_are_names_and_classes() -> None:
-    with pytest.raises(ConfigError, match="names of parameters and classes"):
+    with pytest.raises(ConfigError, match="must be parameter names or classes"):
         ToolRegistry(inject={5: "x"})
 
 

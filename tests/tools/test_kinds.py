@@ -238,7 +238,7 @@ def test_a_class_stands_for_an_object_of_it(store: Any) -> None:
     registry = ToolRegistry()
     assert registry.register(Kit) is Kit
     assert registry.execute("times", {"n": 2}).data == 4
-    with pytest.raises(ConfigError, match="register an object"):
+    with pytest.raises(ConfigError, match="register an instance"):
         registry.register(Needs)
 
 
@@ -431,10 +431,10 @@ def test_what_cannot_be_read_is_refused_at_registration() -> None:
             raise RuntimeError("no")
 
     for wrong, words in [
-        (5, "no tool"),
-        (None, "no tool"),
+        (5, "not a tool"),
+        (None, "not a tool"),
         (Broken(), "get_parameters"),
-        (object(), "no tool"),
+        (object(), "not a tool"),
         (lambda x: x, "name="),
         (Declared([declared("", "string"), declared("", "string")]), ""),
     ]:
@@ -468,9 +468,9 @@ def test_as_a_decorator(store: Any) -> None:
 
 def test_a_name_is_given_once() -> None:
     registry = ToolRegistry([double])
-    with pytest.raises(ConfigError, match="registered already"):
+    with pytest.raises(ConfigError, match="already registered"):
         registry.register(double)
-    with pytest.raises(ConfigError, match="registered already"):
+    with pytest.raises(ConfigError, match="already registered"):
         registry.register(Mixed)
     assert registry.names == ["double"], "a toolkit is taken whole, or not at all"
     registry.register(adouble, name="double", replace=True)
@@ -511,7 +511,7 @@ def test_wrong_registries_and_marks() -> None:
     for wrong in ({"call_limit": 0}, {"cache_size": 0}, {"hooks": [5]}):
         with pytest.raises(ConfigError):
             ToolRegistry(**wrong)
-    with pytest.raises(ConfigError, match="marks a function"):
+    with pytest.raises(ConfigError, match="must decorate a function"):
         tool(Kit)
-    with pytest.raises(ConfigError, match="is for one tool"):
+    with pytest.raises(ConfigError, match="applies to one tool"):
         ToolRegistry().register(Kit, name="x")

@@ -69,9 +69,7 @@ def tool_of(parameters: list[inspect.Parameter], received: list[dict[str, Any]])
     return tool
 
 
-run_often = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+run_often = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @run_often

@@ -231,12 +231,12 @@ def test_too_late_is_no_yes(store: Path, calls: Calls, done: list[str]) -> None:
     [
         ("delete", {}, "neither yes nor no"),
         ("delete", {"approve": True, "decline": True}, "both yes and no"),
-        ("delete", {"result": 1}, "waits for approve="),
+        ("delete", {"result": 1}, "requires approve="),
         ("delete", {"approve": True, "inputs": {"force": "perhaps"}}, "'force'"),
         ("delete", {"approve": True, "inputs": {"pth": "b"}}, "'pth'"),
         ("mail", {"approve": True}, "missing parameter 'to'"),
         ("mail", {"inputs": {"to": 7}}, "'to'"),
-        ("deploy", {"approve": True}, "waits for result="),
+        ("deploy", {"approve": True}, "requires result="),
     ],
 )
 def test_an_answer_that_does_not_fit_does_nothing_and_the_call_waits_on(
@@ -259,7 +259,7 @@ def test_an_answer_counts_once(registry: ToolRegistry, done: list[str]) -> None:
 
 @pytest.mark.parametrize("what", ["{}", "no json", {"tool": "delete"}, tt.ToolResponse.success("x")])
 def test_what_is_no_paused_call_is_refused(registry: ToolRegistry, what: Any) -> None:
-    with pytest.raises(ReviewError, match="no paused call"):
+    with pytest.raises(ReviewError, match="not a paused call"):
         registry.resume(what, approve=True)
 
 
@@ -326,12 +326,12 @@ def test_the_answer_fits_the_tool_as_it_is_here(registry: ToolRegistry, done: li
     held = registry.execute("delete", {"path": "a"}).paused
     assert held is not None
     forged = held.model_copy(update={"kind": "external"})
-    with pytest.raises(ReviewError, match="does not wait for external"):
+    with pytest.raises(ReviewError, match="does not require external"):
         registry.resume(forged, result="forged")
-    with pytest.raises(ReviewError, match="inputs= takes"):
+    with pytest.raises(ReviewError, match="inputs must map"):
         registry.resume(held, approve=True, inputs="x")  # type: ignore[arg-type]
     broken = {**json.loads(held.model_dump_json()), "span_id": held.span_id.upper() + "!"}
-    with pytest.raises(ReviewError, match="no paused call"):
+    with pytest.raises(ReviewError, match="not a paused call"):
         registry.resume(broken, approve=True)
 
 

@@ -71,7 +71,7 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
 
 
 def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
-    from tooltrace.delivery.plan import wishes_named
+    from tooltrace.delivery.plan import specs_for
     from tooltrace.exporters.registry import create
 
     target = _target(options)
@@ -85,7 +85,7 @@ def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: A
             with _abandon_on_error(create(name, target)) as destination:
                 _replay(store, name, destination, target, stop, **options)
         if (follow or pending) and not stop.is_set():
-            deliver(store, wishes_named(name, target), target, stop, follow=follow)
+            deliver(store, specs_for(name, target), target, stop, follow=follow)
 
 
 @contextmanager

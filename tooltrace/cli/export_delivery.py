@@ -65,7 +65,7 @@ def _deliver(store: Path, spec: DestinationSpec, destination: Destination, stop:
         if stop.is_set():
             return
         pace = RetryPolicy() if follow else RetryPolicy(longest=10.0, give_up=PENDING_SECONDS)
-        delivery, total = Delivery(files, destination, stop=stop, pace=pace), 0
+        delivery, total = Delivery(files, destination, stop=stop, policy=pace), 0
         try:
             total = _run(delivery, stop, follow=follow)
         except Unavailable as error:

@@ -66,12 +66,13 @@ class MapAttributes:
         """Return the text of an attribute in an expression that is not a column; '' where it is missing."""
         return f"({expression})[{quote_literal(key)}]"
 
-    def as_json_object(self, column: str, without: frozenset[str] = frozenset()) -> str:
+    def as_json_object(self, column: str, without: frozenset[str] = frozenset(), unless: str = "false") -> str:
         """Return all attributes but ``without`` as the text of a JSON object; NULL if there are none.
 
-        All values are text.
+        All values are text. ``unless``: condition under which the attribute ``k`` is left out too.
         """
-        selected = column if not without else f"mapFilter((k, v) -> k NOT IN ({quote_literals(without)}), {column})"
+        condition = f"k NOT IN ({quote_literals(without)}) AND NOT ({unless})"
+        selected = f"mapFilter((k, v) -> {condition}, {column})" if without else column
         return f"if(empty({selected}), NULL, toJSONString({selected}))"
 
 
@@ -100,9 +101,9 @@ class JsonAttributes:
         """Return the text of an attribute in an expression that is not a column; '' where it is missing."""
         return f"JSONExtractString(toJSONString({expression}), {', '.join(map(quote_literal, key.split('.')))})"
 
-    def as_json_object(self, column: str, without: frozenset[str] = frozenset()) -> str:
-        """Return all attributes but ``without`` as the text of a JSON object; NULL if there are none."""
-        conditions = [f"NOT has([{quote_literals(without)}], k)"] if without else []
+    def as_json_object(self, column: str, without: frozenset[str] = frozenset(), unless: str = "false") -> str:
+        """Return the same as :meth:`MapAttributes.as_json_object`."""
+        conditions = [f"NOT has([{quote_literals(without)}], k) AND NOT ({unless})"] if without else []
         pairs = f"arrayFilter(k -> {' AND '.join(conditions) or 'true'}, {column}Keys)"
         text = f"toJSONString({column})"
         members = f"arrayMap(k -> concat(toJSONString(toString(k)), ':', {_walk(text)}), {pairs})"

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
-from tooltrace.ingest.spans.conventions.attributes import DEFERRED, MCP_METHOD, OTHER_KINDS, READS
+from tooltrace.ingest.spans.conventions.attributes import (
+    AI_OPERATION,
+    AI_TOOL_CALL,
+    DEFERRED,
+    LOGFIRE_TOOL,
+    MCP_METHOD,
+    MERGED_TOOLS,
+    NOT_SPECIFIED,
+    OTHER_KINDS,
+    READS,
+    TEMPLATE,
+)
 from tooltrace.otel import attributes as names
 
 SPAN: Final = "SpanAttributes"
@@ -82,12 +93,14 @@ CONVENTIONS: Final = (
         _mcp,
         f"if(position({SPAN_NAME}, '{MCP_METHOD} ') > 0, substring({SPAN_NAME}, position({SPAN_NAME}, '{MCP_METHOD} ') + 11), NULL)",
     ),
-    SpanConvention("openinference", _openinference, SPAN_NAME),
+    SpanConvention("openinference", _openinference, f"replaceRegexpOne({SPAN_NAME}, '\\\\.__call__$', '')"),
     SpanConvention(
         "langfuse",
         lambda reader: equals(reader, "langfuse.observation.type", "tool"),
         SPAN_NAME,
     ),
+    SpanConvention("ai_sdk", lambda reader: equals(reader, AI_OPERATION, AI_TOOL_CALL)),
+    SpanConvention("logfire", lambda reader: equals(reader, TEMPLATE, LOGFIRE_TOOL)),
 )
 """All conventions, in order of precedence."""
 
@@ -100,7 +113,9 @@ def conditions(reader: Reader) -> dict[str, str]:
 def is_tool(reader: Reader) -> str:
     """Return the condition that a span is a tool call in any convention, and not only the announcement of one."""
     any_convention = " OR ".join(f"({condition})" for condition in conditions(reader).values())
-    return f"(NOT {equals(reader, 'logfire.span_type', 'pending_span')} AND ({any_convention}))"
+    pending = equals(reader, "logfire.span_type", "pending_span")
+    merged = equals(reader, names.TOOL_NAME, MERGED_TOOLS)
+    return f"(NOT {pending} AND NOT {merged} AND ({any_convention}))"
 
 
 def coalesce_attribute(reader: Reader, field: str, *more: str) -> str:
@@ -115,6 +130,8 @@ def _parts(reader: Reader, field: str) -> list[str]:
     parts = []
     for convention in CONVENTIONS:
         texts = [reader.text(SPAN, key) for key in convention.reads.get(field, ())]
+        if field == "call_id":
+            texts = [f"nullIf({each}, {quote_literal(NOT_SPECIFIED)})" for each in texts]
         if field == "tool":
             texts = [*map(nonblank, texts), convention.tool]
         if texts and texts != ["NULL"]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 from typing import Final
 
 from tooltrace.clickhouse import span_outcome_sql
-from tooltrace.clickhouse.attribute_sql import Reader, quote_literal
+from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
 from tooltrace.clickhouse.conventions_sql import SPAN, SPAN_NAME, coalesce_attribute, conditions, equals, nonblank
-from tooltrace.ingest.spans.conventions.attributes import CONSUMED, JSON_TYPE
+from tooltrace.ingest.spans.conventions.attributes import CONSUMED, JSON_TYPE, LOGFIRE_KEYS
+from tooltrace.ingest.spans.conventions.base import WRAPPER_MEMBERS
 from tooltrace.otel import attributes as names
 
 _WORDS: Final = ("conversation_id", "agent", "tool_version", "tool_description")
 _NOTHING: Final = "'[]', '{}', 'null', '\"\"', '0', 'false'"
+_LLAMA_INDEX: Final = "['blocks', 'is_error', 'raw_input', 'raw_output', 'tool_name']"
+"""Members of a ToolOutput of llama-index."""
 _SCOPE: Final = '{"otel.scope.name":'
 
 
@@ -30,7 +33,8 @@ def aliases(reader: Reader) -> dict[str, str]:
         "own_given": _traceloop(),
         "result_text": coalesce_attribute(reader, "result"),
         "answer": _structure("result_text", f"NOT is_openinference OR {mime}"),
-        "own_answer": f"if(is_traceloop AND {_members('answer')} = ['kwargs', 'output'], JSONExtractRaw(answer, 'output'), answer)",
+        "own_answer": f"if((is_traceloop OR is_openinference) AND {_members('answer')} = if(is_traceloop, ['kwargs', 'output'], "
+        f"{_LLAMA_INDEX}), JSONExtractRaw(answer, if(is_traceloop, 'output', 'raw_output')), answer)",
         "in_words": "JSONType(ifNull(own_answer, 'null')) = 'String'",
         **span_outcome_sql.aliases(reader),
     }
@@ -48,9 +52,13 @@ def _members(json: str) -> str:
 def _opened(json: str) -> str:
     """Return arguments by name: unwrap ``{"args": […], "kwargs": {…}}``, as decorators record it."""
     by_name, positional = (f"JSONExtractRaw(json, '{key}')" for key in ("kwargs", "args"))
-    wrapped = f"{_members('json')} = ['args', 'kwargs'] AND JSONType(json, 'kwargs') = 'Object' AND NOT JSONHas(json, 'kwargs', 'args')"
+    members = ", ".join(quote_literal(name) for name in sorted(WRAPPER_MEMBERS))
+    wrapped = (
+        f"JSONHas(json, 'kwargs') AND hasAll([{members}], {_members('json')}) "
+        "AND JSONType(json, 'kwargs') = 'Object' AND NOT JSONHas(json, 'kwargs', 'args')"
+    )
     both = f"concat(substring({by_name}, 1, length({by_name}) - 1), if({by_name} = '{{}}', '', ','), '\"args\":', {positional}, '}}')"
-    made = f"multiIf(NOT ({wrapped}), json, {positional} IN ({_NOTHING}), {by_name}, {both})"
+    made = f"multiIf(NOT ({wrapped}), json, {positional} IN ('', {_NOTHING}), {by_name}, {both})"
     return f"arrayMap(json -> {made}, [{json}])[1]"
 
 
@@ -88,7 +96,8 @@ def columns(reader: Reader) -> dict[str, str]:
 
 
 def _attributes(reader: Reader) -> str:
-    rest = reader.as_json_object(SPAN, names.RESERVED | CONSUMED)
+    without = names.RESERVED | CONSUMED
+    rest = reader.as_json_object(SPAN, without, unless=f"is_logfire AND k IN ({quote_literals(LOGFIRE_KEYS)})")
     prefix = f"concat({quote_literal(_SCOPE)}, toJSONString(ScopeName)"
     suffix = f"if({rest} IS NULL, '}}', concat(',', substring(ifNull({rest}, ''), 2)))"
     return f"if(ScopeName = '', {rest}, {prefix}, {suffix}))"

@@ -12,7 +12,7 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
 from tooltrace.clickhouse.conventions_sql import SPAN, coalesce_attribute, equals
 from tooltrace.core.codes import ADVICE, ToolErrorCode, next_step
-from tooltrace.ingest.spans.conventions.attributes import DEFERRED
+from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
 from tooltrace.normalize.terms import normalize_code
@@ -22,7 +22,7 @@ RULE: Final = "span_status"
 _CANCELLED: Final = ("CancelledError", "KeyboardInterrupt", "SystemExit")
 _PAUSED: Final = ("ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt")
 _HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAILURE|ERR)$"
-_CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*$"
+_CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*[a-z][A-Za-z0-9_]*$"
 
 
 def _classifications() -> dict[str, ErrorClassification]:
@@ -47,15 +47,18 @@ def aliases(reader: Reader) -> dict[str, str]:
     thrown = "Events.Attributes[arrayLastIndex(name -> name = 'exception', Events.Name)]"
     level = equals(reader, "langfuse.observation.level", "ERROR")
     reported = f"coalesce({coalesce_attribute(reader, 'error_message')}, StatusMessage)"
+    other, error_type = quote_literal(names.ERROR_TYPE_OTHER), reader.text(SPAN, names.ERROR_TYPE)
     stack = "Traceback (most recent call last)"
     return {
         "thrown": "has(Events.Name, 'exception')",
         "thrown_type": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_TYPE)}, ''), NULL)",
         "thrown_message": f"if(thrown, nullIf({reader.nested_text(thrown, names.EXCEPTION_MESSAGE)}, ''), NULL)",
         "escaped": f"if(thrown, lower({reader.nested_text(thrown, 'exception.escaped')}) = 'true', false)",
-        "reported_message": f"if(is_langfuse AND {level}, {reported}, NULL)",
+        "reported_message": f"multiIf(is_langfuse AND {level}, {reported}, "
+        f"is_logfire AND StatusCode = 'Error', {_logfire(reader)}, NULL)",
         "reported_type": coalesce_attribute(reader, "error_type"),
-        "kind": "coalesce(thrown_type, reported_type)",
+        "kind": f"coalesce(if(thrown_type IN ({quote_literals(GENERIC_ERRORS)}), nullIf({error_type}, {other}), NULL), "
+        "thrown_type, reported_type)",
         "last_name": "arrayElement(splitByChar('.', ifNull(kind, '')), -1)",
         "message": "coalesce(thrown_message, nullIf(trim(TRAILING ' \\n\\r\\t' FROM "
         f"splitByString({quote_literal(stack)}, StatusMessage)[1]), ''), reported_message)",
@@ -65,6 +68,19 @@ def aliases(reader: Reader) -> dict[str, str]:
         "error_word": f"replaceRegexpOne(upper(replaceRegexpAll(last_name, {quote_literal(_HUMP)}, {quote_literal(_SPLIT)})), {quote_literal(_ENDING)}, '')",
         "known_code": _code(),
     }
+
+
+def _logfire(reader: Reader) -> str:
+    """Return the message of a failed function of openai-agents, from the JSON text in the attribute ``error``."""
+    error = f"ifNull({reader.text(SPAN, 'error')}, '')"
+    detail, message = (f"nullIf(JSONExtractString({error}, {path}), '')" for path in ("'data', 'error'", "'message'"))
+    return f"coalesce({detail}, {message})"
+
+
+def _is_failed_fetch() -> str:
+    """Return the condition that JavaScript's ``fetch`` failed, which raises a TypeError."""
+    pattern = quote_literal(f"^({'|'.join(FETCH_FAILURES)})")
+    return f"(kind = 'TypeError' AND match(ifNull(message, ''), {pattern}))"
 
 
 def _ended(reader: Reader) -> str:
@@ -86,7 +102,8 @@ def _code() -> str:
     raised = _transformed(
         "last_name", {name: str(classification.code) for name, classification in _classifications().items()}, by_word
     )
-    return f"if(ended = 'raised', {raised}, {by_word})"
+    network = quote_literal(str(ToolErrorCode.NETWORK_ERROR))
+    return f"multiIf(ended = 'raised' AND {_is_failed_fetch()}, {network}, ended = 'raised', {raised}, {by_word})"
 
 
 def _rpc(number: int) -> str:

@@ -45,7 +45,7 @@ class ConfidenceRules:
     def __init__(self, weights: Mapping[str, float], *, base: float = 0.5) -> None:
         bad = {name: weight for name, weight in weights.items() if not _is_number(weight)}
         if bad:
-            raise ConfigError(f"the weight of a signal is a number, got {bad!r}")
+            raise ConfigError(f"the weight of a signal must be a finite number, got {bad!r}")
         if not _is_number(base) or not 0.0 <= base <= 1.0:
             raise ConfigError(f"base must lie in [0, 1], got {base!r}")
         self.weights = dict(weights)
@@ -59,12 +59,12 @@ class ConfidenceRules:
         unnoticed, and for a strength outside [0, 1].
         """
         if isinstance(signals, str):
-            raise ConfigError(f"score() takes a list of signals, got the text {signals!r}")
+            raise ConfigError(f"score() needs a list of signals, got the text {signals!r}")
         strengths = signals if isinstance(signals, Mapping) else dict.fromkeys(signals, True)
         unknown = sorted(set(strengths) - set(self.weights))
         if unknown:
             raise ConfigError(
-                f"no weight for the signal {', '.join(map(repr, unknown))}; known are {', '.join(self.weights)}"
+                f"no weight for the signal {', '.join(map(repr, unknown))}: the signals are {', '.join(self.weights)}"
             )
         fired = {name: self.weights[name] * _strength(name, value) for name, value in strengths.items() if value}
         return Score(math.fsum((self.base, *fired.values())), fired)
@@ -72,7 +72,9 @@ class ConfidenceRules:
 
 def _strength(name: str, value: float) -> float:
     if not _is_number(value) or not 0.0 <= value <= 1.0:
-        raise ConfigError(f"the signal {name!r} fires with True, False or a number in [0, 1], got {value!r}")
+        raise ConfigError(
+            f"the strength of the signal {name!r} must be True, False or a number in [0, 1], got {value!r}"
+        )
     return float(value)
 
 

@@ -7,12 +7,16 @@ through :func:`fields_of`; none of them repeats it.
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from types import NoneType
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+import orjson
 
 from tooltrace.redact.snapshot import Json
 
@@ -86,6 +90,13 @@ class Field:
         return str(self.type.__name__)
 
 
+_R = TypeVar("_R")
+Converters = Mapping[Any, Callable[[Any], Any]]
+"""For each type of a field, a function that returns a value as that type.
+
+It raises TypeError, ValueError or OverflowError for a value that it does not accept.
+"""
+
 _KNOWN: Final[dict[type[Any], tuple[Field, ...]]] = {}
 
 
@@ -120,3 +131,79 @@ def _field(record: type[Any], name: str, hint: Any, default: Any) -> Field:
             f"Annotated[<type> | None, About(...)] with one of the types {known}; got {hint}"
         )
     return Field(name, types[0], NoneType in get_args(hinted), default, extras[0])
+
+
+def record_from(record: type[_R], values: Mapping[str, Any], converters: Converters, *, quote: bool = False) -> _R:
+    """Return a ``record`` of ``values``, each converted to the type of its field; None is unknown.
+
+    Raises ValueError with the first field that is missing or has the wrong type. ``quote``: include its value.
+    """
+    converted: dict[str, Any] = {}
+    for field in fields_of(record):
+        value = values.get(field.name)
+        if value is None:
+            if field.required:
+                raise ValueError(f"{field.name} is missing")
+            continue
+        try:
+            converted[field.name] = converters[field.type](value)
+        except (TypeError, ValueError, OverflowError):
+            found = f": {str(value)[:80]!r}" if quote else ""
+            raise ValueError(f"{field.name} is not of the type {field.type_name}{found}") from None
+    return record(**converted)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    value.encode()  # raises for a lone surrogate, which is not valid text
+    return value
+
+
+def _integer(value: Any) -> int:
+    number = int(value)
+    if isinstance(value, float | bool) or number != value != str(number) or not -(2**63) <= number < 2**63:
+        raise ValueError
+    return number
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _boolean(value: Any) -> bool:
+    word = str(value).lower()
+    if word not in ("true", "false"):
+        raise ValueError
+    return word == "true"
+
+
+def _time(value: Any) -> datetime:
+    time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _json(value: Any) -> Json:
+    text = _text(value)
+    try:
+        orjson.loads(text)
+    except ValueError:
+        try:
+            json.loads(text)  # accepts NaN and Infinity, which Python writes
+        except RecursionError:
+            raise ValueError from None
+    return Json(text)
+
+
+FROM_TEXT: Final[Converters] = {
+    str: _text,
+    int: _integer,
+    float: _finite,
+    bool: _boolean,
+    datetime: _time,
+    Json: _json,
+}
+"""Converters of table cells: a number, a boolean or a time may be text."""

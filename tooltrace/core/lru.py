@@ -7,6 +7,8 @@ from collections.abc import Hashable
 from threading import RLock
 from typing import Generic, TypeVar
 
+from tooltrace.core import forking
+
 T = TypeVar("T")
 
 
@@ -17,6 +19,7 @@ class LruMap(Generic[T]):
         self._capacity = capacity
         self._items: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = RLock()  # reentrant: the garbage collector may run a finalizer that makes a call here
+        forking.register(self)
 
     def reset_after_fork(self) -> None:
         """Replace the lock in a forked child, because another thread of the parent may have held it."""

@@ -31,14 +31,14 @@ def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
     """Return the message for ``response``; see :meth:`ToolResponse.to_message`."""
     if not isinstance(call_id, str) or not call_id.strip():
         raise MessageError(
-            f"a message needs the id of the call that it answers, got {call_id!r}; the model could not tell which of its calls this is"
+            f"a message needs the id of its call, as a non-empty text, got {call_id!r}: pass the id that the model gave the call"
         )
     wrap = _STYLES.get(style)
     if wrap is None:
-        raise MessageError(f"no message style {style!r}; known are {', '.join(_STYLES)}")
+        raise MessageError(f"no message style {style!r}: pass one of {', '.join(_STYLES)}")
     text = message_text(response)
     if not text.strip():
-        logger.warning("the message for call %s would be empty; the model is given %r", call_id, NOTHING)
+        logger.warning("the message for call %s is empty: the model receives %r instead", call_id, NOTHING)
         text = NOTHING
     for listener in listeners:
         listener(response, call_id, text, style)

@@ -30,28 +30,29 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     tool_version: Annotated[str | None, About("Version of the tool.", "tooltrace.tool.version")] = None
     tool_type: Annotated[str | None, About("function, extension or datastore.", "gen_ai.tool.type")] = None
     tool_description: Annotated[
-        str | None, About("The tool's description of itself.", "gen_ai.tool.description", prose=True, late=True)
+        str | None,
+        About("Description of the tool, as the model receives it.", "gen_ai.tool.description", prose=True, late=True),
     ] = None
 
     # which call, and where in the trace
-    call_id: Annotated[str, About("Id that the model gave the call; the span_id where nobody gave one.")]
+    call_id: Annotated[str, About("The model's id of the call; the span_id where there is none.")]
     attempt: Annotated[
         int, About("1 for the first execution of the call, 2 for the first retry.", "tooltrace.attempt")
     ] = 1
-    trace_id: Annotated[str, About("OpenTelemetry trace, 32 hex digits.")]
-    span_id: Annotated[str, About("OpenTelemetry span, 16 hex digits; unique: the identity of the row.")]
-    parent_span_id: Annotated[str | None, About("The span that was current when the tool was called.")] = None
+    trace_id: Annotated[str, About("OpenTelemetry trace id, 32 hex digits.")]
+    span_id: Annotated[str, About("OpenTelemetry span id, 16 hex digits; unique, the key of the row.")]
+    parent_span_id: Annotated[str | None, About("Id of the span that was current when the tool was called.")] = None
     conversation_id: Annotated[
-        str | None, About("The conversation or session that the call belongs to.", "gen_ai.conversation.id")
+        str | None, About("Id of the conversation or session of the call.", "gen_ai.conversation.id")
     ] = None
-    agent: Annotated[str | None, About("Name of the agent that called.", "gen_ai.agent.name")] = None
+    agent: Annotated[str | None, About("Name of the agent that made the call.", "gen_ai.agent.name")] = None
 
     # when
-    started_at: Annotated[datetime, About("When the attempt began; UTC.")]
+    started_at: Annotated[datetime, About("Start of the attempt, UTC.")]
     duration_ms: Annotated[
         float | None,
         About(
-            "Milliseconds in the tool, by the monotonic clock, without the time that a stream's consumer held it.",
+            "Milliseconds in the tool, by the monotonic clock; for a stream, without the time of its consumer.",
             "tooltrace.duration_ms",
         ),
     ] = None
@@ -60,19 +61,23 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     ] = None
     consumer_ms: Annotated[
         float | None,
-        About("Streams: milliseconds that the consumer held the stream between items.", "tooltrace.consumer_ms"),
+        About("Streams: milliseconds that the consumer used between items.", "tooltrace.consumer_ms"),
     ] = None
 
     # the result
     status: Annotated[
         str | None,
         About(
-            "What the tool reported: success, partial or error; unknown where it reported nothing.", "tooltrace.status"
+            "Status that the tool reported: success, partial or error; unknown where it reported none.",
+            "tooltrace.status",
         ),
     ] = None
     ending: Annotated[
         str,
-        About("How it ended: returned, raised, cancelled, abandoned, paused, declined or expired.", "tooltrace.ending"),
+        About(
+            "How the attempt ended: returned, raised, cancelled, abandoned, paused, declined or expired.",
+            "tooltrace.ending",
+        ),
     ] = "returned"
     code: Annotated[str | None, About("Error code, such as TIMEOUT.", "tooltrace.code")] = None
     error_type: Annotated[
@@ -82,32 +87,32 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     error_message: Annotated[
         str | None,
         About(
-            "Error message, redacted; of a partial result, why it is partial.", "tooltrace.error.message", prose=True
+            "Error message, redacted; for a partial result, the reason why it is partial.",
+            "tooltrace.error.message",
+            prose=True,
         ),
     ] = None
-    retryable: Annotated[
-        bool | None, About("Whether the tool said that trying again may help.", "tooltrace.retryable")
-    ] = None
+    retryable: Annotated[bool | None, About("Whether the same call may succeed later.", "tooltrace.retryable")] = None
     suggestion: Annotated[
-        str | None, About("What the tool advised to do about the error.", "tooltrace.suggestion", prose=True)
+        str | None, About("The tool's advice on how to correct the error.", "tooltrace.suggestion", prose=True)
     ] = None
     user_message: Annotated[
         str | None,
-        About("What a person may be told about the error.", "tooltrace.user_message", prose=True, late=True),
+        About("Error message for the person who uses the agent.", "tooltrace.user_message", prose=True, late=True),
     ] = None
-    confidence: Annotated[float | None, About("How sure the tool was, 0 to 1.", "tooltrace.confidence")] = None
+    confidence: Annotated[
+        float | None, About("The tool's confidence that its result is right, 0 to 1.", "tooltrace.confidence")
+    ] = None
     signals: Annotated[
         Json | None,
-        About(
-            "Object: name of each signal that made the confidence, and its value.", "tooltrace.signals", content=True
-        ),
+        About("Object: the signals behind the confidence, value by name.", "tooltrace.signals", content=True),
     ] = None
-    next_action: Annotated[str | None, About("What the tool advised to do next.", "tooltrace.next_action")] = None
+    next_action: Annotated[str | None, About("The tool's advice on the next action.", "tooltrace.next_action")] = None
     cached: Annotated[bool | None, About("Whether the result came from a cache.", "tooltrace.cached")] = None
     explanation: Annotated[
         str | None,
         About(
-            "Why the tool gave this result, in its own words.",
+            "The tool's explanation of its result.",
             "tooltrace.explanation",
             content=True,
             prose=True,
@@ -117,7 +122,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     sources: Annotated[
         Json | None,
         About(
-            "Array of where the result came from; the view sources has them as rows.",
+            "Array of the sources of the result; the view sources has them as rows.",
             "tooltrace.sources",
             content=True,
             late=True,
@@ -127,7 +132,8 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     # input and output
     text: Annotated[str | None, About("The result as text.", "tooltrace.text", content=True, prose=True)] = None
     seen_text: Annotated[
-        str | None, About("What the model was given.", "tooltrace.seen_text", content=True, prose=True)
+        str | None,
+        About("Text that the model received as the result.", "tooltrace.seen_text", content=True, prose=True),
     ] = None
     arguments: Annotated[
         Json | None,
@@ -137,18 +143,24 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         Json | None, About("The result, redacted and bounded.", "gen_ai.tool.call.result", content=True)
     ] = None
     stats: Annotated[
-        Json | None, About("Object: numbers that the tool reported about its work.", "tooltrace.stats", content=True)
+        Json | None, About("Object: figures that the tool reported about its work.", "tooltrace.stats", content=True)
     ] = None
     context: Annotated[
         Json | None,
-        About("Object: what the response carried about its surroundings.", "tooltrace.context", content=True),
+        About(
+            "Object: further values of the response, such as members of the tool's protocol.",
+            "tooltrace.context",
+            content=True,
+        ),
     ] = None
-    attributes: Annotated[Json | None, About("Object: what the tool or its surroundings set on the span.")] = None
+    attributes: Annotated[
+        Json | None, About("Object: attributes that the tool or the application set on the span.")
+    ] = None
 
     # how it was recorded
     rule: Annotated[str | None, About("The rule that read the result.", "tooltrace.rule")] = None
     rule_grade: Annotated[
-        str | None, About("certain or heuristic: how far the rule can be trusted.", "tooltrace.rule_grade")
+        str | None, About("Reliability of the rule: certain or heuristic.", "tooltrace.rule_grade")
     ] = None
     truncated: Annotated[bool | None, About("True where a field was longer than the limit.", "tooltrace.truncated")] = (
         None
@@ -156,7 +168,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     full_sizes: Annotated[
         Json | None,
         About(
-            "Object: name of each truncated field, and its true size in bytes, where that is known.",
+            "Object: full size in bytes of each truncated field, by name, where it is known.",
             "tooltrace.full_sizes",
             late=True,
         ),
@@ -164,41 +176,48 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     redacted: Annotated[
         bool | None,
         About(
-            "True where a secret was taken out, or a field was dropped because it could not be redacted.",
+            "True where a secret was removed, or a field was dropped because it could not be redacted.",
             "tooltrace.redacted",
         ),
     ] = None
     flags: Annotated[
         Json | None,
         About(
-            "Array of what was wrong with what the tool gave, such as confidence_out_of_range.",
+            "Array of defects of the tool's result, such as confidence_out_of_range.",
             "tooltrace.flags",
             late=True,
         ),
     ] = None
-    service: Annotated[str | None, About("Name of the service that recorded it.")] = None
-    host: Annotated[str | None, About("Machine that recorded it.")] = None
-    pid: Annotated[int | None, About("Process that recorded it.")] = None
+    service: Annotated[str | None, About("Name of the service that recorded the call.")] = None
+    host: Annotated[str | None, About("Name of the machine that recorded the call.")] = None
+    pid: Annotated[int | None, About("Process id of the recorder.")] = None
     recorder_version: Annotated[
         str | None,
-        About("Version of tooltrace that recorded it; marks a span as made by tooltrace.", "tooltrace.version"),
+        About("Version of tooltrace that recorded the call; marks a span as made by tooltrace.", "tooltrace.version"),
     ] = None
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """A later judgement whether the result of an attempt, or of a call, was right."""
 
-    call_id: Annotated[str | None, About("The call that is judged, where it is named.", "gen_ai.tool.call.id")] = None
+    call_id: Annotated[
+        str | None, About("Id of the judged call; unknown where only an attempt is named.", "gen_ai.tool.call.id")
+    ] = None
     span_id: Annotated[
-        str | None, About("The attempt that is judged; unknown where the whole call is.", "tooltrace.judged.span_id")
+        str | None,
+        About("Id of the judged attempt; unknown where the whole call is judged.", "tooltrace.judged.span_id"),
     ] = None
     correct: Annotated[bool | None, About("Whether the result was right.")] = None
-    score: Annotated[float | None, About("How right it was, 0 to 1.", "gen_ai.evaluation.score.value")] = None
-    labeler: Annotated[str, About("Who judged: human, or the name of a check.", "tooltrace.labeler", prose=True)] = (
-        "human"
-    )
-    reason: Annotated[str | None, About("Why, redacted.", "gen_ai.evaluation.explanation", prose=True)] = None
-    labeled_at: Annotated[datetime, About("When it was judged; UTC.")]
+    score: Annotated[
+        float | None, About("Degree to which the result was right, 0 to 1.", "gen_ai.evaluation.score.value")
+    ] = None
+    labeler: Annotated[
+        str, About("Who judged the result: human, or the name of a check.", "tooltrace.labeler", prose=True)
+    ] = "human"
+    reason: Annotated[
+        str | None, About("Reason of the judgement, redacted.", "gen_ai.evaluation.explanation", prose=True)
+    ] = None
+    labeled_at: Annotated[datetime, About("Time of the judgement, UTC.")]
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -206,52 +225,60 @@ class Loss(Struct, frozen=True, kw_only=True):
 
     reason: Annotated[
         str,
-        About("Why, such as queue_full, write_failed, torn_line, damaged_line.", "tooltrace.loss.reason", prose=True),
+        About(
+            "Reason of the loss, such as queue_full, write_failed, torn_line, damaged_line.",
+            "tooltrace.loss.reason",
+            prose=True,
+        ),
     ]
-    count: Annotated[int, About("How many.", "tooltrace.loss.count")]
-    at: Annotated[datetime, About("When it was noticed; UTC.")]
+    count: Annotated[int, About("Number of lost records.", "tooltrace.loss.count")]
+    at: Annotated[datetime, About("Time when the loss was noticed, UTC.")]
     detail: Annotated[
-        str | None, About("Where: file and byte, where that is known.", "tooltrace.loss.detail", prose=True)
+        str | None, About("Place of the loss, where it is known: file and byte.", "tooltrace.loss.detail", prose=True)
     ] = None
-    service: Annotated[str | None, About("Service that lost them.")] = None
-    host: Annotated[str | None, About("Machine that lost them.")] = None
-    pid: Annotated[int | None, About("Process that lost them.")] = None
+    service: Annotated[str | None, About("Name of the service that lost the records.")] = None
+    host: Annotated[str | None, About("Name of the machine that lost the records.")] = None
+    pid: Annotated[int | None, About("Process id of the recorder that lost the records.")] = None
 
 
 class Gate(Struct, frozen=True, kw_only=True):
     """A stop of a call that waits for a person's answer, and the answer where there is one."""
 
-    call_id: Annotated[str, About("The call that was stopped.", "gen_ai.tool.call.id")]
-    span_id: Annotated[str, About("The attempt that was stopped.", "tooltrace.gate.span_id")]
-    kind: Annotated[str, About("confirmation, input or external.", "tooltrace.gate.kind")]
+    call_id: Annotated[str, About("Id of the call that was stopped.", "gen_ai.tool.call.id")]
+    span_id: Annotated[str, About("Id of the attempt that was stopped.", "tooltrace.gate.span_id")]
+    kind: Annotated[str, About("What the call waits for: confirmation, input or external.", "tooltrace.gate.kind")]
     decision: Annotated[
-        str | None, About("approved, declined or expired; unknown while it waits.", "tooltrace.gate.decision")
+        str | None,
+        About("Decision: approved, declined or expired; unknown while the call waits.", "tooltrace.gate.decision"),
     ] = None
-    asked_at: Annotated[datetime, About("When the person was asked; UTC.", "tooltrace.gate.asked_at")]
-    answered_at: Annotated[datetime | None, About("When the person answered; UTC.", "tooltrace.gate.answered_at")] = (
-        None
-    )
-    answered_by: Annotated[str | None, About("Who answered.", "tooltrace.gate.answered_by", prose=True)] = None
-    note: Annotated[str | None, About("What they said.", "tooltrace.gate.note", prose=True)] = None
+    asked_at: Annotated[datetime, About("Time when the person was asked, UTC.", "tooltrace.gate.asked_at")]
+    answered_at: Annotated[
+        datetime | None, About("Time of the person's answer, UTC.", "tooltrace.gate.answered_at")
+    ] = None
+    answered_by: Annotated[
+        str | None, About("Name of the person who answered.", "tooltrace.gate.answered_by", prose=True)
+    ] = None
+    note: Annotated[str | None, About("The person's note.", "tooltrace.gate.note", prose=True)] = None
     changed: Annotated[
         Json | None,
         About(
-            "Object: name of each argument that they changed, and its new value; null without content.",
+            "Object: new value of each argument that the person changed, by name; null values without content.",
             "tooltrace.gate.changed",
             content=True,
         ),
     ] = None
     resumed_span_id: Annotated[
-        str | None, About("The attempt that went on with the answer.", "tooltrace.gate.resumed_span_id")
+        str | None, About("Id of the attempt that continued with the answer.", "tooltrace.gate.resumed_span_id")
     ] = None
 
 
 class Message(Struct, frozen=True, kw_only=True):
     """The message that the model received for one attempt."""
 
-    call_id: Annotated[str, About("The call.", "gen_ai.tool.call.id")]
+    call_id: Annotated[str, About("Id of the call.", "gen_ai.tool.call.id")]
     span_id: Annotated[
-        str | None, About("The attempt; unknown where the process did not record it.", "tooltrace.message.span_id")
+        str | None,
+        About("Id of the attempt; unknown where the process did not record it.", "tooltrace.message.span_id"),
     ] = None
     style: Annotated[
         str | None,
@@ -263,38 +290,40 @@ class Message(Struct, frozen=True, kw_only=True):
     sha256: Annotated[
         str,
         About(
-            "Hash of the whole text after redaction, hex: tells whether two messages were the same.",
+            "SHA-256 of the whole text after redaction, hex; equal for equal messages.",
             "tooltrace.message.sha256",
         ),
     ]
-    length: Annotated[int, About("Characters of the whole text after redaction.", "tooltrace.message.length")]
-    error: Annotated[bool, About("Whether the text tells of an error.", "tooltrace.message.error")]
-    at: Annotated[datetime, About("When it was made; UTC.")]
+    length: Annotated[int, About("Number of characters of the whole text after redaction.", "tooltrace.message.length")]
+    error: Annotated[bool, About("Whether the text reports an error.", "tooltrace.message.error")]
+    at: Annotated[datetime, About("Time when the message was made, UTC.")]
 
 
 class Span(Struct, frozen=True, kw_only=True):
     """A span of any library that is not a tool call: the surroundings of the calls in their traces."""
 
-    trace_id: Annotated[str, About("OpenTelemetry trace, 32 hex digits.")]
-    span_id: Annotated[str, About("OpenTelemetry span, 16 hex digits; unique: the identity of the row.")]
-    parent_span_id: Annotated[str | None, About("The span that it was made in.")] = None
+    trace_id: Annotated[str, About("OpenTelemetry trace id, 32 hex digits.")]
+    span_id: Annotated[str, About("OpenTelemetry span id, 16 hex digits; unique, the key of the row.")]
+    parent_span_id: Annotated[str | None, About("Id of the parent span.")] = None
     name: Annotated[str, About("Name of the span.")]
-    span_kind: Annotated[str | None, About("internal, server, client, producer or consumer.")] = None
-    started_at: Annotated[datetime, About("When it began; UTC.")]
-    duration_ms: Annotated[float | None, About("Milliseconds that it took.")] = None
-    status: Annotated[str | None, About("ok or error; unknown where the span says neither.")] = None
-    status_message: Annotated[str | None, About("What the status says, redacted.", prose=True)] = None
-    attributes: Annotated[Json | None, About("Object: its attributes, redacted and bounded.", content=True)] = None
-    events: Annotated[Json | None, About("Array of what happened in it: name, at, attributes.", content=True)] = None
+    span_kind: Annotated[str | None, About("Kind of the span: internal, server, client, producer or consumer.")] = None
+    started_at: Annotated[datetime, About("Start of the span, UTC.")]
+    duration_ms: Annotated[float | None, About("Duration of the span in milliseconds.")] = None
+    status: Annotated[str | None, About("Status of the span: ok or error; unknown where it is unset.")] = None
+    status_message: Annotated[str | None, About("Description of the status, redacted.", prose=True)] = None
+    attributes: Annotated[Json | None, About("Object: attributes of the span, redacted and bounded.", content=True)] = (
+        None
+    )
+    events: Annotated[Json | None, About("Array of the span's events: name, at, attributes.", content=True)] = None
     links: Annotated[
         Json | None,
-        About("Array of the spans that it is linked to: trace_id, span_id, attributes.", content=True),
+        About("Array of the span's links: trace_id, span_id, attributes.", content=True),
     ] = None
-    scope: Annotated[str | None, About("Name of the instrumentation that made it.")] = None
+    scope: Annotated[str | None, About("Name of the instrumentation that made the span.")] = None
     scope_version: Annotated[str | None, About("Version of the instrumentation.")] = None
-    service: Annotated[str | None, About("Name of the service that made it.")] = None
-    host: Annotated[str | None, About("Machine that made it.")] = None
-    pid: Annotated[int | None, About("Process that made it.")] = None
+    service: Annotated[str | None, About("Name of the service that made the span.")] = None
+    host: Annotated[str | None, About("Name of the machine that made the span.")] = None
+    pid: Annotated[int | None, About("Process id of the process that made the span.")] = None
 
 
 Record = ToolCall | Outcome | Loss | Gate | Message | Span

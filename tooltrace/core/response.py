@@ -38,7 +38,7 @@ class PausedCall(BaseModel):
     wanted: dict[str, Any] = Field(default_factory=dict)
     """For ``input``: the JSON schema of each argument that the person is to supply, by name."""
     call_id: str
-    """The model's id of the call; the span id where the model gave none."""
+    """The model's id of the call; the span id where the model sent none."""
     attempt: int = Field(default=1, ge=1)
     span_id: str = Field(pattern="^[0-9a-f]{16}$")
     """The attempt that stopped; it identifies the gate."""
@@ -174,13 +174,13 @@ class ToolResponse(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _said_once(cls, values: Any) -> Any:
+    def _copy_code_and_signals(cls, values: Any) -> Any:
         """Copy the error's code and the score's signals to the response, where the response has none."""
         if not isinstance(values, dict):
             return values
-        sure = values.get("confidence")
-        if isinstance(sure, Score) and values.get("signals") is None:
-            values = {**values, "signals": sure.signals or None}
+        score = values.get("confidence")
+        if isinstance(score, Score) and values.get("signals") is None:
+            values = {**values, "signals": score.signals or None}
         if values.get("code") is not None:
             return values
         error = values.get("error", values.get("error_info"))
@@ -191,11 +191,11 @@ class ToolResponse(_Part):
     def _consistent(self) -> Self:
         error = self.error_info
         if self.status == "error" and error is None:
-            raise ValueError("status 'error' needs an error: ToolResponse.error(code, message)")
+            raise ValueError("status 'error' needs an error: use ToolResponse.error(code, message)")
         if self.status == "success" and error is not None:
-            raise ValueError("status 'success' carries no error; use partial() or error()")
+            raise ValueError("status 'success' carries no error: use partial() or error()")
         if error is not None and error.code != self.code:
-            raise ValueError(f"code {self.code!r} and error.code {error.code!r} differ; give one")
+            raise ValueError(f"code {self.code!r} and error.code {error.code!r} differ: pass only one of them")
         return self
 
     @property

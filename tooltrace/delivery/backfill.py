@@ -93,7 +93,7 @@ class Replay:
         save: Callable[[Progress], None] = lambda _progress: None,
         *,
         stop: Event | None = None,
-        pace: RetryPolicy | None = None,
+        policy: RetryPolicy | None = None,
         on_wait: Callable[[Unavailable], None] = lambda _error: None,
     ) -> None:
         self._history = history
@@ -102,10 +102,10 @@ class Replay:
         self.earlier = progress.sent
         """Number of records that earlier replays sent."""
         self._save = save
-        self._refusals = DeadLetterWriter(files)
-        pace = pace or RetryPolicy(longest=20.0, give_up=GIVE_UP_SECONDS)
+        self._dead_letters = DeadLetterWriter(files)
+        policy = policy or RetryPolicy(longest=20.0, give_up=GIVE_UP_SECONDS)
         self._stop = stop or Event()
-        self._patience = RetryLoop(self._stop, pace, on_wait)
+        self._retry = RetryLoop(self._stop, policy, on_wait)
         if isinstance(destination, MultiPartDestination):
             destination.memory.update(progress.memory)
 
@@ -117,7 +117,7 @@ class Replay:
     @property
     def refused(self) -> int:
         """Number of records that the destination refused."""
-        return self._refusals.count
+        return self._dead_letters.count
 
     def run(self, advance: Callable[[int], None] = lambda _count: None) -> None:
         """Send the remaining records; ``sent`` counts them. ``advance`` is called with the size of each batch.
@@ -127,35 +127,35 @@ class Replay:
         try:
             for part in self._history.batches(self._progress.places, first=self._progress.under_way):
                 if self._stop.is_set():
-                    raise Unavailable("it was broken off")
+                    raise Unavailable("the replay was stopped")
                 self._bring(part)
                 advance(len(part.records))
         finally:
-            self._refusals.close()
+            self._dead_letters.close()
 
     def _bring(self, part: HistoryBatch) -> None:
         progress = self._progress
         if part.kind != progress.kind or len(part.records) != progress.under_way:
             progress.taken = []  # the interrupted batch was a different one
         progress.kind, progress.under_way = part.kind, len(part.records)
-        work = DeliveryBatch(
+        batch = DeliveryBatch(
             self._destination,
             part.records,
-            taken=progress.taken,
-            on_taken=self._taken,
-            on_refused=self._refusals.add,
+            acknowledged=progress.taken,
+            on_acknowledged=self._acknowledged,
+            on_refused=self._dead_letters.add,
         )
-        self._patience.run(work)
+        self._retry.run(batch)
         progress.places, progress.under_way, progress.taken = part.places, 0, []
         progress.sent += len(part.records)
-        self._keep()
+        self._save_progress()
 
-    def _taken(self, name: str) -> None:
+    def _acknowledged(self, name: str) -> None:
         self._progress.taken.append(name)
         # Save after each acknowledged part, so that a restart does not send the part twice.
-        self._keep()
+        self._save_progress()
 
-    def _keep(self) -> None:
+    def _save_progress(self) -> None:
         if isinstance(self._destination, MultiPartDestination):
             self._progress.memory = dict(self._destination.memory)
         self._save(self._progress)

@@ -56,16 +56,16 @@ class DeliveryBatch:
         destination: Destination,
         records: Sequence[Record],
         *,
-        taken: Iterable[str] = (),
-        on_taken: Callable[[str], None] = lambda _part: None,
+        acknowledged: Iterable[str] = (),
+        on_acknowledged: Callable[[str], None] = lambda _part: None,
         on_refused: Callable[[RejectedRecords], None] = lambda _refusal: None,
     ) -> None:
         self._destination = destination
         self._records = records
-        self._on_taken = on_taken
+        self._on_acknowledged = on_acknowledged
         self._on_refused = on_refused
         parts = destination.parts if isinstance(destination, MultiPartDestination) else (WHOLE,)
-        self._parts = deque(part for part in parts if part not in set(taken))
+        self._parts = deque(part for part in parts if part not in set(acknowledged))
         self._fresh = len(self._parts) == len(parts)
         self._begin_part()
 
@@ -84,7 +84,7 @@ class DeliveryBatch:
             self._parts.popleft()
             self._fresh = False
             self._begin_part()
-            self._on_taken(part)
+            self._on_acknowledged(part)
 
     def _begin_part(self) -> None:
         self._pieces = deque([Slice(self._records)] if self._records else [])

@@ -27,15 +27,15 @@ class DeadLetterWriter:
         self._journal = Journal(files.paths.journal)
         self.count = 0
 
-    def add(self, refusal: RejectedRecords) -> None:
+    def add(self, rejected: RejectedRecords) -> None:
         """Record the refusal as a loss in the journal. Raises OSError."""
-        name = f"{self._files.name} {refusal.part}".strip()
-        if refusal.record is not None:
-            self._set_aside(refusal.record)
-        self.count += refusal.count
-        now, detail = datetime.now(UTC), f"{name}: {refusal.reason}"[:500]
-        self._journal.write(encode(Loss(reason=REASON, count=refusal.count, at=now, detail=detail, pid=os.getpid())))
-        message = f"tooltrace: {name} refused {refusal.count} records for good: {refusal.reason}"
+        name = f"{self._files.name} {rejected.part}".strip()
+        if rejected.record is not None:
+            self._set_aside(rejected.record)
+        self.count += rejected.count
+        now, detail = datetime.now(UTC), f"{name}: {rejected.reason}"[:500]
+        self._journal.write(encode(Loss(reason=REASON, count=rejected.count, at=now, detail=detail, pid=os.getpid())))
+        message = f"tooltrace: {name} rejected {rejected.count} records permanently: {rejected.reason}"
         faults.warn_once(f"{REASON}_{name}", message)
 
     def close(self) -> None:

@@ -42,14 +42,14 @@ class Delivery:
         destination: Destination,
         *,
         stop: Event | None = None,
-        pace: RetryPolicy | None = None,
+        policy: RetryPolicy | None = None,
     ) -> None:
         self._files = files
         self._destination = destination
         self._stop = stop or Event()
-        self._patience = RetryLoop(self._stop, pace or RetryPolicy(), self._waits)
-        self._refusals = DeadLetterWriter(files)
-        self._backlog = JournalReader(files.paths)
+        self._retry = RetryLoop(self._stop, policy or RetryPolicy(), self._waits)
+        self._dead_letters = DeadLetterWriter(files)
+        self._reader = JournalReader(files.paths)
         self.cursor = _opened(files)
         if isinstance(destination, MultiPartDestination):
             destination.memory.update(self.cursor.memory)
@@ -60,7 +60,7 @@ class Delivery:
     @property
     def is_unavailable(self) -> bool:
         """Whether the last attempt to send failed."""
-        return self._patience.is_away
+        return self._retry.is_away
 
     @property
     def waiting_bytes(self) -> int:
@@ -72,20 +72,20 @@ class Delivery:
 
         Raises Unavailable if the destination did not accept the batch and ``stop`` is set.
         """
-        portion = self._next()
-        if not portion.ends:
+        chunk = self._next()
+        if not chunk.ends:
             return None
-        work = DeliveryBatch(
+        batch = DeliveryBatch(
             self._destination,
-            portion.records,
-            taken=self.cursor.taken,
-            on_taken=lambda part: self._taken(part, portion),
+            chunk.records,
+            acknowledged=self.cursor.taken,
+            on_acknowledged=lambda part: self._acknowledged(part, chunk),
             on_refused=self._refused,
         )
-        if not self._patience.run(work):
+        if not self._retry.run(batch):
             return 0
-        self._done(portion)
-        return len(portion.records)
+        self._done(chunk)
+        return len(chunk.records)
 
     def interrupt(self) -> None:
         """Abort a running request, from another thread, if the destination supports it."""
@@ -93,7 +93,7 @@ class Delivery:
 
     def close(self) -> None:
         """Close the destination and the file of refused records."""
-        self._refusals.close()
+        self._dead_letters.close()
         self._destination.close()
 
     @property
@@ -103,36 +103,36 @@ class Delivery:
     def _next(self) -> JournalChunk:
         # a deliverer ended after some parts of exactly this batch were acknowledged: send the same batch again
         if self.cursor.sending:
-            return self._backlog.again(self._offsets, self.cursor.sending)
-        return self._backlog.next(self._offsets)
+            return self._reader.again(self._offsets, self.cursor.sending)
+        return self._reader.next(self._offsets)
 
-    def _taken(self, part: str, portion: JournalChunk) -> None:
-        self.cursor.sending = portion.ends
+    def _acknowledged(self, part: str, chunk: JournalChunk) -> None:
+        self.cursor.sending = chunk.ends
         self.cursor.taken.append(part)
         self._save()
 
-    def _done(self, portion: JournalChunk) -> None:
+    def _done(self, chunk: JournalChunk) -> None:
         cursor, present = self.cursor, self._files.paths.journals()
-        reached = {**self._offsets, **portion.ends}
+        reached = {**self._offsets, **chunk.ends}
         cursor.journals = {name: end for name, end in reached.items() if name in present}
         cursor.sending, cursor.taken, cursor.error = {}, [], None
-        cursor.early += _early(portion.records, cursor)
-        cursor.sent += len(portion.records)
+        cursor.early += _early(chunk.records, cursor)
+        cursor.sent += len(chunk.records)
         cursor.sent_at = datetime.now(UTC)
         self._save()
 
     def _waits(self, error: Unavailable) -> None:
         name = self._files.name
-        message = f"tooltrace cannot deliver to {name} now ({error}); what is recorded waits on the disk"
+        message = f"tooltrace cannot deliver to {name} now ({error}); the records wait on disk"
         faults.warn_once(f"export_{name}", message, counted=False)
         if self.cursor.error != str(error)[:500]:
             self.cursor.error = str(error)[:500]
             self._save()
 
-    def _refused(self, refusal: RejectedRecords) -> None:
+    def _refused(self, rejected: RejectedRecords) -> None:
         is_split = isinstance(self._destination, MultiPartDestination) and len(self._destination.parts) > 1
-        self._refusals.add(refusal if is_split else replace(refusal, part=""))
-        self.cursor.refused += refusal.count
+        self._dead_letters.add(rejected if is_split else replace(rejected, part=""))
+        self.cursor.refused += rejected.count
 
     def _save(self) -> None:
         if isinstance(self._destination, MultiPartDestination):
@@ -145,7 +145,7 @@ def _opened(files: DestinationFiles) -> DeliveryCursor:
     try:
         cursor = files.load()
     except StoreError as error:
-        _log.warning("tooltrace: %s; all journals that are there are delivered, some of it again", error)
+        _log.warning("tooltrace: %s; delivering all existing journals, so some records may be sent twice", error)
         cursor = DeliveryCursor(begun_at=datetime.now(UTC), journals={})
         files.save(cursor)
     return cursor if cursor is not None and cursor.journals is not None else files.create()

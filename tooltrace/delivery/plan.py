@@ -30,15 +30,17 @@ def plan_deliveries(
     is then not sent twice. Raises ConfigError for an invalid ``export``.
     """
     paths = StorePaths.of(store)
-    wishes = _auto(exported) if export == AUTO else tuple(wish for one in _each(export) for wish in _wishes(one))
-    names = [wish.name for wish in wishes]
+    specs = _auto(exported) if export == AUTO else tuple(spec for one in _each(export) for spec in _specs(one))
+    names = [spec.name for spec in specs]
     if len(set(names)) < len(names):
-        raise ConfigError(f"export has two destinations of one name ({', '.join(names)}); nothing was changed")
+        raise ConfigError(
+            f"the destinations in export must have different names, got {', '.join(names)}; nothing was changed"
+        )
     off = _off(names)
-    return DeliveryThreads(paths, wishes, Target(service=service, host=host), off=off) if wishes else None
+    return DeliveryThreads(paths, specs, Target(service=service, host=host), off=off) if specs else None
 
 
-def wishes_named(name: str, target: Target | None = None) -> tuple[DestinationSpec, ...]:
+def specs_for(name: str, target: Target | None = None) -> tuple[DestinationSpec, ...]:
     """Return the specs for the destination ``name``.
 
     ``otlp`` has one for each signal that ``target`` and the environment leave on. Raises ConfigError for a signal that
@@ -82,7 +84,7 @@ def _for_signals(
         DestinationSpec(
             _cursor_name(signal),
             partial(_create_signal, signal),
-            asked_as=OTLP,
+            group=OTLP,
             unless=partial(exported, signal),
             take_over=take_over,
         )
@@ -108,19 +110,19 @@ def _each(export: Any) -> Iterable[Any]:
     return export if isinstance(export, list | tuple | set | frozenset) else (export,)
 
 
-def _wishes(one: Any) -> tuple[DestinationSpec, ...]:
+def _specs(one: Any) -> tuple[DestinationSpec, ...]:
     if isinstance(one, str):
         try:
             registry.load(one)
         except ExportError as error:
             raise ConfigError(f"{error}; nothing was changed") from error
-        wishes = wishes_named(one)
-        if not wishes:  # the environment turned the signals off, and must not break a program that configures an export
+        specs = specs_for(one)
+        if not specs:  # the environment turned the signals off, and must not break a program that configures an export
             _log.warning("tooltrace: the environment leaves no signal of %s on; nothing is exported to it", one)
-        return wishes
+        return specs
     if isinstance(one, type) or not isinstance(one, Destination):
         raise ConfigError(
-            f"export takes 'auto', None, names of destinations or destinations (send, close), got {one!r}; "
+            f"export must be 'auto', None, the name of a destination or an object with send() and close(), got {one!r}; "
             "nothing was changed"
         )
     name = getattr(one, "name", None) or type(one).__name__

@@ -39,15 +39,15 @@ class RetryLoop:
     ``on_failure`` is called with the reason of each wait.
     """
 
-    def __init__(self, stop: Event, pace: RetryPolicy, on_failure: Callable[[Unavailable], None]) -> None:
+    def __init__(self, stop: Event, policy: RetryPolicy, on_failure: Callable[[Unavailable], None]) -> None:
         self._stop = stop
-        self._pace = pace
+        self._policy = policy
         self._on_failure = on_failure
         self.is_away = False
         """Whether the last attempt to send failed."""
 
-    def run(self, work: DeliveryBatch) -> bool:
-        """Send ``work`` with retries; False if the records should go in a new, larger batch instead.
+    def run(self, batch: DeliveryBatch) -> bool:
+        """Send ``batch`` with retries; False if the records should go in a new, larger batch instead.
 
         Raises Unavailable if the destination did not accept it, and ``stop`` is set or the time limit is reached.
         """
@@ -55,21 +55,21 @@ class RetryLoop:
             Retrying(
                 retry=retry_if_exception_type(Unavailable),
                 wait=self._wait,
-                stop=lambda state: self._stop.is_set() or self._is_enough(work, state),
+                stop=lambda state: self._stop.is_set() or self._is_enough(batch, state),
                 sleep=sleep_using_event(self._stop),
                 reraise=True,
-            )(self._try, work)
+            )(self._try, batch)
         except Unavailable:
-            if self._stop.is_set() or self._pace.give_up is not None:
+            if self._stop.is_set() or self._policy.give_up is not None:
                 raise
             return False
         return True
 
-    def _try(self, work: DeliveryBatch) -> None:
+    def _try(self, batch: DeliveryBatch) -> None:
         if self.is_away and self._stop.is_set():  # woken up by ``stop``, not for another attempt
-            raise Unavailable("the deliverer ends")
+            raise Unavailable("the delivery is ending")
         try:
-            work.send()
+            batch.send()
         except Unavailable as error:
             self.is_away = True
             self._on_failure(error)
@@ -77,13 +77,13 @@ class RetryLoop:
         self.is_away = False
 
     def _wait(self, state: RetryCallState) -> float:
-        wait = wait_random_exponential(multiplier=self._pace.first, max=self._pace.longest)(state)
+        wait = wait_random_exponential(multiplier=self._policy.first, max=self._policy.longest)(state)
         error = state.outcome and state.outcome.exception()
-        asked = error.retry_after if isinstance(error, Unavailable) else None
-        return wait if asked is None else max(wait, min(asked, LONGEST_RETRY_AFTER))
+        requested = error.retry_after if isinstance(error, Unavailable) else None
+        return wait if requested is None else max(wait, min(requested, LONGEST_RETRY_AFTER))
 
-    def _is_enough(self, work: DeliveryBatch, state: RetryCallState) -> bool:
+    def _is_enough(self, batch: DeliveryBatch, state: RetryCallState) -> bool:
         seconds = state.seconds_since_start or 0.0
-        if self._pace.give_up is not None:
-            return seconds > self._pace.give_up
-        return work.is_untouched and seconds > self._pace.gather
+        if self._policy.give_up is not None:
+            return seconds > self._policy.give_up
+        return batch.is_untouched and seconds > self._policy.gather

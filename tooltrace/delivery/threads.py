@@ -40,7 +40,7 @@ class DestinationSpec:
     """Whether a forked child can create the destination too."""
     unless: Callable[[], bool] = lambda: False
     """Whether another exporter already exports the signal; checked before each look at the journals."""
-    asked_as: str | None = None
+    group: str | None = None
     """The user's name for the destination if it differs from ``name``: ``otlp`` for each of its signals."""
     take_over: Callable[[StorePaths], bool] = lambda _paths: True
     """Function that adopts the progress stored under an earlier name.
@@ -52,9 +52,9 @@ class DestinationSpec:
 class DeliveryThread:
     """The thread that delivers to one destination while this process lives and no other process delivers."""
 
-    def __init__(self, paths: StorePaths, wish: DestinationSpec, target: Target) -> None:
-        self._files = DestinationFiles.of(paths, wish.name)
-        self._wish = wish
+    def __init__(self, paths: StorePaths, spec: DestinationSpec, target: Target) -> None:
+        self._files = DestinationFiles.of(paths, spec.name)
+        self._spec = spec
         self._target = target
         self._reset()
 
@@ -67,7 +67,7 @@ class DeliveryThread:
 
     def reset_after_fork(self) -> None:
         """Reset the state in a forked child, where the parent's thread does not exist."""
-        usable = self._wish.inherited
+        usable = self._spec.inherited
         self._reset()
         if not usable:
             self._stop.set()
@@ -77,7 +77,7 @@ class DeliveryThread:
         if self._prepared or self._stop.is_set():
             return
         try:
-            if not self._files.cursor.exists() and not self._wish.unless():
+            if not self._files.cursor.exists() and not self._spec.unless():
                 self._settle()
         except StoreError as error:
             self._stop.set()
@@ -89,7 +89,7 @@ class DeliveryThread:
         self.prepare()
         if self._thread is not None or self._stop.is_set():
             return
-        thread = threading.Thread(target=self._run, name=f"tooltrace-export-{self._wish.name}", daemon=True)
+        thread = threading.Thread(target=self._run, name=f"tooltrace-export-{self._spec.name}", daemon=True)
         try:
             thread.start()
         except RuntimeError:  # the interpreter is shutting down: the next process delivers
@@ -138,7 +138,7 @@ class DeliveryThread:
 
     def _run(self) -> None:
         try:
-            self._unseen()
+            self._suppress_instrumentation()
             lock = self._files.lock()
             try:
                 self._take_turn(lock)
@@ -154,15 +154,15 @@ class DeliveryThread:
             report_fault("export", lost=0)
 
     def _takes_over(self) -> bool:
-        return self._wish.take_over(self._files.paths)
+        return self._spec.take_over(self._files.paths)
 
     def _give_up(self, why: str, kind: str | None = None) -> None:
         """Log the reason once for all signals. ``kind``: key of the reason if threads may word it differently."""
-        name = self._wish.asked_as or self._wish.name
-        message = f"tooltrace exports nothing to {name}: {why}; what is recorded waits on the disk"
+        name = self._spec.group or self._spec.name
+        message = f"tooltrace exports nothing to {name}: {why}; the records wait on disk"
         faults.warn_once(f"export_{name}_{kind or why}", message, counted=False)
 
-    def _unseen(self) -> None:
+    def _suppress_instrumentation(self) -> None:
         """Suppress instrumentation in this thread: its own requests must not become spans."""
         from opentelemetry import context
 
@@ -171,7 +171,7 @@ class DeliveryThread:
 
     def _take_turn(self, lock: Lock) -> None:
         """Deliver as soon as no other process does."""
-        while not self._wish.unless():
+        while not self._spec.unless():
             if lock.try_exclusive() and self._takes_over():
                 self._deliver()
                 return
@@ -182,7 +182,7 @@ class DeliveryThread:
         from tooltrace.delivery.delivery import Delivery
 
         try:
-            destination = self._wish.make(self._target)
+            destination = self._spec.make(self._target)
         except (TooltraceError, ImportError) as error:
             self._note(str(error))
             raise
@@ -205,7 +205,7 @@ class DeliveryThread:
 
     def _goes_on(self) -> bool:
         late = self._deadline is not None and time.monotonic() >= self._deadline
-        return not late and not self._wish.unless()
+        return not late and not self._spec.unless()
 
     def _rest(self) -> bool:
         """Wait for more records; False if the process is ending."""
@@ -222,7 +222,7 @@ class DeliveryThreads:
         self, paths: StorePaths, wishes: tuple[DestinationSpec, ...], target: Target, *, off: tuple[str, ...] = ()
     ) -> None:
         """Create the threads. ``off``: names of destinations that are switched off in this process."""
-        self._threads = [DeliveryThread(paths, wish, target) for wish in wishes]
+        self._threads = [DeliveryThread(paths, spec, target) for spec in wishes]
         self._off = [DestinationFiles.of(paths, name) for name in off]
 
     def prepare(self) -> None:

@@ -13,15 +13,15 @@ from opentelemetry.trace import SpanContext
 
 from tooltrace.core.records import ToolCall
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
-from tooltrace.recording.attempt import UNSET, Attempt
+from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.context import CallContext
-from tooltrace.recording.record_builder import build_record
+from tooltrace.recording.record_builder import build_record, set_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import fix_unicode, snapshot
 
-NO_RESULT = UNSET
+NO_RESULT: Any = object()
 """The result is unknown."""
 
 MAX_NAME_LENGTH = 1024
@@ -62,40 +62,40 @@ class ExternalCall:
     pid: int | None = None
 
 
-def build_call(foreign: ExternalCall, settings: Settings) -> ToolCall:
-    """Return the record of ``foreign``.
+def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
+    """Return the record of ``external``.
 
-    Service, host and process are those of ``foreign``, even if unknown; never those of this process.
+    Service, host and process are those of ``external``, even if unknown; never those of this process.
     """
 
     def safe(text: str | None) -> str | None:
         return safe_name(text, settings.redaction)
 
-    around = CallContext(conversation_id=safe(foreign.conversation_id), agent=safe(foreign.agent))
-    attempt = Attempt(_spec(safe(foreign.tool) or "", safe(foreign.tool_version)), settings, around)
-    _place(attempt, foreign)
-    attempt.call_id, attempt.number = safe(foreign.call_id), foreign.attempt
-    attempt.ending, attempt.error = foreign.ending, foreign.error
-    if foreign.arguments is not None and attempt.captures_content:
-        named = foreign.arguments if isinstance(foreign.arguments, dict) else {"input": foreign.arguments}
+    context = CallContext(conversation_id=safe(external.conversation_id), agent=safe(external.agent))
+    attempt = Attempt(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
+    _place(attempt, external)
+    attempt.call_id, attempt.number = safe(external.call_id), external.attempt
+    attempt.ending, attempt.error = external.ending, external.error
+    if external.arguments is not None and attempt.captures_content:
+        named = external.arguments if isinstance(external.arguments, dict) else {"input": external.arguments}
         attempt.arguments = snapshot(named)
-    if foreign.result is not NO_RESULT and (attempt.captures_content or foreign.error is None):
-        attempt.set_result(foreign.result)
-    if foreign.attributes:
-        attempt.custom_attributes = snapshot(foreign.attributes)
-    origin = {"service": safe(foreign.service), "host": safe(foreign.host), "pid": foreign.pid}
-    described = safe_name(foreign.tool_description, settings.redaction, settings.field_limit)
-    kind = {"tool_type": safe(foreign.tool_type), "tool_description": described}
+    if external.result is not NO_RESULT and (attempt.captures_content or external.error is None):
+        set_result(attempt, external.result)
+    if external.attributes:
+        attempt.custom_attributes = snapshot(external.attributes)
+    origin = {"service": safe(external.service), "host": safe(external.host), "pid": external.pid}
+    described = safe_name(external.tool_description, settings.redaction, settings.field_limit)
+    kind = {"tool_type": safe(external.tool_type), "tool_description": described}
     return replace(build_record(attempt), **kind, **origin)
 
 
-def _place(attempt: Attempt, foreign: ExternalCall) -> None:
+def _place(attempt: Attempt, external: ExternalCall) -> None:
     """Set the ids, the parent and the times of the attempt."""
-    attempt.trace_id, attempt.span_id = foreign.trace_id, foreign.span_id
-    parent = foreign.parent_span_id
-    attempt._parent = None if parent is None else SpanContext(foreign.trace_id, parent, is_remote=True)  # noqa: SLF001 - the name that ReadableSpan reads
-    attempt.started_ns = min(max(foreign.started_ns, 0), MAX_TIME_NS)
-    duration = foreign.duration_ns
+    attempt.trace_id, attempt.span_id = external.trace_id, external.span_id
+    parent = external.parent_span_id
+    attempt._parent = None if parent is None else SpanContext(external.trace_id, parent, is_remote=True)  # noqa: SLF001 - the name that ReadableSpan reads
+    attempt.started_ns = min(max(external.started_ns, 0), MAX_TIME_NS)
+    duration = external.duration_ns
     attempt.duration_ns = duration if duration is not None and 0 <= duration < MAX_DURATION_NS else None
 
 
@@ -119,5 +119,5 @@ def _distinct_id(parts: tuple[Any, ...]) -> list[Any]:
 
 
 @lru_cache(maxsize=1024)
-def _spec(tool: str, version: str | None) -> ToolSpec:
+def _spec_for(tool: str, version: str | None) -> ToolSpec:
     return named_spec(tool, version=version)

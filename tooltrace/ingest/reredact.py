@@ -63,37 +63,37 @@ def _redacted(record: Record, settings: Settings, limit: int) -> Record:
     texts = {name: value for name in fields if (value := getattr(record, name)) is not None}
     if settings.redaction.may_skip("\n".join(texts.values())) and max(map(len, texts.values())) <= limit:
         return record
-    sieve = Sanitizer((settings.redaction,), limit)
-    kept = {name: _kept(sieve, fields[name], value) for name, value in texts.items()}
-    changed: dict[str, Any] = {name: value for name, value in kept.items() if value != texts[name]}
+    sanitizer = Sanitizer((settings.redaction,), limit)
+    redacted = {name: _redacted_field(sanitizer, fields[name], value) for name, value in texts.items()}
+    changed: dict[str, Any] = {name: value for name, value in redacted.items() if value != texts[name]}
     if isinstance(record, ToolCall) and changed:
-        changed |= _marks(record, sieve)
+        changed |= _marks(record, sanitizer)
     return replace(record, **changed) if changed else record
 
 
-def _marks(call: ToolCall, sieve: Sanitizer) -> dict[str, Any]:
+def _marks(call: ToolCall, sanitizer: Sanitizer) -> dict[str, Any]:
     """Return the fields of the record that report redaction and truncation."""
-    marks: dict[str, Any] = {"redacted": True} if sieve.redacted else {}
-    if sieve.sizes:
+    marks: dict[str, Any] = {"redacted": True} if sanitizer.redacted else {}
+    if sanitizer.sizes:
         before = orjson.loads(call.full_sizes) if call.full_sizes else {}
-        marks |= {"truncated": True, "full_sizes": Json(orjson.dumps({**sieve.sizes, **before}).decode())}
+        marks |= {"truncated": True, "full_sizes": Json(orjson.dumps({**sanitizer.sizes, **before}).decode())}
     return marks
 
 
-def _kept(sieve: Sanitizer, field: Field, value: str) -> str | None:
+def _redacted_field(sanitizer: Sanitizer, field: Field, value: str) -> str | None:
     if field.type is Json:
-        return _json(sieve, field.name, value)
-    kept = sieve.sanitize_text(field.name, value)
-    if kept is None and not field.about.prose:
+        return _json(sanitizer, field.name, value)
+    redacted = sanitizer.sanitize_text(field.name, value)
+    if redacted is None and not field.about.prose:
         return fix_unicode(value)
-    return MASK if kept is None and not field.nullable else kept
+    return MASK if redacted is None and not field.nullable else redacted
 
 
-def _json(sieve: Sanitizer, name: str, text: str) -> str | None:
+def _json(sanitizer: Sanitizer, name: str, text: str) -> str | None:
     """Return the redacted JSON text.
 
     A text without secrets is returned unchanged, because parsing and writing may change how a number is spelled.
     """
     before = orjson.loads(text)
-    kept = sieve.sanitize_json(name, orjson.dumps(before))
-    return text if kept is not None and orjson.loads(kept) == before else kept
+    redacted = sanitizer.sanitize_json(name, orjson.dumps(before))
+    return text if redacted is not None and orjson.loads(redacted) == before else redacted

@@ -99,7 +99,7 @@ class FrameworkCall:
                 contexts.current.reset(token)
             if self.attempt is not None:
                 begun = CallId(self.attempt.call_id, self.attempt, frozenset({spec.name, *aliases}))
-                self.attempt.call_context = around._replace(call=begun)
+                self.attempt.call_context = self.attempt.call_context._replace(call=begun)  # it may have baggage
 
     @classmethod
     def unrecorded(cls, style: str) -> FrameworkCall:

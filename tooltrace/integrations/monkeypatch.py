@@ -44,7 +44,7 @@ class MonkeyPatcher:
 
         A replacement that could not be removed only calls the original while this is false.
         """
-        self._made: list[_Patch] = []
+        self._patches: list[_Patch] = []
         self._lock = RLock()
 
     def make(self, hook: Callable[[], None]) -> None:
@@ -67,7 +67,7 @@ class MonkeyPatcher:
         """Restore the originals, the last replaced first."""
         with self._lock:
             self.on = False
-            self._made = [patch for patch in reversed(self._made) if not patch.put_back()][::-1]
+            self._patches = [patch for patch in reversed(self._patches) if not patch.put_back()][::-1]
 
     def wrap(self, owner: Any, name: str, make: Make) -> None:
         """Replace the function that ``owner`` itself defines under ``name``; no effect if it defines none."""
@@ -77,19 +77,19 @@ class MonkeyPatcher:
 
     def put(self, owner: Any, name: str, value: Callable[[], Any]) -> None:
         """Set the attribute to the result of ``value`` and store the original; only once per attribute."""
-        if any(patch.owner() is owner and patch.name == name for patch in self._made):
+        if any(patch.owner() is owner and patch.name == name for patch in self._patches):
             return
         original, mine = vars(owner).get(name, _ABSENT), value()
         setattr(owner, name, mine)
-        self._made.append(_Patch(weakref.ref(owner), name, original, mine))
+        self._patches.append(_Patch(weakref.ref(owner), name, original, mine))
 
     def _switched(self, original: Callable[..., Any], make: Make) -> Callable[..., Any]:
-        made = make(original)
+        patched = make(original)
 
         def switched(*args: Any, **kwargs: Any) -> Any:
-            return (made if self.on else original)(*args, **kwargs)
+            return (patched if self.on else original)(*args, **kwargs)
 
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
-            return await (made if self.on else original)(*args, **kwargs)
+            return await (patched if self.on else original)(*args, **kwargs)
 
         return coroutine if iscoroutinefunction(original) else switched

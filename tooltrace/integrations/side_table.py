@@ -12,15 +12,15 @@ class WeakSideTable(Generic[T]):
     """Table of at most one value per object, by the object's identity."""
 
     def __init__(self) -> None:
-        self._held: dict[int, T] = {}
+        self._facts: dict[int, T] = {}
 
     def put(self, owner: Any, fact: T) -> None:
         """Store ``fact`` for ``owner``."""
         key = id(owner)
-        self._held[key] = fact
+        self._facts[key] = fact
         # An id is unique only while its object exists, so the value must go with the object.
-        weakref.finalize(owner, self._held.pop, key, None).atexit = False
+        weakref.finalize(owner, self._facts.pop, key, None).atexit = False
 
     def take(self, owner: Any) -> T | None:
         """Remove and return the value stored for ``owner``; None if there is none."""
-        return self._held.pop(id(owner), None)
+        return self._facts.pop(id(owner), None)

@@ -39,20 +39,20 @@ class RuleIndex:
         self._of_texts += [number] * rule.reads.texts
         self._of_arrays += [number] * rule.reads.arrays
 
-    def candidates(self, look: ResultView) -> Iterable[Rule]:
-        """Return the rules that may recognise ``look``, in their order."""
-        found = list(self._of_all)
-        for kind in look.kinds:
-            found += self._by_kind.get(kind, ())
-        kind_of = type(look.data)
+    def candidates(self, view: ResultView) -> Iterable[Rule]:
+        """Return the rules that may recognise ``view``, in their order."""
+        numbers = list(self._of_all)
+        for kind in view.kinds:
+            numbers += self._by_kind.get(kind, ())
+        kind_of = type(view.data)
         if kind_of is dict:
-            for member in look.data:
-                found += self._by_member.get(snake_case(member), ())
+            for member in view.data:
+                numbers += self._by_member.get(snake_case(member), ())
         elif kind_of is list:
-            found += self._of_arrays
+            numbers += self._of_arrays
         elif kind_of is str:
-            found += self._of_texts
-        return [self.rules[number] for number in sorted(set(found))] if found else ()
+            numbers += self._of_texts
+        return [self.rules[number] for number in sorted(set(numbers))] if numbers else ()
 
 
 _cached: dict[int, RuleIndex] = {}
@@ -80,65 +80,65 @@ _MAX_DEPTH = 2
 
 def apply_rules(value: Any, rules: Sequence[Rule]) -> ToolResponse | None:
     """Return the response of the first of ``rules`` that recognises a live result; None if none does."""
-    look = view_of(*snapshot_result(value))
-    for rule in index_of(rules).candidates(look):
-        found = _apply(rule, value if rule.live else look)
-        if found is not None:
-            return _look_inside(_with_rule_name(found, rule), rule, rules, 1)
+    view = view_of(*snapshot_result(value))
+    for rule in index_of(rules).candidates(view):
+        response = _apply(rule, value if rule.live else view)
+        if response is not None:
+            return _look_inside(_with_rule_name(response, rule), rule, rules, 1)
     return None
 
 
-def apply_rules_to_view(look: ResultView, rules: Sequence[Rule], depth: int = 0) -> ToolResponse | None:
+def apply_rules_to_view(view: ResultView, rules: Sequence[Rule], depth: int = 0) -> ToolResponse | None:
     """Apply ``rules`` to a view of a result, like :func:`apply_rules`.
 
     Live rules are skipped at ``depth`` 0, because they have already read the tool's object. Inside an envelope
     (``depth`` counts the envelopes around the view) they get the text, or else the data.
     """
-    for rule in index_of(rules).candidates(look):
+    for rule in index_of(rules).candidates(view):
         if rule.live and not depth:
             continue
-        found = _apply(rule, (look.data if look.text is None else look.text) if rule.live else look)
-        if found is not None:
-            return _look_inside(_with_rule_name(found, rule), rule, rules, depth + 1)
+        response = _apply(rule, (view.data if view.text is None else view.text) if rule.live else view)
+        if response is not None:
+            return _look_inside(_with_rule_name(response, rule), rule, rules, depth + 1)
     return None
 
 
 def _apply(rule: Rule, value: Any) -> ToolResponse | None:
     try:
-        found = rule.read(value)
+        response = rule.read(value)
     except BaseException as error:
         pass_on_signal(error)
         if faults.raise_faults and not rule.live:  # under test, a fault in a built-in rule is raised
             raise
         faults.faults.warn_once(
             f"rule_{rule.name}",
-            f"the rule {rule.name!r} failed; the next ones read the result",
+            f"the rule {rule.name!r} failed: the rules after it read the result",
             counted=False,
             trace=True,
         )
         return None
-    return found if found is not None and is_response(found) else None
+    return response if response is not None and is_response(response) else None
 
 
-def _with_rule_name(found: ToolResponse, rule: Rule) -> ToolResponse:
-    meta = found.meta.model_copy(update={"rule": rule.name, "rule_grade": rule.grade})
-    return found.model_copy(update={"meta": meta})
+def _with_rule_name(response: ToolResponse, rule: Rule) -> ToolResponse:
+    meta = response.meta.model_copy(update={"rule": rule.name, "rule_grade": rule.grade})
+    return response.model_copy(update={"meta": meta})
 
 
-def _look_inside(found: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
-    """Return the failure that a success in an envelope holds; else ``found``."""
-    if rule.opens is None or found.status != "success" or depth > _MAX_DEPTH:
-        return found
+def _look_inside(response: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
+    """Return the failure that a success in an envelope holds; else ``response``."""
+    if rule.opens is None or response.status != "success" or depth > _MAX_DEPTH:
+        return response
     rules = rules if rule.opens == "all" else index_of(rules).of_words
-    for said in (found.data, found.text or None):
+    for content in (response.data, response.text or None):
         inner = (
             None
-            if said is None
-            else apply_rules_to_view(view_of(said) if type(said) is str else ResultView(said), rules, depth)
+            if content is None
+            else apply_rules_to_view(view_of(content) if type(content) is str else ResultView(content), rules, depth)
         )
         if inner is not None and inner.status != "success":
-            return _merged(found, inner, rule)
-    return found
+            return _merged(response, inner, rule)
+    return response
 
 
 def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolResponse:

@@ -28,16 +28,16 @@ class MemberReader:
         ``only``: accept values of these types only. Returns None if there is no such member.
         """
         for name in names:
-            own = self._names.get(name)
-            if own is not None and self._data[own] is not None and _fits(self._data[own], only):
-                self._read.add(own)
-                return self._data[own]
+            key = self._names.get(name)
+            if key is not None and self._data[key] is not None and _fits(self._data[key], only):
+                self._read.add(key)
+                return self._data[key]
         return None
 
     def get(self, *names: str) -> Any:
         """Return the first of these members that is present and not null, without marking it as read."""
-        said = (self._data[self._names[name]] for name in names if name in self._names)
-        return next((value for value in said if value is not None), None)
+        values = (self._data[self._names[name]] for name in names if name in self._names)
+        return next((value for value in values if value is not None), None)
 
     def pop_nonempty(self, *names: str, only: type | tuple[type, ...] = object) -> Any:
         """Return a member like :meth:`pop`, but skip values that are empty, false or zero."""

@@ -56,15 +56,15 @@ def sources_of(value: Any) -> tuple[tuple[Source, ...], Any]:
     """Return the sources that a list, an object or a text names; and the items that name none, or say more."""
     if value in (None, "", [], {}):
         return (), None
-    found: list[Source] = []
-    other = []
+    sources: list[Source] = []
+    rest = []
     for item in value if isinstance(value, list) else [value]:
-        source, whole = _source(item)
+        source, complete = _source(item)
         if source is not None:
-            found.append(source)
-        if not whole:
-            other.append(item)
-    return tuple(found), other or None
+            sources.append(source)
+        if not complete:
+            rest.append(item)
+    return tuple(sources), rest or None
 
 
 def _source(item: Any) -> tuple[Source | None, bool]:
@@ -73,15 +73,15 @@ def _source(item: Any) -> tuple[Source | None, bool]:
         return _source_called(item), True
     if not isinstance(item, dict):
         return None, item is None
-    taken = MemberReader(item)
-    named = {key: taken.pop(*names, only=(str, int)) for key, names in _SOURCE_KEYS.items()}
-    said = named.pop("type")
-    kind = snake_case(str(said or "document"))
+    members = MemberReader(item)
+    named = {key: members.pop(*names, only=(str, int)) for key, names in _SOURCE_KEYS.items()}
+    given_type = named.pop("type")
+    kind = snake_case(str(given_type or "document"))
     known = {key: str(value) for key, value in named.items() if value is not None}
     if not known and kind not in _SOURCE_TYPES:
         return None, False
     source = Source(type=kind if kind in _SOURCE_TYPES else "other", **known)  # type: ignore[arg-type]
-    return source, not taken.remaining() and said in (None, source.type)
+    return source, not members.remaining() and given_type in (None, source.type)
 
 
 def _source_called(name: str) -> Source:
@@ -108,13 +108,13 @@ def meta_of(value: Any) -> tuple[dict[str, Any], Any]:
     """
     if not isinstance(value, dict):
         return {}, value
-    taken = MemberReader(value)
+    members = MemberReader(value)
     out = {
-        field: taken.pop(*names, only=(int, float) if field == "duration_ms" else str)
+        field: members.pop(*names, only=(int, float) if field == "duration_ms" else str)
         for field, names in _META_KEYS.items()
     }
-    out["cached"] = taken.pop("cached", "from_cache", "cache_hit", only=bool)
-    return {field: said for field, said in out.items() if said is not None}, taken.remaining()
+    out["cached"] = members.pop("cached", "from_cache", "cache_hit", only=bool)
+    return {field: value for field, value in out.items() if value is not None}, members.remaining()
 
 
 _MESSAGES = (
@@ -143,20 +143,20 @@ def build_response(
 
     A value that does not fit its field is kept in ``context``, under the field's name.
     """
-    kept: dict[str, Any] = dict(context or {})
+    unfit: dict[str, Any] = dict(context or {})
     flags: list[str] = []
     known = dict(meta or {})
     action = next_action_named(next_action)
     if next_action is not None and next_action != action:
-        put_unique(kept, "next_action", next_action)
-    sure = _confidence(confidence)
-    if confidence is not None and sure is None:
-        put_unique(kept, "confidence", confidence)
+        put_unique(unfit, "next_action", next_action)
+    score = _confidence(confidence)
+    if confidence is not None and score is None:
+        put_unique(unfit, "confidence", confidence)
         flags.append("confidence_out_of_range")
-    found, other = sources_of(sources)
+    known_sources, other = sources_of(sources)
     if other is not None:
-        put_unique(kept, "source", other)
-    figures, fired = _named(stats, "stats", kept), _signals(signals, kept)
+        put_unique(unfit, "source", other)
+    known_stats, known_signals = _named(stats, "stats", unfit), _signals(signals, unfit)
     if status == "error" and error is not None and action is None:
         action = next_step(error.code, error.retryable)
     return ToolResponse(
@@ -164,12 +164,12 @@ def build_response(
         text=text_of(text),
         data=data,
         error=None if status == "success" else error,
-        confidence=sure,
+        confidence=score,
         next_action=action,
-        sources=found,
-        stats=figures,
-        signals=fired,
-        context=kept or None,
+        sources=known_sources,
+        stats=known_stats,
+        signals=known_signals,
+        context=unfit or None,
         meta=ResponseMeta(**{**known, "flags": (*known.pop("flags", ()), *flags)}),
         **fields,
     )
@@ -191,8 +191,8 @@ def build_error(
 
     Without a ``code``, ``type`` names the code, or the words of the message suggest it.
     """
-    said = {"message": message, "code": code, "type": type, "retryable": retryable}
-    error, fields = _reported({**said, "suggestion": suggestion, "user_message": user_message}, fields)
+    members = {"message": message, "code": code, "type": type, "retryable": retryable}
+    error, fields = _reported({**members, "suggestion": suggestion, "user_message": user_message}, fields)
     return build_response("error", error.message if text in (None, "") else text, data, error=error, **fields)
 
 
@@ -203,33 +203,33 @@ def build_partial(error: Any, text: Any, data: Any, **fields: Any) -> ToolRespon
     """
     read = merge_context(read_error(error), fields.pop("context", None))
     fields["context"] = read.pop("context")
-    said, fields = _reported({**_NOTHING_SAID, **read}, fields)
+    members, fields = _reported({**_NO_MEMBERS, **read}, fields)
     meta = {**(fields.pop("meta", None) or {}), "flags": ("error_in_success",)}
-    return build_response("partial", text, data, error=said, reason=said.message, meta=meta, **fields)
+    return build_response("partial", text, data, error=members, reason=members.message, meta=meta, **fields)
 
 
-_NOTHING_SAID = dict.fromkeys(("message", "code", "type", "retryable", "suggestion", "user_message"))
+_NO_MEMBERS = dict.fromkeys(("message", "code", "type", "retryable", "suggestion", "user_message"))
 
 
-def _reported(said: dict[str, Any], fields: dict[str, Any]) -> tuple[ToolError, dict[str, Any]]:
-    """Return the error described by ``said``, and the other fields of the response.
+def _reported(members: dict[str, Any], fields: dict[str, Any]) -> tuple[ToolError, dict[str, Any]]:
+    """Return the error described by ``members``, and the other fields of the response.
 
     Details that the error's fields cannot hold go to ``context``.
     """
-    error = error_of(**{"type_" if name == "type" else name: value for name, value in said.items()})
-    return error, {**fields, "context": merge_error(fields.get("context"), _unsaid(error, said))}
+    error = error_of(**{"type_" if name == "type" else name: value for name, value in members.items()})
+    return error, {**fields, "context": merge_error(fields.get("context"), _unfit_members(error, members))}
 
 
-def _unsaid(error: ToolError, said: dict[str, Any]) -> dict[str, Any]:
+def _unfit_members(error: ToolError, members: dict[str, Any]) -> dict[str, Any]:
     """Return the details of a protocol's error that the fields of ``error`` do not hold literally."""
-    kept = {
+    unfit = {
         name: value
-        for name, value in said.items()
+        for name, value in members.items()
         if value not in (None, "") and not isinstance(value, bool if name == "retryable" else str | int)
     }
-    if said["code"] not in (None, "") and str(said["code"]) not in (error.code, error.type):
-        kept["code"] = said["code"]
-    return kept
+    if members["code"] not in (None, "") and str(members["code"]) not in (error.code, error.type):
+        unfit["code"] = members["code"]
+    return unfit
 
 
 def with_message(read: dict[str, Any], words: Any) -> dict[str, Any]:
@@ -242,33 +242,33 @@ def with_message(read: dict[str, Any], words: Any) -> dict[str, Any]:
 
 def merge_context(read: dict[str, Any], context: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the result of :func:`read_error` with a protocol's other members added to its context."""
-    own = dict(read.get("context") or {})
-    kept = merge_error(context, own.pop("error", None))
-    for name, value in own.items():
-        put_unique(kept, name, value)
-    return {**read, "context": kept}
+    details = dict(read.get("context") or {})
+    merged = merge_error(context, details.pop("error", None))
+    for name, value in details.items():
+        put_unique(merged, name, value)
+    return {**read, "context": merged}
 
 
 def merge_error(context: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return ``context`` with ``more`` details of the error that ``ToolError`` has no fields for."""
-    kept = dict(context or {})
+    merged = dict(context or {})
     if not more:
-        return kept
-    before = kept.pop("error", None)
+        return merged
+    before = merged.pop("error", None)
     about = dict(before) if isinstance(before, dict) else {}
     for name, value in more.items():
         put_unique(about, name, value)
-    kept["error"] = about
+    merged["error"] = about
     if before is not None and not isinstance(before, dict):
-        put_unique(kept, "error", before)
-    return kept
+        put_unique(merged, "error", before)
+    return merged
 
 
-def put_unique(kept: dict[str, Any], name: str, value: Any) -> None:
-    """Store ``value`` in ``kept`` under ``name``; append underscores if the name is in use."""
-    while name in kept:
+def put_unique(members: dict[str, Any], name: str, value: Any) -> None:
+    """Store ``value`` in ``members`` under ``name``; append underscores if the name is in use."""
+    while name in members:
         name += "_"
-    kept[name] = value
+    members[name] = value
 
 
 def error_of(
@@ -283,11 +283,11 @@ def error_of(
     words = text_of(message)
     meant = None if _is_number(code) else normalize_code(code)  # a number has a meaning only for its own service
     named = str(meant or _code_of_type(type_, words))
-    own = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
+    original = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
     return ToolError(
         code=named,
-        message=words or text_of(type_) or own or named,
-        type=text_of(type_) or own or None,
+        message=words or text_of(type_) or original or named,
+        type=text_of(type_) or original or None,
         retryable=retryable if isinstance(retryable, bool) else _may_pass(code, named),
         suggestion=text_of(suggestion) or None,
         user_message=text_of(user_message) or None,
@@ -307,17 +307,19 @@ def _code_of_type(type_: Any, words: str) -> ToolErrorCode:
     named = lookup_code(kind)
     if named not in (None, ToolErrorCode.EXECUTION_ERROR):
         return named
-    said = guess_code_from_message(words)
+    guessed = guess_code_from_message(words)
     return (
-        guess_code_from_message(snake_case(kind).replace("_", " ")) if said == ToolErrorCode.EXECUTION_ERROR else said
+        guess_code_from_message(snake_case(kind).replace("_", " "))
+        if guessed == ToolErrorCode.EXECUTION_ERROR
+        else guessed
     )
 
 
 def _may_pass(code: Any, named: str) -> bool | None:
     """Whether the same call may succeed later, by the HTTP status or by the table of codes."""
     status = http_status(code)
-    said = of_status(status).retryable if status else None
-    return advice_for(named).retryable if said is None else said
+    by_status = of_status(status).retryable if status else None
+    return advice_for(named).retryable if by_status is None else by_status
 
 
 def read_error(error: Any) -> dict[str, Any]:
@@ -332,16 +334,16 @@ def read_error(error: Any) -> dict[str, Any]:
         return {**first, "context": {**(first.get("context") or {}), "errors": error}} if len(error) > 1 else first
     if not isinstance(error, dict):
         return {"message": error, "type": error} if _is_type(error) else {"message": error}
-    taken = MemberReader(error)
+    members = MemberReader(error)
     out = {
-        "message": taken.pop_nonempty(*_MESSAGES, only=str) or taken.pop(*_MESSAGES),
-        "code": taken.pop("code", "error_code", "status_code", "name", only=(str, int)),
-        "type": taken.pop("type", "error_type", "kind", "category"),
-        "retryable": taken.pop("retryable", "is_retryable", "retriable", "transient"),
-        "suggestion": taken.pop("suggestion", "hint", "how_to_fix", "help"),
-        "user_message": taken.pop("user_message"),
+        "message": members.pop_nonempty(*_MESSAGES, only=str) or members.pop(*_MESSAGES),
+        "code": members.pop("code", "error_code", "status_code", "name", only=(str, int)),
+        "type": members.pop("type", "error_type", "kind", "category"),
+        "retryable": members.pop("retryable", "is_retryable", "retriable", "transient"),
+        "suggestion": members.pop("suggestion", "hint", "how_to_fix", "help"),
+        "user_message": members.pop("user_message"),
     }
-    rest = taken.remaining()
+    rest = members.remaining()
     return {**out, "context": {"error": rest}} if rest else out
 
 
@@ -391,18 +393,18 @@ def _is_type(error: Any) -> bool:
     return "_" in error or error.endswith(("Error", "Exception")) or lookup_code(error) is not None
 
 
-def _named(value: Any, name: str, kept: dict[str, Any]) -> dict[str, Any] | None:
+def _named(value: Any, name: str, unfit: dict[str, Any]) -> dict[str, Any] | None:
     if value is None or isinstance(value, dict):
         return value or None
-    put_unique(kept, name, value)
+    put_unique(unfit, name, value)
     return None
 
 
-def _signals(value: Any, kept: dict[str, Any]) -> dict[str, Any] | None:
+def _signals(value: Any, unfit: dict[str, Any]) -> dict[str, Any] | None:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return dict.fromkeys(value, True) or None
     if isinstance(value, dict) and all(isinstance(item, float | int | str) for item in value.values()):
         return value or None
     if value not in (None, "", [], {}):
-        put_unique(kept, "signals", value)
+        put_unique(unfit, "signals", value)
     return None

@@ -90,17 +90,17 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
     Raises ConfigError for an unknown grade.
     """
     if grade not in get_args(Grade):
-        raise ConfigError(f"the grade of a rule is certain or heuristic, got {grade!r} for the rule {name!r}")
+        raise ConfigError(f"the grade of a rule must be certain or heuristic, got {grade!r} for the rule {name!r}")
     return lambda read: Rule(str(name), grade, read)
 
 
 def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
     """Return ``rules`` as a tuple. Raises ConfigError if an item is not a rule."""
-    kept = tuple(rules) if isinstance(rules, Iterable) else (rules,)
-    for each in kept:
+    checked = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+    for each in checked:
         if not isinstance(each, Rule):
-            raise ConfigError(f"rules takes rules, made with @tt.rule(name), got {each!r}; {place}")
-    return kept
+            raise ConfigError(f"rules must be rules made with @tt.rule(name), got {each!r}; {place}")
+    return checked
 
 
 def builtin(

@@ -21,8 +21,8 @@ MESSAGE_FIELDS = attributes_of(Message)
 LOSS_FIELDS = attributes_of(Loss)
 """Map from a field of ``Loss`` to the attribute of its event."""
 
-SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
-"""Version of the semantic conventions that our spans, metric and log events follow."""
+SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/0.1.0"
+"""Version of the conventions for generative AI that our spans, metric and log events follow: their first own release."""
 
 OPERATION_NAME = "gen_ai.operation.name"
 """Required. Always :data:`EXECUTE_TOOL`."""

@@ -62,7 +62,7 @@ def current_policy() -> Content:
         return Content[word]
     except KeyError:
         known = ", ".join(("true", "false", *Content.__members__))
-        message = f"tooltrace sends no content: {VARIABLE} takes {known}, got {word[:40]!r}"
+        message = f"tooltrace sends no content: {VARIABLE} must be one of {known}, got {word[:40]!r}"
         faults.warn_once("content", message, counted=False)
         return Content.NO_CONTENT
 
@@ -77,7 +77,9 @@ _FOREIGN: Final = (
     r"|llm\.(function_call|prompt_template)(\.|$)|tool\.parameters$|mcp\.(request\.argument|response\.value|resource\.uri)$"
     r"|reranker\.(query|input_documents|output_documents)(\.|$)|embedding\.(text|embeddings)(\.|$)"
     r"|gen_ai\.event\.content$|retrieval\.documents(\.|$)|traceloop\.entity\.(input|output)$|langfuse\.(observation|trace)\.(input|output)$"
-    r"|(tool_arguments|tool_response|all_messages_events|pydantic_ai\.all_messages|logfire\.msg)$"
+    r"|ai\.(prompt|schema|result|toolCall\.(args|result)|response\.(text|object|reasoning|toolCalls|files))(\.|$)"
+    r"|gcp\.vertex\.agent\.(tool_call_args|tool_response|llm_request|llm_response|data)$"
+    r"|(input|output|tool_arguments|tool_response|all_messages_events|pydantic_ai\.all_messages|logfire\.msg)$"
 )
 """Pattern for content attributes of other instrumentations; compiled on first use."""
 
@@ -94,18 +96,18 @@ def strip_content(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
     The error message of a failure does not count as content; the reason of a partial result does.
     """
-    kept = {key: value for key, value in attributes.items() if key not in OWN and not re.match(_FOREIGN, key)}
-    if isinstance(events := kept.get(EVENTS), list | tuple):
-        kept[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]
-    if kept.get(names.FIELDS["status"]) == "partial":
-        kept.pop(names.FIELDS["error_message"], None)
-    return kept
+    remaining = {key: value for key, value in attributes.items() if key not in OWN and not re.match(_FOREIGN, key)}
+    if isinstance(events := remaining.get(EVENTS), list | tuple):
+        remaining[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]
+    if remaining.get(names.FIELDS["status"]) == "partial":
+        remaining.pop(names.FIELDS["error_message"], None)
+    return remaining
 
 
 def _event(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return a span's event, as stored in the attributes of a call, without content."""
-    said = event.get("attributes")
-    return {**event, "attributes": _of_event(str(event.get("name")), said) if isinstance(said, Mapping) else {}}
+    values = event.get("attributes")
+    return {**event, "attributes": _of_event(str(event.get("name")), values) if isinstance(values, Mapping) else {}}
 
 
 def _of_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,8 +115,12 @@ def _of_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
 
     Older events of the conventions have content keys without a prefix.
     """
-    kept = strip_content(attributes)
-    return {key: value for key, value in kept.items() if key not in _BARE} if name.startswith("gen_ai.") else kept
+    remaining = strip_content(attributes)
+    return (
+        {key: value for key, value in remaining.items() if key not in _BARE}
+        if name.startswith("gen_ai.")
+        else remaining
+    )
 
 
 def without_content(form: SpanData) -> SpanData:
@@ -131,12 +137,12 @@ def without_log_content(form: LogData) -> LogData:
 
     The names of arguments that a person changed are kept; their values are not.
     """
-    kept = strip_content(form.attributes)
-    kept.pop(names.MESSAGE_FIELDS["text"], None)
-    changed = kept.get(names.GATE_FIELDS["changed"])
+    remaining = strip_content(form.attributes)
+    remaining.pop(names.MESSAGE_FIELDS["text"], None)
+    changed = remaining.get(names.GATE_FIELDS["changed"])
     if isinstance(changed, str):
-        kept[names.GATE_FIELDS["changed"]] = orjson.dumps(dict.fromkeys(orjson.loads(changed))).decode()
-    return replace(form, body=None, attributes=kept)
+        remaining[names.GATE_FIELDS["changed"]] = orjson.dumps(dict.fromkeys(orjson.loads(changed))).decode()
+    return replace(form, body=None, attributes=remaining)
 
 
 def apply_policy(form: SpanData) -> SpanData:

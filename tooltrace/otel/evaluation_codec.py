@@ -67,7 +67,7 @@ def _attributes(outcome: Outcome, late: str | None) -> dict[str, Any]:
 
 def from_log(form: LogData) -> Outcome:
     """Return the outcome that the event encodes; exact for our own events. Raises ValueError."""
-    return _ours(form) if names.LABELER in form.attributes else _foreign(form)
+    return _ours(form) if names.LABELER in form.attributes else _external(form)
 
 
 def _ours(form: LogData) -> Outcome:
@@ -86,14 +86,14 @@ def _ours(form: LogData) -> Outcome:
     )
 
 
-def _foreign(form: LogData) -> Outcome:
+def _external(form: LogData) -> Outcome:
     """Decode an evaluation of another library.
 
     The name of the metric becomes the labeler, so that several evaluations of one span count separately.
     """
     call_id, name = _text(form, names.TOOL_CALL_ID), _text(form, names.EVALUATION_NAME)
     if call_id is None and form.span_id is None:
-        raise ValueError("it names neither a span nor a call, so nobody knows what is judged")
+        raise ValueError("it has neither a span id nor a call id, so the judged call is unknown")
     score, correct = _number(form, names.EVALUATION_SCORE_VALUE), _verdict(_text(form, names.EVALUATION_SCORE_LABEL))
     usable = _usable(score, correct, name or "")
     if correct is None and usable is None:
@@ -126,8 +126,8 @@ def _unusable(form: LogData, score: float | None, name: str | None) -> str:
     if score is None and label is None:
         return "it has neither a score nor a label"
     if score is not None and 0.0 <= score <= 1.0:
-        return f"more {name} may be worse, and the label {label!r} says neither right nor wrong"
-    return f"the score {score} does not lie in [0, 1], and the label {label!r} says neither right nor wrong"
+        return f"a higher {name} may be worse, and the label {label!r} is neither right nor wrong"
+    return f"the score {score} is not within [0, 1], and the label {label!r} is neither right nor wrong"
 
 
 def _reason(form: LogData, score: float | None) -> str | None:
@@ -140,7 +140,7 @@ def _text(form: LogData, key: str) -> str | None:
     value = form.attributes.get(key)
     if value is None or isinstance(value, str):
         return value or None
-    raise ValueError(f"{key} is no text")
+    raise ValueError(f"{key} must be a text")
 
 
 def _number(form: LogData, key: str) -> float | None:
@@ -148,5 +148,5 @@ def _number(form: LogData, key: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise ValueError(f"{key} is no number")
+        raise ValueError(f"{key} must be a finite number")
     return float(value)

@@ -7,13 +7,13 @@ same data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import orjson
 
-from tooltrace.core.fields import fields_of
+from tooltrace.core.fields import Converters, record_from
 from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel import evaluation_codec
@@ -50,8 +50,8 @@ def to_log(record: Event, *, trace_id: str | None = None, span_id: str | None = 
     """
     if isinstance(record, Outcome):
         return evaluation_codec.to_log(record, trace_id=trace_id, span_id=span_id)
-    own = None if isinstance(record, Loss) else record.span_id
-    trace_id, span_id = valid_parent(trace_id, span_id or own)
+    record_span = None if isinstance(record, Loss) else record.span_id
+    trace_id, span_id = valid_parent(trace_id, span_id or record_span)
     when = (record.answered_at or record.asked_at) if isinstance(record, Gate) else record.at
     time_ns, late = to_unix_ns(when)
     attributes = _attributes(record)
@@ -108,7 +108,7 @@ def exception_log(call: ToolCall) -> LogData | None:
     if call.ending != "raised" or call.status != "error":
         return None
     trace_id, span_id = valid_parent(call.trace_id, call.span_id)
-    said = {
+    values = {
         names.EXCEPTION_TYPE: call.error_type or error_type(call),
         names.EXCEPTION_MESSAGE: call.error_message,
         names.OPERATION_NAME: names.EXECUTE_TOOL,
@@ -120,12 +120,12 @@ def exception_log(call: ToolCall) -> LogData | None:
         names.ERROR_TYPE: error_type(call),
         names.FIELDS["attempt"]: call.attempt,
     }
-    held = timedelta(milliseconds=(call.duration_ms or 0.0) + (call.consumer_ms or 0.0))
+    elapsed = timedelta(milliseconds=(call.duration_ms or 0.0) + (call.consumer_ms or 0.0))
     return LogData(
         event_name=names.EXCEPTION_EVENT,
-        time_ns=to_unix_ns(call.started_at)[0] + held // timedelta(microseconds=1) * 1000,
+        time_ns=to_unix_ns(call.started_at)[0] + elapsed // timedelta(microseconds=1) * 1000,
         severity=WARN,
-        attributes={key: value for key, value in said.items() if value is not None},
+        attributes={key: value for key, value in values.items() if value is not None},
         trace_id=trace_id,
         span_id=span_id,
         resource=_resource(call),
@@ -170,25 +170,10 @@ def _loss(form: LogData) -> Loss:
 
 def _record(kind: type[_T], form: LogData, known: dict[str, Any]) -> _T:
     """Return a record of ``kind`` from the event's attributes and the ``known`` values. Raises ValueError."""
-    given = {name: form.attributes.get(key) for name, key in _FIELDS[kind].items()}
-    if "call_id" in given and given["call_id"] is None:
-        given["call_id"] = given["span_id"]
-    return kind(**_checked(kind, {**given, **known}))
-
-
-def _checked(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    out = {}
-    for field in fields_of(kind):
-        value = values.get(field.name)
-        if value is None:
-            if field.required:
-                raise ValueError(f"{field.name} is missing")
-            continue
-        try:
-            out[field.name] = _CONVERT[field.type](value)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{field.name} is not of the type {field.type_name}") from None
-    return out
+    values = {name: form.attributes.get(key) for name, key in _FIELDS[kind].items()}
+    if "call_id" in values and values["call_id"] is None:
+        values["call_id"] = values["span_id"]
+    return record_from(kind, {**values, **known}, _CONVERTERS)
 
 
 def _text(value: Any) -> str:
@@ -197,19 +182,19 @@ def _text(value: Any) -> str:
     return value
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     if type(value) is not int:
         raise TypeError
     return value
 
 
-def _truth(value: Any) -> bool:
+def _boolean(value: Any) -> bool:
     if type(value) is not bool:
         raise TypeError
     return value
 
 
-def _moment(value: Any) -> datetime:
+def _time(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
     moment = datetime.fromisoformat(_text(value))
@@ -222,11 +207,11 @@ def _object(value: Any) -> Json:
     return Json(value)
 
 
-_CONVERT: Final[dict[Any, Callable[[Any], Any]]] = {
+_CONVERTERS: Final[Converters] = {
     str: _text,
-    int: _whole,
-    bool: _truth,
-    datetime: _moment,
+    int: _integer,
+    bool: _boolean,
+    datetime: _time,
     Json: _object,
 }
 

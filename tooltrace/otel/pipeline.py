@@ -144,26 +144,26 @@ class CustomProviderPipeline(Pipeline):
         self._tracer = provider.get_tracer("tooltrace", __version__, schema_url=names.SCHEMA_URL)
 
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
-        twin = self._tracer.start_span(
+        forwarded = self._tracer.start_span(
             span.name, context=context, attributes=dict(attributes), set_status_on_exception=False
         )
         _NOWHERE.start(span, attributes, context)
-        ids = twin.get_span_context()
+        ids = forwarded.get_span_context()
         if ids.is_valid:
             span.trace_id, span.span_id, span.trace_flags = ids.trace_id, ids.span_id, ids.trace_flags
-            span.trace_state, span.pipeline = ids.trace_state, ForwardingPipeline(twin)
+            span.trace_state, span.pipeline = ids.trace_state, ForwardingPipeline(forwarded)
 
 
 class ForwardingPipeline(Pipeline):
     """Pipeline to one span of another library, which ends when ours does."""
 
-    def __init__(self, twin: Span) -> None:
-        self._twin = twin
+    def __init__(self, forwarded: Span) -> None:
+        self._forwarded = forwarded
 
     def ended(self, span: ToolSpan) -> bool:
-        self._twin.set_attributes(dict(span.attributes or {}))
-        self._twin.set_status(span.status)
-        self._twin.end(span.end_time)
+        self._forwarded.set_attributes(dict(span.attributes or {}))
+        self._forwarded.set_status(span.status)
+        self._forwarded.end(span.end_time)
         return False
 
 

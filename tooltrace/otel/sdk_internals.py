@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
+from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,15 @@ else:  # a runtime context of the user's own (OTEL_PYTHON_CONTEXT)
 def global_provider() -> trace_api.TracerProvider | None:
     """Return the provider that the application has set; None if it has set none yet."""
     return trace_api._TRACER_PROVIDER  # noqa: SLF001
+
+
+def attributes_of(span: object) -> Mapping[str, Any]:
+    """Return the attributes of a running ``span`` of any library, for reading; empty where it has none."""
+    attributes = getattr(span, "_attributes", None)  # a span of the SDK; its public property makes two wrappers
+    if type(attributes) is BoundedAttributes:
+        return attributes._dict  # noqa: SLF001
+    attributes = getattr(span, "attributes", None)
+    return attributes if isinstance(attributes, Mapping) else {}
 
 
 def has_meter_provider() -> bool:

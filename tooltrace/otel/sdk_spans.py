@@ -30,29 +30,29 @@ def from_sdk(span: ReadableSpan) -> SpanData:
         end_ns=start if span.end_time is None else span.end_time,
         status=_STATUSES[span.status.status_code],
         description=span.status.description,
-        attributes=_plain(span.attributes or {}),
+        attributes=_to_json_value(span.attributes or {}),
         events=tuple(
-            EventData(name=event.name, time_ns=event.timestamp, attributes=_plain(event.attributes or {}))
+            EventData(name=event.name, time_ns=event.timestamp, attributes=_to_json_value(event.attributes or {}))
             for event in span.events
         ),
         links=tuple(
             LinkData(
                 trace_id=f"{link.context.trace_id:032x}",
                 span_id=f"{link.context.span_id:016x}",
-                attributes=_plain(link.attributes or {}),
+                attributes=_to_json_value(link.attributes or {}),
             )
             for link in span.links
         ),
-        resource=_plain(span.resource.attributes),
+        resource=_to_json_value(span.resource.attributes),
         scope=scope.name if scope else None,
         scope_version=scope.version if scope else None,
     )
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """Copy an attribute value into plain lists and dicts: the SDK uses tuples and read-only mappings."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_json_value(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [_to_json_value(item) for item in value]
     return value

@@ -88,9 +88,9 @@ def error_type(call: ToolCall) -> str:
 def encode(call: ToolCall) -> SpanData:
     """Return the call's span."""
     start = nanoseconds(call.started_at)
-    held = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
-    if not 0 <= held < LONGEST_MS:  # an imported record may have any duration; the attribute keeps it
-        held = 0.0
+    elapsed_ms = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
+    if not 0 <= elapsed_ms < LONGEST_MS:  # an imported record may have any duration; the attribute keeps it
+        elapsed_ms = 0.0
     resource = {names.SERVICE_NAME: call.service, names.HOST_NAME: call.host, names.PROCESS_PID: call.pid}
     failed = call.status == "error"
     return SpanData(
@@ -99,7 +99,7 @@ def encode(call: ToolCall) -> SpanData:
         span_id=call.span_id,
         parent_span_id=call.parent_span_id,
         start_ns=start,
-        end_ns=start + round(held * 1e6),
+        end_ns=start + round(elapsed_ms * 1e6),
         status="error" if failed else "unset",  # the conventions require unset, not ok
         description=call.error_message if failed else None,
         attributes=span_attributes(call),
@@ -114,7 +114,7 @@ def decode(form: SpanData) -> ToolCall:
     fields = {_BY_KEY[key]: value for key, value in form.attributes.items() if key in _BY_KEY}
     if form.attributes.get(names.RESULT_IS_TEXT):
         fields.pop("result", None)
-    own = {key: value for key, value in form.attributes.items() if key not in names.RESERVED}
+    custom = {key: value for key, value in form.attributes.items() if key not in names.RESERVED}
     return ToolCall(
         **fields,
         call_id=form.attributes.get(names.TOOL_CALL_ID, form.span_id),
@@ -122,7 +122,7 @@ def decode(form: SpanData) -> ToolCall:
         span_id=form.span_id,
         parent_span_id=form.parent_span_id,
         started_at=EPOCH + timedelta(microseconds=form.start_ns // 1000),
-        attributes=Json(orjson.dumps(own).decode()) if own else None,
+        attributes=Json(orjson.dumps(custom).decode()) if custom else None,
         service=form.resource.get(names.SERVICE_NAME),
         host=form.resource.get(names.HOST_NAME),
         pid=form.resource.get(names.PROCESS_PID),

@@ -109,8 +109,8 @@ class ToolSpan(Span, ReadableSpan):
             if limits is None:
                 self._event_list = (*self._event_list, Event(name, attributes, timestamp))
                 return
-            kept = _bounded(attributes, limits.max_event_attributes, limits.max_attribute_length)
-            self._event_list = _last((*self._event_list, Event(name, kept, timestamp)), limits.max_events)
+            bounded = _bounded(attributes, limits.max_event_attributes, limits.max_attribute_length)
+            self._event_list = _last((*self._event_list, Event(name, bounded, timestamp)), limits.max_events)
 
     def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
         """Add a link, which is exported with the span."""
@@ -119,8 +119,8 @@ class ToolSpan(Span, ReadableSpan):
             if limits is None:
                 self._link_list = (*self._link_list, Link(context, attributes))
                 return
-            kept = _bounded(attributes, limits.max_link_attributes, limits.max_attribute_length)
-            self._link_list = _last((*self._link_list, Link(context, kept)), limits.max_links)
+            bounded = _bounded(attributes, limits.max_link_attributes, limits.max_attribute_length)
+            self._link_list = _last((*self._link_list, Link(context, bounded)), limits.max_links)
 
     def update_name(self, name: str) -> None:
         """Rename the span, not the tool."""
@@ -144,8 +144,8 @@ class ToolSpan(Span, ReadableSpan):
     ) -> None:
         """Add an ``exception`` event without the stack trace: the text of traces is redacted, a stack trace cannot be."""
         kind = type(exception)
-        own = {"exception.type": f"{kind.__module__}.{kind.__qualname__}", "exception.escaped": str(escaped)}
-        self.add_event("exception", {**own, **(attributes or {})}, timestamp)
+        described = {"exception.type": f"{kind.__module__}.{kind.__qualname__}", "exception.escaped": str(escaped)}
+        self.add_event("exception", {**described, **(attributes or {})}, timestamp)
 
     @property
     def hex_id(self) -> str:
@@ -153,11 +153,11 @@ class ToolSpan(Span, ReadableSpan):
         return f"{self.span_id:016x}"
 
     @property
-    def spoke(self) -> bool:
+    def has_user_events(self) -> bool:
         """Whether the tool set events or a status."""
         return bool(self._event_list or self._user_status)
 
-    def cleanse(
+    def redact_events(
         self, attributes: Callable[[dict[str, Any]], dict[str, Any]], text: Callable[[str], str | None]
     ) -> None:
         """Remove secrets from the tool's events and from its status description."""
@@ -174,9 +174,9 @@ class ToolSpan(Span, ReadableSpan):
 
     def end(self, end_time: int | None = None) -> None:
         """End the span, once, and pass it to the provider's processors."""
-        self.end_and_tell(end_time)
+        self.end_and_report(end_time)
 
-    def end_and_tell(self, end_time: int | None = None) -> bool:
+    def end_and_report(self, end_time: int | None = None) -> bool:
         """End the span as :meth:`end` does. Return whether an exporter of the provider has a full batch."""
         if self._end_time is not None:
             return False
@@ -207,9 +207,9 @@ class ToolSpan(Span, ReadableSpan):
         call = self.call
         if call is None:
             return {**(self.span_attributes or {}), **self.start}
-        said = {**self.start, **span_attributes(call)}
+        values = {**self.start, **span_attributes(call)}
         self._attribute_cache = self._bounded(
-            said if content_policy.current_policy().on_spans else content_policy.strip_content(said)
+            values if content_policy.current_policy().on_spans else content_policy.strip_content(values)
         )
         return self._attribute_cache
 

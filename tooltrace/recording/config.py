@@ -6,16 +6,16 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.core import message
+from tooltrace.core.forking import ForkSafeLock
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, UnwrittenCalls
-from tooltrace.faults import faults, report_fault
+from tooltrace.faults import report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import sdk_internals
 from tooltrace.recording.recorder import Recorder
@@ -30,8 +30,9 @@ REPLACE_SECONDS = 30.0
 """Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
 PATIENCE_SECONDS = 5.0
 """Seconds for which a query waits for a queue that makes no progress."""
+_LIMITS = ("field_limit", "queue_size", "block_seconds")
 _DEFAULT: Any = object()
-_lock = RLock()  # reentrant: a signal handler may make a first call while this thread is making one
+_lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
 _recorder: Recorder | None = None
 
 
@@ -67,9 +68,11 @@ def configure(
     (``…_TRACES_ENDPOINT``) is set, except for a signal for which the application has its own SDK provider.
     ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
     """
-    unknown = set(limits) - {"field_limit", "queue_size", "block_seconds"}
+    unknown = set(limits) - set(_LIMITS)
     if unknown:
-        raise ConfigError(f"configure() does not take {', '.join(sorted(unknown))}; nothing was changed")
+        raise ConfigError(
+            f"configure() has no option {', '.join(sorted(unknown))}: the limits are {', '.join(_LIMITS)}; nothing was changed"
+        )
     if service_name is not None:
         limits["service_name"] = service_name
     settings = Settings(
@@ -120,8 +123,8 @@ def wait_until_written() -> None:
     if _recorder is None or _recorder.worker.wait_until_written(PATIENCE_SECONDS):
         return
     message = (
-        f"{_recorder.worker.unwritten:,} calls are not written yet, and this answer is without them: the recorder made "
-        f"no progress (a full disk, or a redact= that does not return). Ask again later; tt.flush() says when all is written"
+        f"{_recorder.worker.unwritten:,} calls are not written yet and missing from this result: the recorder made no "
+        f"progress (a full disk, or a redact= that does not return); repeat the query after tt.flush() returned True"
     )
     warnings.warn(message, UnwrittenCalls, stacklevel=3)
 
@@ -136,13 +139,15 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
     if store is None:
         return None
     if not isinstance(store, str | os.PathLike) or not isinstance(text := os.fspath(store), str) or not text:
-        raise ConfigError(f"store takes the path of a DuckDB file, or None, got {store!r}; nothing was changed")
+        raise ConfigError(f"store must be the path of a DuckDB file or None, got {store!r}; nothing was changed")
     if Path(text).is_dir():
-        raise ConfigError(f"store {text!r} is a directory; give the path of a DuckDB file; nothing was changed")
+        raise ConfigError(f"store {text!r} is a directory: pass the path of a DuckDB file; nothing was changed")
     if address_of(text) is not None:
         return Path(DEFAULT_STORE).absolute()
     if "://" in text:
-        raise ConfigError(f"store {text!r} cannot be written by this process; give the path of a DuckDB file")
+        raise ConfigError(
+            f"store {text!r} cannot be written by this process: pass the path of a DuckDB file; nothing was changed"
+        )
     return Path(text).absolute()
 
 
@@ -151,7 +156,7 @@ def _address(store: str | os.PathLike[str] | None) -> Address | None:
 
 
 def _first() -> Recorder:
-    with _lock:
+    with _lock.current:
         if _recorder is not None:
             return _recorder
     try:
@@ -175,10 +180,10 @@ def _recorder_of(settings: Settings) -> Recorder:
     Raises ConfigError for an unusable destination, and for destinations without a store.
     """
     recorder = Recorder(settings)
-    asked = settings.export != "auto" or any(os.environ.get(name) for name in _EXPORT_VARIABLES)
+    exports = settings.export != "auto" or any(os.environ.get(name) for name in _EXPORT_VARIABLES)
     if settings.store is None and settings.export not in ("auto", None):
-        raise ConfigError("export needs a store, whose journal is the queue; nothing was changed")
-    if settings.store is not None and settings.export is not None and asked:
+        raise ConfigError("export needs a store, whose journal is its queue: pass store= too; nothing was changed")
+    if settings.store is not None and settings.export is not None and exports:
         from tooltrace.delivery.plan import plan_deliveries
 
         deliveries = plan_deliveries(
@@ -210,7 +215,7 @@ def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
 
 def _replace(new: Recorder, *, only_first: bool = False) -> None:
     global _recorder  # noqa: PLW0603 - one recorder per process, replaced as a whole
-    with _lock:
+    with _lock.current:
         old = _recorder
         if only_first and old is not None:
             return
@@ -223,19 +228,8 @@ def _notify_model_message(response: ToolResponse, call_id: str, text: str, style
     """Record ``text`` as the message for the model, where this process has a recorder."""
     if _recorder is not None:
         # a message begins with the response's error; without one, None has the text examined for an error
-        tells = True if response.error is not None else None
-        _recorder.record_model_message(call_id, text, style=style, error=tells, span_id=response.meta.span_id)
+        is_error = True if response.error is not None else None
+        _recorder.record_model_message(call_id, text, style=style, error=is_error, span_id=response.meta.span_id)
 
 
 message.listeners.append(_notify_model_message)
-
-
-def _reset_after_fork() -> None:
-    global _lock  # noqa: PLW0603 - the parent may have held it
-    _lock = RLock()
-    faults.reset_after_fork()
-    if _recorder is not None:
-        _recorder.reset_after_fork()
-
-
-os.register_at_fork(after_in_child=_reset_after_fork)

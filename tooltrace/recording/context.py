@@ -14,8 +14,8 @@ from opentelemetry.context.context import Context
 class CallId:
     """The model's id for one call.
 
-    An object rather than a string, because its identity tells the call that the model requested from calls that the
-    tool itself makes inside the same ``context``.
+    An object rather than a string, because its identity distinguishes the call that the model requested from calls that
+    the tool itself makes inside the same ``context``.
     """
 
     __slots__ = ("begun", "names", "value")
@@ -89,11 +89,11 @@ def with_baggage(known: CallContext, otel: Context) -> CallContext:
     if not isinstance(baggage, Mapping):
         return known
     return known._replace(
-        conversation_id=known.conversation_id or _said(baggage, CONVERSATION),
-        agent=known.agent or _said(baggage, AGENT),
+        conversation_id=known.conversation_id or _text_member(baggage, CONVERSATION),
+        agent=known.agent or _text_member(baggage, AGENT),
     )
 
 
-def _said(baggage: Mapping[str, object], key: str) -> str | None:
+def _text_member(baggage: Mapping[str, object], key: str) -> str | None:
     value = baggage.get(key)
     return value if isinstance(value, str) and value else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
@@ -17,7 +18,7 @@ from tooltrace.core.response import Source
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
 from tooltrace.otel.sdk_internals import detach
-from tooltrace.recording import generators, injected_parameters
+from tooltrace.recording import generators, injected_parameters, tool_objects
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
 from tooltrace.recording.recorder import activate
@@ -64,8 +65,8 @@ def trace_tool(tool: Any = None, /, **options: Any) -> Any:
 
     Works on functions, coroutines, generators, async generators, methods, class and static methods, callable
     objects and partials, above or below other decorators. The decorated tool returns the same object and raises
-    the same exception as before. Raises ConfigError for a class, for an object that is not callable, and for an
-    unusable option.
+    the same exception as before. Raises ConfigError for a class, for an object that is not callable, for a
+    framework's tool object, and for an unusable option.
 
     ``name``: name of the tool; default: the function's name.
     ``version``: version of the tool.
@@ -81,15 +82,19 @@ def trace_tool(tool: Any = None, /, **options: Any) -> Any:
     ``inject``: names of parameters that the application fills in instead of the model; they are not recorded. Run
     contexts of agent frameworks are recognised without it.
     """
-    decorator = _Decorator(options)
+    decorator = _Decorator(options, bare=tool is not None)
     return decorator if tool is None else decorator(tool)
 
 
 class _Decorator:
-    """The decorator that ``trace_tool`` returns when it is called with options only."""
+    """The decorator that ``trace_tool`` returns when it is called with options only.
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    ``bare``: whether ``trace_tool`` was called with the tool, and so refers to it too.
+    """
+
+    def __init__(self, options: dict[str, Any], *, bare: bool) -> None:
         self._options = options
+        self._bare = bare
 
     @overload
     def __call__(self, tool: Callable[P, R], /) -> Callable[P, R]: ...
@@ -98,13 +103,32 @@ class _Decorator:
     @overload
     def __call__(self, tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
     def __call__(self, tool: Any, /) -> Any:
+        references = sys.getrefcount(tool) - _NEW_REFERENCES - self._bare
         if isinstance(tool, classmethod | staticmethod):
             return type(tool)(self(tool.__func__))
+        framework = tool_objects.framework_of(tool, references)
+        if framework is not None:
+            name = getattr(tool, "__name__", None) or getattr(tool, "name", None) or getattr(tool, "tool_name", None)
+            raise ConfigError(
+                f"trace_tool() got the tool {name!r} of {framework}, a {type(tool).__name__}, whose calls it cannot "
+                f"record: put @trace_tool below the framework's decorator, directly above the function"
+            )
         if isinstance(tool, type) or not callable(tool):
             raise ConfigError(
-                f"trace_tool() decorates a function or another callable, not {tool!r}; decorate its methods"
+                f"trace_tool() needs a function or another callable, got {tool!r}; for a class, decorate its methods"
             )
         return _wrap(tool, spec_of(tool, **self._options))
+
+
+class _ReferenceProbe:
+    """A callable that counts the references to its argument, as ``_Decorator`` does."""
+
+    def __call__(self, tool: Any, /) -> int:
+        return sys.getrefcount(tool)
+
+
+_NEW_REFERENCES = _ReferenceProbe()(lambda: None)
+"""References to a function that was just defined, counted inside a decorator."""
 
 
 def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any) -> ToolSpec:
@@ -114,11 +138,12 @@ def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any
     options["inject"] = checked_inject(options.get("inject", ()), parameters, name)
     positional, skip, rest = positional_parameters(parameters)
     find = functools.partial(injected_parameters.find, parameters, getattr(inspect.unwrap(code), "__globals__", {}))
-    found = find()
-    if found.undecided:
-        options["look_again"] = find
+    known = find()
+    if known.undecided:
+        options["find_injected"] = find
     options.setdefault("description", describe(code))
-    return named_spec(name, parameters=positional, skip=skip, rest=rest, injected=found.injected, **options)
+    options |= {"injected": known.injected, "call_id_parameter": known.call_id}
+    return named_spec(name, parameters=positional, skip=skip, rest=rest, **options)
 
 
 def _code_of(tool: Any) -> Any:
@@ -146,12 +171,12 @@ def _wrap(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
         wrapper = _function(tool, spec)
     functools.update_wrapper(wrapper, tool)
     if not isinstance(tool, FunctionType | MethodType):
-        _look_like(wrapper, tool)
+        _copy_appearance(wrapper, tool)
     wrapper.__tooltrace__ = spec  # type: ignore[attr-defined]
     return wrapper
 
 
-def _look_like(wrapper: Any, tool: Any) -> None:
+def _copy_appearance(wrapper: Any, tool: Any) -> None:
     """Copy the name and the public methods of a partial, a cache or another callable object."""
     wrapper.__name__ = name = _name_of(tool)
     wrapper.__qualname__ = getattr(tool, "__qualname__", name)

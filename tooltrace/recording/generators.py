@@ -18,7 +18,7 @@ from opentelemetry.context.context import Context
 from tooltrace.core.response import is_response
 from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
 from tooltrace.otel.sdk_internals import attach, current_context, detach, restore
-from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.attempt import Attempt, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
 from tooltrace.redact.snapshot import CUT, fix_unicode, snapshot
 
@@ -89,38 +89,30 @@ class StreamRecorder:
         if self.closing:
             self.raised(GeneratorExit())
             return
-        self._times()
-        answer = next((x for x in (value, self.last) if is_response(x)), None)
-        if answer is None and self.count:
-            self.save_items()
+        response = next((x for x in (value, self.last) if is_response(x)), None)
+        if response is None and self.count:
+            self.save(with_items=True)
             self.recorder.finish_stream(self.attempt)
         else:
-            self.recorder.returned(self.attempt, value if answer is None else answer, duration_ns=self.tool_ns)
+            self.save(with_items=False)
+            self.recorder.returned(self.attempt, value if response is None else response, duration_ns=self.tool_ns)
 
     def raised(self, error: BaseException) -> None:
         """Record that ``error`` left the tool, or that the consumer dropped the stream."""
-        self._times()
-        if self.count:
-            self.save_items()
+        self.save(with_items=self.count > 0)
         self.recorder.raised(self.attempt, error, duration_ns=self.tool_ns)
 
-    def _times(self) -> None:
-        attempt = self.attempt
-        attempt.first_item_ns = self.first_ns
-        attempt.consumer_ns = self.consumer_ns
+    def save(self, *, with_items: bool) -> None:
+        """Copy count, times and items to the attempt; no items where it captures metadata only."""
+        attempt, parts = self.attempt, self.parts
         attempt.duration_ns = self.tool_ns
-        attempt.items = self.count
-
-    def save_items(self) -> None:
-        """Copy the recorded items to the attempt, unless it captures metadata only."""
-        if not self.attempt.captures_content:
-            return
-        with suppress_faults("record"):
-            parts = self.parts
-            if all(type(part) is str for part in parts):
-                self.attempt.text = "".join(parts)
-            self.attempt.value = _array(parts)
-            self.attempt.stream_size = self.attempt.settings.field_limit - self.room
+        text, size = None, 0
+        if with_items and attempt.captures_content:
+            with suppress_faults("record"):
+                attempt.result = ValueSnapshot(_array(parts))
+                text = "".join(parts) if all(type(part) is str for part in parts) else None
+                size = attempt.settings.field_limit - self.room
+        attempt.stream = StreamSnapshot(self.count, self.first_ns, self.consumer_ns, text, size)
 
 
 class NullStreamRecorder(StreamRecorder):
@@ -136,10 +128,10 @@ class NullStreamRecorder(StreamRecorder):
         return current_context()
 
     def add_item(self, item: Any) -> None:
-        """Keep nothing."""
+        """Record nothing."""
 
     def add_object(self, item: Any, room: int) -> int:  # noqa: ARG002
-        """Keep nothing."""
+        """Record nothing."""
         return room
 
     def returned(self, value: Any) -> None:
@@ -214,14 +206,14 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
     """Return a generator function that drives the generator of ``begin`` to its end and records the items."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        inner, tape = begin(*args, **kwargs)
-        body = tape.context()
-        send, clock, keep = inner.send, perf_counter_ns, tape.parts.append
+        inner, stream = begin(*args, **kwargs)
+        body = stream.context()
+        send, clock, add_part = inner.send, perf_counter_ns, stream.parts.append
         value: Any = None
-        items: list[Any] = []  # popped in the yield: this frame must not keep an item that the consumer drops
+        items: list[Any] = []  # popped in the yield: this frame must not refer to an item that the consumer drops
         thrown: BaseException | None = None
-        room = tape.room
-        count = tool_ns = held_ns = 0
+        room = stream.room
+        count = tool_ns = consumer_ns = 0
         before = clock()
         try:
             try:
@@ -237,29 +229,29 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                         after = clock()
                         tool_ns += after - before
                     if not count:
-                        tape.first_ns = tool_ns
+                        stream.first_ns = tool_ns
                     count += 1
                     if type(items[0]) is str:  # as in StreamRecorder.add_item, inlined because a call per item is slow
                         if room > 0:
-                            keep(items[0])
+                            add_part(items[0])
                         room -= len(items[0])
-                        tape.last = None
+                        stream.last = None
                     else:
-                        room = tape.add_object(items[0], room)
+                        room = stream.add_object(items[0], room)
                     try:
                         value = yield items.pop()
                     except BaseException as error:
                         thrown = _unmarked(error)
-                        tape.closing = type(error) is GeneratorExit
+                        stream.closing = type(error) is GeneratorExit
                     before = clock()
-                    held_ns += before - after
+                    consumer_ns += before - after
             finally:
-                tape.count, tape.room, tape.tool_ns, tape.consumer_ns = count, room, tool_ns, held_ns
+                stream.count, stream.room, stream.tool_ns, stream.consumer_ns = count, room, tool_ns, consumer_ns
         except StopIteration as stop:
-            tape.returned(stop.value)
+            stream.returned(stop.value)
             return stop.value
         except BaseException as error:
-            tape.raised(error)
+            stream.raised(error)
             raise
 
     return wrapper
@@ -271,11 +263,11 @@ def async_generator_function(
     """Return an async generator function that drives the stream of ``begin`` to its end and records the items."""
 
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        inner, tape = begin(*args, **kwargs)
-        body = tape.context()
+        inner, stream = begin(*args, **kwargs)
+        body = stream.context()
         clock = perf_counter_ns
         value: Any = None
-        items: list[Any] = []  # popped in the yield: this frame must not keep an item that the consumer drops
+        items: list[Any] = []  # popped in the yield: this frame must not refer to an item that the consumer drops
         thrown: BaseException | None = None
         started = False
         before = clock()
@@ -295,19 +287,19 @@ def async_generator_function(
                     body = current_context()
                     detach(token)
                     after = clock()
-                    tape.tool_ns += after - before
-                tape.add_item(items[0])
+                    stream.tool_ns += after - before
+                stream.add_item(items[0])
                 try:
                     value = yield items.pop()
                 except BaseException as error:
                     thrown = _unmarked(error)
-                    tape.closing = type(error) is GeneratorExit
+                    stream.closing = type(error) is GeneratorExit
                 before = clock()
-                tape.consumer_ns += before - after
+                stream.consumer_ns += before - after
         except StopAsyncIteration:
-            tape.returned(None)
+            stream.returned(None)
         except BaseException as error:
-            tape.raised(error)
+            stream.raised(error)
             raise
 
     return wrapper

@@ -32,7 +32,7 @@ CONTEXTS: Mapping[str, frozenset[str]] = {
 }
 """Classes with which a framework passes the context of its run to a tool."""
 
-OTHERS: Mapping[str, frozenset[str]] = {
+OTHER_VALUES: Mapping[str, frozenset[str]] = {
     "agent_framework": frozenset({"AgentSession"}),
     "agno": frozenset({"Agent", "Audio", "File", "Image", "Team", "Video", "Workflow"}),
     "autogen_core": frozenset({"CancellationToken"}),
@@ -53,7 +53,7 @@ OTHERS: Mapping[str, frozenset[str]] = {
 }
 """Classes of other values that a framework fills in: markers in ``Annotated``, defaults, agents, kernels, media."""
 
-RESERVED: Mapping[str, frozenset[str]] = {
+RESERVED_NAMES: Mapping[str, frozenset[str]] = {
     "agno": frozenset({"agent", "run_context", "session_state", "team"}),
     "google.adk": frozenset({"tool_context"}),
     "pydantic_ai": frozenset({"ctx"}),
@@ -67,10 +67,12 @@ of the model.
 """
 
 
-class Found(NamedTuple):
+class InjectedParameters(NamedTuple):
     """The injected parameters of a function, as far as they are known."""
 
     injected: frozenset[str]
+    call_id: str | None
+    """The parameter among them that receives the model's call id itself."""
     undecided: bool
     """Whether a later search may find more parameters.
 
@@ -79,12 +81,12 @@ class Found(NamedTuple):
     """
 
 
-def find(parameters: Iterable[inspect.Parameter], names: Mapping[str, Any]) -> Found:
+def find(parameters: Iterable[inspect.Parameter], names: Mapping[str, Any]) -> InjectedParameters:
     """Return the injected ones of ``parameters``. Never raises.
 
     ``names``: the globals to which annotations refer.
     """
-    injected, undecided = set(), False
+    injected, call_id, undecided = set(), None, False
     for parameter in parameters:
         try:
             verdict = _decide(parameter, names)
@@ -92,8 +94,10 @@ def find(parameters: Iterable[inspect.Parameter], names: Mapping[str, Any]) -> F
             verdict = False
         if verdict:
             injected.add(parameter.name)
+            if _is_call_id(parameter.annotation):
+                call_id = parameter.name
         undecided = undecided or verdict is None
-    return Found(frozenset(injected), undecided)
+    return InjectedParameters(frozenset(injected), call_id, undecided)
 
 
 def is_injected(annotation: Any, names: Mapping[str, Any] | None = None) -> bool:
@@ -109,8 +113,8 @@ def _decide(parameter: inspect.Parameter, names: Mapping[str, Any]) -> bool | No
     verdict = _known(type(parameter.default)) or _annotated(parameter.annotation, names)
     if verdict:
         return True
-    owners = [framework for framework, reserved in RESERVED.items() if parameter.name in reserved]
-    if owners and _says_nothing(parameter.annotation):
+    owners = [framework for framework, reserved in RESERVED_NAMES.items() if parameter.name in reserved]
+    if owners and _is_unspecific(parameter.annotation):
         return True if any(framework in sys.modules for framework in owners) else None
     return verdict
 
@@ -140,8 +144,8 @@ _SEVERAL = frozenset({list, tuple, collections.abc.Sequence, collections.abc.Ite
 
 def _any(verdicts: Iterable[bool | None]) -> bool | None:
     """Return True where a verdict is True, else None where one is None (not known yet), else False."""
-    found = list(verdicts)
-    return True if True in found else None if None in found else False
+    known = list(verdicts)
+    return True if True in known else None if None in known else False
 
 
 def _marker(value: Any) -> bool:
@@ -156,17 +160,28 @@ def _known(kind: Any) -> bool:
     )
 
 
+def _is_call_id(annotation: Any) -> bool:
+    """Return whether ``annotation`` has LangChain's marker of the call id. Never raises."""
+    if isinstance(annotation, str):
+        return _CALL_ID_MARKER in annotation
+    markers = getattr(annotation, "__metadata__", ())
+    return any(getattr(each, "__name__", type(each).__name__) == _CALL_ID_MARKER for each in markers)
+
+
+_CALL_ID_MARKER = "InjectedToolCallId"
+
+
 def _within(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
 def _by_name() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for table in (CONTEXTS, OTHERS):
+    modules: dict[str, list[str]] = {}
+    for table in (CONTEXTS, OTHER_VALUES):
         for module, classes in table.items():
             for name in classes:
-                found.setdefault(name, []).append(module)
-    return found
+                modules.setdefault(name, []).append(module)
+    return modules
 
 
 _BY_NAME = _by_name()
@@ -244,15 +259,15 @@ def _missing(value: _Missing) -> bool | None:
     return any(value.name in classes and module in sys.modules for module, classes in CONTEXTS.items()) or None
 
 
-def _says_nothing(annotation: Any) -> bool:
+def _is_unspecific(annotation: Any) -> bool:
     """Return whether ``annotation`` is absent, or allows any value or any mapping."""
     if isinstance(annotation, str):
-        return annotation.partition("[")[0].rpartition(".")[2].split(" ")[0] in _VAGUE_NAMES
+        return annotation.partition("[")[0].rpartition(".")[2].split(" ")[0] in _UNSPECIFIC_NAMES
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
-        return all(_says_nothing(each) for each in get_args(annotation) if each is not type(None))
-    return (origin or annotation) in _VAGUE
+        return all(_is_unspecific(each) for each in get_args(annotation) if each is not type(None))
+    return (origin or annotation) in _UNSPECIFIC
 
 
-_VAGUE = (inspect.Parameter.empty, Any, object, dict, collections.abc.Mapping, collections.abc.MutableMapping)
-_VAGUE_NAMES = frozenset({"Any", "Dict", "Mapping", "MutableMapping", "dict", "object"})
+_UNSPECIFIC = (inspect.Parameter.empty, Any, object, dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_UNSPECIFIC_NAMES = frozenset({"Any", "Dict", "Mapping", "MutableMapping", "dict", "object"})

@@ -64,16 +64,16 @@ class TraceLogger:
         ``result``: the result of the call, or the exception that it raised.
         """
         recorder = get_recorder()
-        begun = recorder.begin(self._spec(tool), _plain(arguments), call_id=call_id, number=attempt)
-        if begun is None:
+        logged = recorder.begin(self._spec(tool), _plain(arguments), call_id=call_id, number=attempt)
+        if logged is None:
             return None
         duration_ns = _nanoseconds(duration_ms)
-        begun.backdate(max(duration_ns, 0))
+        logged.backdate(max(duration_ns, 0))
         if issubclass(type(result), BaseException):
-            recorder.raised(begun, result, duration_ns=duration_ns)
+            recorder.raised(logged, result, duration_ns=duration_ns)
         else:
-            recorder.returned(begun, result, duration_ns=duration_ns)
-        return begun.hex_id
+            recorder.returned(logged, result, duration_ns=duration_ns)
+        return logged.hex_id
 
     def _spec(self, tool: str) -> ToolSpec:
         spec = self._specs.get(tool)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,19 +39,17 @@ class AttemptOutcome(NamedTuple):
     """Message and code of the error."""
 
 
-_ended: LruMap[AttemptOutcome] = LruMap(5_000)
+_outcomes: LruMap[AttemptOutcome] = LruMap(5_000)
 """Latest attempts of this process that failed or were not run, by span id."""
-
-os.register_at_fork(after_in_child=_ended.reset_after_fork)
 
 
 def remember_attempt(call: ToolCall) -> None:
     """Remember the outcome of ``call`` if it failed or was not run, for a later message to the model."""
     if call.ending in NOT_RUN:
-        _ended.put(call.span_id, AttemptOutcome(ran=False))
+        _outcomes.put(call.span_id, AttemptOutcome(ran=False))
     elif call.status == "error":
-        words = (" ".join((said or "")[:REMEMBERED_CHARS].split()) for said in (call.error_message, call.code))
-        _ended.put(call.span_id, AttemptOutcome(ran=True, failure=tuple(filter(None, words))))
+        parts = (" ".join((part or "")[:REMEMBERED_CHARS].split()) for part in (call.error_message, call.code))
+        _outcomes.put(call.span_id, AttemptOutcome(ran=True, failure=tuple(filter(None, parts))))
 
 
 def tells_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -> bool:
@@ -63,29 +60,29 @@ def tells_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -
     """
     if repeats_failure(text, failure):
         return True
-    found = apply_rules(text, rules)
-    return found is not None and found.status == "error"
+    response = apply_rules(text, rules)
+    return response is not None and response.status == "error"
 
 
 def repeats_failure(text: str, failure: Sequence[str]) -> bool:
     """Whether ``text`` contains an entry of ``failure``, or is the beginning of one."""
-    words = " ".join(text.split())
-    return any(_contains(words, said) for said in failure)
+    normalized = " ".join(text.split())
+    return any(_contains(normalized, part) for part in failure)
 
 
-def _contains(text: str, said: str) -> bool:
-    """Whether ``text`` contains ``said``, or is the beginning of it.
+def _contains(text: str, part: str) -> bool:
+    """Whether ``text`` contains ``part``, or is the beginning of it.
 
-    A short ``said`` counts only as a separate word.
+    A short ``part`` counts only as a separate word.
     """
-    if text == said or (len(text) >= _DISTINCTIVE_CHARS and said.startswith(text)):
+    if text == part or (len(text) >= _DISTINCTIVE_CHARS and part.startswith(text)):
         return True
-    if len(said) >= _DISTINCTIVE_CHARS:
-        return said in text
-    if len(said.encode()) < _MIN_BYTES or not any(map(str.isalpha, said)):
+    if len(part) >= _DISTINCTIVE_CHARS:
+        return part in text
+    if len(part.encode()) < _MIN_BYTES or not any(map(str.isalpha, part)):
         return False
-    before, after = (r"\b" if re.match(r"\w", end, re.ASCII) else "" for end in (said[0], said[-1]))
-    return re.search(before + re.escape(said) + after, text, re.ASCII) is not None
+    before, after = (r"\b" if re.match(r"\w", end, re.ASCII) else "" for end in (part[0], part[-1]))
+    return re.search(before + re.escape(part) + after, text, re.ASCII) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,27 +110,27 @@ class ModelMessage:
         if self.spec is not None and self.spec.redact is not None:
             redactions.append(self.spec.redact)
         text = fix_unicode(self.text)
-        whole = Sanitizer(redactions, max(len(text), 1)).sanitize_text("seen_text", text) or ""
+        safe = Sanitizer(redactions, max(len(text), 1)).sanitize_text("seen_text", text) or ""
         capture = (self.spec and self.spec.capture) or self.settings.capture
         return Message(
             call_id=self.call_id,
             span_id=self.span_id,
             style=self.style,
-            text=whole[: self.settings.field_limit] if capture == "full" else None,
-            sha256=sha256(whole.encode()).hexdigest(),
-            length=len(whole),
-            error=self._is_error_message(text, whole) if self.error is None else self.error,
+            text=safe[: self.settings.field_limit] if capture == "full" else None,
+            sha256=sha256(safe.encode()).hexdigest(),
+            length=len(safe),
+            error=self._is_error_message(text, safe) if self.error is None else self.error,
             at=self.at,
         )
 
-    def _is_error_message(self, text: str, whole: str) -> bool:
+    def _is_error_message(self, text: str, safe: str) -> bool:
         """Whether ``text`` reports an error.
 
-        ``whole``: the redacted ``text``. Needed because the remembered errors are redacted too.
+        ``safe``: the redacted ``text``. Needed because the remembered errors are redacted too.
         """
-        ended = None if self.span_id is None else _ended.get(self.span_id)
-        if ended is not None and not ended.ran:
+        outcome = None if self.span_id is None else _outcomes.get(self.span_id)
+        if outcome is not None and not outcome.ran:
             return False
-        failure = () if ended is None else ended.failure
+        failure = () if outcome is None else outcome.failure
         rules = self.settings.rules if self.spec is None or self.spec.rules is None else self.spec.rules
-        return repeats_failure(whole, failure) or tells_error(text, rules, failure)
+        return repeats_failure(safe, failure) or tells_error(text, rules, failure)

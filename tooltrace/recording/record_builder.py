@@ -1,118 +1,215 @@
-"""Construction of the record of an ended attempt: normalized, redacted and bounded."""
+"""The way from a tool's result to a record: snapshot, view, response, record.
+
+:func:`set_result` runs in the tool's thread and copies the result. :func:`build_record` runs later, in the thread that
+writes: it lets the rules read the copy, redacts every field, bounds its size, and returns the record. Both steps are
+here and nowhere else: normalization, redaction and size limits.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 
 from tooltrace.core.confidence import Score
 from tooltrace.core.records import ToolCall
-from tooltrace.normalize import EXCEPTION, NONE, PLAIN, TOOL_RESPONSE
-from tooltrace.normalize.engine import apply_rules_to_view
+from tooltrace.core.response import ToolResponse, is_response
+from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE
+from tooltrace.normalize.engine import apply_rules, apply_rules_to_view
+from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.protocols import value_error_pair
-from tooltrace.normalize.result_view import view_of
+from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
-from tooltrace.recording.attempt import UNSET, Attempt, validate_confidence
+from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
 
-_CALLS_OWN = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
+_NEVER_RESPONSES = frozenset({str, int, float, bool, type(None), dict, list, bytes})
+"""Types that are never a ToolResponse nor a class that a rule reads.
+
+Checked first, because ``isinstance`` on pydantic models is slow.
+"""
+_ATTRIBUTE_FIELDS = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
 """Span attributes that a tool may set to fill a field of the record, with that field."""
+_UNCHANGING, _CHANGING = (
+    itemgetter(*ResponseSnapshot.__struct_fields__[:-4]),
+    itemgetter(*ResponseSnapshot.__struct_fields__[-4:]),
+)
+
+
+# in the tool's thread
+
+
+def set_result(attempt: Attempt, result: Any) -> None:
+    """Copy the tool's ``result`` into ``attempt``."""
+    kind = type(result)
+    plain = type(kind) is type and kind in _NEVER_RESPONSES  # a metaclass may define a __hash__
+    if not plain and is_response(result):
+        attempt.result = _snapshot_response(result, attempt)
+    elif attempt.rules is not RULES and (response := _apply_live_rules(result, attempt)) is not None:
+        attempt.result = _snapshot_response(response, attempt)
+    elif plain:
+        attempt.result = ValueSnapshot(snapshot(result, attempt.settings.field_limit))
+    else:
+        attempt.result = ValueSnapshot(*snapshot_result(result, attempt.settings.field_limit))
+    if attempt.spec.confidence is not None or attempt.spec.sources is not None:
+        _read_confidence_and_sources(attempt, result)
+
+
+def set_stream_result(attempt: Attempt) -> None:
+    """Let the rules that must read a live result read the text of a stream, whose items ``attempt`` already has."""
+    _read_confidence_and_sources(attempt, None)
+    text = None if attempt.stream is None else attempt.stream.text
+    if text is not None and attempt.rules is not RULES and (response := _apply_live_rules(text, attempt)) is not None:
+        attempt.result = _with_value(_snapshot_response(response, attempt), attempt)
+
+
+def _apply_live_rules(result: Any, attempt: Attempt) -> ToolResponse | None:
+    """Return the response that the rules read, where one of them is a user's rule, which reads the live object."""
+    return apply_rules(result, attempt.rules) if any(rule.live for rule in attempt.rules) else None
+
+
+def _snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnapshot:
+    fields, limit = vars(response), attempt.settings.field_limit
+    unchanging = _UNCHANGING(fields)
+    if not attempt.captures_content:
+        return ResponseSnapshot(*unchanging)
+    return ResponseSnapshot(*unchanging, *[snapshot(part, limit) for part in _CHANGING(fields)])
+
+
+def _read_confidence_and_sources(attempt: Attempt, result: Any) -> None:
+    """Read confidence and sources from ``result``, with the functions or values that the decorator has."""
+    attempt.confidence, attempt.sources, flags = read_claims(result, attempt.spec.confidence, attempt.spec.sources)
+    attempt.flags = (*attempt.flags, *flags)
+
+
+# in the thread that writes
 
 
 def build_record(attempt: Attempt) -> ToolCall:
-    """Return the record of ``attempt``, which must have ended."""
+    """Return the record of ``attempt``, which must have ended. Does not change the attempt's result."""
     spec, settings = attempt.spec, attempt.settings
     span_id = attempt.hex_id
-    parent, around = attempt.parent, attempt.call_context
-    outcome, sieve = _outcome(attempt)
-    fields = {
+    parent, context = attempt.parent, attempt.call_context
+    response = _read_response(attempt)
+    sanitizer = _sanitizer_for(attempt, response)
+    fields: dict[str, Any] = {
         **spec.identity,
         **settings.origin,
-        **outcome,
-        "call_id": attempt.call_id or _model_call_id(attempt, span_id) or span_id,
         "attempt": attempt.number,
         "trace_id": f"{attempt.trace_id:032x}",
         "span_id": span_id,
         "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
-        "conversation_id": around.conversation_id,
-        "agent": around.agent,
+        "conversation_id": context.conversation_id,
+        "agent": context.agent,
         "started_at": datetime.fromtimestamp(attempt.started_ns // 1000 / 1e6, UTC),
-        "duration_ms": _ms(attempt.duration_ns),
+        "duration_ms": _milliseconds(attempt.duration_ns),
         "ending": attempt.ending,
         "pid": os.getpid(),
     }
-    if attempt.items is not None:
-        fields |= {"first_item_ms": _ms(attempt.first_item_ns), "consumer_ms": _ms(attempt.consumer_ns)}
-    if attempt.spoke:
-        _redact_span(attempt, sieve)
+    if attempt.error is not None:
+        _add_exception(attempt, attempt.error, sanitizer, fields)
+    elif response is None:
+        _add_value(attempt, sanitizer, fields)
+        _add_claims(attempt, None, sanitizer, fields)
+    else:
+        _add_response(attempt, response, sanitizer, fields)
+        _add_claims(attempt, response, sanitizer, fields)
+    fields["call_id"] = attempt.call_id or _call_id_of(response, span_id) or span_id
+    if attempt.stream is not None:
+        _add_stream(attempt, sanitizer, fields)
+    if attempt.arguments is not None and attempt.captures_content:
+        fields["arguments"] = sanitizer.sanitize_json("arguments", attempt.arguments)
+    if attempt.has_user_events:
+        _redact_span(attempt, sanitizer)
     if attempt.custom_attributes is not None:
-        _custom_attributes(attempt, sieve, fields)
-    if sieve.redacted:
+        _add_custom_attributes(attempt, sanitizer, fields)
+    if sanitizer.redacted:
         fields["redacted"] = True
-    if sieve.truncated:
+    if sanitizer.truncated:
         fields["truncated"] = True
-    if sieve.sizes:
-        fields["full_sizes"] = orjson.dumps(sieve.sizes).decode()
+    if sanitizer.sizes:
+        fields["full_sizes"] = orjson.dumps(sanitizer.sizes).decode()
     return ToolCall(**fields)
 
 
-def _model_call_id(attempt: Attempt, span_id: str) -> str | None:
-    """Return the call id in the metadata of the response, or None.
+def _read_response(attempt: Attempt) -> ResponseSnapshot | None:
+    """Return the response of ``attempt``: the tool's own, or what the rules read from its result or stream text."""
+    result, stream = attempt.result, attempt.stream
+    if isinstance(result, ResponseSnapshot):
+        return result
+    if attempt.error is not None or attempt.ending != "returned" or result is None:
+        return None
+    value = result.value if stream is None else stream.text
+    if value is None:
+        return None
+    view = view_of(value, result.kinds)
+    response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
+    return None if response is None else _with_value(_snapshot_response(response, attempt), attempt)
+
+
+def _with_value(response: ResponseSnapshot, attempt: Attempt) -> ResponseSnapshot:
+    """Return ``response`` with the plain result as its data where a rule found only an error in that result."""
+    result = attempt.result
+    if response.data is not None or response.status != "error" or not isinstance(result, ValueSnapshot):
+        return response
+    if result.kinds or type(result.value) is not bytes:
+        return response
+    return replace(response, data=result.value)
+
+
+def _call_id_of(response: ResponseSnapshot | None, span_id: str) -> str | None:
+    """Return the call id in the metadata of ``response``, or None.
 
     A response that the tool passes on from another attempt carries the id of that attempt's call; it is ignored.
     """
-    meta = None if attempt.response is None else attempt.response.meta
-    return meta.call_id if meta is not None and meta.span_id in (None, span_id) else None
+    if response is None or response.meta.span_id not in (None, span_id):
+        return None
+    return response.meta.call_id
 
 
-def _outcome(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
-    """Return the fields of the record that describe the result, and the sanitizer that made them."""
-    if attempt.error is not None:
-        return _from_exception(attempt)
-    if attempt.response is None and attempt.ending == "returned":
-        _normalize(attempt)
-    return _from_value(attempt) if attempt.response is None else _from_response(attempt)
-
-
-def _normalize(attempt: Attempt) -> None:
-    """Apply the rules to a result that is not a ``ToolResponse``; for a stream, to its text."""
-    value = attempt.value if attempt.items is None else attempt.text
-    if value is not UNSET and value is not None:
-        look = view_of(value, attempt.kinds)
-        found = apply_rules_to_view(look, attempt.rules) or value_error_pair.RULE.read(look)
-        if found is not None:
-            attempt.set_response(found)
-
-
-def _sieve(attempt: Attempt, *texts: str | None) -> Sanitizer:
+def _sanitizer_for(attempt: Attempt, response: ResponseSnapshot | None) -> Sanitizer:
     """Return the sanitizer of ``attempt``.
 
-    Searches ``texts``, the arguments, the attributes and the sources once as a whole. Where nothing in them needs
-    redaction, the sanitizer does not search each field again, which saves time.
+    All texts of the record are searched once as a whole. Where nothing in them needs redaction, the sanitizer does not
+    search each field again, which saves time.
     """
     settings, spec = attempt.settings, attempt.spec
     redactions = (settings.redaction,) if spec.redact is None else (settings.redaction, spec.redact)
-    held = "\n".join(filter(None, texts))
-    if type(attempt.arguments) is bytes:
-        held += attempt.arguments.decode()
-    if type(attempt.custom_attributes) is bytes:
-        held += attempt.custom_attributes.decode()
+    content = "\n".join(filter(None, _texts(attempt, response)))
+    for part in (attempt.arguments, attempt.custom_attributes):
+        if type(part) is bytes:
+            content += part.decode()
     if attempt.sources:
-        held += "".join(map(str, attempt.sources))
-    clean = settings.redaction.may_skip(held) and (spec.redact is None or spec.redact.may_skip(held))
+        content += "".join(map(str, attempt.sources))
+    clean = settings.redaction.may_skip(content) and (spec.redact is None or spec.redact.may_skip(content))
     return Sanitizer(redactions, settings.field_limit, clean)
 
 
-def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
-    error = attempt.error
-    assert error is not None
-    value = attempt.value.decode() if type(attempt.value) is bytes else None
-    sieve = _sieve(attempt, error.message, value, attempt.text)
-    fields: dict[str, Any] = {"error_message": sieve.sanitize_text("error_message", error.message or None)}
+def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> Iterator[str | None]:
+    """Return the texts of the attempt's outcome."""
+    stream_text = None if attempt.stream is None else attempt.stream.text
+    if attempt.error is not None:
+        yield attempt.error.message
+    if response is not None and attempt.error is None:
+        yield from (response.text, response.explanation, response.reason)
+        yield from map(str, response.sources)
+        yield str(response.error_info or "")
+        parts: tuple[Snapshot, ...] = (response.data, response.stats, response.context, response.signals)
+    else:
+        parts = (attempt.result.value,) if isinstance(attempt.result, ValueSnapshot) else ()
+        yield stream_text
+    for part in parts:
+        yield part.decode() if type(part) is bytes else part if type(part) is str else None
+
+
+def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    fields["error_message"] = sanitizer.sanitize_text("error_message", error.message or None)
     if attempt.ending != "abandoned":
         fields["error_type"] = error.type
     if attempt.ending == "raised":
@@ -120,53 +217,41 @@ def _from_exception(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
         fields |= {"rule": EXCEPTION, "rule_grade": "certain", "suggestion": error.suggestion}
         if error.stats is not None:
             fields["stats"] = orjson.dumps(error.stats).decode()
-    if attempt.value is not UNSET:
-        fields["result"] = sieve.sanitize_json(
-            "result", _complete_stats(attempt, sieve.sanitize_text("result", attempt.text))
-        )
-    if attempt.items is not None:
-        _stream(attempt, sieve, fields)
-    _arguments(attempt, sieve, fields)
-    return fields, sieve
+    if isinstance(attempt.result, ValueSnapshot):
+        text = None if attempt.stream is None else attempt.stream.text
+        items = _safe_items(attempt, attempt.result.value, sanitizer.sanitize_text("result", text))
+        fields["result"] = sanitizer.sanitize_json("result", items)
 
 
-def _from_value(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
-    value = attempt.value
-    text = None if not attempt.captures_content else value if type(value) is str else attempt.text
-    sieve = _sieve(attempt, text, value.decode() if type(value) is bytes else None)
-    fields: dict[str, Any] = {"text": sieve.sanitize_text("text", text)}
-    if attempt.ending == "returned" and (value is not UNSET or attempt.items is not None):
-        fields |= {"status": "success", "rule": NONE if value is None else PLAIN, "rule_grade": "certain"}
-    if value is not UNSET and value is not None and attempt.captures_content:
-        fields["result"] = sieve.sanitize_json("result", _complete_stats(attempt, fields["text"]))
-    _claims(attempt, sieve, fields)
-    if attempt.items is not None:
-        _stream(attempt, sieve, fields)
-    _arguments(attempt, sieve, fields)
-    return fields, sieve
+def _add_value(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    """Set the fields of a result that no rule recognised."""
+    result = attempt.result
+    known = isinstance(result, ValueSnapshot)
+    value = result.value if isinstance(result, ValueSnapshot) else None
+    stream_text = None if attempt.stream is None else attempt.stream.text
+    text = None if not attempt.captures_content else value if type(value) is str else stream_text
+    fields["text"] = sanitizer.sanitize_text("text", text)
+    if attempt.ending == "returned" and (known or attempt.stream is not None):
+        fields |= {"status": "success", "rule": NONE if known and value is None else PLAIN, "rule_grade": "certain"}
+    if value is not None and attempt.captures_content:
+        fields["result"] = sanitizer.sanitize_json("result", _safe_items(attempt, value, fields["text"]))
 
 
-def _complete_stats(attempt: Attempt, text: str | None) -> Snapshot:
-    """Return the result to record.
+def _safe_items(attempt: Attempt, value: Snapshot, safe_text: str | None) -> Snapshot:
+    """Return the ``value`` to record; for a stream, its items.
 
-    Where redaction changed the ``text`` of a stream, its items are recorded as one item, because the secret may have
-    been spread over several items.
+    Where redaction changed the text of a stream, its items are recorded as one item, because the secret may have been
+    spread over several items.
     """
-    if attempt.text is None or text == attempt.text:
-        return attempt.value  # type: ignore[no-any-return]
-    return orjson.dumps([] if text is None else [text])
+    text = None if attempt.stream is None else attempt.stream.text
+    if text is None or safe_text == text:
+        return value
+    return orjson.dumps([] if safe_text is None else [safe_text])
 
 
-def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
-    response = attempt.response
-    assert response is not None
-    full = attempt.captures_content
-    data, stats, context, signals = attempt.response_parts or (None, None, None, None)
-    error = response.error_info
-    words = (response.text, response.explanation, response.reason, *map(str, (*response.sources, error or "")))
-    parts = (part.decode() for part in (data, stats, context, signals) if type(part) is bytes)
-    sieve = _sieve(attempt, *words, *parts, data if type(data) is str else None)
-    fields: dict[str, Any] = {
+def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    full, error = attempt.captures_content, response.error_info
+    fields |= {
         "status": response.status,
         "code": response.code,
         "confidence": response.confidence,
@@ -174,84 +259,82 @@ def _from_response(attempt: Attempt) -> tuple[dict[str, Any], Sanitizer]:
         "cached": response.meta.cached,
         "rule": response.meta.rule or TOOL_RESPONSE,
         "rule_grade": response.meta.rule_grade or "certain",
-        "error_message": sieve.sanitize_text(
+        "error_message": sanitizer.sanitize_text(
             "error_message", error.message if error else response.reason if full else None
         ),
     }
     if error is not None:
         fields |= {"error_type": error.type, "retryable": error.retryable}
-        fields["suggestion"] = sieve.sanitize_text("suggestion", error.suggestion)
-        fields["user_message"] = sieve.sanitize_text("user_message", error.user_message)
+        fields["suggestion"] = sanitizer.sanitize_text("suggestion", error.suggestion)
+        fields["user_message"] = sanitizer.sanitize_text("user_message", error.user_message)
     if full:
-        fields["text"] = sieve.sanitize_text("text", response.text or None)
-        fields["explanation"] = sieve.sanitize_text("explanation", response.explanation)
-        for name, part in (("result", data), ("stats", stats), ("context", context), ("signals", signals)):
+        fields["text"] = sanitizer.sanitize_text("text", response.text or None)
+        fields["explanation"] = sanitizer.sanitize_text("explanation", response.explanation)
+        parts = {"result": response.data, "stats": response.stats, "context": response.context}
+        for name, part in {**parts, "signals": response.signals}.items():
             if part is not None:
-                fields[name] = sieve.sanitize_json(name, part)
+                fields[name] = sanitizer.sanitize_json(name, part)
     if attempt.spec.version is None and response.meta.tool_version is not None:
         fields["tool_version"] = response.meta.tool_version
-    _claims(attempt, sieve, fields)
-    if attempt.items is not None:
-        _stream(attempt, sieve, fields)
-    _arguments(attempt, sieve, fields)
-    return fields, sieve
 
 
-def _claims(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
+def _add_claims(
+    attempt: Attempt, response: ResponseSnapshot | None, sanitizer: Sanitizer, fields: dict[str, Any]
+) -> None:
     """Set confidence, signals, flags and sources: those of the response, else those read by the decorator."""
-    if attempt.confidence is None and attempt.response is None and attempt.sources is None and not attempt.flags:
+    if attempt.confidence is None and response is None and attempt.sources is None and not attempt.flags:
         return
-    flags = [*attempt.flags, *(attempt.response.meta.flags if attempt.response else ())]
+    flags = [*attempt.flags, *(response.meta.flags if response else ())]
     claimed = attempt.confidence if fields.get("confidence") is None else fields["confidence"]
     if claimed is not None:
         fields["confidence"] = validate_confidence(claimed)
         if isinstance(claimed, Score) and claimed.signals and attempt.captures_content and not fields.get("signals"):
-            fields["signals"] = sieve.sanitize_json("signals", snapshot(claimed.signals))
+            fields["signals"] = sanitizer.sanitize_json("signals", snapshot(claimed.signals))
         if fields["confidence"] is None:
             flags.append("confidence_out_of_range")
     if flags:
         fields["flags"] = orjson.dumps(flags).decode()
-    sources = (attempt.response.sources if attempt.response else ()) or attempt.sources
+    sources = (response.sources if response else ()) or attempt.sources
     if sources and attempt.captures_content:
         rows = [source.model_dump(exclude_none=True) for source in sources]
-        fields["sources"] = sieve.sanitize_json("sources", orjson.dumps(rows))
+        fields["sources"] = sanitizer.sanitize_json("sources", orjson.dumps(rows))
 
 
-def _stream(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
-    """Set the number of items of a stream, and its full size where not all items were stored."""
+def _add_stream(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    """Set the count and the times of a stream's items, and their full size where not all items were stored."""
+    stream = attempt.stream
+    assert stream is not None
     known = orjson.loads(fields["stats"]) if fields.get("stats") else {}
-    fields["stats"] = orjson.dumps({**known, "items": attempt.items}).decode()
-    if attempt.stream_size > sieve.limit:
-        sieve.sizes["result"] = attempt.stream_size
+    fields["stats"] = orjson.dumps({**known, "items": stream.items}).decode()
+    fields["first_item_ms"] = _milliseconds(stream.first_item_ns)
+    fields["consumer_ms"] = _milliseconds(stream.consumer_ns)
+    if stream.size > sanitizer.limit:
+        sanitizer.sizes["result"] = stream.size
 
 
-def _arguments(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
-    if attempt.arguments is not None and attempt.captures_content:
-        fields["arguments"] = sieve.sanitize_json("arguments", attempt.arguments)
-
-
-def _custom_attributes(attempt: Attempt, sieve: Sanitizer, fields: dict[str, Any]) -> None:
+def _add_custom_attributes(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
     """Set the attributes from ``context`` and from the tool itself; reserved ones fill their fields."""
-    said = orjson.loads(attempt.custom_attributes) if type(attempt.custom_attributes) is bytes else {}
-    for key in list(said):
+    custom = orjson.loads(attempt.custom_attributes) if type(attempt.custom_attributes) is bytes else {}
+    for key in list(custom):
         if key in names.RESERVED:
-            value = said.pop(key)
-            if key in _CALLS_OWN and isinstance(value, str):
-                fields[_CALLS_OWN[key]] = sieve.sanitize_text(_CALLS_OWN[key], value)
-    if said:
-        fields["attributes"] = sieve.sanitize_json("attributes", orjson.dumps(said))
+            value = custom.pop(key)
+            if key in _ATTRIBUTE_FIELDS and isinstance(value, str):
+                name = _ATTRIBUTE_FIELDS[key]
+                fields[name] = sanitizer.sanitize_text(name, value)
+    if custom:
+        fields["attributes"] = sanitizer.sanitize_json("attributes", orjson.dumps(custom))
 
 
-def _redact_span(attempt: Attempt, sieve: Sanitizer) -> None:
+def _redact_span(attempt: Attempt, sanitizer: Sanitizer) -> None:
     """Redact the span's events and status, which are not part of the record but are exported with the span."""
-    own = Sanitizer(sieve.redactions, sieve.limit)
+    for_span = Sanitizer(sanitizer.redactions, sanitizer.limit)
 
-    def attributes(said: dict[str, Any]) -> dict[str, Any]:
-        kept = orjson.loads(own.sanitize_json("attributes", snapshot(said)) or "{}")
-        return kept if own.redacted or own.truncated else said
+    def attributes(values: dict[str, Any]) -> dict[str, Any]:
+        safe = orjson.loads(for_span.sanitize_json("attributes", snapshot(values)) or "{}")
+        return safe if for_span.redacted or for_span.truncated else values
 
-    attempt.cleanse(attributes, lambda text: own.sanitize_text("error_message", text))
+    attempt.redact_events(attributes, lambda text: for_span.sanitize_text("error_message", text))
 
 
-def _ms(ns: int | None) -> float | None:
+def _milliseconds(ns: int | None) -> float | None:
     return None if ns is None else ns / 1e6

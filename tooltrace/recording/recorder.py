@@ -11,21 +11,23 @@ from typing import Any, NamedTuple
 
 from opentelemetry.context.context import Context
 
+from tooltrace.core import forking
 from tooltrace.core.lru import AttemptCounter, LruMap
 from tooltrace.core.records import Outcome, Record
 from tooltrace.faults import faults, pass_on_signal, raised_by_signal, report_fault, suppress_faults
 from tooltrace.normalize import Rule
-from tooltrace.normalize.engine import apply_rules
 from tooltrace.normalize.exceptions import reader
+from tooltrace.normalize.exceptions.control_flow import ending_of
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
 from tooltrace.otel.tool_span import start_attributes
+from tooltrace.recording import call_identity, shutdown
 from tooltrace.recording import context as contexts
-from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt
-from tooltrace.recording.context import BAGGAGE_KEY, CallContext
+from tooltrace.recording.call_identity import NO_IDENTITY
+from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.model_messages import ModelMessage
-from tooltrace.recording.record_builder import build_record
+from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_metric, structlog
 from tooltrace.recording.tool_spec import ToolSpec
@@ -39,7 +41,7 @@ _NOT_LOOKED_UP: Any = object()
 UNKNOWN = -1
 """Value of a duration that was not measured."""
 
-_ASKED = "tooltrace-call"
+_CALL_KEY = "tooltrace-call"
 """Context key of the call that the model requested.
 
 Set while the tool runs, so that calls made by the tool itself do not get the model's call id.
@@ -64,11 +66,12 @@ class Recorder:
         self._provider: Any = _NOT_LOOKED_UP
         self._pipeline = pipeline_for(None)
         self._forget_mode()
+        forking.register(self)
 
     def _forget_mode(self) -> None:
-        keeps, durability = self.settings.store is not None, self.settings.durability
-        self._writes_immediately = keeps and durability in ("call", "fsync")
-        self._may_be_child = keeps and durability is None
+        has_store, durability = self.settings.store is not None, self.settings.durability
+        self._writes_immediately = has_store and durability in ("call", "fsync")
+        self._may_be_child = has_store and durability is None
         self._closes = False
 
     def begin(
@@ -82,30 +85,34 @@ class Recorder:
     ) -> Attempt | None:
         """Begin an attempt and return it; None where the attempt cannot be recorded.
 
-        ``call_id``: the model's id of the call; default: that of ``context``. ``number``: number of the attempt;
-        default: counted per call. ``span_id``: wanted id of the span; a provider that makes its own spans replaces it.
+        ``call_id``: the model's id of the call; default: that of ``context``, else of an injected argument, else of the
+        enclosing tool span of another library. ``number``: number of the attempt;
+        default: counted per call. ``span_id``: id for the span; a provider that makes its own spans replaces it.
         """
         try:
             context, otel = contexts.current.get(), current_context()
             if BAGGAGE_KEY in otel:
                 context = contexts.with_baggage(context, otel)
-            if context.call is not None and context.call.begun is not None and call_id is None:
-                begun: Attempt = context.call.begun
-                if spec.name in context.call.names and begun.is_recording():
-                    context.call.begun = None
+            if context.call is not None and call_id is None and context.call.begun is not None:
+                begun = _pop_begun(context.call, spec)
+                if begun is not None:
                     return self._continue(begun, spec, arguments)
+            enclosing, framework_call_id = otel.get(SPAN_KEY), None
+            if enclosing is not None or spec.injected or spec.find_injected is not None:
+                framework_call_id, context, arguments = _identify(spec, arguments, context, enclosing)
             attempt = Attempt(spec, self.settings, context)
             attempt.finish = build_record
             if span_id:
                 attempt.span_id = span_id
             self._start_span(attempt, otel)
-            if call_id is None and context.call is not None and otel.get(_ASKED) is not context.call:
+            if call_id is None and context.call is not None and otel.get(_CALL_KEY) is not context.call:
                 call_id = context.call.value
+            call_id = framework_call_id if call_id is None else call_id
             if call_id is not None:
                 attempt.call_id = call_id = str(call_id)
                 self._number(attempt, spec, call_id, number)
             if arguments is not None and attempt.captures_content:
-                attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
+                attempt.arguments = snapshot(arguments, self.settings.field_limit)
             attempt.started = perf_counter_ns()
         except BaseException as error:
             pass_on_signal(error)
@@ -120,6 +127,7 @@ class Recorder:
         if not attempt.captures_content:
             attempt.arguments = None
         elif attempt.arguments is None and arguments is not None:
+            spec.injected_arguments(arguments)  # finds the injected parameters, at the first call
             attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
         attempt.started = perf_counter_ns()
         return attempt
@@ -127,7 +135,7 @@ class Recorder:
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
         """Set the number of ``attempt``, and remember it as the last attempt of its call.
 
-        The key includes the conversation, because some models number their calls anew in each conversation.
+        The key includes the conversation, because some models restart their numbering in each conversation.
         """
         conversation = attempt.call_context.conversation_id
         call = (conversation, spec.name, call_id)
@@ -149,30 +157,35 @@ class Recorder:
         elapsed = perf_counter_ns() - attempt.started
         try:
             attempt.duration_ns = _duration(elapsed, duration_ns)
-            attempt.set_result(result)
+            set_result(attempt, result)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
 
     def raised(self, attempt: Attempt, error: BaseException, *, duration_ns: int | None = None) -> None:
-        """End ``attempt`` with the ``error`` that the tool raised. ``duration_ns``: as in :meth:`returned`."""
+        """End ``attempt`` with the ``error`` that the tool raised. ``duration_ns``: as in :meth:`returned`.
+
+        An exception with which a framework pauses, cancels or redirects a tool is not a failure of the tool, see
+        :mod:`tooltrace.normalize.exceptions.control_flow`.
+        """
         elapsed = perf_counter_ns() - attempt.started
         try:
             attempt.duration_ns = _duration(elapsed, duration_ns)
-            attempt.ending = classify_ending(error)
-            attempt.error = reader.summarize(error, attempt.spec.retryable)
+            attempt.ending = ending_of(type(error))
+            if attempt.ending == "returned":  # the exception carries the result
+                set_result(attempt, error.args[0] if error.args else None)
+            elif attempt.ending == "paused":
+                self._repeat_number(attempt)
+            else:
+                attempt.error = reader.summarize(error, attempt.spec.retryable)
             self._end(attempt)
         except BaseException as met:
             self._failed(attempt, met)
 
     def finish_stream(self, attempt: Attempt) -> None:
-        """End the attempt of a stream, which already holds the stream's items."""
+        """End the attempt of a stream, which already has the stream's items."""
         try:
-            attempt.read_confidence_and_sources(None)
-            if attempt.needs_live_result and attempt.response is None and attempt.text is not None:
-                found = apply_rules(attempt.text, attempt.rules)
-                if found is not None:
-                    attempt.set_response(found)
+            set_stream_result(attempt)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
@@ -184,10 +197,15 @@ class Recorder:
         """
         with suppress_faults("record", lost=1):
             attempt.ending = ending
-            if ending == "paused" and attempt.call_id is not None:  # the resumed execution gets the same attempt number
-                call = (attempt.call_context.conversation_id, attempt.spec.name, attempt.call_id)
-                self._attempts.put(call, attempt.number - 1)
+            if ending == "paused":
+                self._repeat_number(attempt)
             self._end(attempt)
+
+    def _repeat_number(self, attempt: Attempt) -> None:
+        """Give the execution that resumes a paused ``attempt`` the same attempt number."""
+        if attempt.call_id is not None:
+            call = (attempt.call_context.conversation_id, attempt.spec.name, attempt.call_id)
+            self._attempts.put(call, attempt.number - 1)
 
     def finish_unknown(self, attempt: Attempt) -> None:
         """End ``attempt`` with an unknown result."""
@@ -200,10 +218,7 @@ class Recorder:
         return self.settings.rules if spec.rules is None else spec.rules
 
     def reset_after_fork(self) -> None:
-        """Discard the state of the parent in a forked child."""
-        self._attempts.reset_after_fork()
-        self._last.reset_after_fork()
-        self.worker.reset_after_fork()
+        """Determine again, in a forked child, when records are written."""
         self._forget_mode()
 
     def put(self, item: DeferredRecord | Record) -> None:
@@ -211,8 +226,8 @@ class Recorder:
         if not self._writes_at_once():
             self.worker.put(item)
             return
-        tells_sinks = isinstance(item, Outcome) and evaluation.is_wanted()
-        if tells_sinks or not self.worker.write_now(item):
+        wanted_by_sinks = isinstance(item, Outcome) and evaluation.is_wanted()
+        if wanted_by_sinks or not self.worker.write_now(item):
             self.worker.put(item)
             self.worker.wait_for_queue(FLUSH_SECONDS)
 
@@ -250,14 +265,14 @@ class Recorder:
         return self._pipeline
 
     def _end(self, attempt: Attempt) -> None:
-        own, around = attempt.span_attributes, attempt.call_context.attributes
-        if own is not None or around is not None:
-            attempt.custom_attributes = snapshot({**(around or {}), **(own or {})})
+        by_tool, by_context = attempt.span_attributes, attempt.call_context.attributes
+        if by_tool is not None or by_context is not None:
+            attempt.custom_attributes = snapshot({**(by_context or {}), **(by_tool or {})})
         if structlog.is_wanted():
             attempt.surroundings = contextvars.copy_context()
         hurry = False
         try:
-            hurry = attempt.end_and_tell()
+            hurry = attempt.end_and_report()
         except BaseException as error:  # raised by a processor of the application
             pass_on_signal(error)
             report_fault("export", lost=0)
@@ -309,7 +324,7 @@ def span_context(attempt: Attempt) -> Context:
     otel = Context(current_context())
     dict.__setitem__(otel, SPAN_KEY, attempt)
     if attempt.call_context.call is not None:
-        dict.__setitem__(otel, _ASKED, attempt.call_context.call)
+        dict.__setitem__(otel, _CALL_KEY, attempt.call_context.call)
     return otel
 
 
@@ -319,23 +334,41 @@ def _is_child() -> bool:
     return process is not None and process.parent_process() is not None
 
 
-def _duration(measured: int, given: int | None) -> int | None:
-    """Return ``measured`` nanoseconds, or ``given`` where the caller passed it; None where ``given`` is UNKNOWN."""
-    if given is None:
+def _duration(measured: int, passed: int | None) -> int | None:
+    """Return ``measured`` nanoseconds, or ``passed`` where the caller passed it; None where ``passed`` is UNKNOWN."""
+    if passed is None:
         return measured
-    return None if given == UNKNOWN else given
+    return None if passed == UNKNOWN else passed
 
 
-def classify_ending(error: BaseException) -> str:
-    """Return the ending of an attempt that ``error`` left.
+def _pop_begun(call: CallId, spec: ToolSpec) -> Attempt | None:
+    """Return the attempt that an integration began for the tool ``spec``, once; None where there is none."""
+    begun: Attempt | None = call.begun
+    if begun is None or spec.name not in call.names or not begun.is_recording():
+        return None
+    call.begun = None
+    return begun
 
-    ``raised`` (an ``Exception``) is a failure of the tool. ``cancelled`` (a cancellation, an interrupt or an exit) and
-    ``abandoned`` (a stream that its consumer dropped) are not.
+
+def _identify(
+    spec: ToolSpec, arguments: dict[str, Any] | None, context: CallContext, enclosing: Any
+) -> tuple[str | None, CallContext, dict[str, Any] | None]:
+    """Return the call id that a framework provides, the completed ``context``, and the model's ``arguments``.
+
+    Injected arguments come first, then the ``enclosing`` span: ours, or one of another library.
     """
-    kind = type(error)
-    if issubclass(kind, Exception):
-        return "raised"
-    return "abandoned" if issubclass(kind, GeneratorExit) else "cancelled"
+    identity = NO_IDENTITY
+    if arguments is not None and (spec.injected or spec.find_injected is not None):
+        identity = call_identity.from_arguments(*spec.injected_arguments(arguments))
+        context = call_identity.complete(context, identity)
+        arguments = spec.without_injected(arguments)
+    if isinstance(enclosing, Attempt):
+        outer = enclosing.call_context
+        return identity.call_id, call_identity.complete(context, outer), arguments
+    if enclosing is None:
+        return identity.call_id, context, arguments
+    of_span = call_identity.from_span(enclosing, spec.name)
+    return identity.call_id or of_span.call_id, call_identity.complete(context, of_span), arguments
 
 
 def _start_attributes(spec: ToolSpec, context: CallContext) -> dict[str, Any]:

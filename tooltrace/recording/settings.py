@@ -96,14 +96,15 @@ class Settings:
         _one_of("durability", self.durability, (*get_args(Durability), None))
         _one_of("capture", self.capture, get_args(Capture))
         _one_of("overflow", self.overflow, get_args(Overflow))
-        if not all(isinstance(number, int) for number in (self.field_limit, self.queue_size)):
-            raise ConfigError("field_limit and queue_size take whole numbers; nothing was changed")
-        if self.field_limit < 1 or self.queue_size < 1 or self.block_seconds < 0:
-            raise ConfigError("field_limit and queue_size take 1 or more, block_seconds 0 or more; nothing was changed")
+        for name, number in (("field_limit", self.field_limit), ("queue_size", self.queue_size)):
+            if not isinstance(number, int) or number < 1:
+                raise ConfigError(f"{name} must be a whole number of at least 1, got {number!r}; nothing was changed")
+        if self.block_seconds < 0:
+            raise ConfigError(f"block_seconds must be at least 0, got {self.block_seconds!r}; nothing was changed")
         origin = {"service": self.service_name, "host": self.host, "recorder_version": __version__}
         object.__setattr__(self, "origin", origin)
 
 
 def _one_of(name: str, value: object, known: tuple[str | None, ...]) -> None:
     if value not in known:
-        raise ConfigError(f"{name} takes {', '.join(map(repr, known))}, got {value!r}; nothing was changed")
+        raise ConfigError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}; nothing was changed")

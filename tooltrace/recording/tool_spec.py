@@ -13,7 +13,7 @@ from tooltrace.errors import ConfigError, near
 from tooltrace.normalize import Rule, checked_rules
 from tooltrace.otel import attributes as names
 from tooltrace.otel.tool_span import start_attributes
-from tooltrace.recording.injected_parameters import Found
+from tooltrace.recording.injected_parameters import InjectedParameters
 from tooltrace.redact.redaction import Redaction, as_redaction
 
 Capture = Literal["full", "metadata"]
@@ -52,7 +52,9 @@ class ToolSpec:
     """Name of the parameter that receives further positional arguments."""
     injected: frozenset[str] = frozenset()
     """Parameters that a framework fills in; they are left out of the recorded arguments."""
-    look_again: Callable[[], Found] | None = None
+    call_id_parameter: str | None = None
+    """Injected parameter that receives the model's call id itself."""
+    find_injected: Callable[[], InjectedParameters] | None = None
     """Function that finds the injected parameters at the first call; None where decoration found them all."""
 
     span_name: str = field(init=False)
@@ -82,11 +84,18 @@ class ToolSpec:
             named[self.rest] = args[len(self.parameters) :]
         return {**named, **kwargs} if kwargs else named
 
+    def injected_arguments(self, arguments: dict[str, Any]) -> tuple[list[Any], Any]:
+        """Return the injected ones of ``arguments``, and the one that is the call id; None where there is none."""
+        if self.find_injected is not None:
+            found = self.find_injected()
+            object.__setattr__(self, "injected", self.injected | found.injected)
+            object.__setattr__(self, "call_id_parameter", found.call_id)
+            object.__setattr__(self, "find_injected", None)
+        call_id = None if self.call_id_parameter is None else arguments.get(self.call_id_parameter)
+        return [arguments[name] for name in self.injected if name in arguments], call_id
+
     def without_injected(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the ``arguments`` that the model supplied, without the injected ones."""
-        if self.look_again is not None:
-            object.__setattr__(self, "injected", self.injected | self.look_again().injected)
-            object.__setattr__(self, "look_again", None)
         if not self.injected:
             return arguments
         return {name: value for name, value in arguments.items() if name not in self.injected}
@@ -107,7 +116,7 @@ OPTION_NAMES = (
 """Options that a user may set for a tool, besides its name."""
 
 _TEXTS = ("version", "description", "tool_type")
-_SIGNATURE = ("parameters", "skip", "rest", "injected", "look_again")
+_SIGNATURE = ("parameters", "skip", "rest", "injected", "call_id_parameter", "find_injected")
 
 
 def named_spec(name: str, *, redact: Any = None, retryable: Any = (), inject: Any = (), **options: Any) -> ToolSpec:
@@ -118,13 +127,13 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), inject: An
     unknown = sorted(set(options) - set(OPTION_NAMES) - set(_SIGNATURE))
     if unknown:
         raise ConfigError(
-            f"no option {', '.join(unknown)} for the tool {name!r}; known are name, {', '.join(OPTION_NAMES)}"
+            f"no option {', '.join(unknown)} for the tool {name!r}: the options are name, {', '.join(OPTION_NAMES)}"
         )
     if options.get("capture") not in (None, "full", "metadata"):
-        raise ConfigError(f"capture takes 'full' or 'metadata', got {options['capture']!r} for the tool {name!r}")
-    kinds = (retryable,) if isinstance(retryable, type) else retryable
-    if isinstance(kinds, str) or not all(isinstance(k, type) and issubclass(k, BaseException) for k in kinds):
-        raise ConfigError(f"retryable takes classes of exceptions, got {retryable!r} for the tool {name!r}")
+        raise ConfigError(f"capture must be 'full' or 'metadata', got {options['capture']!r} for the tool {name!r}")
+    classes = (retryable,) if isinstance(retryable, type) else retryable
+    if isinstance(classes, str) or not all(isinstance(k, type) and issubclass(k, BaseException) for k in classes):
+        raise ConfigError(f"retryable must be exception classes, got {retryable!r} for the tool {name!r}")
     if options.get("rules") is not None:
         options["rules"] = checked_rules(options["rules"], f"for the tool {name!r}")
     options |= {key: str(options[key]) for key in _TEXTS if options.get(key) is not None}
@@ -132,7 +141,7 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), inject: An
     return ToolSpec(
         name=str(name),
         redact=None if redact is None else as_redaction(redact),
-        retryable=tuple(kinds),
+        retryable=tuple(classes),
         **options,
     )
 
@@ -140,20 +149,20 @@ def named_spec(name: str, *, redact: Any = None, retryable: Any = (), inject: An
 def _names_of(inject: Any, tool: str) -> frozenset[str]:
     names = (inject,) if isinstance(inject, str) or not isinstance(inject, Iterable) else tuple(inject)
     if not all(isinstance(name, str) for name in names):
-        raise ConfigError(f"inject takes names of parameters, got {inject!r} for the tool {tool!r}")
+        raise ConfigError(f"inject must be names of parameters, got {inject!r} for the tool {tool!r}")
     return frozenset(names)
 
 
 def checked_inject(inject: Any, parameters: Iterable[inspect.Parameter], tool: str) -> frozenset[str]:
     """Return the names in ``inject``. Raises ConfigError for one that is not among ``parameters``."""
-    names, taken = _names_of(inject, tool), list(parameters)
-    if not taken or any(p.kind is p.VAR_KEYWORD for p in taken):  # no signature, or one that accepts any name
+    names, accepted = _names_of(inject, tool), list(parameters)
+    if not accepted or any(p.kind is p.VAR_KEYWORD for p in accepted):  # no signature, or one that accepts any name
         return names
-    known = [p.name for p in taken]
+    known = [p.name for p in accepted]
     for name in sorted(names):
         if name not in known:
             raise ConfigError(
-                f"inject names {name!r}, and the tool {tool!r} takes {', '.join(known)}{near(name, known)}"
+                f"inject names {name!r}, which is not a parameter of the tool {tool!r}: its parameters are {', '.join(known)}{near(name, known)}"
             )
     return names
 

@@ -18,6 +18,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from tooltrace.core import forking
 from tooltrace.core.records import Outcome, Record
 from tooltrace.faults import faults, pass_on_signal, report_fault, suppress_faults
 from tooltrace.recording import shutdown
@@ -71,6 +72,7 @@ class Worker:
         self._deliveries = deliveries
         self._writer = Writer(settings)
         self._reset()
+        forking.register(self)
 
     def _reset(self) -> None:
         self._queue: deque[Item] = deque()
@@ -83,13 +85,13 @@ class Worker:
         Used instead of a lock: popping the element is atomic and never blocks, so that a signal handler cannot
         deadlock with the thread that it interrupts.
         """
-        self._taken = 0
+        self._dequeued = 0
         """Number of items removed from the queue so far."""
         self._in_hand = 0
         """1 while an item that has left the queue is being processed, else 0."""
         self._lost = 0
         """Number of records lost so far; only the holder of the permit increases it."""
-        self._lost_told = 0
+        self._lost_reported = 0
         """Value of ``_lost`` at the end of the last flush."""
         self._idle = True
         self._stalled = False
@@ -104,7 +106,6 @@ class Worker:
 
     def reset_after_fork(self) -> None:
         """Start with an empty queue in a forked child, because the parent writes its own items."""
-        self._writer.reset_after_fork()
         if self._deliveries is not None:
             self._deliveries.reset_after_fork()
         self._reset()
@@ -118,7 +119,10 @@ class Worker:
         """
         if len(self._queue) >= self._settings.queue_size and not self._has_room():
             faults.count("queue_full")
-            faults.warn_once("queue_full", "tooltrace drops calls: they come faster than they can be written")
+            faults.warn_once(
+                "queue_full",
+                "tooltrace drops calls: the queue is full, because calls end faster than they can be written",
+            )
             return
         self._queue.append(item)
         if self._idle or self._closed or hurry:
@@ -152,9 +156,9 @@ class Worker:
         """
         written = self.wait_for_queue(timeout)
         lost = self._lost
-        whole = lost == self._lost_told and not self._writer.waiting
-        self._lost_told = lost
-        return written and whole
+        complete = lost == self._lost_reported and not self._writer.waiting
+        self._lost_reported = lost
+        return written and complete
 
     def wait_until_written(self, patience: float) -> bool:
         """Wait until all items that were queued before are written, for as long as the queue makes progress.
@@ -174,15 +178,15 @@ class Worker:
         if self._closed or not self._started:
             self._drain_if_free(even_empty=True)
             return not self._queue
-        ticket = Ticket(self._taken + len(self._queue), queue.SimpleQueue())
+        ticket = Ticket(self._dequeued + len(self._queue), queue.SimpleQueue())
         self._tickets.append(ticket)
         self._wake(_HURRY)
         while True:
-            taken = self._taken
+            dequeued = self._dequeued
             try:
                 ticket.reply.get(timeout=timeout)
             except queue.Empty:
-                if not patient or self._taken == taken:
+                if not patient or self._dequeued == dequeued:
                     return False
             else:
                 return True
@@ -237,7 +241,7 @@ class Worker:
                 lost += 1
         if lost:
             faults.count("exit", lost)
-            faults.warn_once("exit", f"tooltrace gave up {lost} calls that were not written when the process ended")
+            faults.warn_once("exit", f"tooltrace lost {lost} calls that were not written when the process ended")
 
     def _has_room(self) -> bool:
         """Wait for room in a full queue, and return whether there is room.
@@ -283,7 +287,9 @@ class Worker:
         self._tokens = queue.SimpleQueue()
         try:
             if not threading.main_thread().is_alive():
-                raise RuntimeError("the process ends: nothing would wait for the thread, and to start it can hang")
+                raise RuntimeError(
+                    "the process is ending: a thread started now could hang, and nothing would wait for it"
+                )
             _thread.start_new_thread(self._run, ())
             shutdown.on_exit(self.close)
         except RuntimeError:  # the interpreter is shutting down
@@ -394,7 +400,7 @@ class Worker:
             if self._is_late():
                 break
             self._in_hand = 1
-            self._taken += 1
+            self._dequeued += 1
             try:
                 item = self._queue.popleft()
                 if not isinstance(item, Attempt):
@@ -426,7 +432,7 @@ class Worker:
             self._tickets.popleft().reply.put(True)
 
     def _is_due(self) -> bool:
-        return bool(self._tickets) and (not self._queue or self._tickets[0].position <= self._taken)
+        return bool(self._tickets) and (not self._queue or self._tickets[0].position <= self._dequeued)
 
 
 def _report(where: str, *, lost: int = 1) -> None:

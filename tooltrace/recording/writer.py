@@ -6,6 +6,7 @@ import os
 from collections import Counter, deque
 from datetime import UTC, datetime
 
+from tooltrace.core import forking
 from tooltrace.core.records import Loss, Record
 from tooltrace.faults import faults
 from tooltrace.recording.settings import Settings
@@ -13,7 +14,7 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
-KEPT_BYTES = 16 * 1024 * 1024
+MAX_WAITING_BYTES = 16 * 1024 * 1024
 """Maximum bytes of lines held in memory while the disk refuses writes; beyond it the oldest are lost."""
 
 
@@ -31,6 +32,7 @@ class Writer:
         self._waiting_bytes = 0
         self._losses: Counter[str] = Counter()
         """Counts of losses that no journal has yet, by reason."""
+        forking.register(self)
 
     @property
     def waiting(self) -> int:
@@ -96,14 +98,9 @@ class Writer:
         self._write_losses(Counter(losses) + self._losses)
 
     def reset_after_fork(self) -> None:
-        """Discard all waiting records and losses in a forked child, and reset its journal.
-
-        The parent writes its own records to its own journal.
-        """
+        """Discard all waiting records and losses in a forked child, because the parent writes them."""
         self._discard_waiting()
         self._losses.clear()
-        if self._journal is not None:
-            self._journal.reset_after_fork()
 
     def _discard_waiting(self) -> None:
         self._lines = []
@@ -113,7 +110,7 @@ class Writer:
     def _retain(self, data: bytes, count: int) -> None:
         self._waiting.append((data, count))
         self._waiting_bytes += len(data)
-        while self._waiting_bytes > KEPT_BYTES and len(self._waiting) > 1:
+        while self._waiting_bytes > MAX_WAITING_BYTES and len(self._waiting) > 1:
             oldest, lost = self._waiting.popleft()
             self._waiting_bytes -= len(oldest)
             faults.count("write_failed", lost)

@@ -47,9 +47,9 @@ def class_attribute(kind: type, name: str) -> Any:
     Returns ABSENT where no class defines it.
     """
     for base in bases(kind):
-        found = namespace(base).get(name, ABSENT)
-        if found is not ABSENT:
-            return found
+        attribute = namespace(base).get(name, ABSENT)
+        if attribute is not ABSENT:
+            return attribute
     return ABSENT
 
 
@@ -61,17 +61,17 @@ def instance_attributes(value: object) -> dict[str, Any]:
         return {}
 
 
-def field(value: object, name: str, own: dict[str, Any]) -> Any:
+def field(value: object, name: str, attributes: dict[str, Any]) -> Any:
     """Return the value of the field ``name`` of ``value``; None where it is not set.
 
-    ``own`` is the ``__dict__`` of ``value``. A property is not evaluated: the property object itself is returned.
+    ``attributes`` is the ``__dict__`` of ``value``. A property is not evaluated: the property object itself is returned.
     """
-    if name in own:
-        return own[name]
-    found = class_attribute(type(value), name)
-    if type(found) is MemberDescriptorType:  # a slot
+    if name in attributes:
+        return attributes[name]
+    attribute = class_attribute(type(value), name)
+    if type(attribute) is MemberDescriptorType:  # a slot
         try:
-            return found.__get__(value)
+            return attribute.__get__(value)
         except AttributeError:
             return None
-    return None if found is ABSENT else found
+    return None if attribute is ABSENT else attribute

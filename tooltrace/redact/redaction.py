@@ -49,25 +49,25 @@ class Redaction:
     hook: Redact | None = None
     _keys: frozenset[str] = field(init=False, repr=False)
     _patterns: tuple[re.Pattern[str], ...] = field(init=False, repr=False)
-    _own: bool = field(init=False, repr=False)
+    _custom: bool = field(init=False, repr=False)
     """Whether there are keys or patterns in addition to the built-in ones."""
 
     def __post_init__(self) -> None:
         emails = (re.compile(_EMAIL),) if self.emails else ()
         object.__setattr__(self, "_keys", frozenset(_normal(key) for key in self.keys))
         object.__setattr__(self, "_patterns", (*emails, *(re.compile(pattern) for pattern in self.patterns)))
-        object.__setattr__(self, "_own", bool(self._keys or self._patterns))
+        object.__setattr__(self, "_custom", bool(self._keys or self._patterns))
 
     def may_skip(self, text: str) -> bool:
         """Whether ``text`` certainly contains nothing that needs redaction."""
-        if self.hook is not None or self._own:
+        if self.hook is not None or self._custom:
             return False
         return hints(text, json=True) == ()
 
     def redact_text(self, text: str) -> str:
         """Return ``text`` without secrets. JSON text is also redacted by key."""
-        found = hints(text, json=_like_json(text))
-        return text if found == () and not self._own else self._text(text, found)
+        present = hints(text, json=_like_json(text))
+        return text if present == () and not self._custom else self._text(text, present)
 
     def redact_value(self, value: Any) -> Any:
         """Return JSON data without secrets at any depth; ``value`` itself where it contains none."""
@@ -76,31 +76,31 @@ class Redaction:
         if not isinstance(value, (dict, list)):
             return value
         try:
-            found = hints(orjson.dumps(value), json=True)
+            present = hints(orjson.dumps(value), json=True)
         except (TypeError, RecursionError):  # a lone surrogate, or nested too deeply: the hints are unknown
-            found = None
-        return value if found == () and not self._own else self._value(value, found)
+            present = None
+        return value if present == () and not self._custom else self._value(value, present)
 
     def is_secret_key(self, key: str) -> bool:
         """Whether ``key`` names a secret, such as ``api_key``, ``clientSecret`` or ``X-Auth-Token``."""
         known = _key(key)
         return known.secret or known.normal in self._keys
 
-    # In the methods below, ``found`` holds the hints of the whole field that a value is part of; None if unknown.
+    # In the methods below, ``present`` are the hints of the whole field that a value is part of; None if unknown.
     # A value without secrets is returned as the same object, so that callers detect changes by identity.
 
-    def _value(self, value: Any, found: Hints | None) -> Any:
+    def _value(self, value: Any, present: Hints | None) -> Any:
         if isinstance(value, str):
-            part = hints(value, json=True) if found is None else hints_among(found, value)
-            return value if part == () and not self._own else self._text(value, part)
+            part = hints(value, json=True) if present is None else hints_among(present, value)
+            return value if part == () and not self._custom else self._text(value, part)
         if isinstance(value, dict):
-            return self._dict(value, found)
+            return self._dict(value, present)
         if isinstance(value, list):
-            safe = [self._value(item, found) if isinstance(item, (str, dict, list)) else item for item in value]
+            safe = [self._value(item, present) if isinstance(item, (str, dict, list)) else item for item in value]
             return safe if any(map(is_not, safe, value)) else value
         return value
 
-    def _dict(self, value: dict[str, Any], found: Hints | None) -> dict[str, Any]:
+    def _dict(self, value: dict[str, Any], present: Hints | None) -> dict[str, Any]:
         items = value
         if "value" in value and self._is_secret_name(value):
             items = {**value, "value": MASK}
@@ -109,45 +109,45 @@ class Redaction:
         for key, item in items.items():
             known = _key(key)
             safe_key, secret = known.safe, known.secret
-            if self._own:
-                safe_key, secret = self._own_masked(safe_key), secret or known.normal in self._keys
+            if self._custom:
+                safe_key, secret = self._mask_custom(safe_key), secret or known.normal in self._keys
             if secret and item is not None and item != "" and not isinstance(item, bool):
                 safe_item: Any = MASK
             else:
-                safe_item = self._value(item, found) if isinstance(item, (str, dict, list)) else item
+                safe_item = self._value(item, present) if isinstance(item, (str, dict, list)) else item
             same = same and safe_item is item and safe_key == key
             safe[safe_key] = safe_item
         return value if same else safe
 
-    def _text(self, text: str, found: Hints | None) -> str:
+    def _text(self, text: str, present: Hints | None) -> str:
         if _like_json(text):
             try:
                 data = orjson.loads(text)
-                safe = self._value(data, found)
+                safe = self._value(data, present)
                 return text if safe is data or safe == data else orjson.dumps(safe).decode()
             except (TypeError, ValueError, RecursionError):  # not JSON, or nested too deeply
                 pass
-        if found is None:
-            found = hints(text, json=False) or ()
-        return self._own_masked(_masked(text, found))
+        if present is None:
+            present = hints(text, json=False) or ()
+        return self._mask_custom(_masked(text, present))
 
     def _is_secret_name(self, pair: dict[str, Any]) -> bool:
         """Whether ``pair`` is a secret header or form field, such as ``{"name": "password", "value": …}``."""
         named = pair.get("name", pair.get("key"))
         return isinstance(named, str) and bool(pair["value"]) and self.is_secret_key(named)
 
-    def _own_masked(self, text: str) -> str:
+    def _mask_custom(self, text: str) -> str:
         for pattern in self._patterns:
             text = pattern.sub(MASK, text)
         return text
 
 
-def _masked(text: str, found: Hints | None) -> str:
-    if not found:
+def _masked(text: str, present: Hints | None) -> str:
+    if not present:
         return text
     from tooltrace.redact.secret_patterns import masked  # imported here to keep `import tooltrace` fast
 
-    return masked(text, found)
+    return masked(text, present)
 
 
 def _like_json(text: str) -> bool:
@@ -172,8 +172,8 @@ def _read_key(name: str) -> _Key:
     normal = _normal(name)
     if hints(f'"{name}"', json=True) == ():
         return _Key(name, normal, secret=False)
-    found = hints(name, json=False)
-    return _Key(_masked(name, found), normal, _SECRET_KEY.search(normal) is not None)
+    present = hints(name, json=False)
+    return _Key(_masked(name, present), normal, _SECRET_KEY.search(normal) is not None)
 
 
 _short_key = lru_cache(maxsize=4096)(_read_key)

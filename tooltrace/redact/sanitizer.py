@@ -14,7 +14,7 @@ from tooltrace.redact.snapshot import CUT, Json, Snapshot, fix_unicode
 
 MARGIN = 4096
 """Characters past the limit that are read before a long text is redacted and cut: longer than any secret."""
-WHOLE_JSON = 1024 * 1024
+MAX_PARSED_JSON = 1024 * 1024
 """Maximum characters of a JSON text that is redacted by its keys; a longer one is redacted by patterns only."""
 
 
@@ -71,8 +71,8 @@ class Sanitizer:
         safe, dropped = self._redact(field, self._head(text) if long else text)
         if dropped:
             return None
-        kept = fix_unicode(safe if isinstance(safe, str) else orjson.dumps(safe).decode())
-        return kept[: self.limit] if long else kept
+        result = fix_unicode(safe if isinstance(safe, str) else orjson.dumps(safe).decode())
+        return result[: self.limit] if long else result
 
     def _redact(self, field: str, value: Any) -> tuple[Any, bool]:
         """Return ``value`` without secrets, and whether the whole field must be dropped."""
@@ -104,17 +104,17 @@ class Sanitizer:
         """Return the front of a long ``text``, without secrets.
 
         The last MARGIN characters read are left out, because they may contain the first half of a secret. JSON of
-        up to WHOLE_JSON characters is read whole, for its keys.
+        up to MAX_PARSED_JSON characters is read whole, for its keys.
         """
         if len(text) <= self.limit + MARGIN:
             return text
-        whole = text[:1] in ("{", "[") and len(text) <= WHOLE_JSON
-        front = safe = text if whole else text[: self.limit + MARGIN]
+        parsed_whole = text[:1] in ("{", "[") and len(text) <= MAX_PARSED_JSON
+        front = safe = text if parsed_whole else text[: self.limit + MARGIN]
         if not self.clean:
             for redaction in self.redactions:
                 safe = redaction.redact_text(safe)
             self.redacted = self.redacted or safe != front
-        return safe if whole else safe[:-MARGIN]
+        return safe if parsed_whole else safe[:-MARGIN]
 
 
 def _prune(value: Any, left: list[int]) -> Any:
@@ -124,9 +124,9 @@ def _prune(value: Any, left: list[int]) -> Any:
     """
     if isinstance(value, str):
         size = len(orjson.dumps(value))
-        keep = value if size <= left[0] else value[: max(left[0], 0) * len(value) // size]
+        front = value if size <= left[0] else value[: max(left[0], 0) * len(value) // size]
         left[0] -= size
-        return keep if keep == value else keep + "…"
+        return front if front == value else front + "…"
     if isinstance(value, dict):
         return _prune_dict(value, left)
     if isinstance(value, list):

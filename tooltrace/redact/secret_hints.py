@@ -74,17 +74,17 @@ def hints(data: str | bytes, *, json: bool) -> Hints | None:
     and None is returned where an escape may hide a hint.
     """
     exact, low = _searched(data)
-    found = [hint for hint in _ANY_CASE if hint in low]
+    present = [hint for hint in _ANY_CASE if hint in low]
     if json:
         if "\\u" in exact and _hidden_letter().search(exact):
             return None
-        found += [hint for hint in _IN_KEYS if hint in low]
-    if found:
-        found = [hint for hint in found if _counts(_any_case_patterns().get(hint), low)]
+        present += [hint for hint in _IN_KEYS if hint in low]
+    if present:
+        present = [hint for hint in present if _counts(_any_case_patterns().get(hint), low)]
     for char, group in _EXACT:
         if char in exact:
-            found += [hint for hint in group if hint in exact and _counts(_exact_patterns().get(hint), exact)]
-    return tuple(found)
+            present += [hint for hint in group if hint in exact and _counts(_exact_patterns().get(hint), exact)]
+    return tuple(present)
 
 
 def hints_among(known: Hints, text: str) -> Hints:

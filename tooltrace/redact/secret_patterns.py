@@ -54,7 +54,7 @@ def _compiled(source: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Rule:
-    """A pattern for one form of secret. The text of group 1 is kept; ``mask`` replaces the rest of the match."""
+    """A pattern for one form of secret. The text of group 1 stays; ``mask`` replaces the rest of the match."""
 
     hints: tuple[Hint, ...]
     """Hints of the pattern: a text that contains none of them has no match."""
@@ -69,11 +69,11 @@ class Rule:
     def pattern(self) -> re.Pattern[str]:
         return re.compile(self.source)
 
-    def masked(self, text: str, low: str, found: Iterable[Hint]) -> str:
+    def masked(self, text: str, low: str, present: Iterable[Hint]) -> str:
         """Return ``text`` with each match replaced by the mask; ``low`` is ``text`` in lower case."""
         if self.places is None:
             return self.pattern.sub(rf"\1{self.mask}" if self.pattern.groups else self.mask, text)
-        return self.masked_at(self.places(text, low, found), text)
+        return self.masked_at(self.places(text, low, present), text)
 
     def masked_at(self, places: Iterable[int], text: str) -> str:
         """Return the result of ``re.sub``, with matches that begin at ``places`` only."""
@@ -92,16 +92,16 @@ class Rule:
 
 def _folded(*literals: tuple[Hint, str]) -> Places:
     """Return a search for each lower-case literal in a text that contains its hint."""
-    return lambda _, low, found: _all_places(literals, low, found)
+    return lambda _, low, present: _all_places(literals, low, present)
 
 
 def _exact(*literals: tuple[Hint, str], back: int = 0) -> Places:
     """Return a case-sensitive search for each literal; a match begins ``back`` characters before it."""
-    return lambda text, _, found: [place - back for place in _all_places(literals, text, found)]
+    return lambda text, _, present: [place - back for place in _all_places(literals, text, present)]
 
 
-def _all_places(literals: Iterable[tuple[Hint, str]], text: str, found: Iterable[Hint]) -> list[int]:
-    sources = [source for hint, source in literals if hint in found]
+def _all_places(literals: Iterable[tuple[Hint, str]], text: str, present: Iterable[Hint]) -> list[int]:
+    sources = [source for hint, source in literals if hint in present]
     places = [match.start() for source in sources for match in _compiled(source).finditer(text)]
     return places if len(sources) == 1 else sorted(places)
 
@@ -182,16 +182,16 @@ def _named_rules() -> tuple[tuple[str, Rule], ...]:
     )
 
 
-def masked(text: str, found: Iterable[Hint]) -> str:
-    """Return ``text`` with every secret of a known form masked; ``found`` are the hints that ``text`` may contain."""
+def masked(text: str, present: Iterable[Hint]) -> str:
+    """Return ``text`` with every secret of a known form masked; ``present`` are the hints that ``text`` may contain."""
     low = fold(text)
-    held = frozenset(found)
+    hints = frozenset(present)
     for rule in _rules():
-        if not held.isdisjoint(rule.hints):
-            before, text = text, rule.masked(text, low, held)
+        if not hints.isdisjoint(rule.hints):
+            before, text = text, rule.masked(text, low, hints)
             if text != before:
                 low = fold(text)
-    names = [source + _IS for hint, source in _NAMES if hint in held]
+    names = [source + _IS for hint, source in _NAMES if hint in hints]
     return _masked_values(names, text, low) if names else text
 
 

@@ -122,12 +122,12 @@ def _plain_json(value: Any) -> bytes | None:
         # orjson also writes NaN and infinity as null, which would misreport the tool's data. pydantic's writer
         # distinguishes them, but it runs the code of subclasses: the next line raises where there is a subclass.
         orjson.dumps(value, _date, _QUICK | orjson.OPT_PASSTHROUGH_SUBCLASS)
-        told = pydantic_core.to_json(value, inf_nan_mode="strings")
+        by_pydantic = pydantic_core.to_json(value, inf_nan_mode="strings")
     except BaseException as error:
         if type(error.__cause__) is not _NotPlain:  # tested first: _NotPlain is by far the most frequent cause
             pass_on_signal(error.__cause__ or error)
         return None
-    return None if any(word in told for word in _UNSAYABLE_JSON) else raw
+    return None if any(word in by_pydantic for word in _NOT_IN_JSON_BYTES) else raw
 
 
 def fix_unicode(text: str) -> str:
@@ -245,9 +245,9 @@ _ITERABLES = frozenset(
 Iteration code of a subclass or of any other container class is never run: it may never end."""
 
 _NOT_SCALAR = object()
-_UNSAYABLE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_NOT_IN_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 """Floats that JSON cannot represent, as the strings that protobuf's JSON form uses."""
-_UNSAYABLE_JSON = tuple(f'"{word}"'.encode() for word in _UNSAYABLE.values())
+_NOT_IN_JSON_BYTES = tuple(f'"{word}"'.encode() for word in _NOT_IN_JSON.values())
 
 
 def _scalar(value: Any) -> Any:
@@ -267,12 +267,12 @@ def _scalar(value: Any) -> Any:
         return number if -(2**63) <= number < 2**63 else str(number) if abs(number) < 2**4096 else "<huge integer>"
     if issubclass(kind, float):
         real = float.__float__(value)
-        return real if math.isfinite(real) else _UNSAYABLE[str(real)]
+        return real if math.isfinite(real) else _NOT_IN_JSON[str(real)]
     if kind is memoryview or issubclass(kind, bytes) or issubclass(kind, bytearray):
         return _bytes(memoryview(value).tobytes())
     if issubclass(kind, _DATES):
         return _text(value.isoformat())
-    if id(kind) in _SPELLED or issubclass(kind, pathlib.PurePath) or module_of(kind) in _PYDANTIC_URLS:
+    if id(kind) in _RECORDED_BY_STR or issubclass(kind, pathlib.PurePath) or module_of(kind) in _PYDANTIC_URLS:
         return _text(str(value))
     if issubclass(kind, BaseException):
         return f"{qualname(kind)}: {exception_message(value)}"
@@ -282,12 +282,12 @@ def _scalar(value: Any) -> Any:
 _DATES = (dt.date, dt.time)  # a datetime is a date
 _PYDANTIC_URLS = frozenset({"pydantic.networks", "pydantic_core._pydantic_core"})
 """Modules whose classes are URLs; their values are recorded as ``str(value)``."""
-_SPELLED = frozenset(map(id, (dt.timedelta, decimal.Decimal, uuid.UUID, complex, fractions.Fraction)))
+_RECORDED_BY_STR = frozenset(map(id, (dt.timedelta, decimal.Decimal, uuid.UUID, complex, fractions.Fraction)))
 
 
-def _text(said: Any) -> str:
+def _text(text: Any) -> str:
     """Return text that an object produced as an exact ``str``, not a subclass. Raises TypeError for other types."""
-    return fix_unicode(str.__str__(said))
+    return fix_unicode(str.__str__(text))
 
 
 def _bytes(value: bytes) -> str:
@@ -306,14 +306,14 @@ def _fields(value: Any) -> dict[str, Any] | None:
         names = class_attribute(kind, "_fields")
         return None if names is ABSENT else dict(zip(names, tuple.__iter__(value), strict=False))
     if (declared := class_attribute(kind, "__dataclass_fields__")) is not ABSENT:
-        own = instance_attributes(value)
-        return {name: field(value, name, own) for name in _public(declared)}
+        attributes = instance_attributes(value)
+        return {name: field(value, name, attributes) for name in _public(declared)}
     if class_attribute(kind, "__pydantic_fields__") is not ABSENT:
-        own = instance_attributes(value)
-        return {**own, **(field(value, "__pydantic_extra__", own) or {})}
+        attributes = instance_attributes(value)
+        return {**attributes, **(field(value, "__pydantic_extra__", attributes) or {})}
     if (declared := class_attribute(kind, "__attrs_attrs__")) is not ABSENT:
-        own = instance_attributes(value)
-        return {a.name: field(value, a.name, own) for a in declared}
+        attributes = instance_attributes(value)
+        return {a.name: field(value, a.name, attributes) for a in declared}
     return None
 
 
@@ -363,7 +363,9 @@ def exception_message(exc: BaseException) -> str:
     Raises only exceptions that a signal caused.
     """
     try:
-        if any(class_attribute(type(exc), "__str__") is own for own in _BUILTIN_SAYINGS) and not _plain_args(exc):
+        if any(class_attribute(type(exc), "__str__") is method for method in _BUILTIN_STR_METHODS) and not _plain_args(
+            exc
+        ):
             return ", ".join(to_json_bytes(part).decode() for part in _args(exc))
         return _text(str(exc))
     except BaseException as error:
@@ -371,7 +373,7 @@ def exception_message(exc: BaseException) -> str:
         return _marker(exc)
 
 
-_BUILTIN_SAYINGS = (BaseException.__str__, KeyError.__str__)
+_BUILTIN_STR_METHODS = (BaseException.__str__, KeyError.__str__)
 """``__str__`` methods that call ``__repr__`` of the exception's arguments, which is user code and must not run here."""
 _args: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
 

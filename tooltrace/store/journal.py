@@ -11,15 +11,14 @@ import secrets
 import socket
 import threading
 import time
-import weakref
 from pathlib import Path
+
+from tooltrace.core import forking
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a journal file is ended and a new one begun, so that folds can remove the old file."""
 CHECK_SECONDS = 0.1
 """Minimum seconds between two checks by a writer that its file still exists."""
-
-_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
 
 
 class Journal:
@@ -36,7 +35,7 @@ class Journal:
         self._sync = sync
         self._segment_bytes = segment_bytes
         self._reset()
-        _journals.add(self)
+        forking.register(self)
 
     def _reset(self) -> None:
         self._lock = threading.RLock()  # reentrant: a finalizer that runs during a write may write too
@@ -148,11 +147,3 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 def _name() -> str:
     host = re.sub(r"[^A-Za-z0-9_.]+", "_", socket.gethostname())[:64] or "host"
     return f"{host}-{os.getpid()}-{secrets.token_hex(6)}.jsonl"
-
-
-def _reset_after_fork() -> None:
-    for journal in list(_journals):
-        journal.reset_after_fork()
-
-
-os.register_at_fork(after_in_child=_reset_after_fork)

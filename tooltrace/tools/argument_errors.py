@@ -28,7 +28,7 @@ _JSON_WORDS = (
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON; use null or a number")
+    raise ValueError(f"{word} is not JSON: use null or a number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
@@ -67,13 +67,13 @@ def _members(sent: Mapping[Any, Any]) -> tuple[dict[str, Any], ToolResponse | No
         return {"value": sent}, _format(f"the {type(sent).__name__} that came cannot be read")
 
 
-def faults(error: ValidationError, given: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> list[str]:
+def faults(error: ValidationError, sent: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> list[str]:
     """Return one message per wrong parameter, with the expected and the received type, from pydantic's ``error``.
 
     ``may_quote`` returns whether a message may quote the parameter's value, if the value is short.
     """
     found = error.errors(include_url=False)
-    return list(dict.fromkeys(_fault(fault, given, parameters, may_quote) for fault in found))
+    return list(dict.fromkeys(_fault(fault, sent, parameters, may_quote) for fault in found))
 
 
 def unknown(name: str, parameters: Parameters) -> str:
@@ -104,11 +104,11 @@ def _format(what: str) -> ToolResponse:
     )
 
 
-def _fault(fault: ErrorDetails, given: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> str:
+def _fault(fault: ErrorDetails, sent: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> str:
     kind, loc, message = fault["type"], fault["loc"], fault["msg"]
     if kind == "extra_forbidden" and len(loc) == 1:
         return unknown(str(loc[0]), parameters)
-    path = _path(loc, given)
+    path = _path(loc, sent)
     if kind == "missing":
         return f"missing parameter {path!r}" + _described(path, parameters)
     if kind == "extra_forbidden":
@@ -116,8 +116,8 @@ def _fault(fault: ErrorDetails, given: dict[str, Any], parameters: Parameters, m
     if kind == "union_tag_invalid":  # pydantic's own message quotes the tag that was sent
         message = f"Input should be one of the kinds {fault['ctx']['expected_tags']}"
     expected = message.removeprefix("Input should be ").removeprefix("Value error, ")
-    said = f"expected {expected}" if message.startswith("Input should be ") else expected
-    return f"parameter {path!r}: {said}, got {_came(fault['input'], quote=may_quote(path))}"
+    described = f"expected {expected}" if message.startswith("Input should be ") else expected
+    return f"parameter {path!r}: {described}, got {_came(fault['input'], quote=may_quote(path))}"
 
 
 def _came(value: Any, *, quote: bool) -> str:
@@ -128,13 +128,13 @@ def _came(value: Any, *, quote: bool) -> str:
     return f"{kind} {spelled}" if len(spelled) <= _LONGEST else kind
 
 
-def _path(loc: tuple[int | str, ...], given: Any) -> str:
+def _path(loc: tuple[int | str, ...], sent: Any) -> str:
     """Return the dotted path of ``loc`` within the arguments.
 
     pydantic's ``loc`` also names the union members that it tried; those are left out because they are not in the data.
     """
     path: list[str] = []
-    here = given
+    here = sent
     for number, part in enumerate(loc):
         if _holds(here, part):
             here = here[part]

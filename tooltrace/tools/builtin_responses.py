@@ -74,15 +74,15 @@ def hook_failed(hook: Any, what: str, error: BaseException | None = None) -> Too
     return registry_error(ToolErrorCode.INTERNAL_ERROR, f"the hook {name} {what}", type=kind)
 
 
-def paused(held: PausedCall, meta: ResponseMeta) -> ToolResponse:
+def paused(pause: PausedCall, meta: ResponseMeta) -> ToolResponse:
     """Return the response to a call that waits for a person: neither a failure nor an answer yet."""
     for_what = {"confirmation": "allow it", "input": "give what is missing", "external": "do it, and bring the result"}
     return ToolResponse.partial(
-        f"{held.tool!r} was not run yet: a person has to {for_what[held.kind]} first.",
+        f"{pause.tool!r} was not run yet: a person has to {for_what[pause.kind]} first.",
         code=PAUSED,
-        reason=f"waits for a person ({held.kind})",
-        next_action="ask_user" if held.kind == "input" else "human_review",
-        paused=held,
+        reason=f"waits for a person ({pause.kind})",
+        next_action="ask_user" if pause.kind == "input" else "human_review",
+        paused=pause,
         meta=_made_here(meta),
     )
 
@@ -92,8 +92,8 @@ def not_run(decision: str, note: str | None) -> ToolResponse:
 
     The tool did not fail, and the model has nothing to retry.
     """
-    said = f": {note}" if note else "."
-    text = f"A person declined this call{said}" if decision == "declined" else "Nobody answered in time."
+    reason = f": {note}" if note else "."
+    text = f"A person declined this call{reason}" if decision == "declined" else "Nobody answered in time."
     return ToolResponse.partial(
         f"{text} The tool was not run." if text.endswith(".") else f"{text} (the tool was not run)",
         code=DECLINED if decision == "declined" else EXPIRED,

@@ -29,7 +29,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Entry:
     arguments: dict[str, Any]
     response: ToolResponse
     until: float
@@ -41,26 +41,26 @@ class Cache:
     def __init__(self, size: int, clock: Callable[[], float] = time.monotonic) -> None:
         """``size``: maximum number of responses in the cache."""
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ConfigError(f"cache_size takes a number of answers from 1 on, got {size!r}")
+            raise ConfigError(f"cache_size must be an integer of at least 1, got {size!r}")
         self._size = size
         self._clock = clock
         self._lock = RLock()
-        self._kept: OrderedDict[tuple[RegisteredTool, str], _Kept] = OrderedDict()
+        self._entries: OrderedDict[tuple[RegisteredTool, str], _Entry] = OrderedDict()
 
     def get(self, key: Key) -> ToolResponse | None:
         """Return a copy of the cached response for ``key``, marked as cached; None if there is none."""
         place = (key.tool, key.text)
         with self._lock:
-            kept = self._kept.get(place)
-            if kept is None:
+            entry = self._entries.get(place)
+            if entry is None:
                 return None
-            if kept.until <= self._clock():
-                del self._kept[place]
+            if entry.until <= self._clock():
+                del self._entries[place]
                 return None
-            self._kept.move_to_end(place)
-        if not _equal(kept.arguments, key.arguments):
+            self._entries.move_to_end(place)
+        if not _equal(entry.arguments, key.arguments):
             return None
-        return _copied(kept.response, cached=True)
+        return _copied(entry.response, cached=True)
 
     def put(self, key: Key, response: ToolResponse) -> None:
         """Store a success; a response of another status, or one that cannot be copied, is not stored."""
@@ -72,15 +72,15 @@ class Cache:
         lasts = key.tool.options.cache
         until = float("inf") if lasts is True else self._clock() + lasts
         with self._lock:
-            self._kept[key.tool, key.text] = _Kept(key.arguments, copied, until)
-            self._kept.move_to_end((key.tool, key.text))
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            self._entries[key.tool, key.text] = _Entry(key.arguments, copied, until)
+            self._entries.move_to_end((key.tool, key.text))
+            while len(self._entries) > self._size:
+                self._entries.popitem(last=False)
 
     def clear(self) -> None:
         """Remove every response."""
         with self._lock:
-            self._kept.clear()
+            self._entries.clear()
 
 
 def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:

@@ -9,14 +9,16 @@ from typing import Any, Self
 
 from opentelemetry.trace import SpanContext, TraceFlags
 
+from tooltrace.core.confidence import Score
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.faults import suppress_faults
 from tooltrace.normalize import normalize
 from tooltrace.otel.sdk_internals import detach
-from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.attempt import Attempt, read_claims, validate_confidence
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import Recorder, activate
-from tooltrace.tools import builtin_responses, claims, injection
+from tooltrace.recording.tool_spec import ToolSpec
+from tooltrace.tools import builtin_responses, injection
 from tooltrace.tools.cache import Key, key_of
 from tooltrace.tools.hooks import ToolInvocation
 from tooltrace.tools.invoke import ToolRaised
@@ -50,7 +52,7 @@ class CallExecution:
         self._attempt = begin(self._recorder, prepared)
         self._failures: list[tuple[ToolResponse, Exception]] = []
         self._token: Any = None
-        self.refusal = self._refusal(prepared)
+        self.refusal = self._refused_response(prepared)
         """The response, if the call must not be run."""
 
     def __enter__(self) -> Self:
@@ -85,8 +87,8 @@ class CallExecution:
             )
         values = call.arguments | injected
         key = key_of(tool, values)
-        kept = None if key is None else self._state.cache.get(key)
-        return BoundCall(tool, key, values) if kept is None else kept
+        cached = None if key is None else self._state.cache.get(key)
+        return BoundCall(tool, key, values) if cached is None else cached
 
     def answer(self, ready: BoundCall, result: Any) -> ToolResponse:
         """Return the response for what the tool returned or raised; a response to be cached is stored."""
@@ -95,7 +97,7 @@ class CallExecution:
         tool = ready.tool
         response = normalize(result, rules=self._recorder.rules_of(tool.spec))
         if tool.claims is not None:
-            response = claims.claimed(response, result, tool.claims)
+            response = _with_claims(response, result, tool.claims)
         if ready.key is not None:
             self._state.cache.put(ready.key, response)
         return response
@@ -118,7 +120,7 @@ class CallExecution:
             self._recorder.raised(self._attempt, error, duration_ns=elapsed)
         return response
 
-    def _refusal(self, prepared: PreparedCall) -> ToolResponse | None:
+    def _refused_response(self, prepared: PreparedCall) -> ToolResponse | None:
         if isinstance(prepared.refusal, Exception):
             return self._failed(prepared.refusal)
         return prepared.refusal
@@ -129,9 +131,9 @@ class CallExecution:
         If that becomes the call's response, the exception is recorded.
         """
         response = normalize(error)
-        told = response.error
-        if told is not None and isinstance(error, self.prepared.spec.retryable):
-            response = response.model_copy(update={"error_info": told.model_copy(update={"retryable": True})})
+        error_info = response.error
+        if error_info is not None and isinstance(error, self.prepared.spec.retryable):
+            response = response.model_copy(update={"error_info": error_info.model_copy(update={"retryable": True})})
         self._failures.append((response, error))
         return response
 
@@ -151,15 +153,34 @@ class CallExecution:
         return meta.model_copy(update=known)
 
 
+def _with_claims(response: ToolResponse, result: Any, spec: ToolSpec) -> ToolResponse:
+    """Return ``response`` with the confidence and sources that ``spec`` reads from ``result``, where it has none."""
+    confidence, sources, flags = read_claims(
+        result,
+        spec.confidence if response.confidence is None else None,
+        None if response.sources else spec.sources,
+    )
+    known: dict[str, Any] = {} if sources is None else {"sources": sources}
+    if confidence is not None:
+        known["confidence"] = validate_confidence(confidence)
+        if isinstance(confidence, Score) and confidence.signals:
+            known["signals"] = confidence.signals
+        if known["confidence"] is None:
+            flags = (*flags, "confidence_out_of_range")
+    if flags:
+        known["meta"] = response.meta.model_copy(update={"flags": (*response.meta.flags, *flags)})
+    return response.model_copy(update=known) if known else response
+
+
 def begin(recorder: Recorder, prepared: PreparedCall) -> Attempt | None:
     """Begin an attempt. An attempt that resumes a paused one continues its number and links to its span."""
-    held = prepared.resumed
-    number = None if held is None else held.attempt
+    paused = prepared.resumed
+    number = None if paused is None else paused.attempt
     attempt = recorder.begin(prepared.spec, prepared.recorded, call_id=prepared.call_id, number=number)
-    if attempt is not None and held is not None:
+    if attempt is not None and paused is not None:
         with suppress_faults("link"):
             flags = TraceFlags(TraceFlags.SAMPLED)
             attempt.add_link(
-                SpanContext(int(held.trace_id, 16), int(held.span_id, 16), is_remote=True, trace_flags=flags)
+                SpanContext(int(paused.trace_id, 16), int(paused.span_id, 16), is_remote=True, trace_flags=flags)
             )
     return attempt

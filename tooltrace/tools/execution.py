@@ -30,62 +30,62 @@ async def aexecute(state: RegistryState, name: str, sent: Any, call_id: str | No
     return await arun(state, prepare(state, name, sent, call_id))
 
 
-def resume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> ToolResponse:
+def resume(state: RegistryState, paused: PausedCall, decision: ReviewDecision) -> ToolResponse:
     """Resume a paused call in this thread. Raises ReviewError or ConfigError."""
     hooks.refuse_async(state.hooks)
-    with human_review.resume_context(held):
-        prepared = human_review.prepare_resume(state, held, answer)
-        if not human_review.runs_tool(answer):
-            return human_review.finish_without_run(prepared, answer)
+    with human_review.resume_context(paused):
+        prepared = human_review.prepare_resume(state, paused, decision)
+        if not human_review.runs_tool(decision):
+            return human_review.finish_without_run(prepared, decision)
         try:
             response = run(state, prepared)
         except BaseException:
-            human_review.record_decision(held, answer, prepared.spec, None)
+            human_review.record_decision(paused, decision, prepared.spec, None)
             raise
-        return human_review.finish_run(prepared, answer, response)
+        return human_review.finish_run(prepared, decision, response)
 
 
-async def aresume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> ToolResponse:
+async def aresume(state: RegistryState, paused: PausedCall, decision: ReviewDecision) -> ToolResponse:
     """Resume a paused call in this event loop. Raises ReviewError."""
-    with human_review.resume_context(held):
-        prepared = human_review.prepare_resume(state, held, answer)
-        if not human_review.runs_tool(answer):
-            return human_review.finish_without_run(prepared, answer)
+    with human_review.resume_context(paused):
+        prepared = human_review.prepare_resume(state, paused, decision)
+        if not human_review.runs_tool(decision):
+            return human_review.finish_without_run(prepared, decision)
         try:
             response = await arun(state, prepared)
         except BaseException:
-            human_review.record_decision(held, answer, prepared.spec, None)
+            human_review.record_decision(paused, decision, prepared.spec, None)
             raise
-        return human_review.finish_run(prepared, answer, response)
+        return human_review.finish_run(prepared, decision, response)
 
 
 def run(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
     """Run a prepared call in this thread, or pause it for a person."""
     if prepared.gate is not None:
         return human_review.pause(prepared)
-    with CallExecution(state, prepared) as begun:
-        call = begun.invocation
-        answer = begun.refusal or hooks.around(state.hooks, call, lambda: _tool(begun, call))
-    return begun.finish(answer)
+    with CallExecution(state, prepared) as execution:
+        call = execution.invocation
+        decision = execution.refusal or hooks.around(state.hooks, call, lambda: _tool(execution, call))
+    return execution.finish(decision)
 
 
 async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
     """Run a prepared call in this event loop, or pause it for a person."""
     if prepared.gate is not None:
         return human_review.pause(prepared)
-    with CallExecution(state, prepared) as begun:
-        call = begun.invocation
-        answer = begun.refusal or await hooks.aaround(state.hooks, call, lambda: _atool(begun, call))
-    return begun.finish(answer)
+    with CallExecution(state, prepared) as execution:
+        call = execution.invocation
+        decision = execution.refusal or await hooks.aaround(state.hooks, call, lambda: _atool(execution, call))
+    return execution.finish(decision)
 
 
-def _tool(begun: CallExecution, call: ToolInvocation) -> ToolResponse:
-    ready = begun.ready(call)
-    return ready if isinstance(ready, ToolResponse) else begun.answer(ready, invoke.call(ready.tool, ready.values))
+def _tool(execution: CallExecution, call: ToolInvocation) -> ToolResponse:
+    ready = execution.ready(call)
+    return ready if isinstance(ready, ToolResponse) else execution.answer(ready, invoke.call(ready.tool, ready.values))
 
 
-async def _atool(begun: CallExecution, call: ToolInvocation) -> ToolResponse:
-    ready = begun.ready(call)
+async def _atool(execution: CallExecution, call: ToolInvocation) -> ToolResponse:
+    ready = execution.ready(call)
     if isinstance(ready, ToolResponse):
         return ready
-    return begun.answer(ready, await invoke.acall(ready.tool, ready.values))
+    return execution.answer(ready, await invoke.acall(ready.tool, ready.values))

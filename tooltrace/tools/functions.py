@@ -30,9 +30,9 @@ def from_function(tool: Callable[..., Any], options: ToolOptions, provided: inje
     function, traced = untraced(tool)
     found = signature.read(function)
     spec, description = _spec(function, traced, options, found.description)
-    asked, injected = injection.split(found.parameters, provided, {*options.hidden, *spec.injected})
+    from_model, injected = injection.split(found.parameters, provided, {*options.hidden, *spec.injected})
     hidden = frozenset(each.parameter.name for each in injected) | frozenset(options.hidden)
-    parameters, more = _offered(spec.name, asked, found.extra, hidden)
+    parameters, more = _offered(spec.name, from_model, found.extra, hidden)
     code = signature.code_of(function)
     claims = spec.confidence is not None or spec.sources is not None
     return RegisteredTool(
@@ -41,7 +41,7 @@ def from_function(tool: Callable[..., Any], options: ToolOptions, provided: inje
         options=options,
         description=description,
         parameters=parameters,
-        asked=for_model(parameters, options, spec.name),
+        from_model=for_model(parameters, options, spec.name),
         injected=(*injected, *more),
         invoke=_invoke(function, found.parameters),
         asynchronous=inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code),
@@ -57,9 +57,9 @@ def untraced(tool: Any) -> tuple[Any, ToolSpec | None]:
         inner, spec = untraced(tool.__func__)
         return (tool, None) if spec is None else (MethodType(inner, tool.__self__), spec)
     if isinstance(tool, FunctionType) and any(tool.__globals__ is names for names in _TRACERS):
-        own = getattr(tool, "__tooltrace__", None)
-        if isinstance(own, ToolSpec):
-            return untraced(tool.__wrapped__)[0], own  # type: ignore[attr-defined]
+        spec = getattr(tool, "__tooltrace__", None)
+        if isinstance(spec, ToolSpec):
+            return untraced(tool.__wrapped__)[0], spec  # type: ignore[attr-defined]
     return tool, None
 
 
@@ -70,20 +70,22 @@ def for_model(parameters: Parameters, options: ToolOptions, name: str) -> Parame
         return parameters.without(parameters.names) if by_person else parameters
     unknown = sorted(set(by_person) - set(parameters.names))
     if unknown:
-        raise ConfigError(f"requires_user_input names {', '.join(unknown)}, which the tool {name!r} does not take")
+        raise ConfigError(
+            f"requires_user_input must name parameters of the tool {name!r}: {', '.join(unknown)} is not one"
+        )
     return parameters.without(by_person)
 
 
 def spec_with(spec: ToolSpec, options: ToolOptions) -> ToolSpec:
     """Return ``spec`` with the options set at registration."""
-    said = {key: getattr(options, key) for key in ("name", "version", "description", "capture", "redact")}
-    said = {key: value for key, value in said.items() if value is not None}
+    overrides = {key: getattr(options, key) for key in ("name", "version", "description", "capture", "redact")}
+    overrides = {key: value for key, value in overrides.items() if value is not None}
     if options.retryable:
-        said["retryable"] = options.retryable
-    if not said:
+        overrides["retryable"] = options.retryable
+    if not overrides:
         return spec
-    checked = named_spec(said.pop("name", spec.name), **said)
-    return replace(spec, name=checked.name, **{key: getattr(checked, key) for key in said})
+    checked = named_spec(overrides.pop("name", spec.name), **overrides)
+    return replace(spec, name=checked.name, **{key: getattr(checked, key) for key in overrides})
 
 
 def _spec(
@@ -95,8 +97,8 @@ def _spec(
     """
     first = describe(signature.code_of(function))
     base = traced or ToolSpec(name=options.name or _name_of(function), description=first)
-    said_to_tracer = traced.description if traced is not None and traced.description != first else None
-    return spec_with(base, options), options.description or said_to_tracer or docstring
+    tracer_description = traced.description if traced is not None and traced.description != first else None
+    return spec_with(base, options), options.description or tracer_description or docstring
 
 
 def _name_of(function: Any) -> str:
@@ -104,24 +106,24 @@ def _name_of(function: Any) -> str:
         function = function.func
     name = getattr(function, "__name__", None) or type(function).__name__
     if name == "<lambda>":
-        raise ConfigError("a lambda has no name that a model could call; register it with name=…")
+        raise ConfigError("a lambda has no name for a model to call: register it with name=…")
     return str(name)
 
 
 def _offered(
-    name: str, asked: list[Parameter], extra: bool, refused: frozenset[str]
+    name: str, from_model: list[Parameter], extra: bool, refused: frozenset[str]
 ) -> tuple[Parameters, list[injection.Injected]]:
     """Return the parameters that JSON can represent; the others can only be injected."""
     try:
-        return Parameters(asked, extra=extra, refused=refused, title=name), []
+        return Parameters(from_model, extra=extra, refused=refused, title=name), []
     except Exception:  # one of the parameters failed: test them one by one
-        sayable = [parameter for parameter in asked if _sayable(name, parameter)]
-    unsayable = [injection.Injected(parameter, None) for parameter in asked if parameter not in sayable]
-    refused |= {each.parameter.name for each in unsayable}
-    return Parameters(sayable, extra=extra, refused=refused, title=name), unsayable
+        describable = [parameter for parameter in from_model if _describable(name, parameter)]
+    undescribable = [injection.Injected(parameter, None) for parameter in from_model if parameter not in describable]
+    refused |= {each.parameter.name for each in undescribable}
+    return Parameters(describable, extra=extra, refused=refused, title=name), undescribable
 
 
-def _sayable(name: str, parameter: Parameter) -> bool:
+def _describable(name: str, parameter: Parameter) -> bool:
     from pydantic import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
     try:

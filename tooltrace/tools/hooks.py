@@ -55,7 +55,7 @@ def refuse_async(hooks: Sequence[AnyHook]) -> None:
     names = [getattr(hook, "__qualname__", type(hook).__qualname__) for hook in hooks if is_async(hook)]
     if names:
         raise ConfigError(
-            f"execute() cannot await the hook {', '.join(names)}; use aexecute(), or a hook that is no coroutine"
+            f"execute() cannot await the hook {', '.join(names)}: use aexecute(), or a hook that is not a coroutine function"
         )
 
 
@@ -113,7 +113,7 @@ class _WayBack:
         self._proceed = proceed
         self._lock = RLock()
         self._closed = False
-        self._begun: list[Future[ToolResponse]] = []
+        self._started: list[Future[ToolResponse]] = []
 
     def proceed(self) -> ToolResponse:
         """Run the inner hooks and the tool in the event loop, and wait for the response."""
@@ -121,14 +121,14 @@ class _WayBack:
             if self._closed:
                 raise CancelledError
             future = asyncio.run_coroutine_threadsafe(_coroutine(self._proceed), self._loop)
-            self._begun.append(future)
+            self._started.append(future)
         return future.result()
 
     def close(self) -> None:
         """Cancel the running calls, because the caller was cancelled."""
         with self._lock:
             self._closed = True
-            for future in self._begun:
+            for future in self._started:
                 future.cancel()
 
 

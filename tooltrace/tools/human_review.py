@@ -60,11 +60,11 @@ def pause(prepared: PreparedCall) -> ToolResponse:
         return builtin_responses.unrecorded(tool.name)
     recorder.finish_without_run(attempt, "paused")
     expires = tool.options.expires_after
-    held = PausedCall(
+    paused = PausedCall(
         tool=tool.name,
         tool_version=tool.spec.version,
         kind=prepared.gate,
-        arguments=prepared.given,
+        arguments=prepared.sent,
         wanted=_wanted(tool) if prepared.gate == "input" else {},
         call_id=_call_id(attempt),
         attempt=attempt.number,
@@ -75,13 +75,13 @@ def pause(prepared: PreparedCall) -> ToolResponse:
         asked_at=asked_at,
         expires_at=None if expires is None else asked_at + timedelta(seconds=expires),
     )
-    recorder.put(Gate(call_id=held.call_id, span_id=held.span_id, kind=held.kind, asked_at=held.asked_at))
-    return builtin_responses.paused(held, _meta(attempt, tool.spec))
+    recorder.put(Gate(call_id=paused.call_id, span_id=paused.span_id, kind=paused.kind, asked_at=paused.asked_at))
+    return builtin_responses.paused(paused, _meta(attempt, tool.spec))
 
 
 def _wanted(tool: RegisteredTool) -> dict[str, Any]:
     """Return the schemas of the parameters that the model does not provide."""
-    mine = set(tool.asked.names)
+    mine = set(tool.from_model.names)
     return {name: schema for name, schema in tool.parameters.schema()["properties"].items() if name not in mine}
 
 
@@ -94,35 +94,39 @@ def answer_of(
 ) -> ReviewDecision:  # fmt: skip
     """Return the decision in the arguments of ``resume``. Raises ReviewError if there is none, or more than one."""
     if not isinstance(approve, bool | None):
-        raise ReviewError(f"approve= takes True or False, got {approve!r}; the call waits on")
+        raise ReviewError(f"approve must be True or False, got {approve!r}; the call is still paused")
     if inputs is not None and not isinstance(inputs, Mapping):
-        raise ReviewError(f"inputs= takes arguments by name, got {type(inputs).__name__}; the call waits on")
+        raise ReviewError(
+            f"inputs must map argument names to values, got {type(inputs).__name__}; the call is still paused"
+        )
     refused = approve is False or decline not in (None, False)
     allowed = bool(approve) or inputs is not None or result is not UNGIVEN
     if refused == allowed:
         said = "both yes and no" if refused else "neither yes nor no"
         raise ReviewError(
-            f"resume() was told {said}: give one of approve=, decline=, inputs=, result=; the call waits on"
+            f"resume() got {said}: pass one of approve=, decline=, inputs=, result=; the call is still paused"
         )
     if refused:
         return ReviewDecision(
-            decision="declined", by=_said(by), note=_said(decline if isinstance(decline, str) else note)
+            decision="declined", by=_as_text(by), note=_as_text(decline if isinstance(decline, str) else note)
         )
-    return ReviewDecision(decision="approved", by=_said(by), note=_said(note), inputs=dict(inputs or {}), result=result)
+    return ReviewDecision(
+        decision="approved", by=_as_text(by), note=_as_text(note), inputs=dict(inputs or {}), result=result
+    )
 
 
-def _said(word: Any) -> str | None:
+def _as_text(word: Any) -> str | None:
     return None if word is None else str(word)
 
 
-def load_paused(paused: Any, answer: ReviewDecision) -> tuple[PausedCall, ReviewDecision]:
+def load_paused(paused: Any, decision: ReviewDecision) -> tuple[PausedCall, ReviewDecision]:
     """Return the paused call, from any form it was stored in, and the decision on it.
 
     A decision after the deadline becomes ``expired``. Raises ReviewError.
     """
-    held = _opened(paused)
-    late = held.expires_at is not None and datetime.now(UTC) > held.expires_at
-    return held, replace(answer, decision="expired", inputs={}, result=UNGIVEN) if late else answer
+    paused = _opened(paused)
+    late = paused.expires_at is not None and datetime.now(UTC) > paused.expires_at
+    return paused, replace(decision, decision="expired", inputs={}, result=UNGIVEN) if late else decision
 
 
 def _opened(paused: PausedCall | ToolResponse | Mapping[str, Any] | str | bytes) -> PausedCall:
@@ -138,110 +142,118 @@ def _opened(paused: PausedCall | ToolResponse | Mapping[str, Any] | str | bytes)
         )
     except ValidationError as error:
         raise ReviewError(
-            f"this is no paused call, and nothing was done: {error.error_count()} members do not fit"
+            f"this is not a paused call: {error.error_count()} members are invalid; nothing was done"
         ) from error
 
 
-def prepare_resume(state: RegistryState, held: PausedCall, answer: ReviewDecision) -> PreparedCall:
+def prepare_resume(state: RegistryState, paused: PausedCall, decision: ReviewDecision) -> PreparedCall:
     """Return the call with a person's decision, ready to run or to finish without a run.
 
     Raises ReviewError; the call then keeps waiting.
     """
-    tool = state.tools.get(held.tool)
+    tool = state.tools.get(paused.tool)
     if tool is None:
-        raise ReviewError(f"this registry has no tool {held.tool!r} to go on with; the call waits on")
-    if tool.options.gate != held.kind:
-        raise ReviewError(f"the tool {held.tool!r} does not wait for {held.kind} here; the call waits on")
-    _fits(held, answer)
-    prepared = PreparedCall(spec=tool.spec, call_id=held.call_id, given={**held.arguments, **answer.inputs}, tool=tool)
-    prepared.resumed = held
-    if answer.decision == "approved" and held.kind != "external":
+        raise ReviewError(
+            f"this registry has no tool {paused.tool!r} to resume the call with; the call is still paused"
+        )
+    if tool.options.gate != paused.kind:
+        raise ReviewError(f"the tool {paused.tool!r} does not require {paused.kind} here; the call is still paused")
+    _check_decision(paused, decision)
+    prepared = PreparedCall(
+        spec=tool.spec, call_id=paused.call_id, sent={**paused.arguments, **decision.inputs}, tool=tool
+    )
+    prepared.resumed = paused
+    if decision.decision == "approved" and paused.kind != "external":
         _validate(prepared, tool)
     else:
-        prepared.arguments = prepared.given
+        prepared.arguments = prepared.sent
     # Checked last, so that an invalid answer does not count as the one answer to the call.
-    if not state.answered.first(held.span_id):
-        raise ReviewError(f"the call {held.call_id} of {held.tool!r} was answered already; nothing was done")
+    if not state.answered.first(paused.span_id):
+        raise ReviewError(f"the call {paused.call_id} of {paused.tool!r} was already answered; nothing was done")
     return prepared
 
 
-def _fits(held: PausedCall, answer: ReviewDecision) -> None:
-    if answer.decision != "approved":
+def _check_decision(paused: PausedCall, decision: ReviewDecision) -> None:
+    if decision.decision != "approved":
         return
-    if (held.kind == "external") != (answer.result is not UNGIVEN):
-        wants = "result=" if held.kind == "external" else "approve= or inputs="
-        raise ReviewError(f"the call {held.call_id} waits for {wants}; it waits on")
+    if (paused.kind == "external") != (decision.result is not UNGIVEN):
+        wants = "result=" if paused.kind == "external" else "approve= or inputs="
+        raise ReviewError(f"the call {paused.call_id} requires {wants}; it is still paused")
 
 
 def _validate(prepared: PreparedCall, tool: RegisteredTool) -> None:
     try:
-        prepared.arguments = tool.parameters.validate(prepared.given)
+        prepared.arguments = tool.parameters.validate(prepared.sent)
     except ValidationError as error:
-        wrong = argument_errors.faults(error, prepared.given, tool.parameters, lambda _: False)
-        raise ReviewError(f"the call of {tool.name!r} cannot go on, and waits: {'; '.join(wrong)}") from error
+        wrong = argument_errors.faults(error, prepared.sent, tool.parameters, lambda _: False)
+        raise ReviewError(
+            f"the call of {tool.name!r} cannot be resumed and is still paused: {'; '.join(wrong)}"
+        ) from error
 
 
-def resume_context(held: PausedCall) -> AbstractContextManager[None]:
+def resume_context(paused: PausedCall) -> AbstractContextManager[None]:
     """Restore the conversation and the agent of the paused call, unless the current context names others."""
     now = context.current.get()
     return context.context(
-        conversation_id=held.conversation_id if now.conversation_id is None else None,
-        agent_name=held.agent if now.agent is None else None,
+        conversation_id=paused.conversation_id if now.conversation_id is None else None,
+        agent_name=paused.agent if now.agent is None else None,
     )
 
 
-def runs_tool(answer: ReviewDecision) -> bool:
+def runs_tool(decision: ReviewDecision) -> bool:
     """Whether the tool is run now. Otherwise it was run elsewhere, or the call was declined or has expired."""
-    return answer.decision == "approved" and answer.result is UNGIVEN
+    return decision.decision == "approved" and decision.result is UNGIVEN
 
 
-def finish_without_run(prepared: PreparedCall, answer: ReviewDecision) -> ToolResponse:
+def finish_without_run(prepared: PreparedCall, decision: ReviewDecision) -> ToolResponse:
     """Finish a call that is not run here: declined, expired, or executed elsewhere."""
-    held, recorder = prepared.resumed, get_recorder()
-    assert held is not None, "only a paused call is ended so"
+    paused, recorder = prepared.resumed, get_recorder()
+    assert paused is not None, "only a paused call is ended so"
     attempt = begin(recorder, prepared)
-    if answer.decision == "approved":
-        response = normalize(answer.result, rules=recorder.rules_of(prepared.spec))
+    if decision.decision == "approved":
+        response = normalize(decision.result, rules=recorder.rules_of(prepared.spec))
         if attempt is not None:
             recorder.returned(attempt, response, duration_ns=UNKNOWN)
     else:
-        response = builtin_responses.not_run(answer.decision, answer.note)
+        response = builtin_responses.not_run(decision.decision, decision.note)
         if attempt is not None:
-            recorder.finish_without_run(attempt, answer.decision)
-    record_decision(held, answer, prepared.spec, None if attempt is None else attempt.hex_id)
+            recorder.finish_without_run(attempt, decision.decision)
+    record_decision(paused, decision, prepared.spec, None if attempt is None else attempt.hex_id)
     if attempt is None:
         return response
     return response.model_copy(update={"meta": _meta(attempt, prepared.spec, response.meta)})
 
 
-def finish_run(prepared: PreparedCall, answer: ReviewDecision, response: ToolResponse) -> ToolResponse:
+def finish_run(prepared: PreparedCall, decision: ReviewDecision, response: ToolResponse) -> ToolResponse:
     """Record the decision with the span of the run that it led to."""
     assert prepared.resumed is not None, "only a paused call is gone on with"
-    record_decision(prepared.resumed, answer, prepared.spec, response.meta.span_id)
+    record_decision(prepared.resumed, decision, prepared.spec, response.meta.span_id)
     return response
 
 
-def record_decision(held: PausedCall, answer: ReviewDecision, spec: ToolSpec, resumed: str | None) -> None:
+def record_decision(paused: PausedCall, decision: ReviewDecision, spec: ToolSpec, resumed: str | None) -> None:
     """Record the decision, who made it and when. ``resumed`` is the id of the span that resumed the call."""
     recorder = get_recorder()
     settings = recorder.settings
     with suppress_faults("record", lost=1):
         redactions = [each for each in (settings.redaction, spec.redact) if each is not None]
-        sieve = Sanitizer(redactions, settings.field_limit)
-        changed = {name: value for name, value in answer.inputs.items() if held.arguments.get(name, UNGIVEN) != value}
+        sanitizer = Sanitizer(redactions, settings.field_limit)
+        changed = {
+            name: value for name, value in decision.inputs.items() if paused.arguments.get(name, UNGIVEN) != value
+        }
         if (spec.capture or settings.capture) != "full":
             changed = dict.fromkeys(changed)
         recorder.put(
             Gate(
-                call_id=held.call_id,
-                span_id=held.span_id,
-                kind=held.kind,
-                decision=answer.decision,
-                asked_at=held.asked_at,
+                call_id=paused.call_id,
+                span_id=paused.span_id,
+                kind=paused.kind,
+                decision=decision.decision,
+                asked_at=paused.asked_at,
                 answered_at=datetime.now(UTC),
-                answered_by=sieve.sanitize_text("answered_by", answer.by),
-                note=sieve.sanitize_text("note", answer.note),
-                changed=sieve.sanitize_json("changed", snapshot(changed)) if changed else None,
+                answered_by=sanitizer.sanitize_text("answered_by", decision.by),
+                note=sanitizer.sanitize_text("note", decision.note),
+                changed=sanitizer.sanitize_json("changed", snapshot(changed)) if changed else None,
                 resumed_span_id=resumed,
             )
         )

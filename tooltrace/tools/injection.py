@@ -19,7 +19,7 @@ from tooltrace.tools.schema import REQUIRED, Parameter
 ALWAYS = frozenset({"run_context", "session_state"})
 """Parameter names that are always injected."""
 
-UNLESS_PLAIN = frozenset({"agent", "cls", "ctx", "self", "team"})
+UNLESS_SIMPLE = frozenset({"agent", "cls", "ctx", "self", "team"})
 """Parameter names that frameworks or the language fill in, except for plain types: ``team: str`` is a team's name."""
 
 CONTEXTS = frozenset[str]().union(*injected_parameters.CONTEXTS.values())
@@ -49,7 +49,7 @@ def split(
     parameters: Iterable[Parameter], provided: Provided, hidden: Iterable[str] = ()
 ) -> tuple[list[Parameter], list[Injected]]:
     """Split the parameters into those that the model provides and those that are injected."""
-    asked: list[Parameter] = []
+    from_model: list[Parameter] = []
     filled: list[Injected] = []
     hidden = set(hidden)
     for parameter in parameters:
@@ -57,8 +57,8 @@ def split(
         if key is not None or parameter.name in hidden or _by_convention(parameter):
             filled.append(Injected(parameter, key))
         else:
-            asked.append(parameter)
-    return asked, filled
+            from_model.append(parameter)
+    return from_model, filled
 
 
 def values(filled: Iterable[Injected], provided: Provided) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def values(filled: Iterable[Injected], provided: Provided) -> dict[str, Any]:
     for each in filled:
         name = each.parameter.name
         if each.key is not None:
-            found[name] = _made(provided[each.key])
+            found[name] = _create(provided[each.key])
         elif each.parameter.declares_field and not each.parameter.default.is_required():
             found[name] = each.parameter.default.get_default(call_default_factory=True)
         elif each.parameter.default is REQUIRED or each.parameter.declares_field:
@@ -79,7 +79,7 @@ def check(provided: Provided) -> dict[str | type, Any]:
     """Return a copy of the user's ``inject=``. Raises ConfigError for a key that is neither a name nor a class."""
     for key in provided:
         if not isinstance(key, str | type):
-            raise ConfigError(f"inject takes names of parameters and classes as keys, got {key!r}")
+            raise ConfigError(f"the keys of inject must be parameter names or classes, got {key!r}")
     return dict(provided)
 
 
@@ -89,13 +89,13 @@ def _missing(parameter: Parameter) -> str:
     return f"parameter {parameter.name!r}{kind} is not the model's to give, and the registry was given nothing to inject for it"
 
 
-def _made(value: Any) -> Any:
+def _create(value: Any) -> Any:
     """Return the value for one call.
 
     Functions are called; any other value, also a callable object, is used as it is.
     """
-    made: Callable[[], Any] = value
-    return made() if inspect.isroutine(value) or isinstance(value, functools.partial) else value
+    factory: Callable[[], Any] = value
+    return factory() if inspect.isroutine(value) or isinstance(value, functools.partial) else value
 
 
 def _key(parameter: Parameter, provided: Provided) -> str | type | None:
@@ -112,24 +112,24 @@ def _by_convention(parameter: Parameter) -> bool:
         return True
     if injected_parameters.is_injected(parameter.annotation):
         return True
-    return parameter.name in UNLESS_PLAIN and not _is_plain(parameter.annotation)
+    return parameter.name in UNLESS_SIMPLE and not _is_simple(parameter.annotation)
 
 
 def _is_context(parameter: Parameter) -> bool:
     if parameter.unresolved is not None:
-        words = re.findall(r"\w+", parameter.unresolved.partition("[")[0])
-        return bool(words) and words[-1] in CONTEXTS
+        names = re.findall(r"\w+", parameter.unresolved.partition("[")[0])
+        return bool(names) and names[-1] in CONTEXTS
     return any(getattr(kind, "__name__", None) in CONTEXTS for kind in _kinds(parameter.annotation))
 
 
-def _is_plain(annotation: Any) -> bool:
+def _is_simple(annotation: Any) -> bool:
     """Whether every value that the annotation allows is a text, a number, a choice, or a list of these."""
     found = list(_kinds(annotation))
     return bool(found) and all(
         kind is Literal
         or kind is type(None)
         or (isinstance(kind, type) and issubclass(kind, str | int | float | enum.Enum))
-        or (kind in (list, tuple, set) and all(map(_is_plain, get_args(_bare(annotation)))))
+        or (kind in (list, tuple, set) and all(map(_is_simple, get_args(_bare(annotation)))))
         for kind in found
     )
 

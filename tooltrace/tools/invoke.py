@@ -31,7 +31,7 @@ class ToolRaised:
 
 def call(tool: RegisteredTool, values: dict[str, Any]) -> Any:
     """Return the tool's result, or :class:`ToolRaised`. An awaitable is awaited in a new event loop."""
-    found = _begun(tool, values)
+    found = _start(tool, values)
     return _driven(_settled(found)) if _has_to_be_awaited(found) else found
 
 
@@ -40,11 +40,11 @@ async def acall(tool: RegisteredTool, values: dict[str, Any]) -> Any:
 
     A blocking tool runs in a thread, with the caller's context variables.
     """
-    found = _begun(tool, values) if tool.asynchronous else await asyncio.to_thread(_begun, tool, values)
+    found = _start(tool, values) if tool.asynchronous else await asyncio.to_thread(_start, tool, values)
     return await _settled(found) if _has_to_be_awaited(found) else found
 
 
-def _begun(tool: RegisteredTool, values: dict[str, Any]) -> Any:
+def _start(tool: RegisteredTool, values: dict[str, Any]) -> Any:
     """Return the tool's result, the joined items of a generator, or an awaitable."""
     try:
         found = tool.invoke(values)

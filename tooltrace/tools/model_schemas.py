@@ -15,8 +15,8 @@ Style = Literal["openai", "anthropic", "plain"]
 def schema(tool: RegisteredTool, style: Style = "openai") -> dict[str, Any]:
     """Return ``tool`` in the format of ``style``, as a new object. Raises ConfigError for an unknown style."""
     if style not in _STYLES:
-        raise ConfigError(f"no style {style!r} of schemas; known are {', '.join(_STYLES)}")
-    return _STYLES[style]({"name": tool.name, "description": tool.description or ""}, tool.asked.schema())
+        raise ConfigError(f"unknown schema style {style!r}: expected one of {', '.join(_STYLES)}")
+    return _STYLES[style]({"name": tool.name, "description": tool.description or ""}, tool.from_model.schema())
 
 
 def _openai(head: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
@@ -27,12 +27,12 @@ def _anthropic(head: dict[str, Any], parameters: dict[str, Any]) -> dict[str, An
     return {**head, "input_schema": parameters}
 
 
-def _plain(head: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+def _bare(head: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
     return {**head, "parameters": parameters}
 
 
 _STYLES: dict[str, Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = {
     "openai": _openai,
     "anthropic": _anthropic,
-    "plain": _plain,
+    "plain": _bare,
 }

@@ -95,7 +95,7 @@ def tool(func: Any = None, /, **options: Unpack[OptionWords]) -> Any:
 def _mark(func: Any, options: ToolOptions) -> Any:
     inner = func.__func__ if isinstance(func, classmethod | staticmethod) else func
     if isinstance(inner, type) or not callable(inner):
-        raise ConfigError(f"tool() marks a function or a method, not {func!r}")
+        raise ConfigError(f"tool() must decorate a function or a method, got {func!r}")
     setattr(inner, MARK, options)
     return func
 
@@ -111,12 +111,12 @@ def settle(base: ToolOptions, words: OptionWords | Mapping[str, Any]) -> ToolOpt
     known = [field.name for field in fields(ToolOptions)]
     unknown = sorted(set(words) - set(known))
     if unknown:
-        raise ConfigError(f"no option {', '.join(unknown)} for a tool; known are {', '.join(known)}")
-    given = dict(words)
+        raise ConfigError(f"unknown tool option {', '.join(unknown)}: expected one of {', '.join(known)}")
+    values = dict(words)
     for key in ("hidden", "requires_user_input"):
-        if key in given and not isinstance(given[key], bool):
-            given[key] = _names(key, given[key])
-    options = replace(base, **given)
+        if key in values and not isinstance(values[key], bool):
+            values[key] = _names(key, values[key])
+    options = replace(base, **values)
     _check_gate(options)
     check_limit(options.call_limit)
     _check_cache(options.cache)
@@ -126,27 +126,27 @@ def settle(base: ToolOptions, words: OptionWords | Mapping[str, Any]) -> ToolOpt
 def _names(key: str, value: Any) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else tuple(value)
     if not all(isinstance(name, str) for name in names):
-        raise ConfigError(f"{key} takes names of parameters, got {value!r}")
+        raise ConfigError(f"{key} must be a list of parameter names, got {value!r}")
     return names
 
 
 def _check_gate(options: ToolOptions) -> None:
-    asked = ("requires_confirmation", "requires_user_input", "external_execution")
-    given = [name for name in asked if getattr(options, name)]
+    from_model = ("requires_confirmation", "requires_user_input", "external_execution")
+    given = [name for name in from_model if getattr(options, name)]
     if len(given) > 1:
-        raise ConfigError(f"a call stops for one thing, and {' and '.join(given)} are several; give one of them")
+        raise ConfigError(f"{' and '.join(given)} exclude each other: pass one of them")
     wait = options.expires_after
     if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 < wait < math.inf):
-        raise ConfigError(f"expires_after takes a number of seconds above 0, or None, got {wait!r}")
+        raise ConfigError(f"expires_after must be a number of seconds above 0, or None; got {wait!r}")
 
 
 def check_limit(limit: Any) -> None:
     """Raise ConfigError if ``limit`` is not a number of calls from 1 on, or None."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise ConfigError(f"call_limit takes a number of calls from 1 on, or None for no limit, got {limit!r}")
+        raise ConfigError(f"call_limit must be an integer of at least 1, or None for no limit; got {limit!r}")
 
 
 def _check_cache(cache: Any) -> None:
     usable = isinstance(cache, bool) or (isinstance(cache, int | float) and cache > 0 and math.isfinite(cache))
     if not usable:
-        raise ConfigError(f"cache takes True, False or a number of seconds above 0, got {cache!r}")
+        raise ConfigError(f"cache must be True, False or a number of seconds above 0, got {cache!r}")

@@ -31,7 +31,7 @@ class RegisteredTool:
     description: str | None
     parameters: Parameters
     """All parameters that the model and a person provide together."""
-    asked: Parameters
+    from_model: Parameters
     """The parameters that the model sees and provides."""
     injected: tuple[Injected, ...] = ()
     invoke: Invoke
@@ -59,12 +59,12 @@ class CallLimiter:
 
     def take(self, tool: RegisteredTool) -> ToolResponse | None:
         """Count a call and return None. Beyond the limit, return the error response and do not count."""
-        own = tool.options.call_limit
+        tool_limit = tool.options.call_limit
         with self._lock:
             if self._limit is not None and self._counts.total() >= self._limit:
                 return builtin_responses.over_limit(self._limit, None)
-            if own is not None and self._counts[tool] >= own:
-                return builtin_responses.over_limit(own, tool.name)
+            if tool_limit is not None and self._counts[tool] >= tool_limit:
+                return builtin_responses.over_limit(tool_limit, tool.name)
             self._counts[tool] += 1
         return None
 

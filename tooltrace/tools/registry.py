@@ -160,7 +160,7 @@ class ToolRegistry:
         ``aexecute``, and awaits ``proceed()``. If a hook raises, the response is INTERNAL_ERROR.
         """
         if not callable(hook):
-            raise ConfigError(f"a hook is called with (call, proceed), which {hook!r} cannot be")
+            raise ConfigError(f"a hook must accept (call, proceed), got {hook!r}")
         with self._lock:
             self._state.hooks = (*self._state.hooks, hook)
 
@@ -188,7 +188,9 @@ class ToolRegistry:
             for tool in new:
                 _check_name(tool.name)
                 if tool.name in tools and not replace:
-                    raise ConfigError(f"a tool {tool.name!r} is registered already; give another name, or replace=True")
+                    raise ConfigError(
+                        f"a tool named {tool.name!r} is already registered: pass another name, or replace=True"
+                    )
                 tools[tool.name] = tool
             self._state.tools = tools
 
@@ -197,11 +199,11 @@ def _tools_of(tool: Any, words: OptionWords) -> list[Any]:
     found = list(toolkits.tools_of(tool))
     if words.get("name") is not None and len(found) > 1:
         raise ConfigError(
-            f"name={words['name']!r} is for one tool, and {tool!r} holds {len(found)}; name them with tt.tool"
+            f"name={words['name']!r} applies to one tool, but {tool!r} has {len(found)}: name them with tt.tool"
         )
     return found
 
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"a tool needs a name that a model can call, got {name!r}")
+        raise ConfigError(f"the name of a tool must be a non-empty text, got {name!r}")

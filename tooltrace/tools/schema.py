@@ -57,9 +57,9 @@ def _extended(kind: Any) -> Any:
         return kind
     hints = typing.get_type_hints(kind, include_extras=True)
     fields = {name: _field(kind, name, hint) for name, hint in hints.items()}
-    made = make(kind.__name__, fields)
-    made.__doc__ = kind.__doc__
-    return made
+    extended = make(kind.__name__, fields)
+    extended.__doc__ = kind.__doc__
+    return extended
 
 
 def _field(kind: Any, name: str, hint: Any) -> Any:
@@ -98,10 +98,10 @@ def read_docstring(function: Any) -> ParsedDocstring:
         parsed = parse(text)
     except Exception:  # a docstring may have any content
         return ParsedDocstring(describe(function))
-    words = [part for part in (parsed.short_description, parsed.long_description) if part]
+    options = [part for part in (parsed.short_description, parsed.long_description) if part]
     known = {param.arg_name.lstrip("*"): param for param in parsed.params}
     return ParsedDocstring(
-        "\n\n".join(words) or None,
+        "\n\n".join(options) or None,
         {name: " ".join(p.description.split()) for name, p in known.items() if p.description},
         {name: kind for name, p in known.items() if (kind := type_named(p.type_name)) is not None},
     )
@@ -168,37 +168,37 @@ class Parameters:
         gone = set(names)
         if not gone:
             return self
-        kept = [field for field in self.fields if field.name not in gone]
-        return Parameters(kept, extra=self.extra, refused=self.refused | gone, title=self._title)
+        remaining = [field for field in self.fields if field.name not in gone]
+        return Parameters(remaining, extra=self.extra, refused=self.refused | gone, title=self._title)
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments to call with, converted to the annotated types, in the order of the signature.
 
         Parameters that were left out stay out, so that the function's own default applies. Raises pydantic's
         ValidationError, and any exception of the tool's own validators.
         """
-        extras = {} if not self.extra else {key: value for key, value in given.items() if key not in self._known}
-        valid = self._validated({key: value for key, value in given.items() if key not in extras})
-        said = valid.model_fields_set
+        extras = {} if not self.extra else {key: value for key, value in values.items() if key not in self._known}
+        valid = self._validated({key: value for key, value in values.items() if key not in extras})
+        set_fields = valid.model_fields_set
         values = {
             field.name: getattr(valid, f"p{number}")
             for number, field in enumerate(self.fields)
-            if f"p{number}" in said or field.declares_field
+            if f"p{number}" in set_fields or field.declares_field
         }
         return values | extras
 
-    def _validated(self, given: dict[str, Any]) -> BaseModel:
+    def _validated(self, values: dict[str, Any]) -> BaseModel:
         """Validate by JSON's rules if the arguments are JSON: strict models accept a date as a string only there."""
         try:
-            text = json.dumps(given)
+            text = json.dumps(values)
         except (TypeError, ValueError, RecursionError):  # not JSON: the caller passed objects
-            return self._model.model_validate(given)
+            return self._model.model_validate(values)
         try:
             return self._model.model_validate_json(text)
         except ValidationError as error:
             if error.errors(include_url=False, include_input=False, include_context=False)[0]["type"] != "json_invalid":
                 raise
-        return self._model.model_validate(given)  # lone surrogates, or numbers beyond the parser's range
+        return self._model.model_validate(values)  # lone surrogates, or numbers beyond the parser's range
 
 
 def _model(fields: tuple[Parameter, ...], title: str) -> type[BaseModel]:
@@ -217,14 +217,14 @@ def _definition(parameter: Parameter) -> tuple[Any, FieldInfo]:
     from pydantic import Field
 
     name, annotation = parameter.name, usable(parameter.annotation)
-    words: dict[str, Any] = {"alias": name, "validation_alias": name, "serialization_alias": name}
+    options: dict[str, Any] = {"alias": name, "validation_alias": name, "serialization_alias": name}
     if parameter.description is not None:
-        words["description"] = parameter.description
+        options["description"] = parameter.description
     if parameter.declares_field:
-        return Annotated[annotation, parameter.default], Field(**words)
+        return Annotated[annotation, parameter.default], Field(**options)
     if parameter.default is not REQUIRED:
-        words["default"] = parameter.default
-    return annotation, Field(**words)
+        options["default"] = parameter.default
+    return annotation, Field(**options)
 
 
 def _json_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -32,13 +32,13 @@ def read(function: Callable[..., Any]) -> Signature:
     """Return the signature of ``function``, without ``*args``. Raises ConfigError if it has none."""
     found = list(_signature(function).parameters.values())
     code = code_of(function)
-    words = schema.read_docstring(code)
+    docstring = schema.read_docstring(code)
     hints = _hints(code, found)
     named = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     return Signature(
-        tuple(_parameter(p, hints.get(p.name, p.annotation), words) for p in named),
+        tuple(_parameter(p, hints.get(p.name, p.annotation), docstring) for p in named),
         any(p.kind is p.VAR_KEYWORD for p in found),
-        words.text,
+        docstring.text,
     )
 
 
@@ -75,10 +75,10 @@ def _hint(code: Any, annotation: Any) -> Any:
         return annotation
 
 
-def _parameter(parameter: inspect.Parameter, annotation: Any, words: schema.ParsedDocstring) -> Parameter:
+def _parameter(parameter: inspect.Parameter, annotation: Any, docstring: schema.ParsedDocstring) -> Parameter:
     unresolved = _written(annotation)
     if annotation is _EMPTY:
-        annotation = words.types.get(parameter.name, Any)
+        annotation = docstring.types.get(parameter.name, Any)
     elif unresolved is not None:
         annotation = Any
     if parameter.default is None:
@@ -88,7 +88,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, words: schema.Pars
         annotation=annotation,
         unresolved=unresolved,
         default=REQUIRED if parameter.default is _EMPTY else parameter.default,
-        description=_own_words(annotation, parameter.default) or words.parameters.get(parameter.name),
+        description=_own_words(annotation, parameter.default) or docstring.parameters.get(parameter.name),
         positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
     )
 
@@ -116,8 +116,8 @@ def _optional(annotation: Any) -> Any:
 def _own_words(annotation: Any, default: Any) -> str | None:
     """Return the description in ``Field(description=…)``, in ``Annotated[int, "words"]`` or in PEP 727's ``Doc``."""
     for part in (default, *reversed(getattr(annotation, "__metadata__", ()))):
-        said = part if isinstance(part, str) and part is not default else None
-        said = said or getattr(part, "description", None) or getattr(part, "documentation", None)
-        if isinstance(said, str) and said:
-            return said
+        text = part if isinstance(part, str) and part is not default else None
+        text = text or getattr(part, "description", None) or getattr(part, "documentation", None)
+        if isinstance(text, str) and text:
+            return text
     return None

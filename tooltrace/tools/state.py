@@ -17,17 +17,17 @@ class SeenSet:
 
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
-        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._recent: OrderedDict[str, None] = OrderedDict()
         self._lock = RLock()
 
     def first(self, name: str) -> bool:
         """Add ``name``; return whether it was not in the set."""
         with self._lock:
-            if name in self._seen:
+            if name in self._recent:
                 return False
-            self._seen[name] = None
-            if len(self._seen) > self._capacity:
-                self._seen.popitem(last=False)
+            self._recent[name] = None
+            if len(self._recent) > self._capacity:
+                self._recent.popitem(last=False)
             return True
 
 

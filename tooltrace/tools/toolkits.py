@@ -33,7 +33,7 @@ def tools_of(found: Any) -> Iterator[Any]:
         yield found
         return
     if isinstance(found, type):
-        found = _made(found)
+        found = _instance(found)
         if is_run_tool(found):
             yield found
             return
@@ -46,15 +46,17 @@ def tools_of(found: Any) -> Iterator[Any]:
     elif callable(found):
         yield found
     else:
-        raise ConfigError(f"{found!r} is no tool and holds none: it has no public method")
+        raise ConfigError(
+            f"{found!r} is not a tool and contains none: expected a function, or an object with public methods"
+        )
 
 
-def _made(kind: type) -> Any:
+def _instance(kind: type) -> Any:
     try:
         return kind()
     except Exception as error:
         raise ConfigError(
-            f"{kind.__qualname__}() cannot be made without arguments ({error}); register an object"
+            f"{kind.__qualname__}() cannot be called without arguments ({error}): register an instance"
         ) from error
 
 
@@ -67,8 +69,8 @@ def _listed(found: Any) -> list[Any] | None:
 
 
 def _methods(found: Any) -> list[Any]:
-    own = vars(found) if inspect.ismodule(found) else dict.fromkeys(_class_names(type(found)))
-    methods = [getattr(found, name) for name in own if not name.startswith("_") and _is_method(found, name)]
+    names = vars(found) if inspect.ismodule(found) else dict.fromkeys(_class_names(type(found)))
+    methods = [getattr(found, name) for name in names if not name.startswith("_") and _is_method(found, name)]
     return [method for method in methods if marked(method)] or [m for m in methods if not callable_object(found)]
 
 

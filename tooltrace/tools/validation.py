@@ -24,7 +24,7 @@ class PreparedCall:
 
     spec: ToolSpec
     call_id: str | None
-    given: dict[str, Any]
+    sent: dict[str, Any]
     """The arguments as the model sent them, as JSON data."""
     tool: RegisteredTool | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -39,21 +39,21 @@ class PreparedCall:
     @property
     def recorded(self) -> dict[str, Any]:
         """The arguments to record: the validated ones; if the call is refused, those that the model sent."""
-        return self.given if self.refusal is not None else self.arguments
+        return self.sent if self.refusal is not None else self.arguments
 
 
 def prepare(state: RegistryState, name: str, sent: Any, call_id: str | None) -> PreparedCall:
     """Return the call of the tool ``name`` with the arguments ``sent``. Never raises."""
     call_id = str(call_id) if call_id else None
-    given, broken = argument_errors.parse(sent)
+    sent, broken = argument_errors.parse(sent)
     tool = state.tools.get(name) if isinstance(name, str) else None
     if tool is None:
         refusal = builtin_responses.not_found(str(name), list(state.tools))
         safe = get_recorder().settings.redaction.redact_text(
             builtin_responses.truncate_name(str(name))
         )  # the name comes from the model and may contain a secret
-        return PreparedCall(spec=named_spec(safe), call_id=call_id, given=given, refusal=refusal)
-    prepared = PreparedCall(spec=tool.spec, call_id=call_id, given=given, tool=tool)
+        return PreparedCall(spec=named_spec(safe), call_id=call_id, sent=sent, refusal=refusal)
+    prepared = PreparedCall(spec=tool.spec, call_id=call_id, sent=sent, tool=tool)
     prepared.refusal = state.limits.take(tool) or broken
     for step in (check, ask_person):
         if prepared.refusal is None:
@@ -76,19 +76,19 @@ def _guarded(
 
 def check(prepared: PreparedCall, tool: RegisteredTool) -> None:
     """Validate the arguments against the parameters that the model sees."""
-    given, asked = prepared.given, tool.asked
-    barred = [name for name in given if name in asked.refused]
+    sent, from_model = prepared.sent, tool.from_model
+    barred = [name for name in sent if name in from_model.refused]
     try:
-        prepared.arguments = asked.validate({name: value for name, value in given.items() if name not in barred})
+        prepared.arguments = from_model.validate({name: value for name, value in sent.items() if name not in barred})
         faults = []
     except ValidationError as error:
-        faults = argument_errors.faults(error, given, asked, _may_quote(tool))
+        faults = argument_errors.faults(error, sent, from_model, _may_quote(tool))
     except Exception as error:  # raised by a validator of the tool
         prepared.refusal = error
         return
-    faults += [argument_errors.unknown(name, asked) for name in barred]
+    faults += [argument_errors.unknown(name, from_model) for name in barred]
     if faults:
-        prepared.refusal = argument_errors.refused(faults, asked)
+        prepared.refusal = argument_errors.refused(faults, from_model)
 
 
 def _may_quote(tool: RegisteredTool) -> Callable[[str], bool]:

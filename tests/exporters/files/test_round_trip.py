@@ -40,7 +40,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(records=st.lists(RECORDS_OF_ANY_KIND, min_size=1, max_size=4))
 def test_all_records_come_back_equal(name: str, records: list[Record]) -> None:
     once = list(unique(records))
@@ -50,7 +50,6 @@ def test_all_records_come_back_equal(name: str, records: list[Record]) -> None:
     assert not any(result.skipped for result in results), results
 
 
-@settings(deadline=None, max_examples=80)
 @given(records=st.lists(RECORDS_OF_ANY_KIND.filter(lambda record: not isinstance(record, Span)), max_size=4))
 def test_otlp_json_gives_back_all_that_is_no_foreign_span(records: list[Record]) -> None:
     once = list(unique(records))

@@ -78,7 +78,7 @@ def test_what_is_abandoned_leaves_nothing(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_destination_without_a_path_says_so(name: str) -> None:
-    with pytest.raises(ConfigError, match="give a path"):
+    with pytest.raises(ConfigError, match="requires a path"):
         create(name, Target())
 
 

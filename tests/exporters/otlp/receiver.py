@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import gzip
+import json
 import socket
 import threading
 from collections import Counter, deque
@@ -14,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import grpc
+from google.protobuf.json_format import MessageToJson, ParseDict
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
@@ -23,6 +26,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+
+from tooltrace.core import zstd
 
 REQUESTS: dict[str, Any] = {
     "traces": ExportTraceServiceRequest,
@@ -124,6 +129,25 @@ class Kept:
         return [request.signal for request in self.requests]
 
 
+def from_json(signal: str, data: bytes) -> bytes:
+    """The request as protobuf; ids in JSON are hex."""
+
+    def with_bytes(value: Any) -> Any:
+        if isinstance(value, list):
+            return [with_bytes(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        ids = {
+            key: base64.b64encode(bytes.fromhex(value[key])).decode()
+            for key in value
+            if key.endswith(("traceId", "panId"))
+        }
+        return {key: with_bytes(item) for key, item in value.items()} | ids
+
+    message: bytes = ParseDict(with_bytes(json.loads(data)), REQUESTS[signal]()).SerializeToString()
+    return message
+
+
 class HttpReceiver(Kept):
     """On a port of its own, which it keeps when it is stopped and started again."""
 
@@ -162,16 +186,24 @@ class HttpReceiver(Kept):
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 if headers.get("content-encoding") == "gzip":
                     data = gzip.decompress(data)
+                elif headers.get("content-encoding") == "zstd":
+                    data = zstd.codec().decompress(data)
                 signal = self.path.rpartition("/")[2]
+                media_type = headers["content-type"]
+                if media_type == "application/json":
+                    data = from_json(signal, data)
                 answer = kept.take(signal, data, {**headers, ":path": self.path})
                 try:
                     self.send_response(int(answer.status))
                     for name, value in answer.headers.items():
                         self.send_header(name, value)
-                    self.send_header("content-type", "application/x-protobuf")
-                    self.send_header("content-length", str(len(answer.body)))
+                    body = answer.body
+                    if media_type == "application/json" and answer.status == 200:
+                        body = MessageToJson(ANSWERS[signal].FromString(body)).encode()
+                    self.send_header("content-type", media_type)
+                    self.send_header("content-length", str(len(body)))
                     self.end_headers()
-                    self.wfile.write(answer.body)
+                    self.wfile.write(body)
                 except OSError:
                     self.close_connection = True
 

@@ -33,7 +33,7 @@ attributes = st.dictionaries(text.filter(bool), values, max_size=2)
 trace_ids = st.integers(1, 2**128 - 1).map(lambda number: f"{number:032x}")
 span_ids = st.integers(1, 2**64 - 1).map(lambda number: f"{number:016x}")
 times = st.integers(1, 2**62)
-few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(suppress_health_check=[HealthCheck.too_slow])
 spans = st.builds(
     SpanData,
     name=text.filter(bool),

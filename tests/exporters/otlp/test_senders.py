@@ -21,9 +21,9 @@ from tooltrace.exporters.protocol import PartlyRefused, Refused, Target, Unavail
 from tooltrace.exporters.registry import available, create
 
 
-@pytest.fixture(params=["http/protobuf", "grpc"])
+@pytest.fixture(params=["http/protobuf", "http/json", "grpc"])
 def both(request: pytest.FixtureRequest) -> Iterator[tuple[HttpReceiver | GrpcReceiver, str]]:
-    made = HttpReceiver() if request.param == "http/protobuf" else GrpcReceiver()
+    made = GrpcReceiver() if request.param == "grpc" else HttpReceiver()
     yield made, request.param
     made.stop()
 
@@ -48,10 +48,57 @@ def test_the_variables_are_enough(both: tuple[HttpReceiver, str], monkeypatch: p
     headers = receiver.requests[0].headers
     assert headers["x-key"] == "a b"
     assert headers["user-agent"].startswith("tooltrace/")
-    if protocol == "http/protobuf":
+    if protocol != "grpc":
         assert (headers[":path"], headers["content-encoding"]) == ("/v1/traces", "gzip")
-        assert headers["content-type"] == "application/x-protobuf"
+        assert headers["content-type"] == ("application/json" if "json" in protocol else "application/x-protobuf")
     destination.close()
+
+
+def test_json_has_the_same_content_as_protobuf(receiver: HttpReceiver) -> None:
+    for protocol in ("http/protobuf", "http/json"):
+        otlp(receiver.endpoint, protocol).send(
+            [made(1), made(2, status="error", ending="raised", error_type="ValueError")]
+        )
+    half = len(receiver.requests) // 2
+    assert receiver.signals[:half] == receiver.signals[half:] == ["traces", "logs", "metrics"]
+    for request, other in zip(receiver.requests[:half], receiver.requests[half:], strict=True):
+        assert request.message == other.message
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "http/json"])
+def test_zstd_compresses_requests(protocol: str, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")
+    otlp(receiver.endpoint, protocol).send([made(1)])
+    assert receiver.spans == dict.fromkeys(ids(1), 1)
+    assert receiver.requests[0].headers["content-encoding"] == "zstd"
+
+
+@pytest.mark.parametrize(
+    ("sampler", "argument", "share"),
+    [
+        ("always_on", "", 1.0),
+        ("parentbased_always_on", "", 1.0),
+        ("always_off", "", 0.0),
+        ("parentbased_always_off", "", 0.0),
+        ("traceidratio", "0.25", 0.25),
+        ("parentbased_traceidratio", "0.25", 0.25),
+        ("traceidratio", "", 1.0),
+        ("traceidratio", "many", 1.0),
+        ("unheard_of", "", 1.0),
+    ],
+)
+def test_the_sampler_of_the_environment_decides_on_spans_alone(
+    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, sampler: str, argument: str, share: float
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", argument)
+    calls = [made(number, trace_id=f"{2**100 | (number % 128) << 57:032x}") for number in range(1, 129)]
+    otlp(receiver.endpoint).send(calls)
+    assert sum(receiver.spans.values()) == round(128 * share)
+    assert receiver.counted == 128, "metrics count every call"
+    chosen = set(receiver.spans)
+    otlp(receiver.endpoint).send(calls)
+    assert set(receiver.spans) == chosen, "the decision depends on the trace alone"
 
 
 def test_nothing_but_the_variable_keeps_content_back(receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,5 +229,5 @@ def test_a_package_can_add_a_destination(tmp_path: Path) -> None:
 
 def test_names_are_known() -> None:
     assert available()[:5] == ("otlp", "otlp-json", "parquet", "jsonl", "csv")
-    with pytest.raises(UnknownExporter, match="known are otlp"):
+    with pytest.raises(UnknownExporter, match="expected one of otlp"):
         create("nothing", Target())

@@ -91,10 +91,10 @@ def test_what_is_said_of_a_signal_comes_first(tmp_path: Path) -> None:
         LOGS_COMPRESSION="none", CERTIFICATE=c, CLIENT_KEY=k, LOGS_CLIENT_KEY=own_k, CLIENT_CERTIFICATE=d,
     )  # fmt: skip
     assert dict(mixed.headers) == {"b": "2"}
-    assert (mixed.seconds, mixed.gzip, mixed.certificate) == (4.0, False, c)
+    assert (mixed.seconds, mixed.compression, mixed.certificate) == (4.0, None, c)
     assert (mixed.client_key, mixed.client_certificate) == (own_k, d)
     assert of("traces", HEADERS="a=1, key=a%20b%2Cc", COMPRESSION="gzip").headers == {"a": "1", "key": "a b,c"}
-    assert of("traces", COMPRESSION="gzip").gzip
+    assert of("traces", COMPRESSION="gzip").compression == "gzip"
 
 
 @pytest.mark.parametrize(
@@ -151,19 +151,34 @@ def test_what_is_no_url_is_said(endpoint: str) -> None:
 
 
 def test_what_cannot_be_spoken_is_said() -> None:
-    with pytest.raises(ConfigError, match="http/json"):
-        of("traces", PROTOCOL="http/json")
+    with pytest.raises(ConfigError, match="'http/protobuf' or 'http/json' or 'grpc', got 'http/xml'"):
+        of("traces", PROTOCOL="http/xml")
     with pytest.raises(ConfigError, match="spans"):
         create(Target(parts=("spans",)))
 
 
 @pytest.mark.parametrize("name", ["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"])
 def test_a_file_that_is_not_there_is_said(name: str) -> None:
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a file"):
         of("traces", **{name: "/nowhere/c.pem"})
 
 
 def test_nothing_left_to_send_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
-    with pytest.raises(ConfigError, match="no signal"):
+    with pytest.raises(ConfigError, match="every signal off"):
         create(Target())
+
+
+@pytest.mark.parametrize(
+    ("value", "protocol", "compression"),
+    [
+        ("gzip", "http/protobuf", "gzip"),
+        ("zstd", "http/protobuf", "zstd"),
+        ("zstd", "http/json", "zstd"),
+        ("zstd", "grpc", "gzip"),
+        ("none", "http/protobuf", None),
+        ("lzma", "http/protobuf", None),
+    ],
+)
+def test_compression(value: str, protocol: str, compression: str | None) -> None:
+    assert of("traces", COMPRESSION=value, PROTOCOL=protocol).compression == compression

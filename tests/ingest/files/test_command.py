@@ -82,9 +82,9 @@ def test_a_file_that_cannot_be_read_fails_and_the_others_are_imported(run, rows,
     assert done.exit_code == 1
     assert done.stdout == "2 calls read from 1 file, 0 lines skipped.\n"
     first, second, third = done.stderr.splitlines()
-    assert first.startswith(f"tooltrace: {empty}: a folder with no file that ends in .json, ")
+    assert first.startswith(f"tooltrace: {empty}: the folder has no file that ends in .json, ")
     assert second == f"tooltrace: {tmp_path / 'none.jsonl'}: No such file or directory"
-    assert third.startswith(f"tooltrace: {foreign}: no known format; known are: jsonl, otlp-json, hello-agents, ")
+    assert third.startswith(f"tooltrace: {foreign}: unknown format; expected one of jsonl, otlp-json, hello-agents, ")
     assert len(rows()) == 2
 
 

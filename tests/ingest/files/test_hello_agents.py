@@ -298,7 +298,7 @@ EVENTS = st.lists(
     ),
     max_size=30,
 )
-QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def lines_of(events, event):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -28,7 +28,6 @@ def unordered(forms: list[Any]) -> list[str]:
     return sorted(map(repr, forms))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(SPAN, max_size=4))
 def test_spans_are_read_as_they_were_written(forms: list[SpanData]) -> None:
     found = list(spans_from_proto(wire.spans(*forms), refused=refused))
@@ -36,7 +35,6 @@ def test_spans_are_read_as_they_were_written(forms: list[SpanData]) -> None:
     assert unordered(found) == unordered(list(spans_from_json(spans_to_json(forms), refused=refused)))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(LOG, max_size=4))
 def test_logs_are_read_as_they_were_written(forms: list[LogData]) -> None:
     found = list(logs_from_proto(wire.logs(*forms), refused=refused))
@@ -44,7 +42,6 @@ def test_logs_are_read_as_they_were_written(forms: list[LogData]) -> None:
     assert unordered(found) == unordered(list(logs_from_json(logs_to_json(forms), refused=refused)))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_damage_is_refused_and_no_more(data: st.DataObject) -> None:
     """A byte changed, cut or put in, anywhere."""
@@ -59,7 +56,6 @@ def test_damage_is_refused_and_no_more(data: st.DataObject) -> None:
             assert str(error)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_request_or_malformed(body: bytes) -> None:
     for prefix in (b"", b"\x0a", wire.nested(1, 2, 2, content=body)):

@@ -19,6 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.ingest.receiver import wire
 from tests.ingest.receiver.running import PROTOBUF, Receiving, made, span, until
+from tooltrace.core import zstd
 from tooltrace.ingest.receiver.limits import ReceiverLimits
 from tooltrace.otel.otlp.from_proto import ITEM_BYTES, MOST_PARTS
 
@@ -39,6 +40,7 @@ def bomb_of_spans() -> bytes:
 PACKED = {"content_encoding": "gzip"}
 BOMBS = {
     "gzip": (zeros(512 * MIB), PACKED, 413),
+    "zstd": (zstd.codec().compress(bytes(512 * MIB)), {"content_encoding": "zstd"}, 413),
     "deflate": (zeros(512 * MIB, 15), {"content_encoding": "deflate"}, 413),
     "empty spans": (gzip.compress(bomb_of_spans()), PACKED, 413),
     "empty metrics": (gzip.compress(bomb_of_spans()), PACKED, 413),

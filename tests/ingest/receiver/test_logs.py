@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
@@ -90,7 +90,7 @@ def test_other_log_records_are_not_kept_and_said_so(receiving: Receiving) -> Non
     partial = ExportLogsServiceResponse.FromString(answer.content).partial_success
     assert partial.rejected_log_records == 3
     assert "2 × a log record that is no evaluation" in partial.error_message
-    assert "nobody knows what is judged" in partial.error_message
+    assert "the judged call is unknown" in partial.error_message
     outcome, loss = running.records()
     assert outcome == RECORDS[0]
     assert isinstance(loss, Loss)
@@ -126,7 +126,6 @@ def test_whatever_comes_is_kept_or_counted(receiving: Receiving) -> None:
     running = receiving()
     kept = 0
 
-    @settings(max_examples=150, deadline=None)
     @given(EVENTS)
     def check(events: list[Any]) -> None:
         nonlocal kept

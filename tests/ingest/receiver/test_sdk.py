@@ -123,6 +123,7 @@ def test_each_kind_of_call_arrives_as_it_was_recorded(
 
 
 @pytest.mark.parametrize("way", ["http gzip", "grpc"])
+@pytest.mark.long
 def test_ten_thousand_spans_arrive_once_each(receiving: Receiving, record: Record, store: Path, way: str) -> None:
     running = receiving()
     provider = record(SPANS[way](running))

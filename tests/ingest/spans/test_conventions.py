@@ -9,6 +9,7 @@ import pytest
 
 from tests.ingest.spans.conftest import Take, calls_of, data, span
 from tooltrace.core.records import Span, ToolCall
+from tooltrace.ingest.spans.conventions.enclosing import stated_context
 from tooltrace.otel.span_data import EventData
 
 ADD = {"tool": "add", "status": "success", "ending": "returned", "arguments": {"a": 1, "b": 2}, "result": 3}
@@ -111,8 +112,23 @@ def logfire_mcp(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
     return said | {"response": json.dumps(value) for value in result.values()}
 
 
-DIALECTS = [gen_ai, pydantic_ai_2, openinference, traceloop, traceloop_langchain, langfuse, logfire_mcp]
+def ai_sdk(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    attributes = {"ai.operationId": "ai.toolCall", "ai.toolCall.name": name, "ai.toolCall.id": "c1"}
+    attributes |= {"ai.toolCall.args": json.dumps(arguments), "ai.telemetry.functionId": "clerk"}
+    return attributes | {"ai.toolCall.result": json.dumps(value) for value in result.values()}
+
+
+def logfire_agents(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
+    attributes = {"logfire.msg_template": "Function: {name}", "name": name, "input": json.dumps(arguments)}
+    return attributes | {"output": json.dumps(value) for value in result.values()}
+
+
+DIALECTS = [
+    *(gen_ai, pydantic_ai_2, openinference, traceloop, traceloop_langchain, langfuse, logfire_mcp),
+    *(ai_sdk, logfire_agents),
+]
 NAMES = {langfuse: "{}", traceloop: "{}.tool", pydantic_ai_2: "running tool", logfire_mcp: "MCP request: tools/call {}"}
+NAMES |= {ai_sdk: "ai.toolCall", logfire_agents: "Function: {{name}}"}
 
 
 def read(take: Take, dialect: Any, name: str, *said: Any, result: Any = ..., **fields: Any) -> ToolCall:
@@ -251,3 +267,124 @@ def test_resource_and_scope_are_kept(take: Take) -> None:
     (call,) = calls_of(take(span("execute_tool add", attributes=gen_ai("add", {}), resource=resource, scope="acme")))
     assert (call.service, call.host, call.pid) == ("shop", "box", 7)
     assert data(call.attributes) == {"otel.scope.name": "acme"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read_as"),
+    [
+        ({"args": [], "sanitize_inputs_outputs": True, "kwargs": {"city": "Oslo"}}, {"city": "Oslo"}),
+        ({"kwargs": {"city": "Oslo"}}, {"city": "Oslo"}),
+        ({"args": ["x"], "kwargs": {"city": "Oslo"}}, {"city": "Oslo", "args": ["x"]}),
+        ({"kwargs": "text"}, {"kwargs": "text"}),
+        ({"kwargs": {"city": "Oslo"}, "other": 1}, {"kwargs": {"city": "Oslo"}, "other": 1}),
+        ({"args": {"city": "Oslo"}}, {"args": {"city": "Oslo"}}),
+    ],
+)
+def test_wrappers_around_arguments_are_removed(take: Take, arguments: Any, read_as: Any) -> None:
+    assert data(read(take, openinference, "add", arguments).arguments) == read_as
+
+
+def test_the_one_parameter_of_a_claude_agent_sdk_tool_is_its_arguments(take: Take) -> None:
+    scope = "openinference.instrumentation.claude_agent_sdk"
+    call = read(take, openinference, "add", {"args": {"city": "Oslo"}}, scope=scope)
+    assert data(call.arguments) == {"city": "Oslo"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "read_as"),
+    [
+        ({"properties": {"city": {"type": "string"}}}, {"city": "Oslo"}),
+        ({"city": {"type": "string"}}, {"city": "Oslo"}),
+        ({"properties": {"city": {}, "day": {}}}, {"input": "Oslo"}),
+        (None, {"input": "Oslo"}),
+    ],
+)
+def test_a_single_text_gets_the_name_of_the_only_parameter(take: Take, parameters: Any, read_as: Any) -> None:
+    attributes = openinference("weather", {}) | {"input.value": "Oslo"}
+    attributes.pop("input.mime_type")
+    if parameters is not None:
+        attributes["tool.parameters"] = json.dumps(parameters)
+    (call,) = calls_of(take(span("weather", attributes=attributes)))
+    assert data(call.arguments) == read_as
+
+
+@pytest.mark.parametrize(("is_error", "status"), [(False, "success"), (True, "error")])
+def test_a_tool_output_of_llama_index_is_its_raw_output(take: Take, is_error: bool, status: str) -> None:
+    output = {"blocks": [{"text": "no such city"}], "tool_name": "add", "raw_input": {}, "raw_output": {"n": 1}}
+    call = read(take, openinference, "add", {}, result={**output, "is_error": is_error})
+    assert (call.status, call.text if is_error else data(call.result)) == (
+        status,
+        "no such city" if is_error else {"n": 1},
+    )
+
+
+def test_placeholders_of_google_adk_are_unknown(take: Take) -> None:
+    def adk(arguments: str, response: str) -> ToolCall:
+        attributes = gen_ai("add", {}) | {"gen_ai.tool.call.id": "<not specified>"}
+        del attributes["gen_ai.tool.call.arguments"]
+        attributes |= {"gcp.vertex.agent.tool_call_args": arguments, "gcp.vertex.agent.tool_response": response}
+        (call,) = calls_of(take(span("execute_tool add", attributes=attributes)))
+        assert call.call_id == call.span_id
+        return call
+
+    assert (adk("{}", "{}").arguments, adk("{}", "{}").result) == (None, None)
+    read_back = adk('{"a": 1}', '{"result": "<not specified>"}')
+    assert (data(read_back.arguments), read_back.result) == ({"a": 1}, None)
+    assert data(adk('{"a": 1}', '{"n": 2}').result) == {"n": 2}
+
+
+def test_a_failed_tool_of_strands_without_an_exception_has_its_text(take: Take) -> None:
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "gen_ai.tool.status": "error"}
+    answer = {"message": '[{"text": "no such city"}]', "id": "c1"}
+    events = (EventData(name="gen_ai.choice", time_ns=1, attributes=answer),)
+    (call,) = calls_of(take(span("execute_tool add", attributes=attributes, events=events)))
+    assert (call.status, call.ending, call.text) == ("error", "returned", "no such city")
+
+
+def test_the_nearest_enclosing_span_that_states_an_agent_or_a_conversation_counts(take: Take) -> None:
+    chat = span(
+        "chat", attributes={"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner", "session.id": "s"}
+    )
+    agent = span("agent", chat, attributes={"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"})
+    step = span("step", agent)
+    call = span(
+        "execute_tool add", step, attributes={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
+    )
+    stated = span(
+        "execute_tool add",
+        step,
+        attributes={
+            **call.attributes,
+            "gen_ai.agent.name": "own",
+            "gen_ai.conversation.id": "mine",
+            "gen_ai.tool.call.id": "c2",
+        },
+    )
+    found = calls_of(take(chat, agent, step, call, stated))
+    assert [(one.agent, one.conversation_id) for one in found] == [("clerk", "s"), ("own", "mine")]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "stated"),
+    [
+        ({"session.id": "browser", "agent.name": "java"}, (None, None)),
+        ({"session.id": "s", "gen_ai.system": "x"}, (None, "s")),
+        ({"openinference.span.kind": "AGENT", "agent.name": "clerk", "session.id": "s"}, ("clerk", "s")),
+        (
+            {"openinference.span.kind": "CHAIN", "metadata": '{"lc_agent_name": "clerk", "thread_id": "t"}'},
+            ("clerk", "t"),
+        ),
+        ({"openinference.span.kind": "CHAIN", "metadata": "not JSON"}, (None, None)),
+        ({"metadata": '{"lc_agent_name": "clerk"}'}, (None, None)),
+        ({"traceloop.association.properties.lc_agent_name": "clerk"}, ("clerk", None)),
+        ({"traceloop.association.properties.thread_id": "t"}, (None, "t")),
+        ({"logfire.msg_template": "Agent run: {name!r}", "name": "clerk"}, ("clerk", None)),
+        ({"logfire.msg_template": "OpenAI Agents trace: {name}", "name": "desk", "group_id": "g"}, (None, "g")),
+        ({"ai.operationId": "ai.generateText", "ai.telemetry.functionId": "clerk"}, ("clerk", None)),
+        ({"ai.telemetry.metadata.chatId": "c"}, (None, "c")),
+        ({"langfuse.session.id": "s"}, (None, "s")),
+        ({"gen_ai.agent.name": 7.5, "gen_ai.conversation.id": ["x"]}, (None, None)),
+    ],
+)
+def test_what_a_span_states_of_agent_and_conversation(attributes: dict[str, Any], stated: Any) -> None:
+    assert stated_context(attributes) == stated

@@ -108,6 +108,6 @@ def test_an_environment_variable_is_enough(tmp_path: Path, how: str) -> None:
     assert "Traceback" not in done.stderr
     with tt.connect(tmp_path / "a.duckdb") as db:
         calls = db.sql("SELECT tool, call_id = span_id, service FROM tool_calls ORDER BY tool").fetchall()
-        assert calls == [("add", False, "shop"), ("mine", True, "shop")]
+        assert calls == [("add", False, "shop"), ("mine", False, "shop")]
         assert db.sql("SELECT name FROM spans ORDER BY name").fetchall() == [("agent",), ("execute_tool mine",)]
         assert db.sql("SELECT count(*) FROM losses").fetchall() == [(0,)]

@@ -45,7 +45,6 @@ def test_a_record_comes_back_as_it_was(take: Take) -> None:
     assert take(encode(CALL)) == [CALL]
 
 
-@settings(max_examples=80, deadline=None)
 @given(tool_calls())
 def test_any_record_comes_back_as_it_was(call: ToolCall) -> None:
     call = structs.replace(call, recorder_version="1")

@@ -139,3 +139,34 @@ def test_secrets_are_taken_out_of_everything(take: Take) -> None:
     ]
     for record in take(*spans):
         assert secret not in str(record)
+
+
+@pytest.mark.parametrize(
+    "message", ["fetch failed", "Failed to fetch", "Load failed", "NetworkError when attempting to fetch resource."]
+)
+def test_a_failed_fetch_in_javascript_is_a_network_error(message: str) -> None:
+    read = by_name("TypeError", message)
+    assert (read.code, read.retryable, read.type) == ("NETWORK_ERROR", True, "TypeError")
+    assert by_name("TypeError", "x is not a function").code == "INVALID_PARAM"
+
+
+@pytest.mark.parametrize(
+    ("error_type", "read_as", "code"),
+    [
+        ("timeout", "timeout", "TIMEOUT"),
+        ("404", "404", "NOT_FOUND"),
+        ("_OTHER", "*errors.errorString", "EXECUTION_ERROR"),
+        (None, "*errors.errorString", "EXECUTION_ERROR"),
+    ],
+)
+def test_an_error_type_is_preferred_to_a_go_error_without_a_type(
+    take: Take, error_type: str | None, read_as: str, code: str
+) -> None:
+    attributes = {} if error_type is None else {"error.type": error_type}
+    call = one(take, attributes=attributes, error=("*errors.errorString", "it went wrong"))
+    assert (call.error_type, call.code, call.error_message) == (read_as, code, "it went wrong")
+
+
+def test_a_code_in_capitals_is_not_an_exception_class(take: Take) -> None:
+    call = one(take, attributes={"error.type": "TOOL_ERROR"}, status="error")
+    assert (call.ending, call.error_type) == ("returned", "TOOL_ERROR")

@@ -53,6 +53,19 @@ def test_a_tool_call_of_another_is_a_row(tracer: Tracer, calls: Calls) -> None:
     assert (call.service, call.host is not None, call.pid is not None) == ("shop", True, True), "this process made it"
 
 
+def test_agent_and_conversation_are_those_of_the_open_spans_around_it(tracer: Tracer, calls: Calls) -> None:
+    with (
+        tracer.start_as_current_span("chat", attributes={"gen_ai.conversation.id": "chat-7"}),
+        tracer.start_as_current_span("invoke_agent", attributes={"gen_ai.agent.name": "planner"}),
+        tracer.start_as_current_span("invoke_agent") as inner,
+    ):
+        inner.set_attribute("gen_ai.agent.name", "clerk")
+        with tracer.start_as_current_span("execute_tool add", attributes=ADD):
+            pass
+    (call,) = calls()
+    assert (call.agent, call.conversation_id) == ("clerk", "chat-7")
+
+
 def test_other_spans_are_kept_only_where_that_is_asked_for(store: Path, tracer: Tracer, calls: Calls) -> None:
     with tracer.start_as_current_span("agent"):
         pass

@@ -62,7 +62,6 @@ ANY_SPAN = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(st.lists(ANY_SPAN, max_size=6), max_size=3), st.sampled_from(["full", "metadata"]))
 def test_nothing_that_comes_in_raises_and_what_comes_out_can_be_written(
     batches: list[list[SpanData]], capture: Any
@@ -100,7 +99,6 @@ def _tree(draw: Any) -> tuple[list[SpanData], int]:
     return [*spans, agent], count
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_one_record_a_call_however_the_spans_are_cut(draw: st.DataObject) -> None:
     spans, count = _tree(draw.draw)
@@ -113,7 +111,6 @@ def test_one_record_a_call_however_the_spans_are_cut(draw: st.DataObject) -> Non
     assert sorted(record.span_id for record in records) == sorted(form.span_id for form in spans)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data(), st.randoms(use_true_random=False))
 def test_one_record_a_call_in_whatever_order_a_batch_has_them(draw: st.DataObject, chance: random.Random) -> None:
     spans, count = _tree(draw.draw)
@@ -121,14 +118,12 @@ def test_one_record_a_call_in_whatever_order_a_batch_has_them(draw: st.DataObjec
     assert len(calls_of(Assembler(Settings(store=None)).take(spans))) == count
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(ANY_SPAN, max_size=8))
 def test_what_was_read_once_is_read_the_same_again(batch: list[SpanData]) -> None:
     fresh = Settings(store=None)
     assert Assembler(fresh).take(batch) == Assembler(fresh).take(batch)
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANY_SPAN)
 def test_a_foreign_call_sent_on_is_the_same_call(form: SpanData) -> None:
     settings_ = Settings(store=None)

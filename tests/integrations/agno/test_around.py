@@ -360,7 +360,7 @@ def test_nothing_is_kept_of_calls_that_are_over(agent_of: Callable, calls: Calla
     for _ in range(3):
         agent_of([add], [("add", {"a": 1, "b": 2}, "call_1"), ("add", {"a": "x", "b": 2}, "call_2")]).run("go")
     gc.collect()
-    assert (human_review._answers._held, human_review._inputs._held, model_messages._last._held) == ({}, {}, {})
+    assert (human_review._answers._facts, human_review._inputs._facts, model_messages._last._facts) == ({}, {}, {})
     assert len(calls()) == 6
 
 

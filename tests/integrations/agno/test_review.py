@@ -50,7 +50,7 @@ def shell(command: str) -> str:
 @pytest.fixture
 def gates(store: Path) -> Callable[[], list[Gate]]:
     def read() -> list[Gate]:
-        assert tt.flush(20)
+        assert tt.flush(120)
         files = StorePaths.of(store).journal.glob("*.jsonl")
         records = [decode(line) for file in files for line in file.read_bytes().splitlines(keepends=True)]
         return [record for record in records if isinstance(record, Gate)]
@@ -403,7 +403,7 @@ def test_what_the_model_is_told(agent_of: Callable, store: Path) -> None:
     by_id["c1"].reject("no")
     by_id["c4"].set_external_execution_result("done")
     go_on(agent, "run", output)
-    assert tt.flush(20)
+    assert tt.flush(120)
     files = StorePaths.of(store).journal.glob("*.jsonl")
     records = [decode(line) for file in files for line in file.read_bytes().splitlines(keepends=True)]
     told = {record.call_id: record for record in records if isinstance(record, Message)}
@@ -510,7 +510,7 @@ def test_the_store_has_each_question_once(agent_of: Callable, store: Path) -> No
     output.requirements[0].confirm()
     go_on(agent, "run", output)
     agent.run("go", session_id="s")
-    tt.flush(20)
+    tt.flush(120)
     with tt.connect(store) as db:
         rows = db.execute("SELECT call_id, kind, decision FROM gates ORDER BY call_id").fetchall()
         seen = db.execute("SELECT call_id, ending, seen_text FROM tool_calls ORDER BY started_at").fetchall()

@@ -125,7 +125,7 @@ def test_what_the_model_was_told_belongs_to_the_outer_call(agent_of: Callable, s
         return f"it said {inner.run(question).content}"
 
     agent_of([ask], [("ask", {"question": "?"}, "call_1")], name="outer").run("go")
-    tt.flush(20)
+    tt.flush(120)
     with tt.connect(store) as db:
         seen = db.execute("SELECT tool, seen_text FROM tool_calls ORDER BY started_at").fetchall()
     assert seen == [("ask", "it said three"), ("add", "3")]

@@ -117,7 +117,7 @@ def _untimed(value: Any) -> Any:
     return re.sub(r"completed in [\d.]+s", "completed", repr(value))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     turns=TURNS,
     limit=st.sampled_from([None, 2]),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+import tooltrace as tt
 from tests.integrations.otel.conftest import data
 from tooltrace.core.records import ToolCall
 
@@ -83,3 +86,58 @@ async def test_a_server_inside_a_server_is_the_same_call(server: Any, calls: Cal
     added, failed = calls()
     assert (added.tool, added.status) == ("shop_add", "success")
     assert (failed.tool, failed.status, failed.code) == ("shop_read", "error", "NOT_FOUND")
+
+
+@pytest.fixture
+def integrated() -> Iterator[None]:
+    from tooltrace.integrations import fastmcp as integration
+
+    integration.install()
+    yield
+    integration.remove()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("add", {"a": 1, "b": 2}), ("weigh", {"item": "a"}), ("read", {"path": "a"})]
+)
+async def test_with_the_integration_a_call_is_one_row_and_the_trace_is_whole(
+    server: Any, provider: TracerProvider, integrated: None, calls: Calls, name: str, arguments: dict[str, Any]
+) -> None:
+    server.tool(tt.trace_tool(weigh, version="7"))
+    memory = InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(memory))
+    async with fastmcp.Client(server) as client:
+        with tt.context(call_id="c1"):
+            await client.call_tool(name, arguments, raise_on_error=False)
+    provider.force_flush()
+    (call,) = calls()
+    assert (call.tool, call.call_id) == (name, "c1")
+    spans = {span.context.span_id: span for span in memory.get_finished_spans()}
+    called = [span for span in spans.values() if name in span.name]
+    assert len(called) >= 3, [span.name for span in spans.values()]
+    assert all(span.parent is None or span.parent.span_id in spans for span in called), "no span has a missing parent"
+    assert int(call.span_id, 16) in spans
+
+
+async def test_with_the_integration_the_frameworks_spans_are_the_same(
+    server: Any, provider: TracerProvider, integrated: None, calls: Calls
+) -> None:
+    memory = InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(memory))
+
+    async def observed() -> list[tuple[str, ...]]:
+        memory.clear()
+        async with fastmcp.Client(server) as client:
+            await client.call_tool("add", {"a": 1, "b": 2})
+        spans = [span for span in memory.get_finished_spans() if span.instrumentation_scope.name != "tooltrace"]
+        return sorted((span.name, *sorted(span.attributes)) for span in spans)
+
+    from tooltrace.integrations import fastmcp as integration
+
+    recorded = await observed()
+    integration.remove()
+    assert await observed() == recorded
+
+
+def weigh(item: str) -> str:
+    return "3 kg"

@@ -103,3 +103,22 @@ async def test_an_awaited_call_and_a_retry_of_it(instrumentation: str, calls: Ca
     await add.ainvoke(asked("add", {"a": 1, "b": 2}, "c1"))
     await add.ainvoke(asked("add", {"a": 1, "b": 2}, "c1"))
     assert [(call.status, call.call_id) for call in calls()] == [("success", "c1")] * 2
+
+
+def test_agent_and_conversation_of_an_agents_tool(instrumentation: str, calls: Calls) -> None:
+    agents = pytest.importorskip("langchain.agents")
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    class Scripted(GenericFakeChatModel):
+        def bind_tools(self, *_args: Any, **_named: Any) -> Any:
+            return self
+
+    request = AIMessage("", tool_calls=[{"name": "add", "args": {"a": 1, "b": 2}, "id": "c1"}])
+    agent = agents.create_agent(Scripted(messages=iter([request, AIMessage("done")])), tools=[add], name="clerk")
+    agent.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "thread-7"}})
+    # after a run with Traceloop's instrumentation, LangGraph still calls it
+    scope = INSTRUMENTORS[instrumentation][0]
+    (call,) = [call for call in calls() if data(call.attributes)["otel.scope.name"] == scope]
+    assert (call.tool, call.call_id, call.agent, call.conversation_id) == ("add", "c1", "clerk", "thread-7")
+    assert data(call.arguments) == {"a": 1, "b": 2}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 import zlib
 from typing import IO, Any, Final, cast
 
+from tooltrace.core import zstd
 from tooltrace.errors import TooltraceError
 
 HEAD_BYTES: Final = 1024 * 1024
@@ -44,13 +44,9 @@ def _buffered(raw: Any) -> io.BufferedReader[Any]:
 
 def _zstd() -> Any:
     try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        return zstd.codec()
     except ImportError as error:
         raise UnreadableFile("zstd needs a package that is not installed: pip install 'tooltrace[zstd]'") from error
-    return zstd
 
 
 class _Careful(io.RawIOBase):

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from tooltrace.core.records import Record
 from tooltrace.exporters.csv import QUOTED_BY
-from tooltrace.ingest.files.reader import LONGEST_LINE, Format, TraceFile
-from tooltrace.ingest.files.rows import kind_of, record_of
+from tooltrace.ingest.files.reader import LONGEST_LINE, Format, TraceFile, kind_of, record_of
 from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
 from tooltrace.recording.settings import Settings
 
@@ -42,7 +41,9 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
                 if len(row) != len(names):
                     source.skip(number, f"{len(row)} fields, where the header has {len(names)}")
                     continue
-                cells = {name: _cell(text) for name, text in zip(names, row, strict=True)}
+                cells = {
+                    name: text.removeprefix(QUOTED_BY) if text else None for name, text in zip(names, row, strict=True)
+                }
                 record = reredact(record_of(kind or "", cells), settings, LONGEST_OF_FILE)
             except ValueError as error:
                 source.skip(number, str(error))
@@ -76,10 +77,6 @@ def _header(line: bytes) -> tuple[str | None, str]:
         if kind is not None:
             return kind, delimiter
     return None, ","
-
-
-def _cell(text: str) -> str | None:
-    return text.removeprefix(QUOTED_BY) if text else None
 
 
 @contextmanager

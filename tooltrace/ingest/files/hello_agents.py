@@ -18,13 +18,14 @@ from typing import Any
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ResponseMeta, Status, ToolResponse
-from tooltrace.ingest.files.call_builder import ExternalCall, build_call
+from tooltrace.ingest.call_builder import ExternalCall, build_call, stable_id
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
 from tooltrace.normalize import normalize
 from tooltrace.recording.logger import LONGEST_MS
 from tooltrace.recording.settings import Settings
 
 NAME = "hello-agents"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RULE = "hello_agents_trace"
 """Rule name for results that the event's own status decides."""
 _ARGUMENTS = ("args", "parameters", "arguments", "input")
@@ -52,14 +53,14 @@ def read(source: TraceFile, settings: Settings) -> Iterator[ToolCall]:
             source.skip(number, "not an event of a HelloAgents trace")
             continue
         try:
-            foreign = sessions.take(line)
+            external = sessions.take(line)
         except _Unusable as error:
             source.skip(number, str(error))
             continue
-        if foreign is not None:
-            yield build_call(foreign, settings)
-    for foreign in sessions.left():
-        yield build_call(foreign, settings)
+        if external is not None:
+            yield build_call(external, settings)
+    for external in sessions.left():
+        yield build_call(external, settings)
 
 
 FORMAT = Format(NAME, knows, read)
@@ -70,7 +71,7 @@ class _Unusable(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class _Asked:
+class _PendingCall:
     """A ``tool_call`` event that waits for its result."""
 
     session: str | None
@@ -82,14 +83,15 @@ class _Asked:
     arguments: Any
     agent: str | None
 
-    def foreign(self, **more: Any) -> ExternalCall:
+    def external(self, **more: Any) -> ExternalCall:
         when = self.at.isoformat() if self.session is None else None
         identity = (NAME, self.session, self.step, self.call_id or self.tool, self.occurrence, when)
         return ExternalCall(
             tool=self.tool,
-            trace=identity if self.session is None else (NAME, self.session),
-            span=identity,
-            started_at=self.at,
+            trace_id=stable_id(16, *(identity if self.session is None else (NAME, self.session))),
+            span_id=stable_id(8, *identity),
+            started_ns=(self.at - _EPOCH) // timedelta(microseconds=1) * 1000,
+            tool_type="function",
             call_id=self.call_id,
             attempt=self.occurrence if self.call_id is not None else 1,
             conversation_id=self.session,
@@ -106,13 +108,13 @@ class _Waiting:
     """The calls that wait for their results, indexed by every key that a result may match."""
 
     def __init__(self) -> None:
-        self._at: dict[_Place, dict[_Asked, None]] = {(): {}}
+        self._at: dict[_Place, dict[_PendingCall, None]] = {(): {}}
 
-    def add(self, asked: _Asked) -> None:
-        for place in _places(asked):
-            self._at.setdefault(place, {})[asked] = None
+    def add(self, pending: _PendingCall) -> None:
+        for place in _places(pending):
+            self._at.setdefault(place, {})[pending] = None
 
-    def take(self, session: str | None, step: str, call_id: str | None, tool: str | None) -> _Asked | None:
+    def take(self, session: str | None, step: str, call_id: str | None, tool: str | None) -> _PendingCall | None:
         """Remove and return the call of a result: the last with its id, otherwise the first with its step and tool."""
         same = self._at.get(("id", session, call_id)) if call_id is not None else None
         if same:
@@ -120,25 +122,25 @@ class _Waiting:
         there = self._at.get(("step", session, step, tool, "any" if call_id is None else "nameless"))
         return self._remove(next(iter(there))) if there else None
 
-    def all(self) -> Iterator[_Asked]:
+    def all(self) -> Iterator[_PendingCall]:
         yield from self._at[()]
 
-    def _remove(self, asked: _Asked) -> _Asked:
-        for place in _places(asked):
-            del self._at[place][asked]
+    def _remove(self, pending: _PendingCall) -> _PendingCall:
+        for place in _places(pending):
+            del self._at[place][pending]
             if place and not self._at[place]:
                 del self._at[place]
-        return asked
+        return pending
 
 
-def _places(asked: _Asked) -> Iterator[_Place]:
+def _places(pending: _PendingCall) -> Iterator[_Place]:
     yield ()
-    if asked.call_id is not None:
-        yield ("id", asked.session, asked.call_id)
-    for tool in (asked.tool, None):
-        yield ("step", asked.session, asked.step, tool, "any")
-        if asked.call_id is None:
-            yield ("step", asked.session, asked.step, tool, "nameless")
+    if pending.call_id is not None:
+        yield ("id", pending.session, pending.call_id)
+    for tool in (pending.tool, None):
+        yield ("step", pending.session, pending.step, tool, "any")
+        if pending.call_id is None:
+            yield ("step", pending.session, pending.step, tool, "nameless")
 
 
 class _Sessions:
@@ -146,7 +148,7 @@ class _Sessions:
 
     def __init__(self) -> None:
         self._agents: dict[str | None, str | None] = {}
-        self._seen: Counter[tuple[Any, ...]] = Counter()
+        self._occurrences: Counter[tuple[Any, ...]] = Counter()
         self._waiting = _Waiting()
 
     def take(self, line: dict[str, Any]) -> ExternalCall | None:
@@ -156,27 +158,29 @@ class _Sessions:
         if event == "session_start":
             self._agents[session] = _text(payload.get("agent_name"))
         elif event == "tool_call":
-            self._waiting.add(self._asked(line, payload, session))
+            self._waiting.add(self._pending_call(line, payload, session))
         elif event == "tool_result":
-            return self._answered(line, payload, session)
+            return self._ended_call(line, payload, session)
         return None
 
     def left(self) -> Iterator[ExternalCall]:
         """Yield the calls without a result: the trace ends before it."""
-        for asked in self._waiting.all():
-            yield asked.foreign(ending="abandoned")
+        for pending in self._waiting.all():
+            yield pending.external(ending="abandoned")
 
-    def _answered(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> ExternalCall:
+    def _ended_call(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> ExternalCall:
         call_id, tool = _text(payload.get("tool_call_id")), _text(payload.get("tool_name"))
-        asked = self._waiting.take(session, str(line.get("step")), call_id, tool)
-        duration = _given_duration(payload)
-        if asked is None:  # asynchronous runs write only the result
-            asked = self._asked(line, payload, session)
+        pending = self._waiting.take(session, str(line.get("step")), call_id, tool)
+        duration = _stated_duration(payload)
+        if pending is None:  # asynchronous runs write only the result
+            pending = self._pending_call(line, payload, session)
         elif duration is None:
-            duration = _between(asked.at, _moment(line.get("ts")))
-        return asked.foreign(result=_result(payload), duration_ms=duration)
+            duration = _between(pending.at, _moment(line.get("ts")))
+        return pending.external(
+            result=_result(payload), duration_ns=None if duration is None else round(duration * 1e6)
+        )
 
-    def _asked(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> _Asked:
+    def _pending_call(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> _PendingCall:
         tool, at, step = _text(payload.get("tool_name")), _moment(line.get("ts")), str(line.get("step"))
         if tool is None:
             raise _Unusable(f"a {line['event']} without the tool's name")
@@ -184,9 +188,9 @@ class _Sessions:
             raise _Unusable(f"a {line['event']} without a time")
         call_id = _text(payload.get("tool_call_id"))
         place = (session, call_id) if call_id is not None else (session, step, tool)
-        self._seen[place] += 1
+        self._occurrences[place] += 1
         agent = self._agents.get(session)
-        return _Asked(session, step, tool, call_id, self._seen[place], at, _arguments(payload), agent)
+        return _PendingCall(session, step, tool, call_id, self._occurrences[place], at, _arguments(payload), agent)
 
 
 def _is_event(line: Any) -> bool:
@@ -213,8 +217,8 @@ def _result(payload: dict[str, Any]) -> Any:
         return result
     if status is not None:
         return _stated(payload, status, result)
-    said = {name: value for name, value in payload.items() if name not in _ABOUT and value is not None}
-    return result if "result" in said and _VERDICTS.isdisjoint(said) else said or None
+    members = {name: value for name, value in payload.items() if name not in _ABOUT and value is not None}
+    return result if "result" in members and _VERDICTS.isdisjoint(members) else members or None
 
 
 def _stated(payload: dict[str, Any], status: Status, result: Any) -> ToolResponse:
@@ -222,13 +226,18 @@ def _stated(payload: dict[str, Any], status: Status, result: Any) -> ToolRespons
     meta = ResponseMeta(rule=RULE, rule_grade="certain")
     if status != "error":
         return ToolResponse(status=status, text=text, data=data, meta=meta)
-    words = normalize(text).error  # the text may name the code
-    message = _text(payload.get("error_message")) or (words and words.message) or text or "the trace names no error"
-    code = _text(payload.get("error_code")) or (words and words.code) or ToolErrorCode.UNKNOWN
+    parsed_error = normalize(text).error  # the text may name the code
+    message = (
+        _text(payload.get("error_message"))
+        or (parsed_error and parsed_error.message)
+        or text
+        or "the trace names no error"
+    )
+    code = _text(payload.get("error_code")) or (parsed_error and parsed_error.code) or ToolErrorCode.UNKNOWN
     return ToolResponse.error(code, message, text=text, data=data, meta=meta)
 
 
-def _given_duration(payload: dict[str, Any]) -> float | None:
+def _stated_duration(payload: dict[str, Any]) -> float | None:
     value = payload.get("duration_ms")
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LONGEST_MS
     return float(value) if usable and value is not None else None

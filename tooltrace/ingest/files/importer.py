@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tooltrace.core.records import ToolCall
+from tooltrace.ingest.files import csv, hello_agents, jsonl, mlflow, otlp_json, parquet, phoenix
 from tooltrace.ingest.files.compression import UnreadableFile
-from tooltrace.ingest.files.detect import format_of, formats
-from tooltrace.ingest.files.reader import SkippedLine, TraceFile
+from tooltrace.ingest.files.reader import Format, SkippedLine, TraceFile
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
 
+FORMATS: Final[tuple[Format, ...]] = (
+    jsonl.FORMAT,
+    otlp_json.FORMAT,
+    hello_agents.FORMAT,
+    mlflow.FORMAT,
+    phoenix.FORMAT,
+    parquet.FORMAT,
+    csv.FORMAT,
+)
+"""All formats; the first that recognises a file reads it."""
 BATCH = 512
 """Records written at once."""
 ENDINGS = (".json", ".jsonl", ".csv", ".parquet", ".gz", ".zst")
@@ -51,10 +62,10 @@ def import_file(
     with TraceFile(path, imported.skip, advance) as source:
         if not source.head.strip():
             return imported
-        found = format_of(source.head)
+        found = next((each for each in FORMATS if each.knows(source.head)), None)
         if found is None:
-            names = ", ".join(each.name for each in formats())
-            raise UnreadableFile(f"{path}: no known format; known are: {names}")
+            names = ", ".join(each.name for each in FORMATS)
+            raise UnreadableFile(f"{path}: unknown format; expected one of {names}")
         imported.format = found.name
         for record in found.read(source, settings):
             writer.add(record)
@@ -77,7 +88,7 @@ def files_of(path: Path) -> list[Path]:
         return [path]
     found = sorted(file for file in path.rglob("*") if _is_wanted(file, path))
     if not found:
-        raise UnreadableFile(f"{path}: a folder with no file that ends in {', '.join(ENDINGS)}")
+        raise UnreadableFile(f"{path}: the folder has no file that ends in {', '.join(ENDINGS)}")
     return found
 
 

@@ -170,7 +170,7 @@ def _id(value: Any, size: int) -> str:
     text = str(value).removeprefix("0x")
     raw = bytes.fromhex(text) if re.fullmatch(rf"[0-9a-fA-F]{{{2 * size}}}", text) else base64.b64decode(text)
     if len(raw) != size:
-        raise ValueError(f"{value!r} is no id of {size} bytes")
+        raise ValueError(f"{value!r} is not an id of {size} bytes")
     return raw.hex()
 
 

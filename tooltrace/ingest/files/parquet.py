@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.core.records import Record
 from tooltrace.ingest.files import phoenix
-from tooltrace.ingest.files.reader import Format, TraceFile, UnreadableFile, parsed
-from tooltrace.ingest.files.rows import kind_of, record_of
+from tooltrace.ingest.files.reader import Format, TraceFile, UnreadableFile, kind_of, parsed, record_of
 from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
 from tooltrace.recording.settings import Settings
 
@@ -38,23 +37,23 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
         columns = [row[0] for row in con.execute("DESCRIBE file").fetchall()]
         kind = kind_of(columns)
         if kind is not None:
-            yield from _own(con, source, settings, kind, columns)
+            yield from _records(con, source, settings, kind, columns)
         elif "context.span_id" in columns or "annotator_kind" in columns:
             yield from phoenix.read_objects(source, settings, _phoenix(con, source, columns))
         else:
-            raise UnreadableFile(f"{source.path}: a Parquet file with none of the tables that are known")
+            raise UnreadableFile(f"{source.path}: the Parquet file has the columns of no known table")
 
 
-def _own(
+def _records(
     con: DuckDBPyConnection, source: TraceFile, settings: Settings, kind: str, columns: list[str]
 ) -> Iterator[Record]:
     from tooltrace.store.schema import RECORDS, quote_identifier
 
-    taken = [column for column in RECORDS[kind].columns if column.name in columns]
-    values = ", ".join(f"CAST({quote_identifier(column.name)} AS {column.type})" for column in taken)
+    present = [column for column in RECORDS[kind].columns if column.name in columns]
+    values = ", ".join(f"CAST({quote_identifier(column.name)} AS {column.type})" for column in present)
     for number, row in _fetched(con, source, values):
         try:
-            cells = dict(zip((column.name for column in taken), row, strict=True))
+            cells = dict(zip((column.name for column in present), row, strict=True))
             record = reredact(record_of(kind, cells), settings, LONGEST_OF_FILE)
         except ValueError as error:
             source.skip(number, str(error))

@@ -82,7 +82,7 @@ def _rounded(form: SpanData) -> SpanData:
     Phoenix stores nanoseconds in floating point, with an error of up to a hundred nanoseconds.
     """
     start, end = ((ns + 500) // 1000 * 1000 for ns in (form.start_ns, form.end_ns))
-    return replace(form, start_ns=start, end_ns=end, attributes=_said(form.attributes))
+    return replace(form, start_ns=start, end_ns=end, attributes=_known_attributes(form.attributes))
 
 
 def _span(item: dict[str, Any]) -> SpanData:
@@ -90,7 +90,7 @@ def _span(item: dict[str, Any]) -> SpanData:
     context = item.get("context") or {}
     start, end = moment(item.get("start_time")), moment(item.get("end_time"))
     if start is None:
-        raise ValueError("it has no start_time")
+        raise ValueError("start_time is missing")
     code = str(item.get("status_code") or "UNSET").lower()
     return SpanData(
         name=str(item.get("name") or ""),
@@ -111,7 +111,7 @@ def _attributes(item: dict[str, Any]) -> dict[str, Any]:
     flat = dict(_flat("", columns))
     kind = item.get("span_kind")
     known = {} if kind in (None, "", "UNKNOWN") else {KIND: kind}
-    return _said({**known, **flat, **(item.get("attributes") or {})})
+    return _known_attributes({**known, **flat, **(item.get("attributes") or {})})
 
 
 def _flat(prefix: str, nested: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -126,7 +126,7 @@ def _flat(prefix: str, nested: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def _said(attributes: dict[str, Any]) -> dict[str, Any]:
+def _known_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes that are not None; for a span of tooltrace, without those that Phoenix derived."""
     ours = MARK in attributes
     return {
@@ -154,7 +154,7 @@ def _annotation(item: dict[str, Any]) -> Iterator[Any]:
 
 def _hex(value: Any, digits: int) -> str:
     if not isinstance(value, str) or len(value) != digits or not _HEX.fullmatch(value.lower()):
-        raise ValueError(f"{value!r} is no id of {digits} hex digits")
+        raise ValueError(f"{value!r} is not an id of {digits} hex digits")
     return value.lower()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -12,9 +12,12 @@ from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
+from tooltrace.core.fields import FROM_TEXT, record_from
 from tooltrace.core.records import Record
 from tooltrace.ingest.files.compression import DAMAGE, HEAD_BYTES, UnreadableFile, decompressed
 from tooltrace.recording.settings import Settings
+from tooltrace.store.journal_format import KINDS
+from tooltrace.store.schema import RECORDS
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Maximum length of a line in bytes; longer lines are skipped, because a whole line is held in memory."""
@@ -22,7 +25,7 @@ LONGEST_DOCUMENT = 512 * 1024 * 1024
 """Maximum size in bytes of a file that is one JSON document over many lines."""
 _BOM: Final = b"\xef\xbb\xbf"
 
-__all__ = ["HEAD_BYTES", "LONGEST_LINE", "SkippedLine", "TraceFile", "UnreadableFile", "parsed"]
+__all__ = ["HEAD_BYTES", "LONGEST_LINE", "SkippedLine", "TraceFile", "UnreadableFile", "kind_of", "parsed", "record_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class TraceFile:
         For formats that read the file themselves and not through this object.
         """
         size = self.path.stat().st_size
-        self._tell(round(size * share))
+        self._report(round(size * share))
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the JSON objects of a JSON Lines file with their line numbers; other lines are skipped."""
@@ -104,7 +107,7 @@ class TraceFile:
         if not over_lines:
             yield from self.objects() if first.startswith(b"{") else self._values()
             return
-        text = self._whole()
+        text = self._document()
         data = parsed(text)
         if data is None:
             raise UnreadableFile(f"{self.path}: neither JSON Lines nor one JSON document")
@@ -130,7 +133,7 @@ class TraceFile:
             elif line.strip():
                 self.skip(number, "not JSON")
 
-    def _whole(self) -> bytes:
+    def _document(self) -> bytes:
         parts, size = [], 0
         while part := self._read(LONGEST_LINE, 1):
             parts.append(part)
@@ -143,12 +146,12 @@ class TraceFile:
         try:
             line = self._stream.readline(most)
         except DAMAGE as error:
-            self.skip(number, f"it cannot be read from here on: {getattr(error, 'strerror', None) or error}")
+            self.skip(number, f"the file cannot be read from this line on: {getattr(error, 'strerror', None) or error}")
             return b""
-        self._tell(self._raw.tell())
+        self._report(self._raw.tell())
         return line
 
-    def _tell(self, reached: int) -> None:
+    def _report(self, reached: int) -> None:
         if reached > self._advanced:
             self._advance(reached - self._advanced)
             self._advanced = reached
@@ -164,3 +167,14 @@ def parsed(text: bytes) -> Any:
         return json.loads(text.decode())
     except (ValueError, RecursionError):
         return None
+
+
+def kind_of(columns: Collection[str]) -> str | None:
+    """Return the kind of record in a table with these ``columns``; None if it is not a table of tooltrace."""
+    required = {kind: {column.name for column in table.columns if column.required} for kind, table in RECORDS.items()}
+    return next((kind for kind, names in required.items() if names <= set(columns)), None)
+
+
+def record_of(kind: str, row: Mapping[str, Any]) -> Record:
+    """Return the record of a table's ``row``; None is unknown. Raises ValueError with the cause."""
+    return record_from(KINDS[kind], row, FROM_TEXT, quote=True)

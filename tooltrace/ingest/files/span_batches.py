@@ -53,18 +53,18 @@ class SpanFileReader:
 
 
 def evaluation(
-    name: str, span_id: str | None, said: dict[str, Any], at: datetime | None, trace_id: str | None = None
+    name: str, span_id: str | None, values: dict[str, Any], at: datetime | None, trace_id: str | None = None
 ) -> LogData:
     """Return a judgement as the evaluation event of the GenAI conventions.
 
-    ``said`` has its score, label and explanation, as far as known.
+    ``values`` has its score, label and explanation, as far as known.
     """
     keys = {
         "score": names.EVALUATION_SCORE_VALUE,
         "label": names.EVALUATION_SCORE_LABEL,
         "explanation": names.EVALUATION_EXPLANATION,
     }
-    attributes = {key: said[name] for name, key in keys.items() if said.get(name) is not None}
+    attributes = {key: values[name] for name, key in keys.items() if values.get(name) is not None}
     return LogData(
         event_name=names.EVALUATION_EVENT,
         time_ns=0 if at is None else nanoseconds(at),

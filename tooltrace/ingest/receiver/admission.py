@@ -52,10 +52,12 @@ class AdmissionControl:
 
     def ending(self) -> OtlpError:
         """Return the error for requests that are refused after :meth:`end`."""
-        return OtlpError(503, "the receiver is ending; nothing was kept", retry_after=self.limits.retry_seconds)
+        return OtlpError(
+            503, "the receiver is shutting down; nothing was stored", retry_after=self.limits.retry_seconds
+        )
 
     def _busy(self, why: str) -> OtlpError:
-        return OtlpError(429, f"{why}; nothing was kept of this one", retry_after=self.limits.retry_seconds)
+        return OtlpError(429, f"{why}; nothing of this request was stored", retry_after=self.limits.retry_seconds)
 
 
 class RequestSlot:
@@ -86,6 +88,6 @@ class RequestSlot:
         except TimeoutError:
             if admission.ended:
                 raise admission.ending() from None
-            raise OtlpError(408, f"the body did not arrive within {seconds:g} s; nothing was kept") from None
+            raise OtlpError(408, f"the body did not arrive within {seconds:g} s; nothing was stored") from None
         finally:
             admission.arriving.discard(timeout)

@@ -26,7 +26,7 @@ def spans(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[Sp
         found = spans_from_json(_loaded(body, receipt.limits), refused=receipt.count_unreadable)
     else:
         found = spans_from_proto(body, refused=receipt.count_unreadable)
-    return _seen(found, receipt)
+    return _counted(found, receipt)
 
 
 def logs(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[LogData]:
@@ -35,7 +35,7 @@ def logs(body: bytes, encoding: Encoding, receipt: IngestResult) -> Iterator[Log
         found = logs_from_json(_loaded(body, receipt.limits), refused=receipt.count_unreadable)
     else:
         found = logs_from_proto(body, refused=receipt.count_unreadable)
-    return _seen(found, receipt)
+    return _counted(found, receipt)
 
 
 def points(body: bytes, encoding: Encoding, receipt: IngestResult) -> int:
@@ -44,10 +44,10 @@ def points(body: bytes, encoding: Encoding, receipt: IngestResult) -> int:
     Raises MalformedOtlp, and OtlpError if there are too many.
     """
     counts = _points(_loaded(body, receipt.limits)) if encoding == JSON else proto_layers.points(body)
-    return sum(_seen(counts, receipt))
+    return sum(_counted(counts, receipt))
 
 
-def _seen(items: Iterator[_Item], receipt: IngestResult) -> Iterator[_Item]:
+def _counted(items: Iterator[_Item], receipt: IngestResult) -> Iterator[_Item]:
     for item in items:
         receipt.count()
         yield item
@@ -55,13 +55,13 @@ def _seen(items: Iterator[_Item], receipt: IngestResult) -> Iterator[_Item]:
 
 def _loaded(body: bytes, limits: ReceiverLimits) -> dict[str, Any]:
     if body.count(b"{") + body.count(b"[") > limits.containers:
-        raise too_large(f"the JSON has more than {limits.containers:,} objects and arrays; nothing was kept")
+        raise too_large(f"the JSON has more than {limits.containers:,} objects and arrays; nothing was stored")
     try:
         data = orjson.loads(body)
     except ValueError as error:
-        raise MalformedOtlp(f"the body is no JSON: {error}") from error
+        raise MalformedOtlp(f"the body is not JSON: {error}") from error
     if not isinstance(data, dict):
-        raise MalformedOtlp("the body is no JSON object")
+        raise MalformedOtlp("the body is not JSON object")
     return data
 
 

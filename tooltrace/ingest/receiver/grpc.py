@@ -35,7 +35,7 @@ async def start(receiver: Receiver, token: str | None, host: str, port: int) -> 
     try:
         found = server.add_insecure_port(address)
     except RuntimeError as error:
-        raise ConfigError(f"gRPC cannot listen on {address}: {error}; give another --grpc-port") from error
+        raise ConfigError(f"gRPC cannot listen on {address}: {error}; pass another --grpc-port") from error
     await server.start()
     return server, found
 
@@ -55,8 +55,8 @@ def _export(receiver: Receiver, token: str | None, signal: Signal) -> Export:
                     body = await _only(messages)
                 place.take(len(body))
                 receipt = await receiver.ingester.ingest(signal, PROTOBUF, body)
-        except OtlpError as refusal:
-            await _abort(context, refusal)
+        except OtlpError as error:
+            await _abort(context, error)
         return responses.accepted_response(signal, receipt, PROTOBUF)
 
     return export
@@ -67,21 +67,24 @@ async def _only(messages: AsyncIterator[bytes]) -> bytes:
     body: bytes | None = None
     async for message in messages:
         if body is not None:
-            raise malformed("the call has more than one message; nothing was kept")
+            raise malformed("the call has more than one message; nothing was stored")
         body = message
     if body is None:
-        raise malformed("the call has no message; nothing was kept")
+        raise malformed("the call has no message; nothing was stored")
     return body
 
 
 def _admit(token: str | None, context: ServicerContext[Any, Any]) -> None:
     if token is None:
         return
-    given = dict(context.invocation_metadata() or ()).get("authorization", "")
-    if not hmac.compare_digest(str(given).encode(), f"Bearer {token}".encode()):
-        raise OtlpError(401, "send the token that tooltrace serve printed, as authorization: Bearer; nothing was kept")
+    credentials = dict(context.invocation_metadata() or ()).get("authorization", "")
+    if not hmac.compare_digest(str(credentials).encode(), f"Bearer {token}".encode()):
+        raise OtlpError(
+            401,
+            "missing or wrong token: send the one that tooltrace serve printed as 'authorization: Bearer <token>'; nothing was stored",
+        )
 
 
-async def _abort(context: ServicerContext[Any, Any], refusal: OtlpError) -> None:
-    details = ("grpc-status-details-bin", responses.status_of(refusal).SerializeToString())
-    await context.abort(_CODES[refusal.code], str(refusal), (details,))
+async def _abort(context: ServicerContext[Any, Any], error: OtlpError) -> None:
+    details = ("grpc-status-details-bin", responses.status_of(error).SerializeToString())
+    await context.abort(_CODES[error.code], str(error), (details,))

@@ -33,41 +33,41 @@ def _endpoint(receiver: Receiver, signal: Signal) -> Callable[[Request], Awaitab
             with receiver.admission.slot() as place:
                 body = await read_body(request, receiver.limits, place)
                 receipt = await receiver.ingester.ingest(signal, encoding, body)
-        except OtlpError as refusal:
-            return _refused(request, refusal)
+        except OtlpError as error:
+            return _refused(request, error)
         return Response(responses.accepted_response(signal, receipt, encoding), media_type=encoding)
 
     return export
 
 
 def _encoding(request: Request) -> Encoding:
-    given = _media_type(request)
-    if given not in _ENCODINGS:
-        raise OtlpError(415, f"Content-Type {given[:100]!r} is not known here; known are {PROTOBUF} and {JSON}")
-    return _ENCODINGS[given]
+    media_type = _media_type(request)
+    if media_type not in _ENCODINGS:
+        raise OtlpError(415, f"unsupported Content-Type {media_type[:100]!r}: use {PROTOBUF} or {JSON}")
+    return _ENCODINGS[media_type]
 
 
 def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _refused(request: Request, refusal: OtlpError) -> Response:
+def _refused(request: Request, error: OtlpError) -> Response:
     """Return the error response in the encoding of the request; JSON if that encoding is not supported."""
     encoding = _ENCODINGS.get(_media_type(request), JSON)
     headers = {}
-    if refusal.retry_after is not None:
-        headers["Retry-After"] = str(refusal.retry_after)
-    if refusal.status == 415:
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    if error.status == 415:
         headers |= {"Accept": f"{PROTOBUF}, {JSON}", "Accept-Encoding": KNOWN_CODINGS}
-    return Response(responses.error_response(refusal, encoding), refusal.status, headers, media_type=encoding)
+    return Response(responses.error_response(error, encoding), error.status, headers, media_type=encoding)
 
 
 async def _not_so(request: Request) -> Response:
-    answer = _refused(request, OtlpError(405, f"{request.method} is nothing that can be done here; POST is"))
+    answer = _refused(request, OtlpError(405, f"method {request.method} is not allowed: use POST"))
     answer.headers["Allow"] = "POST"
     return answer
 
 
 async def _elsewhere(request: Request) -> Response:
     places = ", ".join(signal.path for signal in SIGNALS)
-    return _refused(request, OtlpError(404, f"nothing is received here; {places} receive OTLP"))
+    return _refused(request, OtlpError(404, f"unknown path: OTLP is received at {places}"))

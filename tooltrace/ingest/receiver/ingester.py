@@ -108,21 +108,21 @@ class Ingester:
         receipt = IngestResult(self._limits)
         self._check_open()
         try:
-            lines = self._unseen(encode(record) for record in self._records(signal, encoding, body, receipt))
+            lines = self._new_lines(encode(record) for record in self._records(signal, encoding, body, receipt))
         except MalformedOtlp as error:
-            raise malformed(f"{error}; nothing was kept") from error
+            raise malformed(f"{error}; nothing was stored") from error
         except OtlpError:
             raise
         except Exception as error:
             report_fault("receive", lost=receipt.seen)
-            raise OtlpError(500, "the receiver failed at this request, and nothing was kept of it") from error
+            raise OtlpError(500, "the receiver failed on this request; nothing of it was stored") from error
         self._write(list(lines.values()), receipt.lost)
         # remembered only after a successful write: the client retries a failed request with the same lines
         for digest in lines:
             self._written.put(digest, value=True)
         return receipt
 
-    def _unseen(self, lines: Iterable[bytes]) -> dict[bytes, bytes]:
+    def _new_lines(self, lines: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return the lines that were not written before, once each, by digest."""
         found = {blake2b(line, digest_size=16).digest(): line for line in lines}
         return {digest: line for digest, line in found.items() if not self._written.get(digest)}
@@ -162,8 +162,10 @@ class Ingester:
             for reason, count in lost.items():
                 faults.count(reason, count)
             message = f"the journal of {self._settings.store} cannot be written ({error.strerror or error})"
-            faults.warn_once("disk", f"{message}; senders are told to come again", counted=False)
-            raise OtlpError(503, f"{message}; nothing was kept", retry_after=self._limits.disk_retry_seconds) from error
+            faults.warn_once("disk", f"{message}; senders are asked to retry", counted=False)
+            raise OtlpError(
+                503, f"{message}; nothing was stored", retry_after=self._limits.disk_retry_seconds
+            ) from error
 
     def _loss(self, reason: str, count: int) -> Loss:
         settings = self._settings
@@ -178,7 +180,9 @@ class Ingester:
 
     def _check_open(self) -> None:
         if self._ending:
-            raise OtlpError(503, "the receiver is ending; nothing was kept", retry_after=self._limits.retry_seconds)
+            raise OtlpError(
+                503, "the receiver is shutting down; nothing was stored", retry_after=self._limits.retry_seconds
+            )
 
 
 class Receiver:

@@ -87,7 +87,7 @@ class IngestResult:
         """Count one item. Raises OtlpError if there are too many."""
         self.seen += 1
         if self.seen > self.limits.items:
-            raise too_large(f"the request has more than {self.limits.items:,} items; nothing was kept")
+            raise too_large(f"the request has more than {self.limits.items:,} items; nothing was stored")
 
     def reject(self, reason: str, count: int = 1) -> None:
         """Record that ``count`` items, already counted, are not stored for ``reason``."""
@@ -109,9 +109,9 @@ class IngestResult:
     @property
     def message(self) -> str:
         """Reasons for the rejected items; "" if there are none."""
-        told = [f"{count:,} × {reason}" for reason, count in self.reasons.items()]
+        reasons = [f"{count:,} × {reason}" for reason, count in self.reasons.items()]
         left = self.rejected - sum(self.reasons.values())
-        return "; ".join([*told, f"{left:,} for other reasons"] if left else told)
+        return "; ".join([*reasons, f"{left:,} for other reasons"] if left else reasons)
 
 
 Encoding = Literal["application/x-protobuf", "application/json"]
@@ -135,20 +135,20 @@ def _partial_json(signal: Signal, receipt: IngestResult) -> dict[str, str]:
     return {signal.rejected_json: str(receipt.rejected), "errorMessage": receipt.message}
 
 
-def error_response(refusal: OtlpError, encoding: Encoding) -> bytes:
-    """Return ``refusal`` as an encoded ``google.rpc.Status``."""
-    status = status_of(refusal)
+def error_response(error: OtlpError, encoding: Encoding) -> bytes:
+    """Return ``error`` as an encoded ``google.rpc.Status``."""
+    status = status_of(error)
     if encoding == JSON:
         return json_format.MessageToJson(status, indent=None).encode()
     return bytes(status.SerializeToString())
 
 
-def status_of(refusal: OtlpError) -> Status:
-    """Return the ``google.rpc.Status`` of ``refusal``, with a retry delay if a retry may succeed."""
-    status = Status(code=refusal.code, message=str(refusal))
-    if refusal.retry_after is not None:
-        status.details.add().Pack(RetryInfo(retry_delay=Duration(seconds=refusal.retry_after)))
-    elif refusal.code == INVALID_ARGUMENT:
-        violation = BadRequest.FieldViolation(field="body", description=str(refusal))
+def status_of(error: OtlpError) -> Status:
+    """Return the ``google.rpc.Status`` of ``error``, with a retry delay if a retry may succeed."""
+    status = Status(code=error.code, message=str(error))
+    if error.retry_after is not None:
+        status.details.add().Pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after)))
+    elif error.code == INVALID_ARGUMENT:
+        violation = BadRequest.FieldViolation(field="body", description=str(error))
         status.details.add().Pack(BadRequest(field_violations=[violation]))
     return status

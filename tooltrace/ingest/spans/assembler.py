@@ -7,13 +7,16 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any
 
+from tooltrace.core import forking
 from tooltrace.core.lru import AttemptCounter
 from tooltrace.core.records import Span, ToolCall
 from tooltrace.core.response import is_response
 from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, build_call
 from tooltrace.ingest.spans.conventions.base import TEXTS, Key, SpanToolCall
-from tooltrace.ingest.spans.conventions.detect import CONSUMED, ENCLOSING, parse_tool_call
+from tooltrace.ingest.spans.conventions.detect import ENCLOSING, consumed, parse_tool_call
+from tooltrace.ingest.spans.conventions.enclosing import stated_context
 from tooltrace.ingest.spans.conventions.mcp import NAME as MCP
+from tooltrace.ingest.spans.conventions.semconv_genai import CONTENT_EVENTS
 from tooltrace.ingest.spans.deduplication import CallGroup, SpanDeduplicator, SpanNode, group_of, marks_of
 from tooltrace.ingest.spans.native import decode_native, is_native
 from tooltrace.ingest.spans.outcome import RULE, CallOutcome, outcome_of
@@ -31,6 +34,8 @@ from tooltrace.otel.content_policy import EVENTS
 from tooltrace.otel.span_data import SpanData
 from tooltrace.recording.settings import Settings
 
+READ_EVENTS = CONTENT_EVENTS | {"exception"}
+"""Events that fields of the record cover."""
 SCOPE = "otel.scope.name"
 """OpenTelemetry's attribute for the instrumentation's name, where a record has no field for it."""
 
@@ -41,13 +46,13 @@ def merge_group(members: Sequence[SpanToolCall], settings: Settings, here: SpanO
     Ids, parent and times are those of the outermost span.
     """
     form = members[0].form
-    told: dict[str, Any] = {name: _first(getattr(each, name) for each in members) for name in TEXTS}
-    told["tool"] = told["tool"] or form.name or "unknown"
+    fields: dict[str, Any] = {name: _first(getattr(each, name) for each in members) for name in TEXTS}
+    fields["tool"] = fields["tool"] or form.name or "unknown"
     end = _end([outcome_of(each, settings.rules) for each in members])
     trace = parse_id(form.trace_id, 32)
     parent = None if not form.parent_span_id else parse_id(form.parent_span_id, 16)
     return ExternalCall(
-        **told,
+        **fields,
         trace_id=trace,
         span_id=parse_id(form.span_id, 16),
         parent_span_id=parent,
@@ -95,9 +100,11 @@ def _attributes(members: Sequence[SpanToolCall], settings: Settings) -> dict[str
         if form.scope:
             out[SCOPE] = form.scope
         out |= {
-            key: value for key, value in allowed_attributes(form.attributes, settings).items() if key not in CONSUMED
+            key: value
+            for key, value in allowed_attributes(form.attributes, settings).items()
+            if key not in consumed(each)
         }
-    events = [event for each in members for event in events_of(each.form, settings) if event["name"] != "exception"]
+    events = [event for each in members for event in events_of(each.form, settings) if event["name"] not in READ_EVENTS]
     links = [link for each in members for link in links_of(each.form, settings)]
     if events:
         out[EVENTS] = events
@@ -125,11 +132,11 @@ class Assembler:
         self._doubles = SpanDeduplicator()
         self._attempts = AttemptCounter(20_000)
         self._lock = RLock()
+        forking.register(self)
 
     def reset_after_fork(self) -> None:
-        """Replace the locks in a forked child: another thread of the parent may have held them."""
+        """Replace the lock in a forked child: another thread of the parent may have held it."""
         self._lock = RLock()
-        self._attempts.reset_after_fork()
 
     def take(self, forms: Sequence[SpanData]) -> list[ToolCall | Span]:
         """Return a record for each span of ``forms``, in their order; a repeated span has one record. Never raises.
@@ -141,7 +148,7 @@ class Assembler:
         once = list({_key(form): form for form in forms}.values())
         with self._lock:
             rounds = range(0, len(once), TOGETHER)
-            return [record for start in rounds for record in self._take(once[start : start + TOGETHER])]
+            return [record for start in rounds for record in self._convert(once[start : start + TOGETHER])]
 
     def know(self, forms: Iterable[SpanData]) -> None:
         """Register spans that need no record: those of this process's recorder, and those between calls."""
@@ -153,40 +160,42 @@ class Assembler:
                 if group is not None and group.ours:
                     group.recorded = node.key
 
-    def _take(self, forms: list[SpanData]) -> list[ToolCall | Span]:
+    def _convert(self, forms: list[SpanData]) -> list[ToolCall | Span]:
         own = {_key(form): call for form in forms if is_native(form) and (call := decode_native(form, self.settings))}
-        seen = {_key(form): found for form in forms if (found := parse_tool_call(form)) is not None}
-        self._doubles.add([self._node(form, seen.get(_key(form)), ours=_key(form) in own) for form in forms])
+        parsed = {_key(form): found for form in forms if (found := parse_tool_call(form)) is not None}
+        self._doubles.add([self._node(form, parsed.get(_key(form)), ours=_key(form) in own) for form in forms])
         calls: dict[Key, ToolCall] = dict(own)
-        for group, members in self._groups(seen, own).items():
+        for group, members in self._groups(parsed, own).items():
             call = self._call(group, members)
             if call is not None:
                 calls[group.recorded or members[0].key] = call
         return [calls.get(_key(form)) or to_span_record(form, self.settings, self.here) for form in forms]
 
-    def _node(self, form: SpanData, seen: SpanToolCall | None, *, ours: bool) -> SpanNode:
+    def _node(self, form: SpanData, parsed: SpanToolCall | None, *, ours: bool) -> SpanNode:
         """Return the node of ``form``; a repeated span keeps its node.
 
         It has a new node if only one of the two spans shows a tool call.
         """
         key = _key(form)
         known = self._doubles.node(key)
-        if known is not None and (known.group is None) == (seen is None):
+        agent, conversation = stated_context(form.attributes)
+        if known is not None and (known.group is None) == (parsed is None):
+            known.agent, known.conversation = agent or known.agent, conversation or known.conversation
             return known
         parent = (form.trace_id, form.parent_span_id) if form.parent_span_id else None
-        node = SpanNode(key, parent, end_ns=form.end_ns)
-        if seen is None:
+        node = SpanNode(key, parent, end_ns=form.end_ns, agent=agent, conversation=conversation)
+        if parsed is None:
             node.through = not any(name in form.attributes for name in ENCLOSING)
         else:
-            node.group = CallGroup(seen.tool, seen.call_id, marks_of(seen.arguments), ours=ours)
-            node.remote = MCP in seen.conventions
-            node.layer = (form.scope, form.kind, *seen.conventions)
+            node.group = CallGroup(parsed.tool, parsed.call_id, marks_of(parsed.arguments), ours=ours)
+            node.remote = MCP in parsed.conventions
+            node.layer = (form.scope, form.kind, *parsed.conventions)
         return node
 
-    def _groups(self, seen: dict[Key, SpanToolCall], own: Iterable[Key]) -> dict[CallGroup, list[SpanToolCall]]:
+    def _groups(self, parsed: dict[Key, SpanToolCall], own: Iterable[Key]) -> dict[CallGroup, list[SpanToolCall]]:
         """Return the calls that the spans show, each with its spans, outermost first."""
         groups: dict[CallGroup, list[SpanToolCall]] = {}
-        for key, each in seen.items():
+        for key, each in parsed.items():
             group = group_of(self._doubles.node(key))
             if group is None:
                 continue
@@ -207,11 +216,18 @@ class Assembler:
             group.recorded = members[0].key
         if group.recorded not in {each.key for each in members}:
             return None
-        foreign = merge_group(members, self.settings, self.here)
-        call_id = foreign.call_id or group.call_id
+        external = merge_group(members, self.settings, self.here)
+        if external.agent is None or external.conversation_id is None:
+            agent, conversation = self._doubles.enclosing_context(members[0].key)
+            external = replace(
+                external,
+                agent=external.agent or agent,
+                conversation_id=external.conversation_id or conversation,
+            )
+        call_id = external.call_id or group.call_id
         if call_id is not None and group.attempt is None:
-            group.attempt = self._attempts.next((foreign.trace_id, foreign.tool, call_id))
-        return build_call(replace(foreign, call_id=call_id, attempt=group.attempt or 1), self.settings)
+            group.attempt = self._attempts.next((external.trace_id, external.tool, call_id))
+        return build_call(replace(external, call_id=call_id, attempt=group.attempt or 1), self.settings)
 
 
 def _key(form: SpanData) -> Key:

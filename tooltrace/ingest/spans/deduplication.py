@@ -20,6 +20,8 @@ from tooltrace.redact.snapshot import snapshot
 
 _MAX_DEPTH = 32
 """Maximum number of steps from a span up to the span around it that shows the same call."""
+_MAX_ANCESTORS = 64
+"""Maximum number of steps from a tool call up to a span that states its agent or conversation."""
 _MAX_NODES = 64
 """Maximum number of arguments compared for a call, and of calls that wait for one span (the latest are kept)."""
 ArgumentDigests = dict[str, bytes]
@@ -65,6 +67,9 @@ class SpanNode:
     inner: Key | None = None
     """Key of the double directly inside this span."""
     outer: Key | None = None
+    agent: str | None = None
+    """Agent that the span itself states."""
+    conversation: str | None = None
 
 
 @dataclass(slots=True)
@@ -97,6 +102,17 @@ class SpanDeduplicator:
             depth, node = depth + 1, self._nodes.get(node.outer)
         return depth
 
+    def enclosing_context(self, key: Key) -> tuple[str | None, str | None]:
+        """Return the agent and the conversation of the nearest remembered spans around ``key`` that state them."""
+        agent = conversation = None
+        node = self._nodes.get(key)
+        for _ in range(_MAX_ANCESTORS):
+            node = None if node is None or node.parent is None else self._nodes.get(node.parent)
+            if node is None or (agent is not None and conversation is not None):
+                break
+            agent, conversation = agent or node.agent, conversation or node.conversation
+        return agent, conversation
+
     def _remember(self, node: SpanNode) -> None:
         self._nodes.pop(node.key, None)
         self._nodes[node.key] = node
@@ -128,17 +144,22 @@ class SpanDeduplicator:
             self._waiting.popitem(last=False)
 
     def _join(self, outer: SpanNode, inner: SpanNode) -> None:
-        around, within = group_of(outer), group_of(inner)
-        if around is within or around is None or within is None or not _same(around, within, remote=inner.remote):
+        outer_call, inner_call = group_of(outer), group_of(inner)
+        if (
+            outer_call is inner_call
+            or outer_call is None
+            or inner_call is None
+            or not _same(outer_call, inner_call, remote=inner.remote)
+        ):
             return
-        if outer.layer == inner.layer and not _proven(around, within):
+        if outer.layer == inner.layer and not _proven(outer_call, inner_call):
             return
-        if outer.inner is not None and not around.ours:  # a retry inside one call
-            within.call_id = within.call_id or around.call_id
+        if outer.inner is not None and not outer_call.ours:  # a retry inside one call
+            inner_call.call_id = inner_call.call_id or outer_call.call_id
             return
-        if around.recorded is None or within.recorded is None:  # two written records cannot be merged
+        if outer_call.recorded is None or inner_call.recorded is None:  # two written records cannot be merged
             outer.inner, inner.outer = inner.key, outer.key
-            _unite(around, within)
+            _unite(outer_call, inner_call)
 
 
 def group_of(node: SpanNode | None) -> CallGroup | None:
@@ -155,18 +176,19 @@ def marks_of(arguments: Any) -> ArgumentDigests | None:
     if not isinstance(arguments, dict):
         return None
     data = orjson.loads(snapshot(arguments))  # type: ignore[arg-type]  # the snapshot of a dict is bytes
-    return {key: blake2b(_bytes(value), digest_size=12).digest() for key, value in list(data.items())[:_MAX_NODES]}
+    return {
+        key: blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=12).digest()
+        for key, value in list(data.items())[:_MAX_NODES]
+    }
 
 
-def _bytes(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _same(around: CallGroup, within: CallGroup, *, remote: bool) -> bool:
+def _same(outer_call: CallGroup, inner_call: CallGroup, *, remote: bool) -> bool:
     """Whether the known ids, tools and arguments of both calls agree."""
-    if around.call_id is not None and within.call_id is not None:
-        return around.call_id == within.call_id and _same_name(around.tool, within.tool, remote=remote)
-    return _agree(around.arguments, within.arguments) and _same_name(around.tool, within.tool, remote=remote)
+    if outer_call.call_id is not None and inner_call.call_id is not None:
+        return outer_call.call_id == inner_call.call_id and _same_name(outer_call.tool, inner_call.tool, remote=remote)
+    return _agree(outer_call.arguments, inner_call.arguments) and _same_name(
+        outer_call.tool, inner_call.tool, remote=remote
+    )
 
 
 def _same_name(outer: str | None, inner: str | None, *, remote: bool) -> bool:
@@ -176,29 +198,29 @@ def _same_name(outer: str | None, inner: str | None, *, remote: bool) -> bool:
     return remote and outer.endswith(inner) and outer[: -len(inner)][-1:] in tuple(_JOINTS)
 
 
-def _agree(around: ArgumentDigests | None, within: ArgumentDigests | None) -> bool:
+def _agree(outer_call: ArgumentDigests | None, inner_call: ArgumentDigests | None) -> bool:
     """Whether both calls have common arguments and none of these differs; unknown arguments agree with any.
 
     The inner call may have more arguments, or fewer: defaults and injected arguments.
     """
-    if not around or not within:
-        return around is None or within is None or around == within
-    common = around.keys() & within.keys()
-    return bool(common) and all(around[key] == within[key] for key in common)
+    if not outer_call or not inner_call:
+        return outer_call is None or inner_call is None or outer_call == inner_call
+    common = outer_call.keys() & inner_call.keys()
+    return bool(common) and all(outer_call[key] == inner_call[key] for key in common)
 
 
-def _proven(around: CallGroup, within: CallGroup) -> bool:
+def _proven(outer_call: CallGroup, inner_call: CallGroup) -> bool:
     """Whether both calls have the same id, or else the same arguments."""
-    if around.call_id is not None and within.call_id is not None:
-        return around.call_id == within.call_id
-    return around.arguments is not None and around.arguments == within.arguments
+    if outer_call.call_id is not None and inner_call.call_id is not None:
+        return outer_call.call_id == inner_call.call_id
+    return outer_call.arguments is not None and outer_call.arguments == inner_call.arguments
 
 
-def _unite(around: CallGroup, within: CallGroup) -> None:
-    within.joined = around
-    around.tool = around.tool or within.tool
-    around.call_id = around.call_id or within.call_id
-    around.arguments = within.arguments if around.arguments is None else around.arguments
-    around.ours = around.ours or within.ours
-    around.recorded = around.recorded or within.recorded
-    around.attempt = around.attempt or within.attempt
+def _unite(outer_call: CallGroup, inner_call: CallGroup) -> None:
+    inner_call.joined = outer_call
+    outer_call.tool = outer_call.tool or inner_call.tool
+    outer_call.call_id = outer_call.call_id or inner_call.call_id
+    outer_call.arguments = inner_call.arguments if outer_call.arguments is None else outer_call.arguments
+    outer_call.ours = outer_call.ours or inner_call.ours
+    outer_call.recorded = outer_call.recorded or inner_call.recorded
+    outer_call.attempt = outer_call.attempt or inner_call.attempt

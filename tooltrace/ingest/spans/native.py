@@ -1,6 +1,6 @@
 """Decoding of spans that tooltrace itself made, in this or another process, back to their records.
 
-Such spans are not trusted. A field of a wrong type makes the span a foreign one. Secrets are redacted again, because
+Such spans are not trusted. A field of a wrong type makes the span an external one. Secrets are redacted again, because
 another recorder may have had fewer patterns.
 """
 

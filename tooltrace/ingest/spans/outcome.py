@@ -7,13 +7,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tooltrace.core.codes import advice_for
+from tooltrace.core.codes import ToolErrorCode, advice_for
 from tooltrace.core.response import ResponseMeta, ToolResponse, is_response
 from tooltrace.ingest.call_builder import NO_RESULT
+from tooltrace.ingest.spans.conventions.attributes import FETCH_FAILURES, GENERIC_ERRORS
 from tooltrace.ingest.spans.conventions.base import SpanToolCall, text
 from tooltrace.ingest.spans.span_records import message_of
 from tooltrace.normalize import Rule, normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
+from tooltrace.normalize.exceptions.control_flow import ending_by_name
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.otel import attributes as names
@@ -21,9 +23,6 @@ from tooltrace.otel.span_data import EventData
 
 RULE = "span_status"
 """Rule name for results that the span's own status decides."""
-_CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt", "SystemExit"})
-_PAUSED = frozenset({"ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt"})
-"""Exceptions with which frameworks (pydantic-ai, LangGraph) pause a tool until a person decides."""
 
 
 class CallOutcome(NamedTuple):
@@ -48,50 +47,53 @@ class CallOutcome(NamedTuple):
         return 2 if self.result.error is not None and self.result.error.message else 1
 
 
-def outcome_of(seen: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
-    """Return the outcome of the call that ``seen`` shows.
+def outcome_of(call: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
+    """Return the outcome of the call that ``call`` shows.
 
     ``rules`` judge the result, unless the span itself reports a failure.
     """
-    thrown = _exception(seen)
-    if seen.ending is not None:
-        return CallOutcome(seen.ending, None, seen.result)
-    if not _says_failed(seen, thrown):
-        return CallOutcome("returned", None, _reported(seen))
-    kind, message = _what(seen, thrown)
-    last = kind.rpartition(".")[2] if kind else ""
-    if last in _CANCELLED or last == "GeneratorExit":
-        said = ExceptionSummary(UNDECIDED.code, kind or "", message, None)
-        return CallOutcome("abandoned" if last == "GeneratorExit" else "cancelled", said)
-    if last in _PAUSED:
+    exception = _exception(call)
+    if call.ending is not None:
+        return CallOutcome(call.ending, None, call.result)
+    if not _is_failure(call, exception):
+        return CallOutcome("returned", None, _reported(call))
+    kind, message = _kind_and_message(call, exception)
+    ending = ending_by_name((kind, *_bases(kind))) if kind else "raised"
+    if ending == "paused":
         return CallOutcome("paused")
-    if thrown is not None or _is_class(kind):
-        return CallOutcome("raised", by_name(kind or names.ERROR_TYPE_OTHER, message), seen.result)
-    return CallOutcome("returned", None, _failure(seen, kind, message, rules))
+    if ending == "returned":
+        return CallOutcome("returned", None, _reported(call))
+    if ending != "raised":
+        return CallOutcome(ending, ExceptionSummary(UNDECIDED.code, kind or "", message, None))
+    if exception is not None or _is_class(kind):
+        return CallOutcome("raised", by_name(kind or names.ERROR_TYPE_OTHER, message), call.result)
+    return CallOutcome("returned", None, _failure(call, kind, message, rules))
 
 
-def _exception(seen: SpanToolCall) -> EventData | None:
+def _exception(call: SpanToolCall) -> EventData | None:
     """Return the last exception event of the span; None if there is none."""
-    return next((event for event in reversed(seen.form.events) if event.name == "exception"), None)
+    return next((event for event in reversed(call.form.events) if event.name == "exception"), None)
 
 
-def _says_failed(seen: SpanToolCall, thrown: EventData | None) -> bool:
-    status = seen.form.status
-    if status == "error" or seen.error_message is not None:
+def _is_failure(call: SpanToolCall, exception: EventData | None) -> bool:
+    status = call.form.status
+    if status == "error" or call.error_message is not None:
         return True
     if status == "ok":
         return False
-    escaped = thrown is not None and str(thrown.attributes.get("exception.escaped")).lower() == "true"
-    return escaped or (seen.error_type is not None and seen.error_type not in ("0", ""))
+    escaped = exception is not None and str(exception.attributes.get("exception.escaped")).lower() == "true"
+    return escaped or (call.error_type is not None and call.error_type not in ("0", ""))
 
 
-def _what(seen: SpanToolCall, thrown: EventData | None) -> tuple[str | None, str]:
+def _kind_and_message(call: SpanToolCall, exception: EventData | None) -> tuple[str | None, str]:
     """Return the error's class or kind, and its message."""
-    said = {} if thrown is None else thrown.attributes
-    kind = text(said.get("exception.type")) or seen.error_type
-    message = said.get("exception.message")
+    event = {} if exception is None else exception.attributes
+    kind = text(event.get("exception.type")) or call.error_type
+    if kind in GENERIC_ERRORS and call.error_type not in (None, names.ERROR_TYPE_OTHER):
+        kind = call.error_type
+    message = event.get("exception.message")
     if not isinstance(message, str):
-        message = message_of(seen.form) or seen.error_message
+        message = message_of(call.form) or call.error_message
     return kind, message or ""
 
 
@@ -100,25 +102,26 @@ def _is_class(kind: str | None) -> bool:
     if kind is None or not all(part.isidentifier() for part in kind.split(".")):
         return False
     last = kind.rpartition(".")[2]
-    return kind in CODES or last[:1].isupper()
+    return kind in CODES or (last[:1].isupper() and not last.isupper())  # TOOL_ERROR is a code, not a class
 
 
-def _reported(seen: SpanToolCall) -> Any:
+def _reported(call: SpanToolCall) -> Any:
     """Return the result for the rules to interpret; a span without failure and result is a success."""
-    if seen.result is NO_RESULT:
+    if call.result is NO_RESULT:
         return ToolResponse.success(meta=ResponseMeta(rule=RULE, rule_grade="certain"))
-    return seen.result
+    return call.result
 
 
-def _failure(seen: SpanToolCall, kind: str | None, message: str, rules: tuple[Rule, ...]) -> ToolResponse:
+def _failure(call: SpanToolCall, kind: str | None, message: str, rules: tuple[Rule, ...]) -> ToolResponse:
     """Return the error of a call that failed without an exception.
 
     If the rules find an error in the result, that error takes precedence over the span's own kind and message.
     """
-    if seen.result is not NO_RESULT:
-        read = normalize(seen.result, rules=rules)
-        if read.status == "error":
-            return read
+    if call.result is not NO_RESULT:
+        response = normalize(call.result, rules=rules)
+        if response.status == "error":
+            keeps_data = response.data is not None or isinstance(call.result, str)
+            return response if keeps_data else response.model_copy(update={"data": call.result})
     code = text(kind)
     number = code is not None and code.lstrip("-").isdigit()
     if number and code is not None and code.startswith("-"):
@@ -126,21 +129,27 @@ def _failure(seen: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
         found = normalize(answer)
     else:
         found = build_error(message, code if number else None, type=None if kind == names.ERROR_TYPE_OTHER else kind)
-    given = None if seen.result is NO_RESULT else seen.result
-    words = given if isinstance(given, str) else found.text
+    result = None if call.result is NO_RESULT else call.result
+    text_of_result = result if isinstance(result, str) else found.text
     meta = ResponseMeta(rule=RULE, rule_grade="certain")
-    return found.model_copy(update={"text": words, "data": None if isinstance(given, str) else given, "meta": meta})
+    return found.model_copy(
+        update={"text": text_of_result, "data": None if isinstance(result, str) else result, "meta": meta}
+    )
 
 
 def by_name(kind: str, message: str) -> ExceptionSummary:
     """Summarise an exception of which only the class name and the message are known."""
+    if kind == "TypeError" and message.startswith(FETCH_FAILURES):
+        return ExceptionSummary(str(ToolErrorCode.NETWORK_ERROR), kind, message, True, None)
     verdict = next((CODES[name] for name in _bases(kind) if name in CODES), None) or _by_last(kind)
     if verdict is None and not hasattr(builtins, kind):
         error = build_error(message, type=kind).error
         verdict = UNDECIDED if error is None else ErrorClassification(error.code, error.retryable)
     code, again, wait = verdict or UNDECIDED
-    own = kind.removeprefix("builtins.")
-    return ExceptionSummary(str(code), own, message, advice_for(code).retryable if again is None else again, wait)
+    class_name = kind.removeprefix("builtins.")
+    return ExceptionSummary(
+        str(code), class_name, message, advice_for(code).retryable if again is None else again, wait
+    )
 
 
 def _bases(kind: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
@@ -15,6 +15,7 @@ from tooltrace.core.records import Record
 from tooltrace.faults import suppress_faults
 from tooltrace.ingest.spans.assembler import Assembler
 from tooltrace.ingest.spans.conventions.detect import ENCLOSING, is_tool_span
+from tooltrace.ingest.spans.conventions.enclosing import CONTEXT
 from tooltrace.ingest.spans.span_records import SpanOrigin
 from tooltrace.otel.sdk_spans import from_sdk
 from tooltrace.otel.span_data import SpanData
@@ -23,12 +24,20 @@ from tooltrace.recording import config
 from tooltrace.recording.settings import Settings
 
 
+class OpenSpan(NamedTuple):
+    """A span that has not ended, around a tool call that has. Its outline is made in the recorder's thread."""
+
+    span: ReadableSpan
+
+
+Around = SpanData | ReadableSpan | OpenSpan
+"""A span that needs no record: an outline, a span of tooltrace's own, or an open one."""
+
+
 class SpanBatch:
     """Spans that are converted together, when their first record is requested."""
 
-    def __init__(
-        self, assembler: Assembler, around: Sequence[SpanData | ReadableSpan], spans: Sequence[ReadableSpan]
-    ) -> None:
+    def __init__(self, assembler: Assembler, around: Sequence[Around], spans: Sequence[ReadableSpan]) -> None:
         self._assembler = assembler
         self._around = around
         """Spans that need no record, but may connect those that do."""
@@ -44,7 +53,7 @@ class SpanBatch:
         """Return the record of span ``number``. Raises the exception of a failed conversion."""
         with self._lock:
             if self._records is None:
-                self._assembler.know([span if isinstance(span, SpanData) else from_sdk(span) for span in self._around])
+                self._assembler.know([data for span in self._around if (data := _known_data(span)) is not None])
                 self._records = self._assembler.take([from_sdk(span) for span in self._spans])
                 self._around = self._spans = ()
         return self._records[number]
@@ -70,6 +79,7 @@ _MOST_HELD = 1_000
 """Maximum number of spans that wait for one enclosing tool call."""
 _DEEPEST = 64
 _AROUND = frozenset(ENCLOSING)
+_OUTLINED = _AROUND | CONTEXT
 
 
 class TooltraceSpanProcessor(SpanProcessor):
@@ -94,10 +104,12 @@ class TooltraceSpanProcessor(SpanProcessor):
         self._pid = os.getpid()
         self._lock = RLock()
         self._open: OrderedDict[int, ReadableSpan] = OrderedDict()
-        self._held: dict[int, list[ReadableSpan]] = {}
+        self._waiting: dict[int, list[ReadableSpan]] = {}
         """Waiting spans, by the id of the span that they wait for."""
-        self._around: deque[SpanData | ReadableSpan] = deque(maxlen=_MOST_OPEN)
+        self._around: deque[Around] = deque(maxlen=_MOST_OPEN)
         """Spans without a record that ended since the last batch."""
+        self._passed_on: dict[int, int] = {}
+        """Number of attributes of each open span when it was last passed on, by its id."""
         self._assembler: Assembler | None = None
 
     # The methods below run in the threads of the application.
@@ -111,7 +123,9 @@ class TooltraceSpanProcessor(SpanProcessor):
             if ids is not None:
                 self._open[ids.span_id] = span
             if len(self._open) > _MOST_OPEN:
-                self._release(self._open.popitem(last=False)[0])
+                oldest = self._open.popitem(last=False)[0]
+                self._passed_on.pop(oldest, None)
+                self._release(oldest)
 
     def on_end(self, span: ReadableSpan) -> None:
         """Record ``span``, or hold it until the tool call around it ends."""
@@ -128,7 +142,7 @@ class TooltraceSpanProcessor(SpanProcessor):
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Write every ended call; return False on timeout."""
         with suppress_faults("record"):
-            for waited_for in list(self._held):
+            for waited_for in list(self._waiting):
                 self._release(waited_for)
             return config.flush(timeout_millis / 1000)
         return False
@@ -139,15 +153,17 @@ class TooltraceSpanProcessor(SpanProcessor):
             return
         mine = ids.span_id
         self._open.pop(mine, None)
+        self._passed_on.pop(mine, None)
         if isinstance(span, ToolSpan):  # the recorder writes it
             self._around.append(span)
             self._release(mine)
         elif is_tool_span(span.name, span.attributes or {}):
             self._tool_ended(mine, span)
         elif self._all:
-            self._give([*self._waited_for(mine), span])
+            self._pass_on([*self._take_waiting(mine), span])
         else:
-            self._around.append(_outline(span))
+            known = span.attributes or {}
+            self._around.append(_outline(span, {key: known[key] for key in _OUTLINED.intersection(known)}))
             self._release(mine)
 
     def _tool_above(self, span: ReadableSpan) -> int | None:
@@ -169,31 +185,48 @@ class TooltraceSpanProcessor(SpanProcessor):
             parent = above.parent
         return found
 
+    def _open_around(self, span: ReadableSpan) -> list[OpenSpan]:
+        """Return the open spans around ``span`` that may state its agent and conversation, unless passed on before."""
+        found = []
+        parent = span.parent
+        for _ in range(_DEEPEST):
+            around = None if parent is None else self._open.get(parent.span_id)
+            if around is None or parent is None:
+                break
+            count = len(around.attributes or ())
+            if self._passed_on.get(parent.span_id) != count:  # new, or with further attributes
+                self._passed_on[parent.span_id] = count
+                found.append(OpenSpan(around))
+            parent = around.parent
+        return found
+
     def _tool_ended(self, mine: int, span: ReadableSpan) -> None:
         """Hold an ended tool call and its waiting spans for the tool call around it; without one, pass them on."""
         above = self._tool_above(span)
-        spans = [*self._waited_for(mine), span]
+        self._around.extend(self._open_around(span))
+        spans = [*self._take_waiting(mine), span]
         with self._lock:
             # checked again under the lock: ``above`` may have ended in another thread, and would never release them
-            if above is not None and above in self._open and len(self._held.get(above, ())) < _MOST_HELD:
-                self._held.setdefault(above, []).extend(spans)
+            if above is not None and above in self._open and len(self._waiting.get(above, ())) < _MOST_HELD:
+                self._waiting.setdefault(above, []).extend(spans)
                 return
-        self._give(spans)
+        self._pass_on(spans)
 
-    def _waited_for(self, mine: int) -> list[ReadableSpan]:
+    def _take_waiting(self, mine: int) -> list[ReadableSpan]:
         """Remove and return the spans that waited for the ended span ``mine``."""
         with self._lock:
-            return self._held.pop(mine, [])
+            return self._waiting.pop(mine, [])
 
     def _release(self, mine: int) -> None:
         """Pass on the spans that waited for the ended span ``mine``."""
-        spans = self._waited_for(mine)
+        spans = self._take_waiting(mine)
         if spans:
-            self._give(spans)
+            self._pass_on(spans)
 
-    def _give(self, spans: list[ReadableSpan]) -> None:
+    def _pass_on(self, spans: list[ReadableSpan]) -> None:
         recorder = config.get_recorder()
         if self._assembler is None or self._settings is not recorder.settings:
+            self._passed_on.clear()
             self._assembler, self._settings = (
                 Assembler(recorder.settings, local_origin(recorder.settings)),
                 recorder.settings,
@@ -210,11 +243,25 @@ def local_origin(settings: Settings) -> SpanOrigin:
     return SpanOrigin(settings.service_name, settings.host, os.getpid())
 
 
-def _outline(span: ReadableSpan) -> SpanData:
-    """Return only the parts of ``span`` that show its nesting; the rest would waste memory."""
+def _known_data(span: Around) -> SpanData | None:
+    """Return the data that the assembler needs of ``span``; None for an open tool call, which has a record later."""
+    if isinstance(span, SpanData):
+        return span
+    if not isinstance(span, OpenSpan):
+        return from_sdk(span)
+    around = span.span
+    is_tool = isinstance(around, ToolSpan) or is_tool_span(around.name, around.attributes or {})
+    if is_tool:
+        return None
+    # by key, because the attributes of an open span may change meanwhile
+    known = around.attributes or {}
+    return _outline(around, {key: value for key in _OUTLINED if (value := known.get(key)) is not None})
+
+
+def _outline(span: ReadableSpan, attributes: dict[str, Any]) -> SpanData:
+    """Return only the parts of ``span`` that show its nesting, agent and conversation; the rest would waste memory."""
     ids, parent = span.get_span_context(), span.parent
     assert ids is not None
-    attributes: dict[str, Any] = dict.fromkeys(_AROUND.intersection(span.attributes or ()), True)
     return SpanData(
         name="",
         trace_id=f"{ids.trace_id:032x}",

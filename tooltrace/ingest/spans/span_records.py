@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STACK = "exception.stacktrace"
 """Attribute that is not stored: text can be redacted, but the source lines in a stack trace cannot."""
 _INT64 = range(-(2**63), 2**63)
-_TELLING = frozenset(
+_METADATA = frozenset(
     (
         *("error.type", "exception.type", "exception.escaped", "code.function", "code.function.name", "code.namespace"),
         *("mcp.method.name", "mcp.session.id", "mcp.protocol.version", "mcp.tool.name", "mcp.request.id"),
@@ -41,7 +41,7 @@ _TELLING = frozenset(
 They describe which operation ran, not its data. They are listed by full name, because ``mcp.``, ``rpc.`` and
 ``db.operation.`` are also prefixes of arguments and results.
 """
-_PLACES = ("network.", "server.", "client.", "service.")
+_METADATA_PREFIXES = ("network.", "server.", "client.", "service.")
 """Prefixes of further attributes that may be stored: all of them describe where an operation ran."""
 
 
@@ -74,9 +74,9 @@ def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span
         "links": _dumped(links_of(form, settings)),
     }
     texts = (form.name, message_of(form), form.scope, form.scope_version, origin.service, origin.host)
-    held = "\n".join((*filter(None, texts), *(part.decode() for part in parts.values() if part)))
-    clean = settings.redaction.may_skip(held)  # most spans hold no secret; a full search costs ten times the rest
-    sieve = Sanitizer((settings.redaction,), settings.field_limit, clean)
+    joined = "\n".join((*filter(None, texts), *(part.decode() for part in parts.values() if part)))
+    clean = settings.redaction.may_skip(joined)  # most spans hold no secret; a full search costs ten times the rest
+    sanitizer = Sanitizer((settings.redaction,), settings.field_limit, clean)
     short = Sanitizer((settings.redaction,), MAX_NAME_LENGTH, clean)
     return Span(
         trace_id=f"{parse_id(form.trace_id, 32):032x}",
@@ -87,10 +87,10 @@ def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span
         started_at=_EPOCH + timedelta(microseconds=min(max(form.start_ns, 0), MAX_TIME_NS) // 1000),
         duration_ms=length / 1e6 if 0 <= length < MAX_DURATION_NS else None,
         status=None if form.status == "unset" else form.status,
-        status_message=sieve.sanitize_text("status_message", message_of(form)),
-        attributes=_json(sieve, "attributes", parts["attributes"]),
-        events=_json(sieve, "events", parts["events"]),
-        links=_json(sieve, "links", parts["links"]),
+        status_message=sanitizer.sanitize_text("status_message", message_of(form)),
+        attributes=_json(sanitizer, "attributes", parts["attributes"]),
+        events=_json(sanitizer, "events", parts["events"]),
+        links=_json(sanitizer, "links", parts["links"]),
         scope=short.sanitize_text("scope", form.scope),
         scope_version=short.sanitize_text("scope_version", form.scope_version),
         service=short.sanitize_text("service", origin.service),
@@ -110,14 +110,14 @@ def parse_id(text: str, digits: int) -> int:
 
 def allowed_attributes(attributes: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """Return the attributes that may be recorded, before redaction."""
-    said = {key: value for key, value in attributes.items() if key != _STACK and value is not None}
+    present = {key: value for key, value in attributes.items() if key != _STACK and value is not None}
     if settings.capture == "full":
-        return said
-    return {key: value for key, value in said.items() if isinstance(value, bool | int | float) or _tells(key)}
-
-
-def _tells(key: str) -> bool:
-    return key in _TELLING or key.startswith(_PLACES)
+        return present
+    return {
+        key: value
+        for key, value in present.items()
+        if isinstance(value, bool | int | float) or key in _METADATA or key.startswith(_METADATA_PREFIXES)
+    }
 
 
 def events_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
@@ -149,10 +149,10 @@ def message_of(form: SpanData) -> str | None:
 
     Some libraries append the whole stack trace to the message.
     """
-    words = form.description
-    if not words:
+    message = form.description
+    if not message:
         return None
-    return words.partition("Traceback (most recent call last)")[0].rstrip() or None
+    return message.partition("Traceback (most recent call last)")[0].rstrip() or None
 
 
 def _dumped(value: Any) -> bytes | None:
@@ -163,6 +163,6 @@ def _dumped(value: Any) -> bytes | None:
     return snap if isinstance(snap, bytes) else orjson.dumps(snap)
 
 
-def _json(sieve: Sanitizer, field: str, part: bytes | None) -> Json | None:
+def _json(sanitizer: Sanitizer, field: str, part: bytes | None) -> Json | None:
     """Return ``part`` redacted and bounded."""
-    return None if part is None else sieve.sanitize_json(field, part)
+    return None if part is None else sanitizer.sanitize_json(field, part)

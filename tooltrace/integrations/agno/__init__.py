@@ -37,7 +37,7 @@ def install() -> None:
     try:
         patches.make(hook)
     except (ImportError, AttributeError, KeyError) as error:
-        raise ConfigError(f"this version of agno is not known ({error}); nothing is recorded") from error
+        raise ConfigError(f"this version of agno is not supported ({error}); nothing is recorded") from error
 
 
 def remove() -> None:

@@ -27,25 +27,25 @@ class AgnoContext:
     ``owner`` is the agent or the team; ``run`` is its run, or that run's context.
     """
 
-    __slots__ = ("_around", "call_id", "run_id", "spec")
+    __slots__ = ("_context", "call_id", "run_id", "spec")
 
     def __init__(self, spec: ToolSpec, call_id: Any, owner: Any = None, run: Any = None, team: Any = None) -> None:
         self.spec = spec
         self.call_id = _text(call_id)
         self.run_id = _text(getattr(run, "run_id", None))
-        said = {RUN_ID: self.run_id, TEAM: _text(getattr(team, "name", None))}
+        identity = {RUN_ID: self.run_id, TEAM: _text(getattr(team, "name", None))}
         outer = context.current.get()
-        self._around = CallContext(
+        self._context = CallContext(
             call=outer.call if self.call_id is None else CallId(self.call_id),
             conversation_id=_text(getattr(run, "session_id", None)) or outer.conversation_id,
             agent=_text(getattr(owner, "name", None)) or outer.agent,
-            attributes={**_foreign(outer), **{key: text for key, text in said.items() if text}} or None,
+            attributes={**_other_attributes(outer), **{key: text for key, text in identity.items() if text}} or None,
         )
 
     @contextmanager
-    def around(self) -> Iterator[None]:
+    def entered(self) -> Iterator[None]:
         """Assign the calls inside the block to this conversation and this agent."""
-        token = context.current.set(self._around)
+        token = context.current.set(self._context)
         try:
             yield
         finally:
@@ -59,7 +59,7 @@ class AgnoContext:
         ``number`` and ``span_id`` are as in ``Recorder.begin``.
         """
         try:
-            with self.around():
+            with self.entered():
                 named = _named(arguments)
                 return recorder.begin(self.spec, named, call_id=self.call_id, number=number, span_id=span_id)
         except Exception:
@@ -74,12 +74,12 @@ def span_id(attempt: Attempt) -> str:
 
 def context_for_function(function: Any, call_id: Any) -> AgnoContext:
     """Return the context of a call of ``function``, an ``agno.tools.function.Function``."""
-    return _facts(_spec(function.name, function.description), call_id, function)
+    return _context_for(_spec(function.name, function.description), call_id, function)
 
 
 def context_for_sibling(name: str, call_id: Any, function: Any) -> AgnoContext:
     """Return the context of a call of the tool ``name``, which the agent of ``function`` does not have."""
-    return _facts(_spec(name, None), call_id, function)
+    return _context_for(_spec(name, None), call_id, function)
 
 
 def context_by_name(name: str, call_id: Any, owner: Any = None, run: Any = None) -> AgnoContext:
@@ -87,22 +87,22 @@ def context_by_name(name: str, call_id: Any, owner: Any = None, run: Any = None)
     return AgnoContext(_spec(name, None), call_id, owner, run)
 
 
-def _facts(spec: ToolSpec, call_id: Any, function: Any) -> AgnoContext:
+def _context_for(spec: ToolSpec, call_id: Any, function: Any) -> AgnoContext:
     agent, team = getattr(function, "_agent", None), getattr(function, "_team", None)
     run = getattr(function, "_run_context", None)
     return AgnoContext(spec, call_id, team, run) if agent is None else AgnoContext(spec, call_id, agent, run, team)
 
 
-def _foreign(outer: CallContext) -> dict[str, Any]:
+def _other_attributes(outer: CallContext) -> dict[str, Any]:
     """Return the attributes of the outer context without those of another run."""
     return {key: value for key, value in (outer.attributes or {}).items() if key not in (RUN_ID, TEAM)}
 
 
 @lru_cache(maxsize=1024)
 def _spec(name: str, description: str | None) -> ToolSpec:
-    again = import_module("agno.exceptions").RetryAgentRun
-    words = " ".join(description.split()) if description else None
-    return named_spec(name, description=words or None, retryable=again)
+    retry = import_module("agno.exceptions").RetryAgentRun
+    text = " ".join(description.split()) if description else None
+    return named_spec(name, description=text or None, retryable=retry)
 
 
 def _text(value: Any) -> str | None:

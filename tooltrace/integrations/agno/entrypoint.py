@@ -107,8 +107,8 @@ def _follow(result: Any, execution: Execution, attempt: Attempt) -> Any:
     hidden = generators.UnstartedAwaitable(result, execution.recorder, attempt)
 
     def begin() -> tuple[Any, StreamRecorder]:
-        inner, recorder, begun = hidden.open()
-        return inner, EventStreamRecorder(recorder, begun)
+        inner, recorder, attempt = hidden.open()
+        return inner, EventStreamRecorder(recorder, attempt)
 
     if inspect.isgenerator(result):
         followed: Any = generators.generator_function(begin)()

@@ -41,9 +41,7 @@ class EventStreamRecorder(StreamRecorder):
             super().raised(error)
             return
         with suppress_faults("record"):
-            self._times()
-            if self.count:
-                self.save_items()
+            self.save(with_items=self.count > 0)
             cancelled(self.recorder, self.attempt, error)
 
 

@@ -29,20 +29,20 @@ from tooltrace.redact.snapshot import snapshot
 class Answered:
     """A paused call on which a person has decided."""
 
-    def __init__(self, tool: Any, asked: PendingReview | None, inputs: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, tool: Any, pending: PendingReview | None, inputs: Mapping[str, Any] | None = None) -> None:
         self.note: str | None = tool.confirmation_note
-        self.asked = asked
+        self.pending = pending
         self._inputs = inputs
 
     @property
     def number(self) -> int | None:
         """The number of the resumed attempt: that of the paused one, which was not executed yet."""
-        return None if self.asked is None else self.asked.number
+        return None if self.pending is None else self.pending.number
 
     def approved(self, recorder: Recorder, attempt: Attempt | None, arguments: Mapping[str, Any] | None) -> None:
         """Record that the call continues, as ``attempt`` if that is known."""
         with suppress_faults("record", lost=1):
-            changed = _changes(self.asked, arguments) if self._inputs is None else self._inputs
+            changed = _changes(self.pending, arguments) if self._inputs is None else self._inputs
             self._keep(recorder, "approved", attempt, dict(changed))
 
     def declined(self, recorder: Recorder, attempt: Attempt) -> None:
@@ -51,25 +51,25 @@ class Answered:
             self._keep(recorder, "declined", attempt, {})
 
     def _keep(self, recorder: Recorder, decision: str, attempt: Attempt | None, changed: dict[str, Any]) -> None:
-        asked = self.asked
-        if asked is None:
+        pending = self.pending
+        if pending is None:
             return
-        if attempt is not None and asked.span is not None:
-            attempt.add_link(asked.span)
+        if attempt is not None and pending.span is not None:
+            attempt.add_link(pending.span)
         settings = recorder.settings
-        sieve = Sanitizer((settings.redaction,), settings.field_limit)
+        sanitizer = Sanitizer((settings.redaction,), settings.field_limit)
         if settings.capture != "full":
             changed = dict.fromkeys(changed)
         recorder.put(
             Gate(
-                call_id=asked.call_id,
-                span_id=asked.span_id,
-                kind=asked.kind,
-                asked_at=asked.at,
+                call_id=pending.call_id,
+                span_id=pending.span_id,
+                kind=pending.kind,
+                asked_at=pending.at,
                 decision=decision,
                 answered_at=datetime.now(UTC),
-                note=sieve.sanitize_text("note", self.note or None),
-                changed=sieve.sanitize_json("changed", snapshot(changed)) if changed else None,
+                note=sanitizer.sanitize_text("note", self.note or None),
+                changed=sanitizer.sanitize_json("changed", snapshot(changed)) if changed else None,
                 resumed_span_id=None if attempt is None else span_id(attempt),
             )
         )
@@ -79,27 +79,27 @@ _answers: WeakSideTable[Answered] = WeakSideTable()
 _inputs: WeakSideTable[Mapping[str, Any]] = WeakSideTable()
 
 
-def paused(facts: AgnoContext, tool: Any) -> None:
+def paused(context: AgnoContext, tool: Any) -> None:
     """Record that Agno pauses the call that ``tool``, a ``ToolExecution``, describes."""
     recorder = get_recorder()
-    attempt = facts.begin(recorder, tool.tool_args, span_id=derived_span_id(tool, facts.run_id) or 0)
+    attempt = context.begin(recorder, tool.tool_args, span_id=derived_span_id(tool, context.run_id) or 0)
     if attempt is None:
         return
     with suppress_faults("record", lost=1):
-        own = span_id(attempt)
+        paused_span = span_id(attempt)
         arguments = dict(tool.tool_args) if isinstance(tool.tool_args, dict) else None
-        asked = PendingReview(
-            own,
-            attempt.call_id or own,
+        pending = PendingReview(
+            paused_span,
+            attempt.call_id or paused_span,
             kind_of(tool),
             asked_at(tool),
             attempt.number,
             attempt.get_span_context(),
             arguments,
         )
-        remember(asked, tool, facts.run_id)
+        remember(pending, tool, context.run_id)
         recorder.finish_without_run(attempt, "paused")
-        recorder.put(Gate(call_id=asked.call_id, span_id=own, kind=asked.kind, asked_at=asked.at))
+        recorder.put(Gate(call_id=pending.call_id, span_id=paused_span, kind=pending.kind, asked_at=pending.at))
 
 
 def answer_to(tool: Any, run_id: str | None, inputs: Mapping[str, Any] | None = None) -> Answered:
@@ -107,9 +107,9 @@ def answer_to(tool: Any, run_id: str | None, inputs: Mapping[str, Any] | None = 
     return Answered(tool, find_pending(tool, run_id), inputs)
 
 
-def will_run(call: Any, tool: Any, facts: AgnoContext) -> None:
+def will_run(call: Any, tool: Any, context: AgnoContext) -> None:
     """Store the answer for ``call``, a ``FunctionCall`` made to resume the paused ``tool``."""
-    _answers.put(call, answer_to(tool, facts.run_id, _inputs.take(tool)))
+    _answers.put(call, answer_to(tool, context.run_id, _inputs.take(tool)))
 
 
 def answered_by(call: Any) -> Answered | None:
@@ -117,27 +117,27 @@ def answered_by(call: Any) -> Answered | None:
     return _answers.take(call)
 
 
-def given(tool: Any) -> None:
+def input_provided(tool: Any) -> None:
     """Store the values that a person filled in for the paused ``tool``, while its arguments are still the model's."""
     arguments = tool.tool_args or {}
     fields = {field.name: field.value for field in tool.user_input_schema or ()}
     _inputs.put(tool, {name: value for name, value in fields.items() if _differs(arguments, name, value)})
 
 
-def declined(facts: AgnoContext, tool: Any) -> Attempt | None:
+def declined(context: AgnoContext, tool: Any) -> Attempt | None:
     """Record that a person declined the paused ``tool``."""
-    recorder, answer = get_recorder(), answer_to(tool, facts.run_id)
-    attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
+    recorder, answer = get_recorder(), answer_to(tool, context.run_id)
+    attempt = context.begin(recorder, tool.tool_args, number=answer.number)
     if attempt is not None:
         answer.declined(recorder, attempt)
         recorder.finish_without_run(attempt, "declined")
     return attempt
 
 
-def brought(facts: AgnoContext, tool: Any, answer: Answered, result: Any) -> Attempt | None:
+def result_provided(context: AgnoContext, tool: Any, answer: Answered, result: Any) -> Attempt | None:
     """Record the ``result`` of the paused ``tool``, provided by a person or an external program."""
     recorder = get_recorder()
-    attempt = facts.begin(recorder, tool.tool_args, number=answer.number)
+    attempt = context.begin(recorder, tool.tool_args, number=answer.number)
     if attempt is not None:
         answer.approved(recorder, attempt, tool.tool_args)
         if tool.tool_call_error:
@@ -146,11 +146,11 @@ def brought(facts: AgnoContext, tool: Any, answer: Answered, result: Any) -> Att
     return attempt
 
 
-def _changes(asked: PendingReview | None, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+def _changes(pending: PendingReview | None, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the arguments that differ from the model's; empty if the model's are not known."""
-    if asked is None or asked.arguments is None:
+    if pending is None or pending.arguments is None:
         return {}
-    before = asked.arguments
+    before = pending.arguments
     return {name: value for name, value in (arguments or {}).items() if _differs(before, name, value)}
 
 

@@ -42,8 +42,8 @@ def targets() -> list[tuple[Any, str, Make]]:
         (tools, "reject_tool_call", _reject),
         (tools, "handle_external_execution_update", _external),
         (tools, "handle_user_input_update", _inputs),
-        (tools, "handle_get_user_input_tool_update", _asked_by_tool),
-        (tools, "handle_ask_user_tool_update", _asked_by_tool),
+        (tools, "handle_get_user_input_tool_update", _input_requested),
+        (tools, "handle_ask_user_tool_update", _input_requested),
     ]
 
 
@@ -71,11 +71,11 @@ def _bound(original: Any, instance: Any, real: Any = None) -> Callable[..., Any]
 def _execute(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def execute(self: Any) -> Any:
-        begun = _execution(self)
-        if begun is None:
+        entered = _execution(self)
+        if entered is None:
             return _bound(original, self)()
-        execution, view = begun
-        with execution.facts.around():
+        execution, view = entered
+        with execution.context.entered():
             try:
                 outcome = _bound(original, view, self)()
             except BaseException as error:
@@ -90,11 +90,11 @@ def _execute(original: Callable[..., Any]) -> Callable[..., Any]:
 def _aexecute(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     async def aexecute(self: Any) -> Any:
-        begun = _execution(self)
-        if begun is None:
+        entered = _execution(self)
+        if entered is None:
             return await _bound(original, self)()
-        execution, view = begun
-        with execution.facts.around():
+        execution, view = entered
+        with execution.context.entered():
             try:
                 outcome = await _bound(original, view, self)()
             except BaseException as error:
@@ -198,8 +198,8 @@ def _reject(original: Callable[..., Any]) -> Callable[..., Any]:
     def reject_tool_call(*args: Any, **kwargs: Any) -> Any:
         if patches.on:
             with suppress_faults("record", lost=1):
-                said = signature.bind(*args, **kwargs).arguments
-                tool, function = said["tool"], (said.get("functions") or {}).get(said["tool"].tool_name)
+                bound = signature.bind(*args, **kwargs).arguments
+                tool, function = bound["tool"], (bound.get("functions") or {}).get(bound["tool"].tool_name)
                 if function is not None:  # without the function Agno will raise
                     human_review.declined(context_for_function(function, tool.tool_call_id), tool)
         return original(*args, **kwargs)
@@ -211,7 +211,7 @@ def _external(original: Callable[..., Any]) -> Callable[..., Any]:
     return _brought(original, _external_result)
 
 
-def _asked_by_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+def _input_requested(original: Callable[..., Any]) -> Callable[..., Any]:
     return _brought(original, _filled_in)
 
 
@@ -227,7 +227,7 @@ def _brought(original: Callable[..., Any], read: Callable[..., tuple[Any, Any] |
         record = None
         if patches.on:
             with suppress_faults("record", lost=1):
-                record = _bringing(signature.bind(*args, **kwargs).arguments, read)
+                record = _result_recorder(signature.bind(*args, **kwargs).arguments, read)
         done = original(*args, **kwargs)
         if record is not None:
             with suppress_faults("record", lost=1):
@@ -237,20 +237,20 @@ def _brought(original: Callable[..., Any], read: Callable[..., tuple[Any, Any] |
     return handle
 
 
-def _bringing(said: dict[str, Any], read: Callable[..., tuple[Any, Any] | None]) -> Callable[[], None] | None:
+def _result_recorder(bound: dict[str, Any], read: Callable[..., tuple[Any, Any] | None]) -> Callable[[], None] | None:
     """Return a function that records the provided result once Agno has accepted it.
 
     The result is read now, because Agno may replace it.
     """
-    tool, messages = said["tool"], said["run_messages"].messages
+    tool, messages = bound["tool"], bound["run_messages"].messages
     found = read(tool, messages)
     if found is None:
         return None
-    facts = context_by_name(str(tool.tool_name), tool.tool_call_id, said["agent"], said.get("run_response"))
-    answer = human_review.answer_to(tool, facts.run_id, found[1])
+    context = context_by_name(str(tool.tool_name), tool.tool_call_id, bound["agent"], bound.get("run_response"))
+    answer = human_review.answer_to(tool, context.run_id, found[1])
 
     def record() -> None:
-        attempt = human_review.brought(facts, tool, answer, found[0])
+        attempt = human_review.result_provided(context, tool, answer, found[0])
         if attempt is not None:
             model_messages.record_message(get_recorder(), messages[-1], span_id(attempt))
 
@@ -279,7 +279,7 @@ def _inputs(original: Callable[..., Any]) -> Callable[..., Any]:
     def handle_user_input_update(*args: Any, **kwargs: Any) -> Any:
         if patches.on:
             with suppress_faults("record"):
-                human_review.given(signature.bind(*args, **kwargs).arguments["tool"])
+                human_review.input_provided(signature.bind(*args, **kwargs).arguments["tool"])
         return original(*args, **kwargs)
 
     return handle_user_input_update

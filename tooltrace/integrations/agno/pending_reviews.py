@@ -29,9 +29,9 @@ class PendingReview(NamedTuple):
     number: int = 1
     """Number of the paused attempt. Agno does not store it: 1 is assumed for a question of another process."""
     span: SpanContext | None = None
-    """The paused span, to link to, if this process asked; else None."""
+    """The paused span, to link to, if this process paused the call; else None."""
     arguments: dict[str, Any] | None = None
-    """The model's arguments, if this process asked; else None."""
+    """The model's arguments, if this process paused the call; else None."""
 
 
 _remembered: dict[str, PendingReview] = {}
@@ -50,12 +50,12 @@ def asked_at(tool: Any) -> datetime:
     return datetime.fromtimestamp(tool.created_at, UTC)
 
 
-def remember(asked: PendingReview, tool: Any, run_id: str | None) -> None:
-    """Store the data of ``asked`` that cannot be derived."""
+def remember(pending: PendingReview, tool: Any, run_id: str | None) -> None:
+    """Store the data of ``pending`` that cannot be derived."""
     derived = derived_span_id(tool, run_id)
     if derived is None:
         return
-    _remembered[f"{derived:016x}"] = asked
+    _remembered[f"{derived:016x}"] = pending
     with suppress(StopIteration, KeyError, RuntimeError):  # another thread may remove entries at the same time
         while len(_remembered) > REMEMBERED:
             del _remembered[next(iter(_remembered))]
@@ -78,5 +78,5 @@ def derived_span_id(tool: Any, run_id: str | None) -> int | None:
     """
     if not tool.tool_call_id:
         return None
-    words = "\0".join(map(str, ("agno", run_id, tool.tool_call_id, tool.tool_name, tool.created_at)))
-    return int.from_bytes(sha256(words.encode("utf-8", "replace")).digest()[:8], "big") or 1
+    identity = "\0".join(map(str, ("agno", run_id, tool.tool_call_id, tool.tool_name, tool.created_at)))
+    return int.from_bytes(sha256(identity.encode("utf-8", "replace")).digest()[:8], "big") or 1

@@ -31,31 +31,31 @@ class FunctionCallProxy:
         setattr(self._call, name, value)
 
     def _build_nested_execution_chain(self, *args: Any, **kwargs: Any) -> Any:
-        chain = type(self._call)._build_nested_execution_chain(self, *args, **kwargs)  # noqa: SLF001 - Agno's own seam
+        chain = type(self._call)._build_nested_execution_chain(self, *args, **kwargs)  # noqa: SLF001 - Agno's own extension point
         execution = self._execution
 
-        def seen(*args: Any) -> Any:
+        def recorded(*args: Any) -> Any:
             try:
                 return follow_hook_stream(chain(*args), execution)
             except BaseException as error:
                 execution.error = error
                 raise
 
-        return seen
+        return recorded
 
     async def _build_nested_execution_chain_async(self, *args: Any, **kwargs: Any) -> Any:
-        build = type(self._call)._build_nested_execution_chain_async  # noqa: SLF001 - Agno's own seam
+        build = type(self._call)._build_nested_execution_chain_async  # noqa: SLF001 - Agno's own extension point
         chain = await build(self, *args, **kwargs)
         execution = self._execution
 
-        async def seen(*args: Any) -> Any:
+        async def recorded(*args: Any) -> Any:
             try:
                 return follow_hook_stream(await chain(*args), execution)
             except BaseException as error:
                 execution.error = error
                 raise
 
-        return seen
+        return recorded
 
 
 class FunctionProxy:
@@ -77,7 +77,7 @@ class FunctionProxy:
         setattr(self._function, name, value)
 
     def _get_cached_result(self, *args: Any, **kwargs: Any) -> Any:
-        found = self._function._get_cached_result(*args, **kwargs)  # noqa: SLF001 - Agno's own seam
+        found = self._function._get_cached_result(*args, **kwargs)  # noqa: SLF001 - Agno's own extension point
         if found is not None:
             self._execution.cached = True
         return found

@@ -23,16 +23,16 @@ def record_unusable_calls(
     tool_calls: Sequence[Mapping[str, Any]], messages: Sequence[Any], functions: Mapping[str, Any]
 ) -> None:
     """Record the calls among ``tool_calls`` that Agno answered with ``messages`` instead of executing them."""
-    asked = {call.get("id"): call.get("function") or {} for call in tool_calls}
+    requested = {call.get("id"): call.get("function") or {} for call in tool_calls}
     for message in messages:
         name = message.tool_name or "unknown"
-        arguments = _arguments(asked.get(message.tool_call_id, {}).get("arguments"))
+        arguments = _arguments(requested.get(message.tool_call_id, {}).get("arguments"))
         if name in functions:
-            facts = context_for_function(functions[name], message.tool_call_id)
-            _record(facts, arguments, ToolResponse.error("INVALID_FORMAT", str(message.content)), message)
+            context = context_for_function(functions[name], message.tool_call_id)
+            _record(context, arguments, ToolResponse.error("INVALID_FORMAT", str(message.content)), message)
         else:
-            facts = _of_the_same_agent(functions, name, message.tool_call_id)
-            _record(facts, arguments, ToolResponse.error("NOT_FOUND", str(message.content)), message)
+            context = _of_the_same_agent(functions, name, message.tool_call_id)
+            _record(context, arguments, ToolResponse.error("NOT_FOUND", str(message.content)), message)
 
 
 def over_the_limit(call: Any, answer: Any) -> None:
@@ -41,9 +41,9 @@ def over_the_limit(call: Any, answer: Any) -> None:
     _record(context_for_function(call.function, call.call_id), call.arguments, response, answer)
 
 
-def _record(facts: AgnoContext, arguments: Any, response: ToolResponse, message: Any) -> None:
+def _record(context: AgnoContext, arguments: Any, response: ToolResponse, message: Any) -> None:
     recorder = get_recorder()
-    attempt = facts.begin(recorder, arguments)
+    attempt = context.begin(recorder, arguments)
     if attempt is not None:
         recorder.returned(attempt, response, duration_ns=UNKNOWN)
         model_messages.record_message(recorder, message, span_id(attempt))

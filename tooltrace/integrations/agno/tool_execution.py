@@ -34,7 +34,7 @@ class Execution:
 
     def __init__(self, call: Any) -> None:
         self.call = call
-        self.facts: AgnoContext = context_for_function(call.function, call.call_id)
+        self.context: AgnoContext = context_for_function(call.function, call.call_id)
         self.recorder: Recorder = get_recorder()
         self.traced = hasattr(call.function.entrypoint, "__tooltrace__")
         """Whether a decorator already records the tool."""
@@ -69,7 +69,7 @@ class Execution:
             yield
         except BaseException as error:
             with suppress_faults("record", lost=1):
-                if self.traced and not _seen_by_decorator(error):
+                if self.traced and not _recorded_by_decorator(error):
                     self._instead(error)
             raise
 
@@ -95,7 +95,7 @@ class Execution:
 
     def _begin(self) -> Attempt | None:
         self.runs += 1
-        attempt = self.facts.begin(self.recorder, self.call.arguments, number=self.number)
+        attempt = self.context.begin(self.recorder, self.call.arguments, number=self.number)
         if self.number is not None:
             self.number += 1
         if attempt is not None:
@@ -134,7 +134,7 @@ class Execution:
             self.recorder.raised(attempt, result, duration_ns=elapsed)
 
 
-def _seen_by_decorator(error: BaseException) -> bool:
+def _recorded_by_decorator(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == decorator.__file__:

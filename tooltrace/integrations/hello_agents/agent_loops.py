@@ -10,7 +10,7 @@ from typing import Any
 from tooltrace.core.response import ToolResponse
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.hello_agents.call_arguments import CallArguments, function_in, json_object, tool_in
-from tooltrace.integrations.hello_agents.proxy import AgentProxy, takes_proxy
+from tooltrace.integrations.hello_agents.proxy import AgentProxy, accepts_proxy
 from tooltrace.integrations.hello_agents.recording import ExpectedCall, Recording, Step, carried
 from tooltrace.integrations.hello_agents.stack_context import CallerInfo, caller, name_of, session_of
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
@@ -48,7 +48,7 @@ def execute_tool_call(original: Function) -> Function:
     def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
         step: Any = nullcontext()
         with suppress_faults("begin"):
-            step = _asked(agent, CallArguments(args, kwargs))
+            step = _call_step(agent, CallArguments(args, kwargs))
         with step as entered:
             text = original(agent, *args, **kwargs)
             if entered is not None:
@@ -70,7 +70,7 @@ def handle_builtin_tool(original: Function, agent_class: type) -> Function:
             result = original(agent, *args, **kwargs)
             if entered is not None:
                 with suppress_faults("read"):
-                    _said(entered.recording, result)
+                    _set_seen_text(entered.recording, result)
         return result
 
     return wrapper
@@ -97,16 +97,16 @@ def arun(original: Function) -> Function:
     """Wrap ``arun`` of an agent or a tool, which calls ``run`` in a thread, to carry our context into the thread."""
 
     async def wrapper(runs: Any, *args: Any, **kwargs: Any) -> Any:
-        held = runs
+        target = runs
         with suppress_faults("carry"):
-            if takes_proxy(original):
-                held = AgentProxy(runs, run=carried(runs.run))
-        return await original(held, *args, **kwargs)
+            if accepts_proxy(original):
+                target = AgentProxy(runs, run=carried(runs.run))
+        return await original(target, *args, **kwargs)
 
     return wrapper
 
 
-def _asked(agent: Any, passed: CallArguments) -> Step:
+def _call_step(agent: Any, passed: CallArguments) -> Step:
     name, arguments = passed.value(0, "tool_name"), passed.value(1, "arguments")
     tool = tool_in(agent.tool_registry, name)
     who = _or_agent(caller("_execute_tool_call", name, _agent_class(agent)), agent)
@@ -122,7 +122,7 @@ def _builtin(agent: Any, passed: CallArguments, agent_class: type) -> Step:
     return Step(recording, None, opens=True)
 
 
-def _said(recording: Recording, result: Any) -> None:
+def _set_seen_text(recording: Recording, result: Any) -> None:
     recording.result = ToolResponse.success(result["content"], result)
     if _heard.get() is None:  # otherwise the loop's answers are recorded
         recording.seen_text = result["content"]
@@ -139,12 +139,12 @@ def _shown(recording: Recording, agent: Any, text: Any) -> None:
 
 def _tell(agent: Any, tool_calls: Any, results: Any, heard: dict[Call, Recording]) -> None:
     """Record the message of each call; calls that the loop answered itself are recorded as attempts here."""
-    asked = {call.id: getattr(call, "function", call) for call in tool_calls}
+    requested = {call.id: getattr(call, "function", call) for call in tool_calls}
     for name, call_id, answer in results:
         text = answer["content"]
         recording = heard.get(_key(call_id, name))
         if recording is None:
-            _record_unheard(agent, name, call_id or None, asked[call_id].arguments, text)
+            _record_unrun(agent, name, call_id or None, requested[call_id].arguments, text)
         elif call_id:
             get_recorder().record_model_message(call_id, text, style="openai", span_id=recording.span_id)
 
@@ -153,8 +153,8 @@ def _key(call_id: str | None, name: str) -> Call:
     return (call_id, "") if call_id else (None, name)
 
 
-def _record_unheard(agent: Any, name: str, call_id: str | None, given: Any, text: str) -> None:
-    arguments = json_object(given) if isinstance(given, str) else given
+def _record_unrun(agent: Any, name: str, call_id: str | None, sent: Any, text: str) -> None:
+    arguments = json_object(sent) if isinstance(sent, str) else sent
     recording = Recording(name, arguments, caller=CallerInfo(call_id, name_of(agent), session_of(agent)))
     with Step(recording, None, opens=True):
         recording.duration_ns = UNKNOWN

@@ -18,14 +18,14 @@ class CallArguments(NamedTuple):
         return self.args[place] if len(self.args) > place else self.kwargs.get(name)
 
 
-def model_arguments(given: Any, *, parsed: bool) -> Any:
+def model_arguments(sent: Any, *, parsed: bool) -> Any:
     """Return the model's arguments, from the argument of ``execute_tool``.
 
     ``parsed``: whether the package itself parses a JSON text; functions get the text as it is.
     """
-    if not parsed or not isinstance(given, str):
-        return given
-    return json_object(given)
+    if not parsed or not isinstance(sent, str):
+        return sent
+    return json_object(sent)
 
 
 def json_object(text: str) -> Any:
@@ -42,14 +42,14 @@ def tool_in(registry: Any, name: Any) -> Any:
 
     The registry's methods are not called because they may be overridden.
     """
-    return _kept(registry, "_tools").get(name)
+    return _dict_of(registry, "_tools").get(name)
 
 
 def function_in(registry: Any, name: Any) -> Any:
     """Return the entry that ``registry`` stores for the function ``name``; None if there is none."""
-    return _kept(registry, "_functions").get(name)
+    return _dict_of(registry, "_functions").get(name)
 
 
-def _kept(registry: Any, name: str) -> dict[Any, Any]:
-    kept = getattr(registry, name, None)
-    return kept if isinstance(kept, dict) else {}
+def _dict_of(registry: Any, name: str) -> dict[Any, Any]:
+    found = getattr(registry, name, None)
+    return found if isinstance(found, dict) else {}

@@ -8,13 +8,13 @@ from typing import Any
 class AgentProxy:
     """Proxy of ``target`` with some attributes replaced; attributes that are set go to ``target``."""
 
-    def __init__(self, target: Any, **own: Any) -> None:
+    def __init__(self, target: Any, **replacements: Any) -> None:
         object.__setattr__(self, "_target", target)
-        object.__setattr__(self, "_own", own)
+        object.__setattr__(self, "_own", replacements)
 
     def __getattribute__(self, name: str) -> Any:
-        own = object.__getattribute__(self, "_own")
-        return own[name] if name in own else getattr(object.__getattribute__(self, "_target"), name)
+        replacements = object.__getattribute__(self, "_own")
+        return replacements[name] if name in replacements else getattr(object.__getattribute__(self, "_target"), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(object.__getattribute__(self, "_target"), name, value)
@@ -23,6 +23,6 @@ class AgentProxy:
         delattr(object.__getattribute__(self, "_target"), name)
 
 
-def takes_proxy(method: Any) -> bool:
+def accepts_proxy(method: Any) -> bool:
     """Whether the function ``method`` accepts any object as ``self``; with ``super()`` inside it does not."""
     return "__class__" not in method.__code__.co_freevars

@@ -46,7 +46,7 @@ class Recording:
         self._caller = caller
         self._recorder: Recorder | None = None
         self._attempt: Attempt | None = None
-        self._around: Token[CallContext] | None = None
+        self._token: Token[CallContext] | None = None
         self._span: Token[Any] | None = None
         self.result: Any = _NOTHING
         self.duration_ns: int | None = None
@@ -69,7 +69,7 @@ class Recording:
     def begin(self) -> None:
         """Begin the attempt and make its span current."""
         with suppress_faults("begin", lost=1):
-            self._around = context.current.set(self._surroundings())
+            self._token = context.current.set(self._surroundings())
             self._recorder = get_recorder()
             description = getattr(self.target, "description", None)
             spec = _spec(str(self.tool), description if isinstance(description, str) else None)
@@ -81,9 +81,9 @@ class Recording:
         """End the attempt: ``error`` left it, or it returned the observed result."""
         if self._span is not None:
             detach(self._span)
-        if self._around is not None:
+        if self._token is not None:
             with suppress(ValueError):  # a coroutine that the garbage collector closed in another context
-                context.current.reset(self._around)
+                context.current.reset(self._token)
         if self._recorder is None or self._attempt is None:
             return
         with suppress_faults("record", lost=1):
@@ -133,10 +133,10 @@ class Recording:
 
         The conversation is the application's if it set one, else the session.
         """
-        around = context.current.get()
-        return around._replace(
-            agent=self._caller.agent or around.agent,
-            conversation_id=around.conversation_id or self._caller.session,
+        outer = context.current.get()
+        return outer._replace(
+            agent=self._caller.agent or outer.agent,
+            conversation_id=outer.conversation_id or self._caller.session,
         )
 
     def _tell(self, recorder: Recorder, attempt: Attempt) -> None:
@@ -231,23 +231,23 @@ def carried(function: Callable[..., Any]) -> Callable[..., Any]:
 
     The user's own context variables stay as the package leaves them.
     """
-    otel, around, recording = current_context(), context.current.get(), _current.get()
+    otel, outer, recording = current_context(), context.current.get(), _current.get()
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        with _as_there(otel, around, recording):
+        with _with_context(otel, outer, recording):
             return function(*args, **kwargs)
 
     return run
 
 
 @contextmanager
-def _as_there(otel: Any, around: CallContext, recording: Recording | None) -> Iterator[None]:
-    span, outer, own = attach(otel), context.current.set(around), _current.set(recording)
+def _with_context(otel: Any, outer: CallContext, recording: Recording | None) -> Iterator[None]:
+    span, context_token, token = attach(otel), context.current.set(outer), _current.set(recording)
     try:
         yield
     finally:
-        _current.reset(own)
-        context.current.reset(outer)
+        _current.reset(token)
+        context.current.reset(context_token)
         detach(span)
 
 

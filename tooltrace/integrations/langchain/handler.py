@@ -12,8 +12,8 @@ from uuid import UUID
 
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall
+from tooltrace.normalize.exceptions.control_flow import ending_of
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
-from tooltrace.redact.inspection import bases, name_of
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
@@ -29,8 +29,6 @@ _MOST = 10_000
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
 """Names of the conversation in a run's metadata, as LangGraph and applications use them."""
 _AGENT = "lc_agent_name"
-_INTERRUPTS = frozenset({"GraphInterrupt", "NodeInterrupt"})
-"""Exceptions with which LangGraph pauses a tool for a person."""
 
 
 class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
@@ -61,17 +59,17 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
     ) -> None:
         """Begin the attempt of a tool."""
         with suppress_faults("begin", lost=1):
-            told = serialized or {}
-            spec = self._spec(str(told.get("name") or more.get("name") or "tool"), told.get("description"))
+            described = serialized or {}
+            spec = self._spec(str(described.get("name") or more.get("name") or "tool"), described.get("description"))
             arguments = {"input": input_str} if inputs is None else dict(inputs)
-            around = metadata or {}
+            known = metadata or {}
             call = FrameworkCall(
                 spec,
                 arguments,
                 style=STYLE,
                 call_id=more.get("tool_call_id"),
-                agent=around.get(_AGENT),
-                conversation=next((around[key] for key in _CONVERSATIONS if around.get(key) is not None), None),
+                agent=known.get(_AGENT),
+                conversation=next((known[key] for key in _CONVERSATIONS if known.get(key) is not None), None),
             )
             call.enter()
             self._remember(run_id, call)
@@ -90,7 +88,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         call = self._running.pop(run_id, None)
         if call is None:
             return
-        if any(name_of(base) in _INTERRUPTS for base in bases(type(error))):
+        if ending_of(type(error)) == "paused":
             call.finish("paused")
         else:
             call.raised(error)

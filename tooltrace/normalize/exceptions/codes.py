@@ -251,6 +251,18 @@ _OTHERS = {
     **_all(C.NETWORK_ERROR, "BrokenResourceError ClosedResourceError EndOfStream", within="anyio"),
     **_all(C.NOT_FOUND, "NotFoundError", within="fastmcp.exceptions"),
     **_all(C.INVALID_PARAM, "ValidationError", within="fastmcp.exceptions"),
+    # with these a tool of pydantic-ai or Agno asks the model for another call, and with ToolFailed for none
+    **_all(C.EXECUTION_ERROR, "ModelRetry", within="pydantic_ai.exceptions", retryable=True),
+    **_all(C.EXECUTION_ERROR, "ToolFailed", within="pydantic_ai.exceptions", retryable=False),
+    **_all(C.EXECUTION_ERROR, "RetryAgentRun", within="agno.exceptions", retryable=True),
+    # a guardrail of openai-agents refused the call
+    **_all(
+        C.PERMISSION_DENIED,
+        "InputGuardrailTripwireTriggered OutputGuardrailTripwireTriggered "
+        "ToolInputGuardrailTripwireTriggered ToolOutputGuardrailTripwireTriggered",
+        within="agents.exceptions",
+        retryable=False,
+    ),
 }
 
 CODES: dict[str, ErrorClassification] = {

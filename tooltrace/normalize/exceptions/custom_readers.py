@@ -71,14 +71,14 @@ def classify_own_attributes(exc: Any) -> ErrorClassification | None:
 
     These are an HTTP status, an SQLSTATE, one of our codes, ``retryable`` and ``retry_after``.
     """
-    found = classify_status(exc) or of_sqlstate(safe_getattr(exc, "sqlstate") or safe_getattr(exc, "pgcode"))
-    if found is None:
+    classified = classify_status(exc) or of_sqlstate(safe_getattr(exc, "sqlstate") or safe_getattr(exc, "pgcode"))
+    if classified is None:
         code = safe_getattr(exc, "code")
-        found = ErrorClassification(str(code)) if isinstance(code, str) and code in ADVICE else None
+        classified = ErrorClassification(str(code)) if isinstance(code, str) and code in ADVICE else None
     again, wait = safe_getattr(exc, "retryable"), _seconds(safe_getattr(exc, "retry_after"))
     if type(again) is not bool and wait is None:
-        return found
-    code, known, when = found or ErrorClassification(C.EXECUTION_ERROR)
+        return classified
+    code, known, when = classified or ErrorClassification(C.EXECUTION_ERROR)
     return ErrorClassification(code, again if type(again) is bool else known, when if wait is None else wait)
 
 
@@ -129,11 +129,11 @@ def _classify_api(exc: Any, _: str) -> ErrorClassification | None:
     The HTTP status decides; without one, as in a stream, the error's own name.
     """
     named = next((code for name in ("code", "error_code", "type") if (code := _named(safe_getattr(exc, name)))), None)
-    found = classify_status(exc)
-    if found is None:
+    classified = classify_status(exc)
+    if classified is None:
         return ErrorClassification(named or C.API_ERROR)
     spent = safe_getattr(exc, "code") == "insufficient_quota"
-    return found._replace(retryable=False, retry_after_s=None) if spent else found
+    return classified._replace(retryable=False, retry_after_s=None) if spent else classified
 
 
 def _named(word: Any) -> str | None:
@@ -164,8 +164,8 @@ def _classify_first_argument(exc: Any, _: str) -> BaseException | None:
 
 
 def _classify_too_many(_: Any, message: str) -> ErrorClassification | None:
-    found = re.search(_TOO_MANY, message)
-    return of_status(int(found[1])) if found else ErrorClassification(C.API_ERROR)
+    match = re.search(_TOO_MANY, message)
+    return of_status(int(match[1])) if match else ErrorClassification(C.API_ERROR)
 
 
 def _classify_aws(exc: Any, _: str) -> ErrorClassification:
@@ -176,12 +176,12 @@ def _classify_aws(exc: Any, _: str) -> ErrorClassification:
     about = about if isinstance(about, dict) else {}
     status = failed_status(about.get("HTTPStatusCode"))
     headers = about.get("HTTPHeaders")
-    found = of_status(status, lower_headers(headers) if isinstance(headers, dict) else None) if status else None
+    by_status = of_status(status, lower_headers(headers) if isinstance(headers, dict) else None) if status else None
     named = next((name for words, name in AWS if isinstance(code, str) and re.search(words, code)), None)
     if named is not None:
         final = False if named == C.CONFLICT and "Conflict" not in str(code) else None
-        return ErrorClassification(named, final, found.retry_after_s if found else None)
-    return found or ErrorClassification(C.API_ERROR)
+        return ErrorClassification(named, final, by_status.retry_after_s if by_status else None)
+    return by_status or ErrorClassification(C.API_ERROR)
 
 
 def _classify_grpc(exc: Any, _: str) -> ErrorClassification:
@@ -198,8 +198,8 @@ def _classify_grpc(exc: Any, _: str) -> ErrorClassification:
             pass_on_signal(error)
             code = None
     name = safe_getattr(code, "name")
-    found = GRPC.get(name) if isinstance(name, str) else None
-    return ErrorClassification(found or C.API_ERROR, False if name in GRPC_FINAL else None)
+    known = GRPC.get(name) if isinstance(name, str) else None
+    return ErrorClassification(known or C.API_ERROR, False if name in GRPC_FINAL else None)
 
 
 def _classify_errno(exc: Any, _: str) -> ErrorClassification | None:
@@ -266,6 +266,11 @@ def _classify_json_rpc(exc: Any, message: str) -> ErrorClassification:
     return ErrorClassification(JSON_RPC.get(number, C.API_ERROR) if number is not None else C.API_ERROR)
 
 
+def _classify_tool_error(_: Any, message: str) -> ErrorClassification | None:
+    """Classify the error of MCP's server for a tool that it does not have; any other is the tool's own."""
+    return ErrorClassification(C.NOT_FOUND) if message.startswith("Unknown tool: ") else None
+
+
 def _classify_browser(_: Any, message: str) -> ErrorClassification | None:
     return ErrorClassification(C.NETWORK_ERROR) if "net::ERR_" in message[:2000] else None
 
@@ -322,6 +327,7 @@ READERS: dict[str, Reader] = {
     ),
     **_each(_classify_last_attempt, "RetryError", within="tenacity"),
     **_each(_classify_json_rpc, "McpError MCPError", within="mcp.shared.exceptions"),
+    **_each(_classify_tool_error, "ToolError", within="mcp.server.mcpserver.exceptions"),
     **_each(_classify_browser, "Error", within="playwright._impl._errors playwright._impl._api_types"),
     **_each(_classify_browser, "WebDriverException", within="selenium.common.exceptions"),
 }

@@ -71,17 +71,17 @@ def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassific
     kind = type(exc)
     if issubclass(kind, BaseExceptionGroup):
         return _on_group(exc, depth)
-    own = module_of(kind) != "builtins"
+    custom = module_of(kind) != "builtins"
     for base in bases(kind):
         module = module_of(base)
-        if own and module == "builtins":
-            own = False
-            said = _own_words(exc)
-            if said is not None:
-                return _completed(said, base)
-        found = _of_base(exc, f"{module}.{qualname(base)}", message, depth)
-        if found is not None:
-            return found
+        if custom and module == "builtins":
+            custom = False
+            by_attributes = _by_attributes(exc)
+            if by_attributes is not None:
+                return _completed(by_attributes, base)
+        classified = _of_base(exc, f"{module}.{qualname(base)}", message, depth)
+        if classified is not None:
+            return classified
     return UNDECIDED
 
 
@@ -91,17 +91,17 @@ def _of_base(exc: BaseException, name: str, message: str, depth: int) -> ErrorCl
     if reader is None:
         return CODES.get(name)
     try:
-        found = reader(exc, message)
+        classified = reader(exc, message)
     except BaseException as error:  # attributes of types that the real class never has
         pass_on_signal(error)
-        found = None
-    if isinstance(found, BaseException):
-        found = classify(found, exception_message(found), depth + 1) if depth < _DEEPEST else None
-        found = None if found is UNDECIDED else found
-    return CODES.get(name) if found is None else found
+        classified = None
+    if isinstance(classified, BaseException):
+        classified = classify(classified, exception_message(classified), depth + 1) if depth < _DEEPEST else None
+        classified = None if classified is UNDECIDED else classified
+    return CODES.get(name) if classified is None else classified
 
 
-def _own_words(exc: BaseException) -> ErrorClassification | None:
+def _by_attributes(exc: BaseException) -> ErrorClassification | None:
     try:
         return classify_own_attributes(exc)
     except BaseException as error:  # the attributes may be of any type
@@ -109,19 +109,19 @@ def _own_words(exc: BaseException) -> ErrorClassification | None:
         return None
 
 
-def _completed(said: ErrorClassification, base: type) -> ErrorClassification:
-    """Return ``said``, with the code of the builtin under ``base`` if ``said`` has no specific code.
+def _completed(classified: ErrorClassification, base: type) -> ErrorClassification:
+    """Return ``classified``, with the code of the builtin under ``base`` if ``classified`` has no specific code.
 
     Some classes say whether to try again, but not what is wrong.
     """
     known = next((CODES[name] for b in bases(base) if (name := f"builtins.{qualname(b)}") in CODES), None)
-    return said if said.code != UNDECIDED.code or known is None else said._replace(code=known.code)
+    return classified if classified.code != UNDECIDED.code or known is None else classified._replace(code=known.code)
 
 
 def _on_group(group: BaseException, depth: int) -> ErrorClassification:
     """Return the classification on which all of a group's exceptions agree; else UNDECIDED."""
-    found = {classify(one, exception_message(one), depth + 1) for one in _leaves(group)} if depth < _DEEPEST else set()
-    return found.pop() if len(found) == 1 else UNDECIDED
+    kinds = {classify(one, exception_message(one), depth + 1) for one in _leaves(group)} if depth < _DEEPEST else set()
+    return kinds.pop() if len(kinds) == 1 else UNDECIDED
 
 
 def _leaves(group: BaseException) -> list[BaseException]:
@@ -145,8 +145,8 @@ def _with_inner(exc: BaseException, message: str) -> str:
         inner = leaves[0] if len(leaves) == 1 else None
     elif full_name(kind) in _NAMELESS:
         reader = READERS["tenacity.RetryError"]
-        found = reader(exc, message)
-        inner = found if isinstance(found, BaseException) else None
+        inner_error = reader(exc, message)
+        inner = inner_error if isinstance(inner_error, BaseException) else None
     return message if inner is None else f"{message}: {class_name(inner)}: {exception_message(inner)}"
 
 

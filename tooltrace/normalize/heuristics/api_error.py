@@ -11,41 +11,41 @@ from tooltrace.normalize.response_builders import MemberReader, build_error, mer
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import http_status, lookup_code
 
-_BESIDE = frozenset({"error", "type", "request_id", "status", "status_code", "trace_id"})
+_OTHER_MEMBERS = frozenset({"error", "type", "request_id", "status", "status_code", "trace_id"})
 _AWS_FAULT = lazy(r"(?:Exception|Error|Fault|Failure)$")
 _SALESFORCE = frozenset({"message", "errorCode", "fields", "extendedErrorDetails"})
 _JSON_API = frozenset({"id", "links", "status", "code", "title", "detail", "source", "meta"})
 
 
 @builtin("api_error", "certain", Matches(members=("error", "errors", "type"), arrays=True))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object or a list that is only the body of a failed request.
 
     Forms: OpenAI, Anthropic, Google, Stripe, Salesforce, AWS and JSON:API.
     """
-    if isinstance(seen.data, list):
-        return _listed(seen.data)
-    if not isinstance(seen.data, dict):
+    if isinstance(view.data, list):
+        return _listed(view.data)
+    if not isinstance(view.data, dict):
         return None
-    return _one_error(seen.data) or _aws(seen.data) or _json_api(seen.data)
+    return _one_error(view.data) or _aws(view.data) or _json_api(view.data)
 
 
 def _one_error(data: dict[str, Any]) -> ToolResponse | None:
     error = data.get("error")
-    if not isinstance(error, dict) or not MemberReader(data).names() <= _BESIDE:
+    if not isinstance(error, dict) or not MemberReader(data).names() <= _OTHER_MEMBERS:
         return None
     if not isinstance(error.get("message"), str) or not {"type", "code", "status"} & set(error):
         return None
     if data.get("type", "error") != "error":
         return None
-    said = read_error(error)
+    reading = read_error(error)
     status = error.get("status")  # Google's own word is more specific than the HTTP status
     if isinstance(status, str) and lookup_code(status):
-        about = {**said.get("context", {}).get("error", {}), "code": said["code"]}
-        said |= {"code": status, "context": {"error": about}}
-    taken = MemberReader(data)
-    taken.pop("error"), taken.pop("type")
-    return build_error(**merge_context(said, taken.remaining()))
+        about = {**reading.get("context", {}).get("error", {}), "code": reading["code"]}
+        reading |= {"code": status, "context": {"error": about}}
+    members = MemberReader(data)
+    members.pop("error"), members.pop("type")
+    return build_error(**merge_context(reading, members.remaining()))
 
 
 def _listed(errors: list[Any]) -> ToolResponse | None:
@@ -68,17 +68,17 @@ def _aws(data: dict[str, Any]) -> ToolResponse | None:
     Forms: ``{"__type": "com.amazonaws…#ResourceNotFoundException", "message": …}`` and ``{"Error": {"Code":
     "NoSuchKey", "Message": …}, "ResponseMetadata": …}``.
     """
-    taken = MemberReader({name: value for name, value in data.items() if name != "__type"})
+    members = MemberReader({name: value for name, value in data.items() if name != "__type"})
     kind, error = data.get("__type"), data.get("Error")
-    if isinstance(kind, str) and _AWS_FAULT.search(kind) and "message" in taken:
+    if isinstance(kind, str) and _AWS_FAULT.search(kind) and "message" in members:
         code = aws_code(kind.rpartition("#")[2])
-        return build_error(taken.pop("message", only=str), code, type=kind, context=taken.remaining())
-    if not isinstance(error, dict) or not taken.names() <= {"error", "response_metadata", "request_id", "host_id"}:
+        return build_error(members.pop("message", only=str), code, type=kind, context=members.remaining())
+    if not isinstance(error, dict) or not members.names() <= {"error", "response_metadata", "request_id", "host_id"}:
         return None
     if isinstance(error.get("Code"), str) and isinstance(error.get("Message"), str):
-        said = {**read_error(error), "code": aws_code(error["Code"]), "type": error["Code"]}
-        taken.pop("error")
-        return build_error(**merge_context(said, taken.remaining()))
+        reading = {**read_error(error), "code": aws_code(error["Code"]), "type": error["Code"]}
+        members.pop("error")
+        return build_error(**merge_context(reading, members.remaining()))
     return None
 
 
@@ -90,9 +90,9 @@ def _json_api(data: dict[str, Any]) -> ToolResponse | None:
         return None
     first = errors[0]
     status = first.get("status")
-    said = {"message": first.get("detail") or first.get("title"), "code": status if http_status(status) else None}
-    own = first.get("code") if isinstance(first.get("code"), str) else None
-    return build_error(**said, type=own, context=data)
+    reading = {"message": first.get("detail") or first.get("title"), "code": status if http_status(status) else None}
+    code = first.get("code") if isinstance(first.get("code"), str) else None
+    return build_error(**reading, type=code, context=data)
 
 
 def _is_json_api(error: dict[str, Any]) -> bool:

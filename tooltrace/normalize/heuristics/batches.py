@@ -47,12 +47,12 @@ _LISTS = ("results", "items", "responses")
         )
     ),
 )
-def BATCH(seen: ResultView) -> ToolResponse | None:
+def BATCH(view: ResultView) -> ToolResponse | None:
     """Read the answer to a request for many items that reports, per item or in sum, the failures.
 
     Partial if some items succeeded; an error if none did.
     """
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict):
         return None
     return _left(data) or _counted(data) or _sent(data) or _bulk(data) or _searched(data)
@@ -76,7 +76,7 @@ def _counted(data: dict[str, Any]) -> ToolResponse | None:
     for count, parts in _COUNTS.items():
         failed, rows = data.get(count), data.get(parts)
         if type(failed) is int and failed > 0 and isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-            return _told([row for row in rows if row.get("ErrorCode")], len(rows), data)
+            return _build_failed_rows([row for row in rows if row.get("ErrorCode")], len(rows), data)
     return None
 
 
@@ -87,7 +87,7 @@ def _sent(data: dict[str, Any]) -> ToolResponse | None:
         return None
     if not all(isinstance(row, dict) and {"Id", "Code"} <= set(row) for row in failed):
         return None
-    return _told(failed, len(failed) + len(done), data)
+    return _build_failed_rows(failed, len(failed) + len(done), data)
 
 
 def _bulk(data: dict[str, Any]) -> ToolResponse | None:
@@ -101,7 +101,7 @@ def _bulk(data: dict[str, Any]) -> ToolResponse | None:
         return None
     rows = [next(iter(item.values())) for item in items]
     failed = [row for row in rows if row.get("error")]
-    return _told([_as_error(row) for row in failed], len(rows), data) if failed else None
+    return _build_failed_rows([_as_error(row) for row in failed], len(rows), data) if failed else None
 
 
 def _searched(data: dict[str, Any]) -> ToolResponse | None:
@@ -120,28 +120,28 @@ def _as_error(row: dict[str, Any]) -> dict[str, Any]:
     return {"type": error.get("type"), "message": error.get("reason") or error.get("type"), "code": row.get("status")}
 
 
-def _told(failed: list[dict[str, Any]], of: int, data: dict[str, Any]) -> ToolResponse | None:
+def _build_failed_rows(failed: list[dict[str, Any]], of: int, data: dict[str, Any]) -> ToolResponse | None:
     """Return a partial response, or if all ``of`` items failed an error from the first of the ``failed``."""
     if not failed:
         return None
     if len(failed) < of:
         return build_response("partial", "", data, reason=f"{len(failed)} of {of} failed")
-    said = read_error(failed[0])
-    code = said.get("code")
+    reading = read_error(failed[0])
+    code = reading.get("code")
     if isinstance(code, str) and lookup_code(code) is None:
-        return build_error(said.get("message"), aws_code(code), type=code, data=data)
-    return build_error(said.get("message"), code, type=said.get("type"), data=data)
+        return build_error(reading.get("message"), aws_code(code), type=code, data=data)
+    return build_error(reading.get("message"), code, type=reading.get("type"), data=data)
 
 
 @builtin("batch_rows", "heuristic", Matches(members=_LISTS))
-def ROWS(seen: ResultView) -> ToolResponse | None:
+def ROWS(view: ResultView) -> ToolResponse | None:
     """Read rows that each have a success flag, and a reason if they failed; some must have succeeded.
 
     The list may hold entities instead, so a row may have no other members than ``_OF_A_PART``.
     """
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    rows = MemberReader(seen.data).pop(*_LISTS, only=list)
+    rows = MemberReader(view.data).pop(*_LISTS, only=list)
     if not rows or len(rows) < 2 or not all(map(_is_part, rows)):
         return None
     done = [_flag(row) for row in rows]
@@ -152,7 +152,7 @@ def ROWS(seen: ResultView) -> ToolResponse | None:
         or not all(MemberReader(row).pop_nonempty("error", "error_message", "message") for row in failed)
     ):
         return None
-    return build_response("partial", "", seen.data, reason=f"{len(failed)} of {len(rows)} failed")
+    return build_response("partial", "", view.data, reason=f"{len(failed)} of {len(rows)} failed")
 
 
 def _is_part(row: Any) -> bool:

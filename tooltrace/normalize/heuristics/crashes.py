@@ -24,7 +24,7 @@ class _Crash(NamedTuple):
     """Pattern of the first line."""
     rest: re.Pattern[str]
     """Pattern of every other line."""
-    sure: str = ""
+    proof: str = ""
     """Required beginning of at least one of the other lines; empty: none is required."""
 
 
@@ -32,8 +32,8 @@ _JS = lazy(r"(?:Uncaught )?(?P<type>[A-Z]\w{0,60}Error)(?: \[\w+\])?: (?P<messag
 _JS_REST = lazy(r"    at .*|Node\.js v[\d.]+|\s*|[{}].*|  .*|.* \{")
 _JS_PLACE = lazy(r"(?:\S.*:\d+|Uncaught:?|)")
 _CRASHES = tuple(
-    _Crash(lazy(head), lazy(rest), *sure)
-    for head, rest, *sure in (
+    _Crash(lazy(head), lazy(rest), *proof)
+    for head, rest, *proof in (
         (r"(?:panic|fatal error): (?P<message>.+)", r".*", "goroutine "),  # Go
         (r"thread '[^']*'(?: \(\d+\))? panicked at '(?P<message>.*)', .*", r"note: .*|stack backtrace:|\s.*|"),  # Rust
         (r"thread '[^']*'(?: \(\d+\))? panicked at (?P<place>\S+:\d+:\d+):", r".*"),
@@ -110,24 +110,24 @@ def _may_be(words: str) -> bool:
 def _crashed(lines: list[str], text: str) -> ToolResponse | None:
     head = lines[0][:_LINE]
     for crash in _CRASHES:
-        found = crash.head.fullmatch(head)
-        if found is not None:
-            return _died(found, lines[1:], crash, text)
+        match = crash.head.fullmatch(head)
+        if match is not None:
+            return _died(match, lines[1:], crash, text)
     return None
 
 
 def _died(head: re.Match[str], others: list[str], crash: _Crash, text: str) -> ToolResponse | None:
     rest = [(line, crash.rest.fullmatch(line[:_LINE])) for line in others]
-    if not all(found or _ENDED.fullmatch(line) for line, found in rest):
+    if not all(match or _ENDED.fullmatch(line) for line, match in rest):
         return None
-    if crash.sure and not any(line.startswith(crash.sure) for line in others):
+    if crash.proof and not any(line.startswith(crash.proof) for line in others):
         return None
-    said = head.groupdict()
-    told = [found["message"] for _, found in rest if found and found.groupdict().get("message")]
-    message = said.get("message") or (told[0] if told else None)
-    if message is None and said.get("place"):  # Rust prints the message on the next line
+    parts = head.groupdict()
+    messages = [match["message"] for _, match in rest if match and match.groupdict().get("message")]
+    message = parts.get("message") or (messages[0] if messages else None)
+    if message is None and parts.get("place"):  # Rust prints the message on the next line
         message = others[0].strip() if others else None
-    return _failure(message, said.get("type"), text)
+    return _failure(message, parts.get("type"), text)
 
 
 def _node(lines: list[str], text: str) -> ToolResponse | None:
@@ -142,8 +142,8 @@ def _node(lines: list[str], text: str) -> ToolResponse | None:
         or not all(_JS_REST.fullmatch(line[:_LINE]) for line in frames)
     ):
         return None
-    found = _JS.fullmatch(lines[number][:_LINE])
-    return _failure(found["message"], found["type"], text) if found else None
+    match = _JS.fullmatch(lines[number][:_LINE])
+    return _failure(match["message"], match["type"], text) if match else None
 
 
 def _failure(message: str | None, kind: str | None, text: str) -> ToolResponse:
@@ -152,11 +152,11 @@ def _failure(message: str | None, kind: str | None, text: str) -> ToolResponse:
 
 
 def _npm(lines: list[str], text: str) -> ToolResponse | None:
-    said = [found[1] for line in lines if (found := _NPM.fullmatch(line))]
-    code = next((found[1] for line in said if (found := _NPM_CODE.fullmatch(line.strip()))), None)
-    if not said or not (code or "ERR!" in lines[0]) or not all(map(_NPM_LINE.fullmatch, lines)):
+    lines_of_npm = [match[1] for line in lines if (match := _NPM.fullmatch(line))]
+    code = next((match[1] for line in lines_of_npm if (match := _NPM_CODE.fullmatch(line.strip()))), None)
+    if not lines_of_npm or not (code or "ERR!" in lines[0]) or not all(map(_NPM_LINE.fullmatch, lines)):
         return None
-    message = next((line for line in said if line and not _NPM_FIELD.match(line)), said[0])
+    message = next((line for line in lines_of_npm if line and not _NPM_FIELD.match(line)), lines_of_npm[0])
     return build_error(message, type=code, text=text)
 
 
@@ -173,12 +173,12 @@ def _exited(lines: list[str], text: str) -> ToolResponse | None:
 
     A linter may use 1 for findings, so with 1 the line before must report a failure.
     """
-    found, printed = EXIT.fullmatch(lines[-1].strip()[:_LINE]), lines[:-1]
-    if found is None:
-        found, printed = EXIT.fullmatch(lines[0].strip()[:_LINE]), lines[1:]
-        if found is None or len(lines) < 2 or not _CAPTION.fullmatch(lines[1].strip()[:_LINE]):
+    match, printed = EXIT.fullmatch(lines[-1].strip()[:_LINE]), lines[:-1]
+    if match is None:
+        match, printed = EXIT.fullmatch(lines[0].strip()[:_LINE]), lines[1:]
+        if match is None or len(lines) < 2 or not _CAPTION.fullmatch(lines[1].strip()[:_LINE]):
             return None
-    status = int(found["exit"] or found["tagged"])
+    status = int(match["exit"] or match["tagged"])
     printed = [line[:_LINE] for line in printed if line.strip() and not _CAPTION.fullmatch(line.strip()[:_LINE])]
     if not status or not printed or any(map(OF_A_LOG.match, printed)):
         return None

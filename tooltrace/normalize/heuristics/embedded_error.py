@@ -18,7 +18,7 @@ from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
 from tooltrace.normalize.terms import snake_case
 
 _HOLDERS = frozenset({"data", "result", "results", "output", "response", "message"})
-_BESIDE = frozenset(
+_OTHER_MEMBERS = frozenset(
     {
         "status", "code", "error", "errors", "success", "ok", "meta", "metadata", "query", "source", "sources", "tool",
         "tool_name", "confidence", "cached", "request_id", "tool_call_id", "duration_ms", "execution_time", "time_ms",
@@ -31,15 +31,15 @@ _RULES: tuple[Rule, ...] = (
 
 
 @builtin("hidden", "heuristic", Matches(members=tuple(_HOLDERS), texts=True), words=True)
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read a failure that stands where the data should.
 
     The result is a text that is one of the phrases for a failure; or an object whose only non-empty member is such a
     text, an error message, or an error that another rule recognises.
     """
-    if isinstance(seen.data, dict):
-        return _in_object(seen.data)
-    return _phrase(seen.text) if seen.text is not None else None
+    if isinstance(view.data, dict):
+        return _in_object(view.data)
+    return _phrase(view.text) if view.text is not None else None
 
 
 def _phrase(text: str) -> ToolResponse | None:
@@ -49,22 +49,22 @@ def _phrase(text: str) -> ToolResponse | None:
 def _in_object(data: dict[str, Any]) -> ToolResponse | None:
     full = [name for name, value in data.items() if not is_empty(value)]
     holders = [name for name in full if snake_case(name) in _HOLDERS]
-    if len(holders) != 1 or any(snake_case(name) not in _BESIDE for name in full if name not in holders):
+    if len(holders) != 1 or any(snake_case(name) not in _OTHER_MEMBERS for name in full if name not in holders):
         return None
-    found = _failed(data[holders[0]])
-    if found is None or found.status == "success":
+    inner = _failed(data[holders[0]])
+    if inner is None or inner.status == "success":
         return None
-    taken = MemberReader(data)
-    taken.pop(snake_case(holders[0]))
-    return found.model_copy(update={"context": {**(taken.remaining() or {}), **(found.context or {})} or None})
+    members = MemberReader(data)
+    members.pop(snake_case(holders[0]))
+    return inner.model_copy(update={"context": {**(members.remaining() or {}), **(inner.context or {})} or None})
 
 
 def _failed(value: Any) -> ToolResponse | None:
     """Return the response to a failure phrase, or of the first rule that recognises ``value``; else None."""
     if not isinstance(value, str | dict):
         return None
-    look = look_at(value) if isinstance(value, str) else ResultView(value)
+    view = look_at(value) if isinstance(value, str) else ResultView(value)
     if isinstance(value, str) and is_failure_phrase(value):
         return _phrase(value)
-    readings = (rule.read(look) for rule in _RULES)
-    return next((found for found in readings if found is not None), None)
+    readings = (rule.read(view) for rule in _RULES)
+    return next((inner for inner in readings if inner is not None), None)

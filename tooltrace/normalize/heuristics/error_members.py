@@ -105,48 +105,50 @@ _WELL = frozenset({"ok", "success", "succeeded", "completed", "done", "running",
 
 
 @builtin("error_member", "heuristic", Matches(members=_NAMES))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object whose main content is its error.
 
     The error must report something, and no result may stand beside it. An error beside data, and nothing more, is a
     partial answer.
     """
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict) or not data:
         return None
-    taken = MemberReader(data)
-    name = next((name for name in _NAMES if _speaks(taken.get(name), data)), None)
+    members = MemberReader(data)
+    name = next((name for name in _NAMES if _speaks(members.get(name), data)), None)
     if name is None or not _is_main(name, data):
         return None
-    error = taken.pop(name)
-    held = has_data(data)
-    if not held:
-        return _failed(error, taken)
-    if name != "error" or len(held) > 1 or unknown_members(data) or error is True:
+    error = members.pop(name)
+    filled = has_data(data)
+    if not filled:
+        return _failed(error, members)
+    if name != "error" or len(filled) > 1 or unknown_members(data) or error is True:
         return None
-    result = taken.pop(snake_case(held[0]))
+    result = members.pop(snake_case(filled[0]))
     if not isinstance(result, str | list | dict):  # a figure and its margin of error
         return None
-    return build_partial(error, result if isinstance(result, str) else "", result, context=taken.remaining())
+    return build_partial(error, result if isinstance(result, str) else "", result, context=members.remaining())
 
 
-def _failed(error: Any, taken: MemberReader) -> ToolResponse:
+def _failed(error: Any, members: MemberReader) -> ToolResponse:
     """Build the error with the details that stand beside it."""
-    said = read_error(None if isinstance(error, bool | int) else error)
-    if said.get("type"):
-        said = with_message(said, taken.pop_nonempty(*MESSAGES, only=str) if said["message"] == said["type"] else None)
-    if said.get("message") in (None, ""):
-        said["message"] = taken.pop_nonempty(*MESSAGES, only=str)
-    if said.get("code") is None:
-        said["code"] = taken.pop_nonempty("error_code", "errcode", "code", only=(str, int))
-    status = taken.get("status_code", "http_status", "status") if not isinstance(error, int) else error
-    if said["code"] is None and http_status(status):
-        said["code"] = status
-    if said.get("type") is None:
-        said["type"] = taken.pop_nonempty("error_type", "exception_type", "type", only=str)
+    reading = read_error(None if isinstance(error, bool | int) else error)
+    if reading.get("type"):
+        reading = with_message(
+            reading, members.pop_nonempty(*MESSAGES, only=str) if reading["message"] == reading["type"] else None
+        )
+    if reading.get("message") in (None, ""):
+        reading["message"] = members.pop_nonempty(*MESSAGES, only=str)
+    if reading.get("code") is None:
+        reading["code"] = members.pop_nonempty("error_code", "errcode", "code", only=(str, int))
+    status = members.get("status_code", "http_status", "status") if not isinstance(error, int) else error
+    if reading["code"] is None and http_status(status):
+        reading["code"] = status
+    if reading.get("type") is None:
+        reading["type"] = members.pop_nonempty("error_type", "exception_type", "type", only=str)
     for name, names in {"suggestion": ("suggestion", "hint"), "retryable": ("retryable", "is_retryable")}.items():
-        said[name] = taken.pop(*names) if said.get(name) is None else said[name]
-    return build_error(**merge_context(said, taken.remaining()))
+        reading[name] = members.pop(*names) if reading.get(name) is None else reading[name]
+    return build_error(**merge_context(reading, members.remaining()))
 
 
 def _is_main(name: str, data: dict[str, Any]) -> bool:

@@ -31,8 +31,8 @@ _WHY = frozenset(
 
 Other words may be the state of an entity.
 """
-_OWN_NUMBERS = ("errcode", "err_code", "errno", "code")
-_TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_OWN_NUMBERS, "detail", "message")
+_SERVICE_NUMBERS = ("errcode", "err_code", "errno", "code")
+_TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_SERVICE_NUMBERS, "detail", "message")
 _BODY = ("body", "text", "content", "response")
 _OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
 _GOOD_CODES = (0, 1, 200, 10000, 20000)
@@ -40,12 +40,12 @@ _SHORT = 200
 
 
 @builtin("error_status", "heuristic", Matches(members=_TELLING))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read a failed status with nothing but its message beside it.
 
     The answer to a query for a job's status differs: it has the job's id.
     """
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict) or not data:
         return None
     return (
@@ -54,37 +54,37 @@ def RULE(seen: ResultView) -> ToolResponse | None:
         or _by_word(data)
         or _by_reason(data)
         or _by_number(data)
-        or _by_own_number(data)
+        or _by_service_number(data)
         or _by_detail(data)
     )
 
 
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
     """Read a failure flag with a message: {"failed": true, "msg": …}."""
-    taken = MemberReader(data)
-    if taken.pop(*_FLAGS, only=bool) is not True or unknown_members(data, ("has_error", "changed")):
+    members = MemberReader(data)
+    if members.pop(*_FLAGS, only=bool) is not True or unknown_members(data, ("has_error", "changed")):
         return None
-    message = taken.pop_nonempty(*MESSAGES, only=str)
-    return None if message is None else _failed(read_error(message), taken)
+    message = members.pop_nonempty(*MESSAGES, only=str)
+    return None if message is None else _failed(read_error(message), members)
 
 
 def _by_word(data: dict[str, Any]) -> ToolResponse | None:
-    taken = MemberReader(data)
-    name = next((name for name in _STATES if _is_failed(taken.get(name))), None)
+    members = MemberReader(data)
+    name = next((name for name in _STATES if _is_failed(members.get(name))), None)
     if name is None or unknown_members(data):
         return None
-    word = taken.pop(name)
-    message = taken.pop_nonempty("error", *MESSAGES)
-    held = has_data({own: value for own, value in data.items() if value != word})
-    if message is None and (name != "status" or (held and (held != ["data"] or word.casefold() != "fail"))):
+    word = members.pop(name)
+    message = members.pop_nonempty("error", *MESSAGES)
+    filled = has_data({key: value for key, value in data.items() if value != word})
+    if message is None and (name != "status" or (filled and (filled != ["data"] or word.casefold() != "fail"))):
         return None
-    return _failed(read_error(message), taken, word)
+    return _failed(read_error(message), members, word)
 
 
 def _by_no(data: dict[str, Any]) -> ToolResponse | None:
     """Read a success flag that is a text: {"success": "false", "message": …}."""
-    taken = MemberReader(data)
-    word = taken.get(*_DONE)
+    members = MemberReader(data)
+    word = members.get(*_DONE)
     if (
         not isinstance(word, str)
         or word.strip().casefold() not in _NO
@@ -92,37 +92,37 @@ def _by_no(data: dict[str, Any]) -> ToolResponse | None:
         or has_data(data)
     ):
         return None
-    message = taken.pop_nonempty("error", *MESSAGES)
-    return None if message is None else _failed(read_error(message), taken)
+    message = members.pop_nonempty("error", *MESSAGES)
+    return None if message is None else _failed(read_error(message), members)
 
 
 def _by_reason(data: dict[str, Any]) -> ToolResponse | None:
     """Read a status that is a failure phrase, alone: {"status": "timeout"}."""
-    taken = MemberReader(data)
-    word = taken.pop("status", only=str)
+    members = MemberReader(data)
+    word = members.pop("status", only=str)
     if word is None or len(data) != 1 or not is_failure_phrase(word) or guess_code_from_message(word) not in _WHY:
         return None
-    return _failed({"message": word}, taken)
+    return _failed({"message": word}, members)
 
 
 def _is_failed(word: Any) -> bool:
     return isinstance(word, str) and word.casefold() in _FAILED
 
 
-def _failed(said: dict[str, Any], taken: MemberReader, word: str | None = None) -> ToolResponse:
+def _failed(reading: dict[str, Any], members: MemberReader, word: str | None = None) -> ToolResponse:
     """Build the error with the details that stand beside it.
 
     JSend's ``fail`` reports in its data what was wrong.
     """
-    code, kind = said.get("code"), said.get("type")
+    code, kind = reading.get("code"), reading.get("type")
     if code is None:
-        code = taken.pop_nonempty("error_code", "code", "status_code", only=(str, int))
+        code = members.pop_nonempty("error_code", "code", "status_code", only=(str, int))
     if kind is None:
-        kind = taken.pop_nonempty("error_type", "type", only=str)
-    data = taken.pop("data")
-    if said.get("message") in (None, ""):
-        said["message"] = "; ".join(_texts(data)) or word
-    return build_error(**merge_context({**said, "code": code, "type": kind}, taken.remaining()), data=data)
+        kind = members.pop_nonempty("error_type", "type", only=str)
+    data = members.pop("data")
+    if reading.get("message") in (None, ""):
+        reading["message"] = "; ".join(_texts(data)) or word
+    return build_error(**merge_context({**reading, "code": code, "type": kind}, members.remaining()), data=data)
 
 
 def _texts(data: Any) -> list[str]:
@@ -132,27 +132,27 @@ def _texts(data: Any) -> list[str]:
 
 def _by_number(data: dict[str, Any]) -> ToolResponse | None:
     """Read an HTTP status with a message or a body."""
-    taken = MemberReader(data)
-    name = next((name for name in _NUMBERS if http_status(taken.get(name))), None)
+    members = MemberReader(data)
+    name = next((name for name in _NUMBERS if http_status(members.get(name))), None)
     if name is None or unknown_members(data, _OF_HTTP):
         return None
-    status = taken.pop(name)
-    message = taken.pop_nonempty(*MESSAGES, "error", "title", only=str)
-    body = taken.pop_nonempty(*_BODY) if name != "code" else None
+    status = members.pop(name)
+    message = members.pop_nonempty(*MESSAGES, "error", "title", only=str)
+    body = members.pop_nonempty(*_BODY) if name != "code" else None
     if message is None and body is None:
         return None
-    said = read_error(message) if message else _of_body(body)
+    reading = read_error(message) if message else _of_body(body)
     if has_data({own: value for own, value in data.items() if value is not body}) and name in ("code", "error_code"):
         return None
-    kind = said.get("type") if message is None else None
-    return build_error(said.get("message"), status, type=kind, data=body, context=_rest(taken, status))
+    kind = reading.get("type") if message is None else None
+    return build_error(reading.get("message"), status, type=kind, data=body, context=_rest(members, status))
 
 
-def _rest(taken: MemberReader, status: Any) -> dict[str, Any]:
-    kept = taken.remaining() or {}
-    if "status" not in kept:
-        kept["status"] = status
-    return kept
+def _rest(members: MemberReader, status: Any) -> dict[str, Any]:
+    context = members.remaining() or {}
+    if "status" not in context:
+        context["status"] = status
+    return context
 
 
 def _of_body(body: Any) -> dict[str, Any]:
@@ -163,27 +163,27 @@ def _of_body(body: Any) -> dict[str, Any]:
         except ValueError:
             return {"message": body[:_SHORT]}
     if isinstance(body, dict):
-        said = read_error(body.get("error") or body)
-        return said if isinstance(said.get("message"), str) else {"message": None}
+        reading = read_error(body.get("error") or body)
+        return reading if isinstance(reading.get("message"), str) else {"message": None}
     return {"message": body[:_SHORT] if isinstance(body, str) else None}
 
 
-def _by_own_number(data: dict[str, Any]) -> ToolResponse | None:
+def _by_service_number(data: dict[str, Any]) -> ToolResponse | None:
     """Read a service's own error number: {"errcode": 40013, "errmsg": …}, {"code": 10021, "msg": …, "data": null}.
 
     0 means success.
     """
-    taken = MemberReader(data)
-    code = taken.pop(*_OWN_NUMBERS, only=int)
-    message = taken.pop_nonempty("errmsg", "err_msg", "msg", "message", only=str)
+    members = MemberReader(data)
+    code = members.pop(*_SERVICE_NUMBERS, only=int)
+    message = members.pop_nonempty("errmsg", "err_msg", "msg", "message", only=str)
     if not code or code in _GOOD_CODES or message is None or is_no_error_phrase(message) or 200 <= code < 400:
         return None
-    named = "errcode" in taken or "err_code" in taken or "errno" in taken
+    named = "errcode" in members or "err_code" in members or "errno" in members
     if unknown_members(data, ("errcode", "err_code", "errno", "err_msg")) or has_data(data):
         return None
-    if not named and not ("data" in taken or "result" in taken):
+    if not named and not ("data" in members or "result" in members):
         return None
-    return build_error(message, code, context=taken.remaining())
+    return build_error(message, code, context=members.remaining())
 
 
 def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
@@ -197,12 +197,14 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
         if all(isinstance(item, dict) and {"loc", "msg", "type"} <= set(item) for item in items):
             message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in items)
             return build_error(message, ToolErrorCode.INVALID_PARAM, type="validation_error", context=data)
-    taken = MemberReader(data)
-    text = taken.pop("detail", "message", only=str)
+    members = MemberReader(data)
+    text = members.pop("detail", "message", only=str)
     if text is None or len(text) > _SHORT or is_success_phrase(text):
         return None
     alone = len(data) == 1
-    linked = taken.names() <= {"message", "documentation_url", "status", "request_id"} and "documentation_url" in taken
+    linked = (
+        members.names() <= {"message", "documentation_url", "status", "request_id"} and "documentation_url" in members
+    )
     coded = guess_code_from_message(text) != ToolErrorCode.EXECUTION_ERROR
-    known = is_failure_phrase(text) or (coded and ("detail" in taken or linked))
-    return build_error(**merge_context(read_error(text), taken.remaining())) if known and (alone or linked) else None
+    known = is_failure_phrase(text) or (coded and ("detail" in members or linked))
+    return build_error(**merge_context(read_error(text), members.remaining())) if known and (alone or linked) else None

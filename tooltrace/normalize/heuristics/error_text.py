@@ -55,12 +55,12 @@ _LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>
 
 
 @builtin("error_text", "heuristic", Matches(texts=True), words=True)
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read a text that is an error message and nothing more.
 
     A text that only begins like one is a log, a document or a finding.
     """
-    return read_text(seen.text) if seen.text is not None and not isinstance(seen.data, dict | list) else None
+    return read_text(view.text) if view.text is not None and not isinstance(view.data, dict | list) else None
 
 
 def read_text(text: str) -> ToolResponse | None:
@@ -114,17 +114,19 @@ def _is_one_message(words: str) -> bool:
 
 def _prefixed(words: str, text: str) -> ToolResponse | None:
     for pattern in PREFIXES:
-        found = pattern.fullmatch(words)
-        if found:
-            said = found.groupdict()
-            if DEFINITION.match(said["message"]):
+        match = pattern.fullmatch(words)
+        if match:
+            parts = match.groupdict()
+            if DEFINITION.match(parts["message"]):
                 return None
-            if is_no_error_phrase(said.get("tail") or said["message"]) or _COUNT.fullmatch(said.get("tail") or ""):
+            if is_no_error_phrase(parts.get("tail") or parts["message"]) or _COUNT.fullmatch(parts.get("tail") or ""):
                 return None
-            inner = _one_line(said["message"], text)  # "Error: HTTP 404 …" means the same as "HTTP 404 …"
+            inner = _one_line(parts["message"], text)  # "Error: HTTP 404 …" means the same as "HTTP 404 …"
             if inner is not None and inner.error_info is not None:
                 return inner
-            return build_error(said["message"], said.get("code") or said.get("code2"), type=said.get("type"), text=text)
+            return build_error(
+                parts["message"], parts.get("code") or parts.get("code2"), type=parts.get("type"), text=text
+            )
     return None
 
 
@@ -133,26 +135,26 @@ def _one_line(words: str, text: str) -> ToolResponse | None:
     if not lines or len(words) > _ONE_LINE or len(lines) > 3 or len(SENTENCES.findall(words)) > 1:
         return None
     for pattern in ONE_LINERS:
-        found = pattern.fullmatch(lines[0])
-        if found:
-            return _told(found, words, text)
+        match = pattern.fullmatch(lines[0])
+        if match:
+            return _build_from_match(match, words, text)
     return None
 
 
-def _told(found: re.Match[str], words: str, text: str) -> ToolResponse | None:
-    said = found.groupdict()
-    message = said.get("message") or words
-    if OF_A_MANUAL.match(message) or (is_no_error_phrase(message) and not said.get("quote")):
+def _build_from_match(match: re.Match[str], words: str, text: str) -> ToolResponse | None:
+    parts = match.groupdict()
+    message = parts.get("message") or words
+    if OF_A_MANUAL.match(message) or (is_no_error_phrase(message) and not parts.get("quote")):
         return None
-    if said.get("status") and "\n" in words:  # the head of an HTTP response, with more after it
+    if parts.get("status") and "\n" in words:  # the head of an HTTP response, with more after it
         return None
-    if said.get("status"):
-        return build_error(words, int(said["status"]), text=text)
-    if said.get("rpc"):
-        return build_error(message, JSON_RPC.get(int(said["rpc"])), type=said["rpc"], text=text)
-    if said.get("exit"):
-        return build_error(words, exit_code(int(said["exit"])), type=f"exit_{said['exit']}", text=text)
-    kind = said.get("type")
+    if parts.get("status"):
+        return build_error(words, int(parts["status"]), text=text)
+    if parts.get("rpc"):
+        return build_error(message, JSON_RPC.get(int(parts["rpc"])), type=parts["rpc"], text=text)
+    if parts.get("exit"):
+        return build_error(words, exit_code(int(parts["exit"])), type=f"exit_{parts['exit']}", text=text)
+    kind = parts.get("type")
     return build_error(message, type=kind.rpartition(".")[2] if kind else None, text=text)
 
 
@@ -174,10 +176,10 @@ def _traceback(words: str, text: str) -> ToolResponse | None:
         end.pop()
     if not end or len(end) > _MOST_AFTER_TRACE or any(map(OF_A_LOG.match, end[1:])):
         return None
-    found = _LAST_LINE.fullmatch("\n".join(end).strip())
-    if found is None or not found["type"]:
+    match = _LAST_LINE.fullmatch("\n".join(end).strip())
+    if match is None or not match["type"]:
         return None
-    return build_error(found["message"] or found["type"], type=found["type"].rpartition(".")[2], text=text)
+    return build_error(match["message"] or match["type"], type=match["type"].rpartition(".")[2], text=text)
 
 
 def _may_lead(lead: str) -> bool:
@@ -193,8 +195,8 @@ def _may_lead(lead: str) -> bool:
 
 def _group(words: str, text: str) -> ToolResponse | None:
     """Return an exception group that Python printed, with the message in its first line."""
-    found = _OF_A_GROUP.search(words)
-    return build_error(found["message"], type=found["type"], text=text) if found else None
+    match = _OF_A_GROUP.search(words)
+    return build_error(match["message"], type=match["type"], text=text) if match else None
 
 
 def _first_flush(lines: list[str], start: int) -> int:

@@ -15,22 +15,22 @@ _MOST = 2000
 
 
 @builtin("exit_status", "heuristic", Matches(members=(*_STATUS, *_LATE)))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an exit status other than 0, with the command's output, as an error.
 
     Heuristic, because some commands report an answer by 1.
     """
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    taken = MemberReader(seen.data)
-    status = taken.pop(*_STATUS, only=int)
-    late = taken.get(*_LATE) is True
-    if not (status or late) or not _OUTPUT & taken.names():
+    members = MemberReader(view.data)
+    status = members.pop(*_STATUS, only=int)
+    late = members.get(*_LATE) is True
+    if not (status or late) or not _OUTPUT & members.names():
         return None
-    err, out = taken.pop("stderr", only=str) or "", taken.pop("stdout", "output", only=str) or ""
+    err, out = members.pop("stderr", only=str) or "", members.pop("stdout", "output", only=str) or ""
     if status == 1 and not late and not err.strip():  # grep and diff answer "no" this way
         return None
-    context = taken.remaining() or {}
+    context = members.remaining() or {}
     if status is not None:
         put_unique(context, "exit_code", status)
     if err:

@@ -47,55 +47,55 @@ _DETAILS = {
 
 
 @builtin("flags", "certain", Matches(members=(*_FLAGS, *_WEAK)), opens="all")
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object with a flag that is true or false, whatever its other members."""
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    taken = MemberReader(seen.data)
-    flag = taken.pop(*_FLAGS, only=bool)
-    if flag is None and {"data", "error"} <= taken.names():
-        flag = taken.pop(*_WEAK, only=bool)
+    members = MemberReader(view.data)
+    flag = members.pop(*_FLAGS, only=bool)
+    if flag is None and {"data", "error"} <= members.names():
+        flag = members.pop(*_WEAK, only=bool)
     if flag is None:
         return None
-    return _succeeded(taken) if flag else _failed(taken)
+    return _succeeded(members) if flag else _failed(members)
 
 
-def _failed(taken: MemberReader) -> ToolResponse:
-    said = read_error(taken.pop_nonempty(*_MESSAGES))
-    word = said.get("type") if said.get("type") == said["message"] else None
+def _failed(members: MemberReader) -> ToolResponse:
+    error = read_error(members.pop_nonempty(*_MESSAGES))
+    word = error.get("type") if error.get("type") == error["message"] else None
     if word:
-        said = with_message(said, taken.pop_nonempty("message", "error_description", "detail", only=str))
+        error = with_message(error, members.pop_nonempty("message", "error_description", "detail", only=str))
     for name, names in _DETAILS.items():
-        if said.get(name) is None:
-            said[name] = taken.pop(*names, only=(str, int) if name == "code" else object)
-    if said["code"] is None:
-        said["code"] = taken.pop("status", only=int) or _own_code(word, said["message"])
-    data = taken.pop(*_DATA)
-    if said.get("message") is None and isinstance(data, str):
-        said["message"] = data
-    return build_error(**merge_context(said, taken.remaining()), data=data)
+        if error.get(name) is None:
+            error[name] = members.pop(*names, only=(str, int) if name == "code" else object)
+    if error["code"] is None:
+        error["code"] = members.pop("status", only=int) or _specific_code(word, error["message"])
+    data = members.pop(*_DATA)
+    if error.get("message") is None and isinstance(data, str):
+        error["message"] = data
+    return build_error(**merge_context(error, members.remaining()), data=data)
 
 
-def _own_code(word: Any, message: Any) -> str | None:
+def _specific_code(word: Any, message: Any) -> str | None:
     """Return ``word`` if it is the service's own code in snake_case; else None.
 
     It is one if the table of codes has a code neither for it nor for the ``message``.
     """
     if not isinstance(word, str) or "_" not in word or not word.islower() or lookup_code(word):
         return None
-    said = (word, word.replace("_", " "), message)
+    texts = (word, word.replace("_", " "), message)
     known = any(
-        isinstance(each, str) and guess_code_from_message(each) != ToolErrorCode.EXECUTION_ERROR for each in said
+        isinstance(each, str) and guess_code_from_message(each) != ToolErrorCode.EXECUTION_ERROR for each in texts
     )
     return None if known else word
 
 
-def _succeeded(taken: MemberReader) -> ToolResponse:
+def _succeeded(members: MemberReader) -> ToolResponse:
     """Read a success: its data is the member that holds it, else all members beside the flag."""
-    error = taken.pop_nonempty("error")
-    data = taken.pop(*_DATA)
-    text = taken.pop("message", "text", "msg", only=str) if data is not None else None
-    rest = taken.remaining()
+    error = members.pop_nonempty("error")
+    data = members.pop(*_DATA)
+    text = members.pop("message", "text", "msg", only=str) if data is not None else None
+    rest = members.remaining()
     context: dict[str, Any] | None = rest if data is not None else None
     data = rest if data is None else data
     text = data if text is None and isinstance(data, str) else text

@@ -31,31 +31,31 @@ _MISSING = lazy(
 
 
 @builtin("incomplete", "heuristic", Matches(members=(*_CUT, "status"), texts=True))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an answer that reports that something is missing as partial.
 
     The report is a flag beside a list or a text, unless a cursor offers the rest; a status; or the first or the last
     line of a text. The whole answer stays the data.
     """
-    if isinstance(seen.data, dict):
-        reason = _by_flag(seen.data) or _by_status(seen.data)
-        return build_response("partial", "", seen.data, reason=reason) if reason else None
-    return _by_line(seen.text) if seen.text is not None and isinstance(seen.data, str) else None
+    if isinstance(view.data, dict):
+        reason = _by_flag(view.data) or _by_status(view.data)
+        return build_response("partial", "", view.data, reason=reason) if reason else None
+    return _by_line(view.text) if view.text is not None and isinstance(view.data, str) else None
 
 
 def _by_flag(data: dict[str, Any]) -> str | None:
-    taken = MemberReader(data)
-    name = next((name for name in _CUT if taken.get(name) is True), None)
-    names = taken.names()
+    members = MemberReader(data)
+    name = next((name for name in _CUT if members.get(name) is True), None)
+    names = members.names()
     if name is None or any(map(_GOES_ON.fullmatch, names)) or any(map(_THING.fullmatch, names)):
         return None
-    held = any(isinstance(value, list | str | dict) and value for value in data.values())
-    return name.replace("_", " ") if held else None
+    has_content = any(isinstance(value, list | str | dict) and value for value in data.values())
+    return name.replace("_", " ") if has_content else None
 
 
 def _by_status(data: dict[str, Any]) -> str | None:
-    taken = MemberReader(data)
-    word = taken.pop("status", only=str)
+    members = MemberReader(data)
+    word = members.pop("status", only=str)
     plain = snake_case(word or "").replace("_", " ")
     things = [snake_case(name) for name in data if snake_case(name) not in ("status", "total", "count")]
     if plain == "partial" and len(data) == 1:  # a state alone is an answer of its own

@@ -25,17 +25,17 @@ _RULES: tuple[Rule, ...] = (api_error.RULE, flags.RULE, error_members.RULE, erro
 
 
 @builtin("python_text", "heuristic", Matches(texts=True))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read a dict in Python's notation that another rule recognises as an error."""
-    text = seen.text
+    text = view.text
     if text is None or len(text) > _LONGEST or not text.lstrip().startswith("{'"):
         return None
     data = parsed(text)
     readings = (rule.read(ResultView(data)) for rule in _RULES) if isinstance(data, dict) else ()
-    found = next((found for found in readings if found is not None), None)
-    if found is None or found.status == "success":
+    response = next((response for response in readings if response is not None), None)
+    if response is None or response.status == "success":
         return None
-    return found.model_copy(update={"text": text})
+    return response.model_copy(update={"text": text})
 
 
 def parsed(text: str) -> Any:
@@ -49,19 +49,19 @@ def parsed(text: str) -> Any:
 def _tokens(text: str) -> Iterator[re.Match[str]]:
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             raise ValueError(text[at : at + 20])
-        at = found.end()
-        yield found
+        at = token.end()
+        yield token
 
 
-def _json(found: re.Match[str]) -> str:
-    if found["text"]:
-        return orjson.dumps(_ESCAPE.sub(_unescaped, found["text"][1:-1])).decode()
-    return _WORDS[found["word"]] if found["word"] else found["same"]
+def _json(token: re.Match[str]) -> str:
+    if token["text"]:
+        return orjson.dumps(_ESCAPE.sub(_unescaped, token["text"][1:-1])).decode()
+    return _WORDS[token["word"]] if token["word"] else token["same"]
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    said = found[1]
-    return chr(int(said[1:], 16)) if len(said) > 1 else _ESCAPED.get(said, said)
+def _unescaped(match: re.Match[str]) -> str:
+    escape = match[1]
+    return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPED.get(escape, escape)

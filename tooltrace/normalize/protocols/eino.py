@@ -19,19 +19,19 @@ _ERROR = frozenset({"code", "message", "retryable", "suggestion"})
 
 
 @builtin("eino", "certain", Matches(members=("success",)), opens="all")
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object with only these members.
 
     A code that the table does not contain is the tool's own, and is kept.
     """
-    if not isinstance(seen.data, dict) or not seen.data:
+    if not isinstance(view.data, dict) or not view.data:
         return None
-    taken = MemberReader(seen.data)
-    success, error = taken.pop("success", only=bool), taken.pop("error")
-    if success is None or not _is_result(taken, error):
+    members = MemberReader(view.data)
+    success, error = members.pop("success", only=bool), members.pop("error")
+    if success is None or not _is_result(members, error):
         return None
-    data = taken.pop("data")
-    context = taken.remaining()
+    data = members.pop("data")
+    context = members.remaining()
     if not success:
         return build_error(**merge_context(read_error(error or {}), context), data=data)
     text = data if isinstance(data, str) else ""
@@ -42,8 +42,8 @@ def RULE(seen: ResultView) -> ToolResponse | None:
     )
 
 
-def _is_result(taken: MemberReader, error: Any) -> bool:
-    names = taken.names()
+def _is_result(members: MemberReader, error: Any) -> bool:
+    names = members.names()
     if not names <= {"success", "data", "error"} or len(names) < 2:
         return False
     return error in (None, {}) or (isinstance(error, dict) and MemberReader(error).names() <= _ERROR)

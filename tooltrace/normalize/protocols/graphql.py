@@ -13,22 +13,26 @@ _ERROR = frozenset({"message", "locations", "path", "extensions"})
 
 
 @builtin("graphql", "certain", Matches(members=("errors",)))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read errors that have messages.
 
     An error if the data beside them is null or absent; partial if some data is present.
     """
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict) or not set(data) <= _MEMBERS or not _are_errors(data):
         return None
     first = data["errors"][0]
     extensions = first.get("extensions")
-    own = MemberReader(extensions if isinstance(extensions, dict) else {})
-    said = {"message": first["message"], "code": own.pop("code", only=str), "type": own.pop("classification")}
+    extension = MemberReader(extensions if isinstance(extensions, dict) else {})
+    reading = {
+        "message": first["message"],
+        "code": extension.pop("code", only=str),
+        "type": extension.pop("classification"),
+    }
     context = {"errors": data["errors"], **{name: data[name] for name in ("extensions",) if data.get(name)}}
     if _is_empty(data.get("data")):
-        return build_error(**said, data=data.get("data"), context=context)
-    return build_partial(said, "", data["data"], context=context)
+        return build_error(**reading, data=data.get("data"), context=context)
+    return build_partial(reading, "", data["data"], context=context)
 
 
 def _are_errors(data: dict[str, Any]) -> bool:

@@ -37,26 +37,26 @@ _LIST = lazy(r"^\s*(?:[❌✗✅✓✔☑⚠]|[-*•]\s|\d{1,3}[.)、]\s|#|\|)",
 
 
 @builtin("hello_agents", "certain", Matches(members=("text",)), opens="words")
-def OBJECT(seen: ResultView) -> ToolResponse | None:
+def OBJECT(view: ResultView) -> ToolResponse | None:
     """Read a class called ToolResponse with a status and a text, or an object with only these members.
 
     The class may be from any module. HelloAgents' registry wraps a function's result in a success.
     """
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict) or not isinstance(data.get("status"), str) or "text" not in data:
         return None
-    named = any(kind.rpartition(".")[2] == "ToolResponse" for kind in seen.kinds)
+    named = any(kind.rpartition(".")[2] == "ToolResponse" for kind in view.kinds)
     status = _STATUSES.get(data["status"].lower() if named else data["status"])
     if status is None or not (named or (set(data) <= _MEMBERS and isinstance(data["text"], str))):
         return None
     return _response(status, MemberReader(data))
 
 
-def _response(status: Status, taken: MemberReader) -> ToolResponse:
-    taken.pop("status")
-    text, data, error = taken.pop("text", only=str), taken.pop("data"), taken.pop("error", "error_info")
-    fields = {"stats": taken.pop("stats"), "context": taken.pop("context", only=dict)}
-    left = taken.remaining()
+def _response(status: Status, members: MemberReader) -> ToolResponse:
+    members.pop("status")
+    text, data, error = members.pop("text", only=str), members.pop("data"), members.pop("error", "error_info")
+    fields = {"stats": members.pop("stats"), "context": members.pop("context", only=dict)}
+    left = members.remaining()
     fields["context"] = {**(fields["context"] or {}), **(left or {})} or None
     data = None if data == {} else data  # HelloAgents' empty value
     if status == "error":
@@ -70,12 +70,12 @@ def _response(status: Status, taken: MemberReader) -> ToolResponse:
 
 
 @builtin("hello_agents_text", "heuristic", Matches(texts=True), words=True)
-def TEXT(seen: ResultView) -> ToolResponse | None:
+def TEXT(view: ResultView) -> ToolResponse | None:
     """Read ``❌ 错误 [CODE]: …``, ``错误：…``, ``❌ …`` as errors, ``⚠️ …`` as partial.
 
     A list of such lines is neither.
     """
-    return read_text(seen.text) if seen.text is not None else None
+    return read_text(view.text) if view.text is not None else None
 
 
 def read_text(text: str) -> ToolResponse | None:
@@ -86,11 +86,11 @@ def read_text(text: str) -> ToolResponse | None:
     warning = _WARNING.fullmatch(words)
     if warning:
         return _partial(text, warning)
-    found = _WRONG.fullmatch(words) or _CROSS.fullmatch(words)
-    if found is None or not _is_message(words):
+    match = _WRONG.fullmatch(words) or _CROSS.fullmatch(words)
+    if match is None or not _is_message(words):
         return None
-    code = found.groupdict().get("code")
-    message = found["message"].strip()
+    code = match.groupdict().get("code")
+    message = match["message"].strip()
     if is_no_error_phrase(message):
         return None
     again = _WRONG.fullmatch(message)  # an error inside an error

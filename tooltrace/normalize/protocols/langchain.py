@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.protocols.mcp import flag, kept, members_of, reply
+from tooltrace.normalize.protocols.mcp import context_of, flag, members_of, reply
 from tooltrace.normalize.response_builders import has_members
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 
@@ -16,10 +16,10 @@ _EMPTY = ("additional_kwargs", "response_metadata")
 
 
 @builtin("langchain", "certain", Matches(kinds=KINDS, members=("tool_call_id", "lc", "data"), arrays=True), opens="all")
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read a ``ToolMessage``; as data it has ``type`` "tool" and a ``tool_call_id``."""
-    data = seen.data[0] if isinstance(seen.data, list) and len(seen.data) == 1 else seen.data
-    if seen.is_a(*KINDS) and isinstance(data, dict):
+    data = view.data[0] if isinstance(view.data, list) and len(view.data) == 1 else view.data
+    if view.is_a(*KINDS) and isinstance(data, dict):
         return _message(data, {})
     if not isinstance(data, dict):
         return None
@@ -47,11 +47,13 @@ def _others(data: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _message(data: dict[str, Any], also: dict[str, Any]) -> ToolResponse:
-    taken = members_of({name: value for name, value in data.items() if not (name in _EMPTY and value == {})})
-    taken.pop("type", only=str)
-    said, artifact = taken.pop("content"), taken.pop("artifact")
-    status = taken.pop("status", only=str)
-    failed, odd = flag(taken, "is_error")
-    meta = {"call_id": taken.pop("tool_call_id", only=str), "tool_name": taken.pop("name", only=str)}
-    context = kept(taken.remaining(), also, is_error=odd, status=status if status not in ("success", "error") else None)
-    return reply(said, artifact, failed=failed or status == "error", also=context, meta=meta)
+    members = members_of({name: value for name, value in data.items() if not (name in _EMPTY and value == {})})
+    members.pop("type", only=str)
+    content, artifact = members.pop("content"), members.pop("artifact")
+    status = members.pop("status", only=str)
+    failed, odd = flag(members, "is_error")
+    meta = {"call_id": members.pop("tool_call_id", only=str), "tool_name": members.pop("name", only=str)}
+    context = context_of(
+        members.remaining(), also, is_error=odd, status=status if status not in ("success", "error") else None
+    )
+    return reply(content, artifact, failed=failed or status == "error", also=context, meta=meta)

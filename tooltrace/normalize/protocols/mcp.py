@@ -53,28 +53,28 @@ class MessageContent(NamedTuple):
     Matches(kinds=(*KINDS, *_ROOTS), members=("jsonrpc", "content", "structured_content", "result_type")),
     opens="all",
 )
-def MCP(seen: ResultView) -> ToolResponse | None:
+def MCP(view: ResultView) -> ToolResponse | None:
     """Read a ``CallToolResult``, alone or as the result in a JSON-RPC message."""
-    data, also = _unrooted(seen), {}
+    data, also = _unrooted(view), {}
     if has_members(data, "jsonrpc", "result") and data.get("error") is None:
         data, also = data["result"], {name: value for name, value in data.items() if name not in ("jsonrpc", "result")}
-    if not isinstance(data, dict) or not (seen.is_a(*KINDS) or _is_result(data)):
+    if not isinstance(data, dict) or not (view.is_a(*KINDS) or _is_result(data)):
         return None
     return _call_tool_result(members_of(data), also)
 
 
-def _unrooted(seen: ResultView) -> Any:
+def _unrooted(view: ResultView) -> Any:
     """Return the value inside a union type of mcp 1; else the data."""
-    return seen.data["root"] if seen.is_a(*_ROOTS) and has_members(seen.data, "root") else seen.data
+    return view.data["root"] if view.is_a(*_ROOTS) and has_members(view.data, "root") else view.data
 
 
 def _is_result(data: dict[str, Any]) -> bool:
-    taken = members_of(data)
-    if taken.pop("result_type") == "input_required":
+    members = members_of(data)
+    if members.pop("result_type") == "input_required":
         return True
-    if "type" in data or "role" in data or ("content" not in data and "structured_content" not in taken):
+    if "type" in data or "role" in data or ("content" not in data and "structured_content" not in members):
         return False
-    if isinstance(taken.pop("is_error"), bool):
+    if isinstance(members.pop("is_error"), bool):
         return True
     spelled = MemberReader(data)  # a null mark counts too
     has_mark = any(name in spelled for name in ("is_error", "structured_content")) or "_meta" in data
@@ -90,35 +90,35 @@ def _is_typed(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("type"), str)
 
 
-def _call_tool_result(taken: MemberReader, also: dict[str, Any]) -> ToolResponse:
-    said = taken.pop("content")
-    structured = taken.pop("structured_content")
-    failed, odd = flag(taken, "is_error")
-    awaits = taken.pop("result_type", only=str)
-    rest = taken.remaining() or {}
+def _call_tool_result(members: MemberReader, also: dict[str, Any]) -> ToolResponse:
+    content_ = members.pop("content")
+    structured = members.pop("structured_content")
+    failed, odd = flag(members, "is_error")
+    awaits = members.pop("result_type", only=str)
+    rest = members.remaining() or {}
     if "meta" in rest and "_meta" not in rest:
         rest["_meta"] = rest.pop("meta")
     if isinstance(structured, dict) and rest.get("data") in (structured, structured.get("result", structured)):
         rest.pop("data", None)  # fastmcp's client repeats the structured content
-    context = kept(rest, also, is_error=odd)
+    context = context_of(rest, also, is_error=odd)
     if awaits == "input_required":
-        return build_response("partial", content(said).text, structured, reason="input required", next_action="ask_user",
-                      context=kept(context, content=said))  # fmt: skip
-    context = kept(context, result_type=awaits if awaits != "complete" else None)
-    return reply(said, structured, failed=failed, kind="tool_error", also=context)
+        return build_response("partial", content(content_).text, structured, reason="input required", next_action="ask_user",
+                      context=context_of(context, content=content_))  # fmt: skip
+    context = context_of(context, result_type=awaits if awaits != "complete" else None)
+    return reply(content_, structured, failed=failed, kind="tool_error", also=context)
 
 
 @builtin("json_rpc", "certain", Matches(kinds=(*_ERRORS, *_ROOTS), members=("jsonrpc",)), opens="all")
-def JSON_RPC(seen: ResultView) -> ToolResponse | None:
+def JSON_RPC(view: ResultView) -> ToolResponse | None:
     """Read a JSON-RPC 2.0 answer, or the error object of one in the form of MCP's classes."""
-    if seen.is_a(*_ERRORS) and isinstance(seen.data, dict):
-        return _rpc_error(seen.data, None)
-    data = _unrooted(seen)
+    if view.is_a(*_ERRORS) and isinstance(view.data, dict):
+        return _rpc_error(view.data, None)
+    data = _unrooted(view)
     if not has_members(data, "jsonrpc") or "method" in data or not ("error" in data or "result" in data):
         return None
     also = bare({name: value for name, value in data.items() if name not in ("jsonrpc", "error", "result")})
     if data.get("error") is not None:
-        return _rpc_error(data["error"], kept(also, result=data.get("result")))
+        return _rpc_error(data["error"], context_of(also, result=data.get("result")))
     result = data.get("result")
     return build_response("success", result if isinstance(result, str) else "", None if isinstance(result, str) else result,
                   context=also)  # fmt: skip
@@ -127,12 +127,12 @@ def JSON_RPC(seen: ResultView) -> ToolResponse | None:
 def _rpc_error(error: Any, also: Mapping[str, Any] | None) -> ToolResponse:
     if not isinstance(error, dict):
         return fault(error if isinstance(error, str) else "", None if isinstance(error, str) else error, context=also)
-    taken = members_of(error)
-    number = taken.pop("code", only=int)
-    message = taken.pop("message", only=str) or ""
-    data = taken.pop("data")
+    members = members_of(error)
+    number = members.pop("code", only=int)
+    message = members.pop("message", only=str) or ""
+    data = members.pop("data")
     return build_error(message, _rpc_code(number, message), type=None if number is None else str(number), data=data,
-                   context=kept(also, error=taken.remaining()))  # fmt: skip
+                   context=context_of(also, error=members.remaining()))  # fmt: skip
 
 
 def _rpc_code(number: int | None, message: str) -> str:
@@ -157,15 +157,15 @@ def content(value: Any) -> MessageContent:
         return MessageContent(value or "")
     if not isinstance(value, list):
         return MessageContent("", value)
-    found = [item["json"] for item in value if _is_json(item)]
+    parsed = [item["json"] for item in value if _is_json(item)]
     blocks = [item for item in value if item is not None and not _is_json(item)]
     rest = [bare(item) for item in blocks if not _is_plain(item)]
     text = "\n".join(filter(None, map(_text, blocks)))
-    return MessageContent(text, found[0] if len(found) == 1 else found or None, rest or None)
+    return MessageContent(text, parsed[0] if len(parsed) == 1 else parsed or None, rest or None)
 
 
 def reply(
-    said: Any,
+    content_: Any,
     data: Any = None,
     *,
     failed: bool = False,
@@ -173,13 +173,13 @@ def reply(
     also: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> ToolResponse:
-    """Build the response of a message with the content ``said``.
+    """Build the response of a message with the content ``content_``.
 
     ``kind``: the error's type, if the message names none. ``also``: members for ``context``.
     """
-    text, own, rest = content(said)
-    context = kept(also, content=rest, **({} if data is None else {"content_data": own}))
-    data = own if data is None else data
+    text, content_data, rest = content(content_)
+    context = context_of(also, content=rest, **({} if data is None else {"content_data": content_data}))
+    data = content_data if data is None else data
     return fault(text, data, kind=kind, context=context, **fields) if failed else build_response(
         "success", text, data, context=context, **fields
     )  # fmt: skip
@@ -190,33 +190,33 @@ def fault(text: str, data: Any = None, *, kind: str | None = None, **fields: Any
 
     Text and data are both kept.
     """
-    told = _told(data) or _told(seen_of(text).data)
-    message = told.pop("message", None) or text
-    type_ = told.pop("type", None)
-    code = told.pop("code", None) or (type_ and lookup_code(type_)) or guess_code_from_message(message)
-    return build_error(message, code, type=type_ or kind, text=text, data=data, **told, **fields)
+    reading = _read_error_body(data) or _read_error_body(seen_of(text).data)
+    message = reading.pop("message", None) or text
+    type_ = reading.pop("type", None)
+    code = reading.pop("code", None) or (type_ and lookup_code(type_)) or guess_code_from_message(message)
+    return build_error(message, code, type=type_ or kind, text=text, data=data, **reading, **fields)
 
 
-def _told(data: Any) -> dict[str, Any]:
+def _read_error_body(data: Any) -> dict[str, Any]:
     """Return an object's description of an error, by the usual names; {} without code and message."""
     if not isinstance(data, dict):
         return {}
-    taken = MemberReader(data["error"] if isinstance(data.get("error"), dict) else data)
-    code = taken.pop("code", "error_code", "status_code", only=(str, int))
+    members = MemberReader(data["error"] if isinstance(data.get("error"), dict) else data)
+    code = members.pop("code", "error_code", "status_code", only=(str, int))
     if isinstance(code, int):
         code = of_status(code).code if 400 <= code < 600 else None
-    told = {
-        "message": taken.pop("message", "error", "msg", "detail", "error_message", only=str),
+    reading = {
+        "message": members.pop("message", "error", "msg", "detail", "error_message", only=str),
         "code": code,
-        "type": taken.pop("type", "error_type", only=str),
-        "retryable": taken.pop("retryable", "is_retryable", only=bool),
-        "suggestion": taken.pop("suggestion", "hint", only=str),
-        "user_message": taken.pop("user_message", only=str),
+        "type": members.pop("type", "error_type", only=str),
+        "retryable": members.pop("retryable", "is_retryable", only=bool),
+        "suggestion": members.pop("suggestion", "hint", only=str),
+        "user_message": members.pop("user_message", only=str),
     }
-    return {name: value for name, value in told.items() if value is not None} if code or told["message"] else {}
+    return {name: value for name, value in reading.items() if value is not None} if code or reading["message"] else {}
 
 
-def kept(*contexts: Mapping[str, Any] | None, **more: Any) -> dict[str, Any]:
+def context_of(*contexts: Mapping[str, Any] | None, **more: Any) -> dict[str, Any]:
     """Merge members that are not None; a name that is in use gets an underscore."""
     out: dict[str, Any] = {}
     for name, value in chain.from_iterable((each or {}).items() for each in (*contexts, more)):
@@ -233,15 +233,15 @@ def members_of(data: Mapping[str, Any]) -> MemberReader:
 
     If a name has several spellings, the one in snake case has precedence.
     """
-    said = [(name, value) for name, value in data.items() if value is not None]
-    return MemberReader(dict(sorted(said, key=lambda item: item[0] != snake_case(item[0]))))
+    items = [(name, value) for name, value in data.items() if value is not None]
+    return MemberReader(dict(sorted(items, key=lambda item: item[0] != snake_case(item[0]))))
 
 
-def flag(taken: MemberReader, name: str) -> tuple[bool, Any]:
+def flag(members: MemberReader, name: str) -> tuple[bool, Any]:
     """Return whether a member is true (also "true" or 1), and the member's value if it is not a boolean."""
-    said = taken.pop(name)
-    is_true = said is True or said == 1 or (isinstance(said, str) and said.lower() == "true")
-    return is_true, None if isinstance(said, bool) else said
+    value = members.pop(name)
+    is_true = value is True or value == 1 or (isinstance(value, str) and value.lower() == "true")
+    return is_true, None if isinstance(value, bool) else value
 
 
 def bare(item: Any) -> Any:
@@ -255,8 +255,10 @@ def _is_json(item: Any) -> bool:
 
 def _is_plain(item: Any) -> bool:
     """Whether a block holds nothing more than its text."""
-    said = bare(item)
-    return isinstance(item, str) or (has_members(said, "text") and has_only(said, ("type", "text")) and is_text(said))
+    block = bare(item)
+    return isinstance(item, str) or (
+        has_members(block, "text") and has_only(block, ("type", "text")) and is_text(block)
+    )
 
 
 def is_text(item: Any) -> bool:

@@ -13,12 +13,12 @@ _EXECUTION = frozenset({"results", "logs", "error", "execution_count"})
 
 
 @builtin("notebook", "certain", Matches(members=("ename", "logs"), arrays=True))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an error with name, value and traceback.
 
     Of a cell's outputs only the last counts, as nothing runs after an error. Earlier outputs are kept.
     """
-    data = seen.data
+    data = view.data
     if isinstance(data, list):
         return _outputs(data)
     if not isinstance(data, dict):

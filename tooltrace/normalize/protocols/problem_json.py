@@ -12,22 +12,22 @@ from tooltrace.normalize.terms import http_status
 
 
 @builtin("problem_json", "certain", Matches(members=("title",)))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object with a title, an HTTP status from 400 on, and a ``type`` that is a URI.
 
     All other members are extensions.
     """
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict) or type(data.get("status")) is not int or not http_status(data["status"]):
         return None
     kind, title = data.get("type"), data.get("title")
     if not isinstance(title, str) or not isinstance(kind, str) or not _is_uri(kind):
         return None
-    taken = MemberReader(data)
-    taken.pop("type")
-    detail, status = taken.pop("detail", only=str), taken.pop("status")
-    title = taken.pop("title")
-    context = {**(taken.remaining() or {}), "status": status, **({"title": title} if detail else {})}
+    members = MemberReader(data)
+    members.pop("type")
+    detail, status = members.pop("detail", only=str), members.pop("status")
+    title = members.pop("title")
+    context = {**(members.remaining() or {}), "status": status, **({"title": title} if detail else {})}
     return build_error(detail or title, status, type=kind, context=context)
 
 

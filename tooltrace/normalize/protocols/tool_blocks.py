@@ -7,7 +7,17 @@ from typing import Any
 from tooltrace.core.codes import ToolErrorCode as C
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.member_reader import MemberReader
-from tooltrace.normalize.protocols.mcp import bare, content, fault, flag, is_blocks, is_text, kept, members_of, reply
+from tooltrace.normalize.protocols.mcp import (
+    bare,
+    content,
+    context_of,
+    fault,
+    flag,
+    is_blocks,
+    is_text,
+    members_of,
+    reply,
+)
 from tooltrace.normalize.response_builders import build_error, build_response, has_members, has_only
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, lookup_code
@@ -43,9 +53,9 @@ _MEDIA = ("image", "audio", "resource", "resource_link", "document", "image_url"
 
 
 @builtin("anthropic_tool_result", "certain", Matches(members=("type", "role"), arrays=True), opens="all")
-def ANTHROPIC(seen: ResultView) -> ToolResponse | None:
+def ANTHROPIC(view: ResultView) -> ToolResponse | None:
     """Read a ``tool_result`` block, which MCP's content of that name is too."""
-    block = _one(seen.data)
+    block = _one(view.data)
     if _typed(block, "tool_return") and has_members(block, "tool_call_id", "content", "is_error"):  # Letta's form
         return _result_block(block)
     if not _typed(block, *_RESULTS) or not ("content" in block or "tool_use_id" in members_of(block)):
@@ -56,9 +66,9 @@ def ANTHROPIC(seen: ResultView) -> ToolResponse | None:
 @builtin(
     "bedrock_tool_result", "certain", Matches(members=("tool_result", "tool_use_id", "role"), arrays=True), opens="all"
 )
-def BEDROCK(seen: ResultView) -> ToolResponse | None:
+def BEDROCK(view: ResultView) -> ToolResponse | None:
     """Read a ``toolResult`` of Bedrock's Converse API, in its block or bare."""
-    block = _one(seen.data)
+    block = _one(view.data)
     if has_members(block, "toolResult") and isinstance(block["toolResult"], dict):
         outer = {name: value for name, value in bare(block).items() if name != "toolResult"}
         return _result_block(block["toolResult"], **outer)
@@ -68,58 +78,60 @@ def BEDROCK(seen: ResultView) -> ToolResponse | None:
 
 
 def _result_block(block: dict[str, Any], **outer: Any) -> ToolResponse:
-    taken = members_of(block)
-    taken.pop("type", only=str)
-    meta = _ids(taken, "tool_use_id" if "tool_use_id" in taken else "tool_call_id")
-    said, structured = taken.pop("content"), taken.pop("structured_content")
-    failed, odd = flag(taken, "is_error")
-    status = taken.pop("status", only=str)
-    context = kept(
-        taken.remaining(), outer, is_error=odd, status=status if status not in ("success", "error") else None
+    members = members_of(block)
+    members.pop("type", only=str)
+    meta = _ids(members, "tool_use_id" if "tool_use_id" in members else "tool_call_id")
+    content_, structured = members.pop("content"), members.pop("structured_content")
+    failed, odd = flag(members, "is_error")
+    status = members.pop("status", only=str)
+    context = context_of(
+        members.remaining(), outer, is_error=odd, status=status if status not in ("success", "error") else None
     )
-    return reply(said, structured, failed=failed or status == "error", kind="tool_error", also=context, meta=meta)
+    return reply(content_, structured, failed=failed or status == "error", kind="tool_error", also=context, meta=meta)
 
 
 @builtin("anthropic_server_tool", "certain", Matches(members=("type", "role"), arrays=True))
-def ANTHROPIC_SERVER(seen: ResultView) -> ToolResponse | None:
+def ANTHROPIC_SERVER(view: ResultView) -> ToolResponse | None:
     """Read the block, or its content, of one of Anthropic's own tools: code execution, editor, search, fetch."""
-    block = _one(seen.data)
+    block = _one(view.data)
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
         return None
     if not block["type"].endswith("_tool_result") or not has_members(block, "content"):
         return _hosted(block, {}, {})
-    taken = members_of(block)
-    taken.pop("type")
-    meta, said = _ids(taken, "tool_use_id"), taken.pop("content")
-    context = taken.remaining() or {}
-    found = _hosted(said, context, meta) if isinstance(said, dict) else None
-    text = said if isinstance(said, str) else ""
-    return found or build_response("success", text, None if isinstance(said, str) else said, context=context, meta=meta)
+    members = members_of(block)
+    members.pop("type")
+    meta, content_ = _ids(members, "tool_use_id"), members.pop("content")
+    context = members.remaining() or {}
+    hosted = _hosted(content_, context, meta) if isinstance(content_, dict) else None
+    text = content_ if isinstance(content_, str) else ""
+    return hosted or build_response(
+        "success", text, None if isinstance(content_, str) else content_, context=context, meta=meta
+    )
 
 
-def _hosted(said: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse | None:
-    kind = said.get("type")
+def _hosted(block: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse | None:
+    kind = block.get("type")
     if not isinstance(kind, str):
         return None
-    if "_tool_" in kind and kind.endswith("_error") and isinstance(said.get("error_code"), str):
-        return _hosted_error(members_of(said), context, meta)
-    if kind.endswith("code_execution_result") and "return_code" in said:
-        return _execution(said, context, meta)
+    if "_tool_" in kind and kind.endswith("_error") and isinstance(block.get("error_code"), str):
+        return _hosted_error(members_of(block), context, meta)
+    if kind.endswith("code_execution_result") and "return_code" in block:
+        return _execution(block, context, meta)
     return None
 
 
-def _hosted_error(taken: MemberReader, context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
-    taken.pop("type")
-    word = taken.pop("error_code")
-    message = taken.pop("error_message", only=str) or word
+def _hosted_error(members: MemberReader, context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
+    members.pop("type")
+    word = members.pop("error_code")
+    message = members.pop("error_message", only=str) or word
     code = _HOSTED.get(word) or lookup_code(word) or guess_code_from_message(message)
     spent = {"retryable": False, "next_action": "continue"} if word == "max_uses_exceeded" else {}
-    return build_error(message, code, type=word, context=kept(context, taken.remaining()), meta=meta, **spent)
+    return build_error(message, code, type=word, context=context_of(context, members.remaining()), meta=meta, **spent)
 
 
-def _execution(said: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
+def _execution(block: dict[str, Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
     """Read the result of executed code; an exit code of 0 is a success."""
-    data = {name: value for name, value in said.items() if name != "type"}
+    data = {name: value for name, value in block.items() if name != "type"}
     text, errors = _printed([data])
     if not isinstance(data["return_code"], int) or data["return_code"] == 0:
         return build_response("success", text, data, context=context, meta=meta)
@@ -128,8 +140,8 @@ def _execution(said: dict[str, Any], context: dict[str, Any], meta: dict[str, An
 
 def _printed(runs: list[Any]) -> tuple[str, str]:
     """Return the whole output of the programs, and only their ``stderr``."""
-    said = [(name, run.get(name)) for run in runs if isinstance(run, dict) for name in ("stdout", "stderr")]
-    texts = [(name, text) for name, text in said if isinstance(text, str) and text.strip()]
+    outputs = [(name, run.get(name)) for run in runs if isinstance(run, dict) for name in ("stdout", "stderr")]
+    texts = [(name, text) for name, text in outputs if isinstance(text, str) and text.strip()]
     return "\n".join(text for _, text in texts), "\n".join(text for name, text in texts if name == "stderr")
 
 
@@ -145,43 +157,50 @@ def _exited(status: int, errors: str, text: str, **fields: Any) -> ToolResponse:
 
 
 @builtin("openai_tool_output", "certain", Matches(members=("type", "role"), arrays=True), opens="all")
-def OPENAI(seen: ResultView) -> ToolResponse | None:
+def OPENAI(view: ResultView) -> ToolResponse | None:
     """Read a message of role ``tool``, or an output item of the Responses API."""
-    item = _one(seen.data)
+    item = _one(view.data)
     if _typed(item, *_CALL_OUTPUTS) and "output" in item:
         return _call_output(members_of(item), item["type"])
     if not has_members(item, "role", "content") or item["role"] not in ("tool", "function"):
         return None
-    taken = members_of(item)
-    if not any(name in taken for name in ("tool_call_id", "tool_name", "name")):
+    members = members_of(item)
+    if not any(name in members for name in ("tool_call_id", "tool_name", "name")):
         return None
-    taken.pop("role")
-    meta, said = _ids(taken, "tool_call_id", "tool_name", "name"), taken.pop("content")
-    failed, odd = flag(taken, "is_error")
-    status = taken.pop("status", only=str)
-    context = kept(taken.remaining(), is_error=odd, status=status if status not in ("success", "error") else None)
-    return reply(said, failed=failed or status == "error", also=context, meta=meta)
+    members.pop("role")
+    meta, content_ = _ids(members, "tool_call_id", "tool_name", "name"), members.pop("content")
+    failed, odd = flag(members, "is_error")
+    status = members.pop("status", only=str)
+    context = context_of(
+        members.remaining(), is_error=odd, status=status if status not in ("success", "error") else None
+    )
+    return reply(content_, failed=failed or status == "error", also=context, meta=meta)
 
 
-def _call_output(taken: MemberReader, kind: str) -> ToolResponse:
-    taken.pop("type")
-    said, status = taken.pop("output"), taken.pop("status", only=str)
-    error = taken.pop("error") if kind == "mcp_call" else None
-    meta = _ids(taken, "call_id", "tool_name", "name")
-    context = kept(taken.remaining(), status=status if status not in ("completed", "failed", "incomplete") else None)
-    if kind == "shell_call_output" and isinstance(said, list):
-        return _shell(said, context, meta)
+def _call_output(members: MemberReader, kind: str) -> ToolResponse:
+    members.pop("type")
+    output, status = members.pop("output"), members.pop("status", only=str)
+    error = members.pop("error") if kind == "mcp_call" else None
+    meta = _ids(members, "call_id", "tool_name", "name")
+    context = context_of(
+        members.remaining(), status=status if status not in ("completed", "failed", "incomplete") else None
+    )
+    if kind == "shell_call_output" and isinstance(output, list):
+        return _shell(output, context, meta)
     if error is not None:
-        said_error = content(error.get("content")).text if isinstance(error, dict) else error
+        error_text = content(error.get("content")).text if isinstance(error, dict) else error
         return fault(
-            said_error if isinstance(said_error, str) else "", error, context=kept(context, output=said), meta=meta
+            error_text if isinstance(error_text, str) else "",
+            error,
+            context=context_of(context, output=output),
+            meta=meta,
         )
     if status == "incomplete":
-        text, data, rest = content(said)
+        text, data, rest = content(output)
         return build_response(
-            "partial", text, data, reason="incomplete", context=kept(context, content=rest), meta=meta
+            "partial", text, data, reason="incomplete", context=context_of(context, content=rest), meta=meta
         )
-    return reply(said, failed=status == "failed", also=context, meta=meta)
+    return reply(output, failed=status == "failed", also=context, meta=meta)
 
 
 def _shell(runs: list[Any], context: dict[str, Any], meta: dict[str, Any]) -> ToolResponse:
@@ -202,13 +221,13 @@ def _shell(runs: list[Any], context: dict[str, Any], meta: dict[str, Any]) -> To
     Matches(members=("function_response", "response", "role"), arrays=True),
     opens="all",
 )
-def GEMINI(seen: ResultView) -> ToolResponse | None:
+def GEMINI(view: ResultView) -> ToolResponse | None:
     """Read a ``functionResponse``, in its part or bare.
 
     Google's convention: ``error`` in the response is a failure, ``output`` the output; a response with neither is all
     output.
     """
-    part = bare(_one(seen.data))
+    part = bare(_one(view.data))
     for name in ("functionResponse", "function_response"):
         if has_members(part, name) and isinstance(part[name], dict):
             return _function_response(part[name], {key: value for key, value in part.items() if key != name})
@@ -222,26 +241,26 @@ def GEMINI(seen: ResultView) -> ToolResponse | None:
 
 
 def _function_response(block: dict[str, Any], outer: dict[str, Any]) -> ToolResponse:
-    taken = members_of(block)
-    meta = _ids(taken, "id", "name")
-    response = taken.pop("response")
-    context = kept(taken.remaining(), outer)
+    members = members_of(block)
+    meta = _ids(members, "id", "name")
+    response = members.pop("response")
+    context = context_of(members.remaining(), outer)
     if not isinstance(response, dict) or not {"output", "error"} & set(response):
         return reply("", response, also=context, meta=meta)
     output, error = response.get("output"), response.get("error")
     rest = {name: value for name, value in response.items() if name not in ("output", "error")}
     if not error or isinstance(error, int | float):
-        return reply(output, also=kept(context, rest, error=error), meta=meta)
-    context = kept(context, rest, output=output)
+        return reply(output, also=context_of(context, rest, error=error), meta=meta)
+    context = context_of(context, rest, output=output)
     return fault(
         error if isinstance(error, str) else "", None if isinstance(error, str) else error, context=context, meta=meta
     )
 
 
 @builtin("content_blocks", "certain", Matches(members=("type",), arrays=True), opens="all")
-def CONTENT_BLOCKS(seen: ResultView) -> ToolResponse | None:
+def CONTENT_BLOCKS(view: ResultView) -> ToolResponse | None:
     """Read content blocks without a message around them, if at least one is a text."""
-    data = [seen.data] if isinstance(seen.data, dict) else seen.data
+    data = [view.data] if isinstance(view.data, dict) else view.data
     known = is_blocks(data) and all(is_text(item) or item["type"] in _MEDIA for item in data)
     return reply(data) if known and any(map(is_text, data)) else None
 
@@ -262,6 +281,6 @@ def _one(data: Any) -> Any:
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else data
 
 
-def _ids(taken: MemberReader, call: str, *tool: str) -> dict[str, Any]:
-    ids = {"call_id": taken.pop(call, only=str), "tool_name": taken.pop(*tool, only=str) if tool else None}
+def _ids(members: MemberReader, call: str, *tool: str) -> dict[str, Any]:
+    ids = {"call_id": members.pop(call, only=str), "tool_name": members.pop(*tool, only=str) if tool else None}
     return bare(ids)  # type: ignore[no-any-return]

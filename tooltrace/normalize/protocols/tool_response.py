@@ -18,9 +18,9 @@ _META = frozenset(ResponseMeta.model_fields)
 
 
 @builtin("tool_response", "certain", Matches(members=("status",)))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read the output of ``model_dump`` or ``model_dump_json``; an invalid field goes to ``context``."""
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict) or not _is_ours(data):
         return None
     if _converts(data):
@@ -105,21 +105,21 @@ def _move_meta(fields: dict[str, Any], moved: dict[str, Any]) -> None:
 
 def _move_error(fields: dict[str, Any], moved: dict[str, Any]) -> None:
     """Make the error agree with the status and the code, as the model requires."""
-    said = [value for name in ("error", "error_info") if (value := fields.pop(name, None)) is not None]
+    errors = [value for name in ("error", "error_info") if (value := fields.pop(name, None)) is not None]
     code = fields.get("code")
     if not isinstance(code, str | None):
         moved["code"], code = fields.pop("code"), None
     if fields["status"] == "success":
-        moved.update({"error": said[0]} if said else {})
-    elif said or fields["status"] == "error":
-        read = read_error(said[0]) if said else {"message": fields.get("text")}
+        moved.update({"error": errors[0]} if errors else {})
+    elif errors or fields["status"] == "error":
+        read = read_error(errors[0]) if errors else {"message": fields.get("text")}
         context = read.pop("context", None)
-        own = read.pop("code", None)
-        error = error_of(read.pop("message"), code or own, read.pop("type", None), **read)
+        error_code = read.pop("code", None)
+        error = error_of(read.pop("message"), code or error_code, read.pop("type", None), **read)
         fields["error"], fields["code"] = error, error.code
-        moved.update({"error": said[0]} if context or own not in (None, error.code) else {})
-    if len(said) > 1:
-        moved["error_info"] = said[1]
+        moved.update({"error": errors[0]} if context or error_code not in (None, error.code) else {})
+    if len(errors) > 1:
+        moved["error_info"] = errors[1]
 
 
 def _flagged(response: ToolResponse, moved: dict[str, Any]) -> ToolResponse:

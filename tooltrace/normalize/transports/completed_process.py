@@ -36,7 +36,7 @@ _OPERATORS = frozenset(";|&\n`$")
 
 def form(value: Any) -> dict[str, Any]:
     """Return the arguments, exit status and outputs of a finished process, the outputs as bounded text."""
-    out, err = _words(value.stdout), _words(value.stderr)
+    out, err = _decoded(value.stdout), _decoded(value.stderr)
     cut = [name for name, text in (("stdout", out), ("stderr", err)) if text is not None and len(text) > _MOST]
     return {
         "args": value.args,
@@ -53,20 +53,20 @@ def exit_code(returncode: int) -> C:
 
 
 @builtin("completed_process", "certain", Matches(kinds=KINDS))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read exit status 0 as a success, any other as an error.
 
     The text of a success is its ``stdout``. The message of an error is the end of ``stderr``, or else of ``stdout``.
     Exit status 1 of a command in ``_ANSWERS``, with an empty ``stderr``, is a success too (code NO_MATCH).
     """
-    if not seen.is_a(*KINDS) or not isinstance(seen.data, dict) or type(seen.data.get("returncode")) is not int:
+    if not view.is_a(*KINDS) or not isinstance(view.data, dict) or type(view.data.get("returncode")) is not int:
         return None
-    said = dict(seen.data)
-    status, out, err = said["returncode"], said.pop("stdout", None) or "", said.get("stderr") or ""
-    context = {name: value for name, value in said.items() if value not in (None, "")}
+    process = dict(view.data)
+    status, out, err = process["returncode"], process.pop("stdout", None) or "", process.get("stderr") or ""
+    context = {name: value for name, value in process.items() if value not in (None, "")}
     if status == 0:
         return build_response("success", out, context=context)
-    if status == 1 and not err.strip() and _command(said.get("args")) in _ANSWERS:
+    if status == 1 and not err.strip() and _command(process.get("args")) in _ANSWERS:
         return build_response("success", out, context=context, code="NO_MATCH")
     message = _tail(err) or _tail(out)
     ended = _ended(status)
@@ -91,7 +91,7 @@ def _code(status: int, errors: str) -> C:
     return guess_code_from_message(errors.strip().rpartition("\n")[2][-_LINE:])
 
 
-def _words(output: Any) -> str | None:
+def _decoded(output: Any) -> str | None:
     if isinstance(output, bytes | bytearray):
         return bytes(output).decode(errors="replace")
     return output if isinstance(output, str) else None

@@ -33,7 +33,7 @@ KINDS: tuple[str, ...] = (
 _MOST = 1 << 20
 """Maximum bytes of a body that are read."""
 _LONGEST_MESSAGE = 500
-_KEPT = (
+_RECORDED_HEADERS = (
     r"content-type|location|retry-after(?:-ms)?|(?:x-)?rate-?limit[a-z-]*|(?:x-|x-amzn-|cf-)?(?:request-?id|ray)"
     r"|etag|last-modified|www-authenticate|allow|deprecation|sunset|warning"
 )
@@ -50,8 +50,8 @@ def form(value: Any) -> dict[str, Any]:
     body = _read(value)
     return {
         "status_code": safe_int(safe_getattr(value, "status")) if status is None else status,
-        "reason": _words(safe_getattr(value, "reason_phrase")) or _words(safe_getattr(value, "reason")),
-        "method": _words(safe_getattr(value, "request", "method")) or _words(safe_getattr(value, "method")),
+        "reason": _text(safe_getattr(value, "reason_phrase")) or _text(safe_getattr(value, "reason")),
+        "method": _text(safe_getattr(value, "request", "method")) or _text(safe_getattr(value, "method")),
         "url": _url(value),
         "headers": headers,
         "body": None if body is None else _decoded(body[:_MOST], headers.get("content-type", "")),
@@ -60,43 +60,43 @@ def form(value: Any) -> dict[str, Any]:
 
 
 @builtin("http_response", "certain", Matches(kinds=KINDS), opens="all")
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read the response by its status.
 
     304 is a success, because the caller already has the content. Any other redirect that was not followed is partial:
     the server worked correctly, and the content is at another address.
     """
-    said = seen.data
-    if not seen.is_a(*KINDS) or not isinstance(said, dict) or type(said.get("status_code")) is not int:
+    response = view.data
+    if not view.is_a(*KINDS) or not isinstance(response, dict) or type(response.get("status_code")) is not int:
         return None
-    status, body = said["status_code"], said.get("body") or ""
-    data = _data(said)
-    context = _context(said)
+    status, body = response["status_code"], response.get("body") or ""
+    data = _data(response)
+    context = _context(response)
     if 200 <= status < 300 or status in (101, 304):
         return build_response("success", body, data, context=context)
     if 300 <= status < 400:
-        to = said["headers"].get("location")
-        reason = f"{_phrase(said)}: the redirect{f' to {_bare(to)}' if to else ''} was not followed"
+        to = response["headers"].get("location")
+        reason = f"{_phrase(response)}: the redirect{f' to {_bare(to)}' if to else ''} was not followed"
         return build_response("partial", body, data, reason=reason, context=context)
-    return _failure(said, data, context)
+    return _failure(response, data, context)
 
 
-def _failure(said: dict[str, Any], data: Any, context: dict[str, Any]) -> ToolResponse:
-    verdict = of_status(said["status_code"], said["headers"])
-    error = _said_of_error(data)
-    plain = said.get("body") if data is None and _is_plain(said) else None
-    message = text_of(error.get("message")) or _front(plain) or _phrase(said)
-    own = next(
+def _failure(response: dict[str, Any], data: Any, context: dict[str, Any]) -> ToolResponse:
+    verdict = of_status(response["status_code"], response["headers"])
+    error = _error_members(data)
+    plain = response.get("body") if data is None and _is_plain(response) else None
+    message = text_of(error.get("message")) or _front(plain) or _phrase(response)
+    error_type = next(
         (word for name in ("type", "code") if isinstance(word := error.get(name), str) and word != "about:blank"), None
     )
     again = False if error.get("code") == "insufficient_quota" else verdict.retryable
     wait = None if again is False else verdict.retry_after_s
-    if data is None and said.get("body"):
-        context["body"] = said["body"]
+    if data is None and response.get("body"):
+        context["body"] = response["body"]
     return build_error(
         message[: _LONGEST_MESSAGE * 4],
         verdict.code,
-        type=own or str(said["status_code"]),
+        type=error_type or str(response["status_code"]),
         retryable=again,
         suggestion=wait_words(wait),
         data=data,
@@ -105,7 +105,7 @@ def _failure(said: dict[str, Any], data: Any, context: dict[str, Any]) -> ToolRe
     )
 
 
-def _said_of_error(body: Any) -> dict[str, Any]:
+def _error_members(body: Any) -> dict[str, Any]:
     """Return the error that a JSON body describes, by RFC 9457's members or by those in common use."""
     if isinstance(body, list):
         body = body[0] if body else None
@@ -130,28 +130,28 @@ def _at(fault: dict[str, Any]) -> str:
     return f"{where}: {fault['msg']}" if where else str(fault["msg"])
 
 
-def _context(said: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: said.get(name) for name in ("status_code", "reason", "method", "url") if said.get(name)}
-    headers = {name: value for name, value in said["headers"].items() if re.fullmatch(_KEPT, name)}
+def _context(response: dict[str, Any]) -> dict[str, Any]:
+    context = {name: response.get(name) for name in ("status_code", "reason", "method", "url") if response.get(name)}
+    headers = {name: value for name, value in response["headers"].items() if re.fullmatch(_RECORDED_HEADERS, name)}
     if "location" in headers:
         headers["location"] = _bare(headers["location"])
-    size, body = said.get("body_bytes"), said.get("body")
+    size, body = response.get("body_bytes"), response.get("body")
     if size is None:
-        kept["body_read"] = False
+        context["body_read"] = False
     elif size > _MOST or (size and body is None):
-        kept["body_bytes"] = size
-    return {**kept, "headers": headers} if headers else kept
+        context["body_bytes"] = size
+    return {**context, "headers": headers} if headers else context
 
 
-def _data(said: dict[str, Any]) -> Any:
+def _data(response: dict[str, Any]) -> Any:
     """Return the body's JSON; None if it has none.
 
     The body of an error is parsed even if its content type is not JSON.
     """
-    body, kind = said.get("body"), said["headers"].get("content-type", "")
-    if not body or (said.get("body_bytes") or 0) > _MOST:
+    body, kind = response.get("body"), response["headers"].get("content-type", "")
+    if not body or (response.get("body_bytes") or 0) > _MOST:
         return None
-    if "json" not in kind.lower() and not (said["status_code"] >= 400 and body.lstrip()[:1] in ("{", "[")):
+    if "json" not in kind.lower() and not (response["status_code"] >= 400 and body.lstrip()[:1] in ("{", "[")):
         return None
     try:
         return orjson.loads(body)
@@ -159,9 +159,9 @@ def _data(said: dict[str, Any]) -> Any:
         return None
 
 
-def _is_plain(said: dict[str, Any]) -> bool:
-    kind = said["headers"].get("content-type", "").lower()
-    return "html" not in kind and (said.get("body") or "").lstrip()[:1] != "<"
+def _is_plain(response: dict[str, Any]) -> bool:
+    kind = response["headers"].get("content-type", "").lower()
+    return "html" not in kind and (response.get("body") or "").lstrip()[:1] != "<"
 
 
 def _front(text: str | None) -> str:
@@ -169,8 +169,8 @@ def _front(text: str | None) -> str:
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
 
 
-def _phrase(said: dict[str, Any]) -> str:
-    status, reason = said["status_code"], said.get("reason")
+def _phrase(response: dict[str, Any]) -> str:
+    status, reason = response["status_code"], response.get("reason")
     if not reason and status in HTTPStatus._value2member_map_:
         reason = HTTPStatus(status).phrase
     return f"HTTP {status} {reason}" if reason else f"HTTP {status}"
@@ -191,10 +191,10 @@ def _read(value: Any) -> bytes | None:
     Reads the attributes in which the clients cache a body: their ``content``, ``text`` and ``data`` would read the
     stream.
     """
-    own = safe_getattr(value, "__dict__")
-    held = own if type(own) is dict else {}
+    error_type = safe_getattr(value, "__dict__")
+    attributes = error_type if type(error_type) is dict else {}
     for name in ("_content", "_body"):
-        body = held.get(name)
+        body = attributes.get(name)
         if type(body) is bytes:
             return body
     return None
@@ -236,5 +236,5 @@ def _bare(url: str) -> str:
     return address + mark + re.sub(r"=[^&;]*", "=…", query)
 
 
-def _words(value: Any) -> str | None:
+def _text(value: Any) -> str | None:
     return value if type(value) is str and value else None

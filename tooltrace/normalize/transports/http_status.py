@@ -75,10 +75,10 @@ def retry_after(headers: Mapping[str, str], *, resets: bool = True) -> float | N
         wait = _number(headers.get(name))
         if wait is not None:
             return _sane(wait / 1000)
-    said = headers.get("retry-after")
-    if said is not None:
-        number = _number(said)
-        wait = _until(said, headers.get("date")) if number is None else number
+    value = headers.get("retry-after")
+    if value is not None:
+        number = _number(value)
+        wait = _until(value, headers.get("date")) if number is None else number
         if wait is not None:
             return _sane(wait)
     return next((wait for name in _RESETS if (wait := _reset(headers.get(name))) is not None), None) if resets else None
@@ -99,51 +99,51 @@ def lower_headers(headers: Any) -> dict[str, str]:
     return out
 
 
-def _number(said: str | None) -> float | None:
-    return float(said) if said is not None and re.fullmatch(_NUMBER, said.strip(), re.ASCII) else None
+def _number(value: str | None) -> float | None:
+    return float(value) if value is not None and re.fullmatch(_NUMBER, value.strip(), re.ASCII) else None
 
 
-def _until(said: str, now: str | None) -> float | None:
-    """Return the seconds until the HTTP date ``said``.
+def _until(value: str, now: str | None) -> float | None:
+    """Return the seconds until the HTTP date ``value``.
 
     ``now``: the server's own time, used instead of our clock if it is present.
     """
-    then = _date(said)
+    then = _date(value)
     if then is None:
         return None
     start = _date(now) if now else None
     return max(0.0, then - (time.time() if start is None else start))
 
 
-def _date(said: str) -> float | None:
+def _date(value: str) -> float | None:
     from email.utils import parsedate_to_datetime  # slow to import, and seldom needed
 
     try:
-        when = parsedate_to_datetime(said)
+        when = parsedate_to_datetime(value)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
 
-def _reset(said: str | None) -> float | None:
+def _reset(value: str | None) -> float | None:
     """Return the seconds until a rate limit starts anew.
 
-    ``said`` holds seconds to wait, seconds or milliseconds since 1970, an ISO date, or a list of parameters.
+    ``value`` holds seconds to wait, seconds or milliseconds since 1970, an ISO date, or a list of parameters.
     """
-    if not said:
+    if not value:
         return None
-    listed = re.search(_IN_LIST, said, re.ASCII)
-    number = float(listed[1]) if listed else _number(said)
+    listed = re.search(_IN_LIST, value, re.ASCII)
+    number = float(listed[1]) if listed else _number(value)
     if number is None:
-        return _sane(_iso(said))
+        return _sane(_iso(value))
     if number > _EPOCH * 100:  # milliseconds: as seconds it would be after the year 5000
         number /= 1000
     return _sane(max(0.0, number - time.time()) if number > _EPOCH else number)
 
 
-def _iso(said: str) -> float | None:
+def _iso(value: str) -> float | None:
     try:
-        when = datetime.fromisoformat(said)
+        when = datetime.fromisoformat(value)
     except ValueError:
         return None
     return max(0.0, (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - time.time())

@@ -120,15 +120,15 @@ def _log(log: LogRecord, about: dict[str, Any]) -> LogData:
     )
 
 
-def _id(given: bytes, what: str, size: int) -> str | None:
+def _id(data: bytes, what: str, size: int) -> str | None:
     """Return the id in lower-case hex; None if it is absent, which OTLP encodes as no bytes or as zeros."""
-    if given and len(given) != size:
-        raise MalformedOtlp(f"its {what} is {len(given)} bytes long, not {size}")
-    return given.hex() if any(given) else None
+    if data and len(data) != size:
+        raise MalformedOtlp(f"its {what} is {len(data)} bytes long, not {size}")
+    return data.hex() if any(data) else None
 
 
-def _required_id(given: bytes, what: str, size: int) -> str:
-    found = _id(given, what, size)
+def _required_id(data: bytes, what: str, size: int) -> str:
+    found = _id(data, what, size)
     if found is None:
         raise MalformedOtlp(f"it has no {what}")
     return found

@@ -21,9 +21,9 @@ from tooltrace.otel.otlp.json_values import (
     mapping,
     members,
     nanoseconds,
+    nonempty_text,
     objects,
     pairs,
-    plain,
     read_attributes,
     read_value,
     required_id,
@@ -83,7 +83,7 @@ def _grouped(forms: Iterable[_Form], scopes: str, items: str, write: Callable[[_
 
 
 def _scope(form: SpanData | LogData) -> Object:
-    return _known(name=plain(form.scope), version=plain(form.scope_version))
+    return _known(name=nonempty_text(form.scope), version=nonempty_text(form.scope_version))
 
 
 def _span(form: SpanData) -> Object:
@@ -97,7 +97,7 @@ def _span(form: SpanData) -> Object:
         "endTimeUnixNano": time_of(form.end_ns),
         "attributes": pairs(form.attributes),
         **_known(events=[_event(event) for event in form.events], links=[_link(link) for link in form.links]),
-        "status": _known(message=plain(form.description), code=_STATUSES.index(form.status)),
+        "status": _known(message=nonempty_text(form.description), code=_STATUSES.index(form.status)),
     }
 
 
@@ -122,7 +122,7 @@ def _log(form: LogData) -> Object:
         "attributes": pairs(form.attributes),
         "traceId": form.trace_id or "",
         "spanId": form.span_id or "",
-        **_known(eventName=plain(form.event_name)),
+        **_known(eventName=nonempty_text(form.event_name)),
     }
 
 

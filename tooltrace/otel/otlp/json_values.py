@@ -23,7 +23,7 @@ class MalformedOtlp(ValueError):
     """The input is not valid OTLP."""
 
 
-def plain(text: str | None) -> str:
+def nonempty_text(text: str | None) -> str:
     """Return valid Unicode text; None becomes the empty string, as in OTLP."""
     return fix_unicode(text or "")
 
@@ -56,7 +56,7 @@ def any_value(value: Any) -> Object:
         return {"arrayValue": {"values": [any_value(item) for item in value]}}
     if isinstance(value, dict):
         return {"kvlistValue": {"values": pairs(value)}}
-    raise TypeError(f"OpenTelemetry has no word for a {type(value).__name__}")
+    raise TypeError(f"an attribute of the type {type(value).__name__} cannot be encoded as OTLP")
 
 
 def _word(value: float) -> str:

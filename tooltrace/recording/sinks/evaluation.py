@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from tooltrace.core.lru import LruMap
 from tooltrace.core.records import Outcome, ToolCall
 from tooltrace.recording.sinks import otel_events
 
 _recent: LruMap[tuple[str, str]] = LruMap(20_000)
 """Trace id and span id of the latest attempts of this process, by call id and by span id."""
-
-os.register_at_fork(after_in_child=_recent.reset_after_fork)
 
 is_wanted = otel_events.is_wanted
 """Whether the application has set a LoggerProvider."""

@@ -39,5 +39,5 @@ def emit(call: ToolCall, span: Span | None = None) -> None:
     """
     if call.duration_ms is None or not is_wanted():
         return
-    around = None if span is None else Context({sdk_internals.SPAN_KEY: span})
-    _histogram().record(call.duration_ms / 1e3, tool_metrics.duration_attributes(call), around)
+    span_context = None if span is None else Context({sdk_internals.SPAN_KEY: span})
+    _histogram().record(call.duration_ms / 1e3, tool_metrics.duration_attributes(call), span_context)

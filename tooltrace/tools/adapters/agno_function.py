@@ -19,25 +19,27 @@ def is_agno_function(found: Any) -> bool:
 
 def agno_functions(found: Any) -> list[Any]:
     """Return the Agno functions of a toolkit, which has bound them to itself; coroutine functions are included."""
-    kept: dict[Any, Any] = {}
+    by_name: dict[Any, Any] = {}
     for attribute in ("async_functions", "functions"):
         functions = getattr(found, attribute, None)
         if isinstance(functions, dict) and all(map(is_agno_function, functions.values())):
-            kept |= functions
-    return list(kept.values())
+            by_name |= functions
+    return list(by_name.values())
 
 
 def options_of(found: Any) -> ToolOptions:
     """Return the options that the object declares for its function. Its gates for a person apply here as well."""
     names = getattr(found, "user_input_fields", None)
-    said = getattr(found, "description", None)
+    description = getattr(found, "description", None)
     documented = inspect.getdoc(found.entrypoint) or ""
     asks = bool(getattr(found, "requires_user_input", None))
     return settle(
         ToolOptions(),
         {
             "name": found.name,
-            "description": said if isinstance(said, str) and said.strip() not in documented else None,
+            "description": description
+            if isinstance(description, str) and description.strip() not in documented
+            else None,
             "requires_confirmation": bool(getattr(found, "requires_confirmation", None)),
             "requires_user_input": tuple(names) if asks and names else asks,
             "external_execution": bool(getattr(found, "external_execution", None)),

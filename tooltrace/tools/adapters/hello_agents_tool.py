@@ -17,12 +17,12 @@ from tooltrace.tools.schema import REQUIRED, Parameter, Parameters, type_named
 
 def is_run_tool(tool: Any) -> bool:
     """Whether ``tool`` is an object with a name, a description and ``run(parameters)``."""
-    if isinstance(tool, type) or not _takes_one(getattr(tool, "run", None)):
+    if isinstance(tool, type) or not _accepts_one(getattr(tool, "run", None)):
         return False
     return isinstance(getattr(tool, "name", None), str) and isinstance(getattr(tool, "description", None), str)
 
 
-def _takes_one(run: Any) -> bool:
+def _accepts_one(run: Any) -> bool:
     """Whether ``run`` can be called with one argument."""
     if not callable(run):
         return False
@@ -46,7 +46,7 @@ def from_run_tool(tool: Any, options: ToolOptions) -> RegisteredTool:
         options=options,
         description=options.description or tool.description,
         parameters=parameters,
-        asked=for_model(parameters, options, tool.name),
+        from_model=for_model(parameters, options, tool.name),
         invoke=run,
         asynchronous=inspect.iscoroutinefunction(run),
     )

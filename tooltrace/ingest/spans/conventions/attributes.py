@@ -11,6 +11,20 @@ DEFERRED: Final = "pydantic_ai.tool.deferral.name"
 """Attribute of a call that waits for a person or is executed elsewhere."""
 JSON_TYPE: Final = "application/json"
 MCP_METHOD: Final = "tools/call"
+AI_OPERATION: Final = "ai.operationId"
+"""Attribute in which the Vercel AI SDK names what a span shows."""
+AI_TOOL_CALL: Final = "ai.toolCall"
+MERGED_TOOLS: Final = "(merged tools)"
+"""Name of the tool in google-adk's span for the merged responses of parallel calls, which is not a call."""
+NOT_SPECIFIED: Final = "<not specified>"
+"""Text that google-adk writes for an id or a response that does not exist."""
+TEMPLATE: Final = "logfire.msg_template"
+"""Attribute with the unformatted message of a span of Logfire."""
+LOGFIRE_TOOL: Final = "Function: {name}"
+GENERIC_ERRORS: Final = ("*errors.errorString", "*errors.joinError", "*fmt.wrapError", "*fmt.wrapErrors", "error")
+"""Exception types that name no class: Go's errors without a type of their own. ``error.type`` says more."""
+FETCH_FAILURES: Final = ("fetch failed", "Failed to fetch", "Load failed", "NetworkError when attempting to fetch")
+"""Beginnings of the messages with which ``fetch`` raises a TypeError in Node and in browsers: a network error."""
 OTHER_KINDS: Final = ("openinference.span.kind", "traceloop.span.kind", "langfuse.observation.type", "mcp.method.name")
 """Attributes that state a span's kind: a span with one of them is not a tool call merely because it names a tool."""
 
@@ -26,16 +40,21 @@ READS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         **_OF_THE_CONVENTIONS,
         "tool": ("traceloop.entity.name", names.TOOL_NAME),
         "tool_version": ("traceloop.entity.version",),
-        "conversation_id": (names.CONVERSATION_ID, "traceloop.association.properties.session_id"),
+        "conversation_id": (
+            names.CONVERSATION_ID,
+            "traceloop.association.properties.session_id",
+            "traceloop.association.properties.thread_id",
+        ),
+        "agent": (names.AGENT_NAME, "traceloop.association.properties.lc_agent_name"),
         "arguments": ("traceloop.entity.input", names.TOOL_CALL_ARGUMENTS),
         "result": ("traceloop.entity.output", names.TOOL_CALL_RESULT),
     },
     "gen_ai": {
         **_OF_THE_CONVENTIONS,
         "tool": (names.TOOL_NAME,),
-        "conversation_id": (names.CONVERSATION_ID,),
-        "arguments": (names.TOOL_CALL_ARGUMENTS,),
-        "result": (names.TOOL_CALL_RESULT,),
+        "conversation_id": (names.CONVERSATION_ID, "session.id"),
+        "arguments": (names.TOOL_CALL_ARGUMENTS, "gcp.vertex.agent.tool_call_args"),
+        "result": (names.TOOL_CALL_RESULT, "gcp.vertex.agent.tool_response"),
     },
     "pydantic_ai": {
         "tool": (names.TOOL_NAME,),
@@ -67,10 +86,31 @@ READS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "result": ("langfuse.observation.output",),
         "error_message": ("langfuse.observation.status_message",),
     },
+    "ai_sdk": {
+        "tool": ("ai.toolCall.name",),
+        "call_id": ("ai.toolCall.id",),
+        "conversation_id": tuple(
+            f"ai.telemetry.metadata.{name}" for name in ("sessionId", "conversationId", "threadId", "chatId")
+        ),
+        "agent": ("ai.telemetry.functionId",),
+        "arguments": ("ai.toolCall.args",),
+        "result": ("ai.toolCall.result",),
+    },
+    "logfire": {
+        "tool": ("name",),
+        "arguments": ("input",),
+        "result": ("output",),
+        "error_message": ("error",),
+    },
 }
 """Map from convention and field to the attributes that hold the field; the first one present is used."""
 
-CONSUMED: Final = frozenset(key for reads in READS.values() for keys in reads.values() for key in keys) | {
+LOGFIRE_KEYS: Final = frozenset(key for keys in READS["logfire"].values() for key in keys)
+"""Attributes that a field covers in a span of Logfire only: in any other span such a name may mean anything."""
+CONSUMED: Final = frozenset(
+    key for reads in READS.values() for keys in reads.values() for key in keys
+) - LOGFIRE_KEYS | {
+    AI_OPERATION,
     *("input.mime_type", "output.mime_type", "request", "response", "logfire.json_schema", "tool.parameters"),
     *("tool.json_schema", "langfuse.observation.level", names.OPERATION_NAME),
 }

@@ -29,15 +29,27 @@ def structure(value: Any, *, scalars: bool = True) -> Any:
         return value
 
 
+WRAPPER_MEMBERS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
+"""Parameters of the functions that instrumentations wrap: of any ``*args, **kwargs``, and of smolagents' tools."""
+
+
 def named(value: Any) -> Any:
-    """Return arguments by name; unpack ``{"args": […], "kwargs": {…}}``, which decorators write."""
+    """Return arguments by name; unpack ``{"args": […], "kwargs": {…}}``, which decorators write.
+
+    ``args`` may be missing, and smolagents' ``sanitize_inputs_outputs`` present.
+    """
     value = structure(value)
-    if not isinstance(value, dict) or set(value) != {"args", "kwargs"}:
+    if not isinstance(value, dict) or "kwargs" not in value or not value.keys() <= WRAPPER_MEMBERS:
         return value
-    positional, by_name = value["args"], value["kwargs"]
+    positional, by_name = value.get("args"), value["kwargs"]
     if not isinstance(by_name, dict) or "args" in by_name:
         return value
     return {**by_name, "args": positional} if positional else by_name
+
+
+def failed_with(text: Any) -> dict[str, Any]:
+    """Return the result of a failed call that has only a text, in the form of MCP, which the rules read."""
+    return {"content": [{"type": "text", "text": text}] if isinstance(text, str) else [], "isError": True}
 
 
 def text(value: Any) -> str | None:

@@ -8,13 +8,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tooltrace.ingest.spans.conventions import langfuse, mcp, openinference, pydantic_ai, semconv_genai, traceloop
-from tooltrace.ingest.spans.conventions.attributes import CONSUMED, DEFERRED
+from tooltrace.ingest.spans.conventions import (
+    ai_sdk,
+    langfuse,
+    logfire,
+    mcp,
+    openinference,
+    pydantic_ai,
+    semconv_genai,
+    traceloop,
+)
+from tooltrace.ingest.spans.conventions.attributes import (
+    AI_OPERATION,
+    CONSUMED,
+    DEFERRED,
+    LOGFIRE_KEYS,
+    NOT_SPECIFIED,
+    TEMPLATE,
+)
 from tooltrace.ingest.spans.conventions.base import TEXTS, SpanConvention, SpanToolCall, named, structure, text
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import SpanData
 
-__all__ = ["CONSUMED", "CONVENTIONS", "ENCLOSING", "MARKS", "is_tool_span", "parse_tool_call"]
+__all__ = ["CONVENTIONS", "ENCLOSING", "MARKS", "consumed", "is_tool_span", "parse_tool_call"]
 
 CONVENTIONS: tuple[SpanConvention, ...] = (
     traceloop.CONVENTION,
@@ -23,6 +39,8 @@ CONVENTIONS: tuple[SpanConvention, ...] = (
     mcp.CONVENTION,
     openinference.CONVENTION,
     langfuse.CONVENTION,
+    ai_sdk.CONVENTION,
+    logfire.CONVENTION,
 )
 """All conventions, in order of precedence: a span may follow several.
 
@@ -30,7 +48,7 @@ Traceloop comes before OpenTelemetry's GenAI conventions, because it fills their
 only its module can unwrap.
 """
 
-ENCLOSING = (names.OPERATION_NAME, openinference.KIND, traceloop.KIND, langfuse.KIND)
+ENCLOSING = (names.OPERATION_NAME, openinference.KIND, traceloop.KIND, langfuse.KIND, AI_OPERATION)
 """Attributes of spans that do work of their own (a model call, an agent) and are not merely transport to a tool."""
 
 MARKS = frozenset(ENCLOSING) | {
@@ -41,6 +59,7 @@ MARKS = frozenset(ENCLOSING) | {
         "tool_arguments",
         "tool_response",
         DEFERRED,
+        TEMPLATE,
     )
 }
 """Every tool call has one of these attributes, whatever its convention."""
@@ -50,34 +69,41 @@ def is_tool_span(name: str, attributes: Mapping[str, Any]) -> bool:
     """Whether a span with this name and these attributes is a tool call by any convention."""
     if MARKS.isdisjoint(attributes):
         return False
-    return not pydantic_ai.is_pending(attributes) and any(dialect.knows(name, attributes) for dialect in CONVENTIONS)
+    return not pydantic_ai.is_pending(attributes) and any(
+        convention.knows(name, attributes) for convention in CONVENTIONS
+    )
+
+
+def consumed(call: SpanToolCall) -> frozenset[str]:
+    """Return the attributes of the call's span that a field of the record covers."""
+    return CONSUMED | LOGFIRE_KEYS if logfire.CONVENTION.name in call.conventions else CONSUMED
 
 
 def parse_tool_call(form: SpanData) -> SpanToolCall | None:
     """Return the tool call that ``form`` shows; None if it shows none."""
     if pydantic_ai.is_pending(form.attributes):
         return None
-    found = [dialect for dialect in CONVENTIONS if dialect.knows(form.name, form.attributes)]
+    found = [convention for convention in CONVENTIONS if convention.knows(form.name, form.attributes)]
     if not found:
         return None
     fields: dict[str, Any] = {}
-    for dialect in found:
-        fields = {**_read(dialect, form), **fields}
+    for convention in found:
+        fields = {**_read(convention, form), **fields}
     fields["arguments"] = named(fields.get("arguments"))
-    return SpanToolCall(form=form, conventions=tuple(dialect.name for dialect in found), **fields)
+    return SpanToolCall(form=form, conventions=tuple(convention.name for convention in found), **fields)
 
 
-def _read(dialect: SpanConvention, form: SpanData) -> dict[str, Any]:
-    """Return the fields of ``SpanToolCall`` that ``dialect`` finds in ``form``."""
+def _read(convention: SpanConvention, form: SpanData) -> dict[str, Any]:
+    """Return the fields of ``SpanToolCall`` that ``convention`` finds in ``form``."""
     fields: dict[str, Any] = {}
-    for field, keys in dialect.reads.items():
+    for field, keys in convention.reads.items():
         for key in keys:
             value = form.attributes.get(key)
-            if value is None:
+            if value is None or (field == "call_id" and value == NOT_SPECIFIED):
                 continue
-            fields[field] = value if key in dialect.texts else structure(value) if field == "result" else value
+            fields[field] = value if key in convention.texts else structure(value) if field == "result" else value
             break
-    dialect.correct(fields, form)
+    convention.correct(fields, form)
     for field in (*TEXTS, "error_type", "error_message"):
         if field in fields:
             fields[field] = text(fields[field]) if field != "error_message" else str(fields[field])

@@ -12,7 +12,7 @@ from typing import Any
 
 from tooltrace.ingest.call_builder import NO_RESULT
 from tooltrace.ingest.spans.conventions.attributes import READS
-from tooltrace.ingest.spans.conventions.base import SpanConvention, named, text
+from tooltrace.ingest.spans.conventions.base import SpanConvention, failed_with, named, text
 from tooltrace.otel.span_data import SpanData
 
 KIND = "traceloop.span.kind"
@@ -24,34 +24,34 @@ def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
 
 def _correct(fields: dict[str, Any], form: SpanData) -> None:
     fields.setdefault("tool", form.name.removesuffix(".tool"))
-    given = named(fields.get("arguments"))
-    if isinstance(given, dict) and {"input_str", "kwargs"} <= set(given):
-        fields["arguments"] = _langchain_input(given, fields)
-    elif isinstance(given, dict) and set(given) == {"tool_name", "arguments"}:
-        fields["arguments"] = given["arguments"]
+    arguments = named(fields.get("arguments"))
+    if isinstance(arguments, dict) and {"input_str", "kwargs"} <= set(arguments):
+        fields["arguments"] = _langchain_input(arguments, fields)
+    elif isinstance(arguments, dict) and set(arguments) == {"tool_name", "arguments"}:
+        fields["arguments"] = arguments["arguments"]
     if fields.get("result", NO_RESULT) is not NO_RESULT:
         fields["result"] = _output(fields["result"])
 
 
-def _langchain_input(given: dict[str, Any], fields: dict[str, Any]) -> Any:
+def _langchain_input(parameters: dict[str, Any], fields: dict[str, Any]) -> Any:
     """Return the tool's arguments from the parameters of LangChain's ``on_tool_start``."""
-    call_id = text(given["kwargs"].get("tool_call_id")) if isinstance(given["kwargs"], dict) else None
+    call_id = text(parameters["kwargs"].get("tool_call_id")) if isinstance(parameters["kwargs"], dict) else None
     if call_id is not None:
         fields.setdefault("call_id", call_id)
-    inputs = given.get("inputs")
-    return given["input_str"] if inputs is None else inputs
+    inputs = parameters.get("inputs")
+    return parameters["input_str"] if inputs is None else inputs
 
 
-def _output(given: Any) -> Any:
+def _output(output: Any) -> Any:
     """Return the tool's result from the parameters of ``on_tool_end``, or from the MCP instrumentation's object."""
-    if not isinstance(given, dict):
-        return given
-    if set(given) == {"output", "kwargs"}:
-        return given["output"]
-    if given.get("is_error") is True and set(given) <= {"result", "is_error"}:
-        said = given.get("result")
-        return {"content": [{"type": "text", "text": said}] if isinstance(said, str) else [], "isError": True}
-    return given
+    if not isinstance(output, dict):
+        return output
+    if set(output) == {"output", "kwargs"}:
+        return output["output"]
+    if output.get("is_error") is True and set(output) <= {"result", "is_error"}:
+        message = output.get("result")
+        return failed_with(message)
+    return output
 
 
 CONVENTION = SpanConvention(

@@ -1,0 +1,417 @@
+"""Spans that real packages emitted, from the files in ``emitted``, which state the versions; and the rows that they become.
+
+Each file was recorded from a run of an agent with a scripted model. Values too long to matter were left out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ingest.spans.conftest import Take, calls_of, data
+from tooltrace.core.records import Span
+from tooltrace.ingest.spans.conventions.detect import is_tool_span
+from tooltrace.otel.span_data import EventData, SpanData
+
+EMITTED = Path(__file__).with_name("emitted")
+
+# tool, id of the model, conversation, agent, status, ending, code, arguments, result or text
+Row = tuple[str, str | None, str | None, str | None, str | None, str, str | None, Any, Any]
+EXPECTED: dict[str, list[Row]] = {
+    "google_adk": [
+        (
+            "careful",
+            "adk-6083292b-b29b-4276-9341-ceafa2a1cc4c",
+            "session-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            None,
+            None,
+        ),
+        (
+            "careful",
+            "adk-ef73d11b-12bf-4f9a-8f41-3cd8a8582a2e",
+            "session-7",
+            "clerk",
+            "error",
+            "returned",
+            "EXECUTION_ERROR",
+            None,
+            "TOOL_ERROR",
+        ),
+        (
+            "careful",
+            "adk-a6c0ae58-e83e-424a-845f-d0346d0191b8",
+            "session-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            None,
+            None,
+        ),
+        ("weather", None, "session-7", "clerk", "error", "raised", "INVALID_PARAM", None, None),
+        ("weather", None, "session-7", "clerk", "error", "raised", "INVALID_PARAM", None, None),
+    ],
+    "google_adk_content": [
+        (
+            "careful",
+            "adk-f8ac7165-508f-400b-beef-ef27f20f5520",
+            "session-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            {"city": "Oslo"},
+        ),
+        (
+            "careful",
+            "adk-4cd7a385-eaa8-403c-9dad-a0d557cdc33c",
+            "session-7",
+            "clerk",
+            "error",
+            "returned",
+            "NOT_FOUND",
+            {"city": "Nowhere"},
+            {"error": "no such city: Nowhere"},
+        ),
+        (
+            "careful",
+            "adk-b42f9819-3865-4247-a480-871be4905700",
+            "session-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            {"city": "Oslo"},
+        ),
+        ("weather", None, "session-7", "clerk", "error", "raised", "INVALID_PARAM", {"city": "Nowhere"}, None),
+        ("weather", None, "session-7", "clerk", "error", "raised", "INVALID_PARAM", {"city": "Nowhere"}, None),
+    ],
+    "logfire_openai_agents": [
+        (
+            "weather",
+            None,
+            "conversation-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            {"city": "Oslo", "degrees": 21},
+        ),
+        (
+            "weather",
+            None,
+            "conversation-7",
+            "clerk",
+            "error",
+            "returned",
+            "EXECUTION_ERROR",
+            {"city": "Nowhere"},
+            "An error occurred while running the tool. Please try again.",
+        ),
+    ],
+    "openinference_dspy": [
+        ("find", None, None, None, "success", "returned", None, {"city": "Oslo"}, {"city": "Oslo", "degrees": 21}),
+        ("find", None, None, None, "error", "raised", "INVALID_PARAM", {"city": "Nowhere"}, None),
+        ("finish", None, None, None, "success", "returned", None, {}, "Completed."),
+    ],
+    "openinference_langchain": [
+        (
+            "weather",
+            "call_0",
+            "thread-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"input": "Oslo"},
+            '{"city": "Oslo", "degrees": 21}',
+        ),
+        ("now", None, "session-8", None, "success", "returned", None, None, "noon"),
+    ],
+    "openinference_llama_index": [
+        ("weather", None, None, None, "success", "returned", None, {"city": "Oslo"}, {"city": "Oslo", "degrees": 21}),
+        ("weather", None, None, None, "error", "raised", "INVALID_PARAM", {"city": "Nowhere"}, None),
+    ],
+    "openinference_openai_agents": [
+        (
+            "weather",
+            None,
+            None,
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            {"city": "Oslo", "degrees": 21},
+        ),
+        (
+            "weather",
+            None,
+            None,
+            "clerk",
+            "error",
+            "returned",
+            "EXECUTION_ERROR",
+            {"city": "Nowhere"},
+            "An error occurred while running the tool. Please try again.",
+        ),
+    ],
+    "openinference_smolagents": [
+        ("weather", None, None, None, "success", "returned", None, {"city": "Oslo"}, {"city": "Oslo", "degrees": 21}),
+        ("weather", None, None, None, "error", "raised", "INVALID_PARAM", {"city": "Nowhere"}, None),
+        ("final_answer", None, None, None, "success", "returned", None, {"answer": "done"}, "done"),
+    ],
+    "strands": [
+        (
+            "weather",
+            "c0",
+            "session-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            {"city": "Oslo", "degrees": 21},
+        ),
+        ("weather", "c1", "session-7", "clerk", "error", "raised", "INVALID_PARAM", {"city": "Nowhere"}, None),
+    ],
+    "strands_latest": [
+        (
+            "weather",
+            "c0",
+            "session-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            {"city": "Oslo", "degrees": 21},
+        ),
+        ("weather", "c1", "session-7", "clerk", "error", "raised", "INVALID_PARAM", {"city": "Nowhere"}, None),
+    ],
+    "traceloop_langchain": [
+        (
+            "weather",
+            "call_0",
+            "thread-7",
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            '{"city": "Oslo", "degrees": 21}',
+        ),
+        ("now", None, "session-8", None, "success", "returned", None, {}, "noon"),
+    ],
+    "traceloop_openai_agents": [
+        (
+            "weather",
+            None,
+            None,
+            "clerk",
+            "success",
+            "returned",
+            None,
+            {"city": "Oslo"},
+            {"city": "Oslo", "degrees": 21},
+        ),
+        (
+            "weather",
+            None,
+            None,
+            "clerk",
+            "error",
+            "returned",
+            "EXECUTION_ERROR",
+            {"city": "Nowhere"},
+            "An error occurred while running the tool. Please try again.",
+        ),
+    ],
+    "vercel_ai_5": [
+        ("weather", "call_3", "session-7", "planner", "error", "raised", "NOT_FOUND", {"city": "Nowhere"}, None),
+        (
+            "weather",
+            "call_1",
+            "session-7",
+            "planner",
+            "success",
+            "returned",
+            None,
+            {"city": "Lyon"},
+            {"city": "Lyon", "degrees": 21},
+        ),
+        ("text", "call_4", "session-7", "planner", "success", "returned", None, {}, "plain text"),
+        (
+            "fetchPage",
+            "call_2",
+            "session-7",
+            "planner",
+            "error",
+            "raised",
+            "NETWORK_ERROR",
+            {"url": "http://127.0.0.1:1/"},
+            None,
+        ),
+    ],
+    "vercel_ai_6": [
+        ("weather", "call_3", "session-7", "planner", "error", "raised", "NOT_FOUND", {"city": "Nowhere"}, None),
+        (
+            "fetchPage",
+            "call_2",
+            "session-7",
+            "planner",
+            "error",
+            "raised",
+            "NETWORK_ERROR",
+            {"url": "http://127.0.0.1:1/"},
+            None,
+        ),
+        (
+            "weather",
+            "call_1",
+            "session-7",
+            "planner",
+            "success",
+            "returned",
+            None,
+            {"city": "Lyon"},
+            {"city": "Lyon", "degrees": 21},
+        ),
+        ("text", "call_4", "session-7", "planner", "success", "returned", None, {}, "plain text"),
+    ],
+    "vercel_ai_7": [
+        ("weather", "call_3", None, "planner", "error", "raised", "NOT_FOUND", {"city": "Nowhere"}, None),
+        (
+            "weather",
+            "call_1",
+            None,
+            "planner",
+            "success",
+            "returned",
+            None,
+            {"city": "Lyon"},
+            {"city": "Lyon", "degrees": 21},
+        ),
+        ("text", "call_4", None, "planner", "success", "returned", None, {}, "plain text"),
+        (
+            "fetchPage",
+            "call_2",
+            None,
+            "planner",
+            "error",
+            "raised",
+            "NETWORK_ERROR",
+            {"url": "http://127.0.0.1:1/"},
+            None,
+        ),
+    ],
+    "vercel_ai_7_legacy": [
+        ("weather", "call_3", None, "planner", "error", "raised", "NOT_FOUND", {"city": "Nowhere"}, None),
+        (
+            "weather",
+            "call_1",
+            None,
+            "planner",
+            "success",
+            "returned",
+            None,
+            {"city": "Lyon"},
+            {"city": "Lyon", "degrees": 21},
+        ),
+        ("text", "call_4", None, "planner", "success", "returned", None, {}, "plain text"),
+        (
+            "fetchPage",
+            "call_2",
+            None,
+            "planner",
+            "error",
+            "raised",
+            "NETWORK_ERROR",
+            {"url": "http://127.0.0.1:1/"},
+            None,
+        ),
+    ],
+}
+
+
+def spans_of(name: str) -> list[SpanData]:
+    """Return the spans of one file."""
+    spans = json.loads((EMITTED / f"{name}.json").read_text())["spans"]
+    optional: dict[str, Any] = {"parent_span_id": None, "attributes": {}, "events": []}
+    read = [optional | span for span in spans]
+    return [SpanData(**{**span, "events": tuple(EventData(**event) for event in span["events"])}) for span in read]
+
+
+def rows(records: Any) -> list[Row]:
+    return [
+        (
+            call.tool,
+            None if call.call_id == call.span_id else call.call_id,
+            call.conversation_id,
+            call.agent,
+            call.status,
+            call.ending,
+            call.code,
+            data(call.arguments),
+            call.text if call.result is None else data(call.result),
+        )
+        for call in calls_of(records)
+    ]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_tool_call_is_one_row(name: str, take: Take) -> None:
+    records = take(*spans_of(name))
+    assert rows(records) == EXPECTED[name]
+    assert {call.attempt for call in calls_of(records)} == {1}
+    assert len(records) == len(spans_of(name))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_agent_and_conversation_come_from_parents_of_an_earlier_batch(name: str, take: Take) -> None:
+    spans = spans_of(name)
+    parents = [span for span in spans if not is_tool_span(span.name, span.attributes)]
+    tools = [span for span in spans if span not in parents]
+    assert rows(take(parents, tools)) == EXPECTED[name]
+    assert rows(take(*reversed(spans))) == EXPECTED[name][::-1]
+
+
+def test_every_file_is_read() -> None:
+    assert {file.stem for file in EMITTED.glob("*.json")} == set(EXPECTED)
+
+
+def test_merged_responses_of_google_adk_are_a_span_and_not_a_call(take: Take) -> None:
+    records = take(*spans_of("google_adk"))
+    assert [record.name for record in records if isinstance(record, Span) and "merged" in record.name] == [
+        "execute_tool (merged)"
+    ]
+
+
+def test_a_failed_fetch_may_be_retried(take: Take) -> None:
+    failed = [call for call in calls_of(take(*spans_of("vercel_ai_6"))) if call.tool == "fetchPage"]
+    assert [(call.error_type, call.error_message, call.retryable) for call in failed] == [
+        ("TypeError", "fetch failed", True)
+    ]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_without_content_nothing_of_arguments_and_results_is_left(name: str, take: Take) -> None:
+    words = {"Oslo", "Lyon", "degrees", "127.0.0.1", "plain text", "noon"}
+    records = take(*spans_of(name), capture="metadata")
+    assert [word for word in words if any(word in repr(record) for record in records)] == []
+    assert len(calls_of(records)) == len(EXPECTED[name])
+
+
+def test_events_with_arguments_and_results_are_not_stored_twice(take: Take) -> None:
+    calls = calls_of(take(*spans_of("strands")))
+    assert [call for call in calls if "Oslo" in (call.attributes or "") or "Nowhere" in (call.attributes or "")] == []

@@ -1,0 +1,51 @@
+"""The registry of objects that a forked child resets: one hook for the whole package."""
+
+from __future__ import annotations
+
+import os
+from threading import RLock
+from typing import Protocol, TypeVar
+from weakref import WeakSet
+
+from tooltrace.faults import faults
+
+
+class Resettable(Protocol):
+    """An object with locks, threads, files or counts that belong to the parent process."""
+
+    def reset_after_fork(self) -> None:
+        """Discard what belongs to the parent. Runs in a forked child, before any other code of it."""
+
+
+_T = TypeVar("_T", bound=Resettable)
+_objects: WeakSet[Resettable] = WeakSet()
+
+
+def register(item: _T) -> _T:
+    """Reset ``item`` in each forked child for as long as it exists. Return ``item``."""
+    _objects.add(item)
+    return item
+
+
+class ForkSafeLock:
+    """A reentrant lock, replaced in a forked child because another thread of the parent may have held it.
+
+    Used as ``with lock.current:``.
+    """
+
+    def __init__(self) -> None:
+        self.current = RLock()
+        register(self)
+
+    def reset_after_fork(self) -> None:
+        """Replace the lock."""
+        self.current = RLock()
+
+
+def _reset_all() -> None:
+    for item in list(_objects):
+        item.reset_after_fork()
+
+
+register(faults)
+os.register_at_fork(after_in_child=_reset_all)

@@ -1,0 +1,179 @@
+"""The plugin that records the tool calls of a runner."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from threading import RLock
+from typing import Any, NamedTuple
+
+import orjson
+from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+from tooltrace.core.lru import LruMap
+from tooltrace.faults import suppress_faults
+from tooltrace.integrations.framework_call import spec_for
+from tooltrace.integrations.shared_call import SharedCall
+from tooltrace.recording.config import get_recorder
+from tooltrace.recording.context import context
+from tooltrace.recording.tool_spec import ToolSpec
+
+STYLE = "google_adk"
+INVOCATION = "google_adk.invocation_id"
+"""Attribute: id of the invocation that the call belongs to."""
+_NOT_FOUND = "Tool not found"
+"""Description of the tool that ADK makes up for a call of an unknown tool."""
+_MOST = 10_000
+"""Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
+
+
+class _Running(NamedTuple):
+    context: Any
+    """The call's ``ToolContext``; the reference keeps its id from being used again."""
+    call: SharedCall
+
+
+class _Started(NamedTuple):
+    """The call of a long-running tool, whose result comes later."""
+
+    spec: ToolSpec
+    arguments: dict[str, Any]
+    agent: str | None
+
+
+class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
+    """Plugin that records every tool call of its runner, and of the agents that run as tools inside it.
+
+    ``name``: name of the plugin, unique in its runner.
+    """
+
+    def __init__(self, name: str = "tooltrace", *, installed: bool = False) -> None:
+        super().__init__(name=name)
+        self.installed = installed
+        """Whether ``install`` made the plugin, which ``remove`` then takes out."""
+        self._running: OrderedDict[int, _Running] = OrderedDict()
+        self._started: LruMap[_Started] = LruMap(_MOST)
+        self._lock = RLock()
+
+    async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> None:
+        """Begin the attempt of a tool."""
+        with suppress_faults("begin", lost=1):
+            call = SharedCall(
+                _spec(tool),
+                tool_args,
+                style=STYLE,
+                call_id=tool_context.function_call_id,
+                conversation=tool_context.session.id,
+                agent=tool_context.agent_name,
+                attributes={INVOCATION: tool_context.invocation_id},
+            )
+            call.enter()
+            with self._lock:
+                self._running[id(tool_context)] = _Running(tool_context, call)
+                oldest = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
+            if oldest is not None:
+                oldest.call.finish("abandoned")
+
+    async def after_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: dict[str, Any]
+    ) -> None:
+        """Record that the tool returned ``result``, that the call waits, or that a person rejected it."""
+        call = self._take(tool_context)
+        if call is None:
+            return
+        with suppress_faults("record", lost=1):
+            if _waits(tool, tool_context):
+                call.finish("paused")
+                if tool.is_long_running:
+                    known = _Started(_spec(tool), dict(tool_args), tool_context.agent_name)
+                    self._started.put((tool_context.session.id, tool_context.function_call_id), known)
+            elif tool_context.tool_confirmation is not None and not tool_context.tool_confirmation.confirmed:
+                call.finish("declined")
+            elif _is_rejection(tool, result):
+                call.rejected("INVALID_PARAM", str(result["error"]))
+            else:
+                call.returned(result)
+
+    async def on_tool_error_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: BaseException
+    ) -> None:
+        """Record that ``error`` left the tool, or that the agent does not have it."""
+        del tool_args
+        call = self._take(tool_context)
+        if call is None:
+            return
+        with suppress_faults("record", lost=1):
+            if _is_unknown(tool):
+                call.rejected("NOT_FOUND", str(error).partition("\n")[0])
+            else:
+                call.raised(error)
+
+    async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> None:
+        """Record the results of long-running tools, which an application sends as a message."""
+        with suppress_faults("record", lost=1):
+            session = invocation_context.session.id
+            for part in user_message.parts or ():
+                response = part.function_response
+                started = None if response is None else self._started.get((session, response.id))
+                if response is not None and started is not None:
+                    call = SharedCall(
+                        started.spec,
+                        started.arguments,
+                        style=STYLE,
+                        call_id=response.id,
+                        conversation=session,
+                        agent=started.agent,
+                        attributes={INVOCATION: invocation_context.invocation_id},
+                    )
+                    call.returned(response.response, ran=False)
+
+    async def on_run_error_callback(self, *, invocation_context: Any, error: BaseException) -> None:
+        """Record ``error`` for calls that began and whose callbacks it prevented."""
+        with suppress_faults("record"):
+            with self._lock:
+                left = [
+                    running.context
+                    for running in self._running.values()
+                    if running.context.invocation_id == invocation_context.invocation_id
+                ]
+            for tool_context in left:
+                call = self._take(tool_context)
+                if call is not None:
+                    call.raised(error)
+
+    async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
+        """Record the responses in ``event``, which the model reads."""
+        with suppress_faults("record"), context(conversation_id=invocation_context.session.id):
+            for response in event.get_function_responses():
+                if response.id is not None:
+                    text = orjson.dumps(response.response, default=str).decode()
+                    get_recorder().record_model_message(str(response.id), text, style=STYLE)
+
+    def _take(self, tool_context: Any) -> SharedCall | None:
+        """Return the call that runs with ``tool_context``, and forget it."""
+        with self._lock:
+            running = self._running.pop(id(tool_context), None)
+        if running is None:
+            return None
+        running.call.leave()
+        return running.call
+
+
+def _spec(tool: Any) -> ToolSpec:
+    return spec_for(str(tool.name), None if _is_unknown(tool) else tool.description, getattr(tool, "func", None))
+
+
+def _waits(tool: Any, tool_context: Any) -> bool:
+    """Whether the call waits for a person, for credentials or for a result that comes later."""
+    actions = tool_context.actions
+    return bool(tool.is_long_running or actions.requested_tool_confirmations or actions.requested_auth_configs)
+
+
+def _is_unknown(tool: Any) -> bool:
+    return getattr(tool, "description", None) == _NOT_FOUND
+
+
+def _is_rejection(tool: Any, result: Any) -> bool:
+    """Whether ``result`` is ADK's own answer to arguments that do not fit the tool."""
+    error = result.get("error") if isinstance(result, Mapping) and len(result) == 1 else None
+    return isinstance(error, str) and error.startswith(f"Invoking `{tool.name}()` failed")

@@ -1,0 +1,122 @@
+"""The server's side of a tool call: the request as the server handles it, and the exception that its tool raised."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from opentelemetry import propagate
+
+from tooltrace.faults import report_fault, suppress_faults
+from tooltrace.integrations.mcp import protocol
+from tooltrace.integrations.shared_call import SharedCall
+from tooltrace.otel.sdk_internals import current_context
+from tooltrace.recording import context as contexts
+from tooltrace.recording.context import CallContext
+
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+async def record_request(context: Any, call_next: Handler, *, server: Any = None) -> Any:
+    """Record the request in ``context`` if it calls a tool; a middleware for ``Server.middleware``.
+
+    ``context`` is the SDK's ``ServerRequestContext``; ``server`` is the server that handles it.
+    """
+    call = _begin(context, server)
+    if call is None:
+        return await call_next(context)
+    with call.around():
+        try:
+            result = await call_next(context)
+        except BaseException as error:
+            call.raised(error)
+            if isinstance(error, Exception):
+                call.model_reads(error)
+            raise
+    protocol.end(call, result)
+    with suppress_faults("record"):
+        text = protocol.text_of(result)
+        if text is not None:
+            call.model_reads(text)
+    return result
+
+
+def traced_chain(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``ServerRunner._compose_server_middleware`` with recording around the handler, inside all middleware."""
+
+    def compose(self: Any, inner: Handler) -> Any:
+        async def handle(context: Any) -> Any:
+            return await record_request(context, inner, server=self.server)
+
+        return original(self, handle)
+
+    return compose
+
+
+def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``MCPServer.call_tool`` with recording: the handler around it turns exceptions into text."""
+
+    async def call_tool(self: Any, name: str, arguments: Any, context: Any = None) -> Any:
+        return await record_tool(name, arguments, lambda: original(self, name, arguments, context), server=self)
+
+    return call_tool
+
+
+async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any]], *, server: Any) -> Any:
+    """Record the call of a tool by its server's own method, which raises the tool's exception."""
+    try:
+        attributes = {"mcp.server.name": server.name}
+        call = SharedCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)
+    except Exception:
+        report_fault("begin")
+        return await run()
+    with call.around():
+        try:
+            result = await run()
+        except BaseException as error:
+            call.raised(_of_the_tool(error))
+            raise
+    protocol.end(call, result)
+    return result
+
+
+def _begin(request: Any, server: Any) -> SharedCall | None:
+    """Return the call that ``request`` makes; None for other requests."""
+    try:
+        params = request.params
+        name = params.get("name") if request.method == protocol.METHOD and isinstance(params, Mapping) else None
+        if request.request_id is None or not isinstance(name, str):
+            return None
+        attributes = protocol.client_attributes(request, server)
+        if params.get("inputResponses") is not None:
+            attributes[protocol.RESUMED] = True
+        arguments = params.get("arguments")
+        known = _with_baggage(request.meta)
+        return SharedCall(
+            protocol.spec_of(name),
+            arguments if isinstance(arguments, Mapping) else {},
+            style=protocol.STYLE,
+            conversation=known.conversation_id or protocol.session_of(request),
+            agent=known.agent or attributes.get("mcp.client.name"),
+            attributes=attributes,
+        )
+    except Exception:
+        report_fault("begin")
+        return None
+
+
+def _with_baggage(meta: Any) -> CallContext:
+    """Return the context of the call, with what the baggage in the request's ``meta`` adds.
+
+    The SDK uses ``meta`` for the parent of its span only.
+    """
+    otel = current_context()
+    if isinstance(meta, Mapping) and "baggage" in meta:
+        otel = propagate.extract(meta, otel)
+    return contexts.call_context(otel)
+
+
+def _of_the_tool(error: BaseException) -> BaseException:
+    """Return the exception that the tool raised, from inside the one that the server makes of it."""
+    cause = error.__cause__
+    return cause if cause is not None and type(error).__name__ in ("ToolError", "UnexpectedToolError") else error

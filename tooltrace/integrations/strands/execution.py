@@ -1,0 +1,101 @@
+"""One execution of a tool by Strands: a retry is an execution, and an attempt, of its own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any
+
+from tooltrace.faults import report_fault, suppress_faults
+from tooltrace.integrations.framework_call import spec_for
+from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.shared_call import SharedCall
+
+STYLE = "strands"
+
+
+def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Callable[..., Any]:
+    """Return ``_run_tool`` of Strands' executor with recording."""
+
+    @functools.wraps(original)
+    async def run_tool(context: Any, *args: Any, **options: Any) -> AsyncGenerator[Any, None]:
+        call = _begin(context) if patches.on else None
+        stream = original(context, *args, **options)
+        if call is None:
+            try:
+                async for event in stream:
+                    yield event
+            finally:
+                await stream.aclose()
+            return
+        call.enter()
+        try:
+            async for event in stream:
+                _end(call, event, context.tool)
+                yield event
+        except BaseException as error:
+            _raised(call, error)
+            raise
+        finally:
+            call.leave()
+            await stream.aclose()
+
+    return run_tool
+
+
+def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> SharedCall:
+    """Return the call that the model requests with ``tool_use``."""
+    arguments = tool_use.get("input")
+    known = arguments if isinstance(arguments, Mapping) else {}
+    known = {key: value for key, value in known.items() if value is not agent}  # injected into a direct call
+    spec = getattr(tool, "tool_spec", None) or {}
+    return SharedCall(
+        spec_for(str(tool_use["name"]), spec.get("description"), getattr(tool, "_tool_func", None)),
+        known,
+        style=STYLE,
+        call_id=tool_use.get("toolUseId"),
+        conversation=conversation_of(agent),
+        agent=getattr(agent, "name", None),
+    )
+
+
+def conversation_of(agent: Any) -> str | None:
+    """Return the id of the agent's session."""
+    session = getattr(agent, "session_id", None)
+    return None if session is None else str(session)
+
+
+def _begin(context: Any) -> SharedCall | None:
+    try:
+        return begin(context.agent, context.tool, context.tool_use)
+    except Exception:
+        report_fault("begin")
+        return None
+
+
+def _end(call: SharedCall, event: Any, tool: Any) -> None:
+    """Record the end of ``call`` if ``event`` reports it; without ``tool``, the agent does not have the tool."""
+    with suppress_faults("record", lost=1):
+        kind = type(event).__name__
+        if kind == "ToolInterruptEvent":
+            call.finish("paused")
+        elif kind == "ToolResultEvent":
+            if tool is None and event.exception is not None:
+                call.rejected("NOT_FOUND", str(event.exception))
+            elif event.exception is not None:
+                call.raised(_of_the_tool(event.exception))
+            else:
+                call.returned(event.tool_result)
+
+
+def _raised(call: SharedCall, error: BaseException) -> None:
+    if type(error).__name__ == "InterruptException":
+        call.finish("paused")
+    else:
+        call.raised(error)
+
+
+def _of_the_tool(error: BaseException) -> BaseException:
+    """Return what rejected the arguments, instead of the ``ValueError`` that Strands raises from it."""
+    cause = error.__cause__
+    return cause if type(error) is ValueError and type(cause).__name__ == "ValidationError" and cause else error

@@ -1,0 +1,98 @@
+"""The endings of calls that a framework's control-flow exception left.
+
+Frameworks pause, cancel or redirect a tool by an exception, which is not a failure of the tool. The decorator
+and the reader of incoming spans use this one table. A class is recognised by its module and its name, or by a base
+class, so that no framework is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+from tooltrace.redact.inspection import bases, module_of, name_of
+
+Ending = Literal["paused", "declined", "cancelled", "abandoned", "returned", "raised"]
+
+ENDINGS: Final[Mapping[str, Mapping[str, Ending]]] = {
+    "agent_framework": {"UserInputRequiredException": "paused", "WorkflowInterrupted": "paused"},
+    "agents": {"ToolInputGuardrailTripwireTriggered": "declined"},  # openai-agents: a guardrail rejected the arguments
+    "agno": {"RunCancelledException": "cancelled"},
+    "asyncio": {"CancelledError": "cancelled"},
+    "builtins": {"GeneratorExit": "abandoned", "KeyboardInterrupt": "cancelled", "SystemExit": "cancelled"},
+    "crewai": {"HumanFeedbackPending": "paused"},
+    "google.adk": {"NodeInterruptedError": "paused"},
+    "langgraph": {
+        "GraphDrained": "cancelled",
+        "GraphInterrupt": "paused",
+        "NodeInterrupt": "paused",
+        "ParentCommand": "returned",  # carries the Command that the tool returns to the parent graph
+    },
+    "pydantic_ai": {
+        "ApprovalRequired": "paused",
+        "CallDeferred": "paused",
+        "RunCancelled": "cancelled",
+        "RunTimedOut": "raised",
+    },
+    "strands": {"InterruptException": "paused"},
+    "workflows": {"WaitingForEvent": "paused", "WorkflowCancelledByUser": "cancelled"},  # llama-index-workflows
+}
+"""The ending by package and class name. A class that is not listed and has no listed base is a failure."""
+
+
+def ending_of(kind: type[BaseException]) -> Ending:
+    """Return the ending of a call that an exception of class ``kind`` left.
+
+    Runs no code of the class. An exception that is not an ``Exception`` and not listed cancels the call.
+    """
+    known = _classes.get(id(kind))
+    if known is None:
+        if len(_classes) >= _MAX_CLASSES:
+            _classes.clear()
+        known = _classes[id(kind)] = kind, _look_up(kind)
+    return known[1]
+
+
+_classes: dict[int, tuple[type, Ending]] = {}
+"""The ending of each class, by ``id()`` of the class; the entry holds the class, so that its id stays unique."""
+_MAX_CLASSES = 4096
+
+
+def _look_up(kind: type[BaseException]) -> Ending:
+    for base in bases(kind):
+        packages = _BY_NAME.get(name_of(base))
+        if packages is not None:
+            module = module_of(base)
+            for package, ending in packages:
+                if module == package or module.startswith(package + "."):
+                    return ending
+    return "raised" if issubclass(kind, Exception) else "cancelled"
+
+
+def ending_by_name(names: Iterable[str]) -> Ending:
+    """Return the ending for an exception of which only names are known.
+
+    ``names``: the class, and its bases where they are known, as ``module.Class`` or as the bare name of the class. A
+    bare name means the listed class of that name.
+    """
+    for name in names:
+        module, _, last = name.rpartition(".")
+        for package, ending in _BY_NAME.get(last, ()):
+            if not module or module == package or module.startswith(package + ".") or package in _ANY_MODULE:
+                return ending
+    return "raised"
+
+
+_ANY_MODULE = frozenset({"asyncio", "builtins"})
+"""Packages whose classes count under any module name, because other languages and libraries reuse these names."""
+
+
+def _by_name() -> dict[str, list[tuple[str, Ending]]]:
+    table: dict[str, list[tuple[str, Ending]]] = {}
+    for package, classes in ENDINGS.items():
+        for name, ending in classes.items():
+            table.setdefault(name, []).append((package, ending))
+    return table
+
+
+_BY_NAME = _by_name()

@@ -1,0 +1,164 @@
+"""The model's call id, the conversation and the agent of a call, as far as a framework provides them.
+
+A framework passes them to a tool in an injected argument, such as a run context, or as attributes of the span
+that is current while the tool runs. No framework is imported: the class of an injected argument is recognised by its
+module. The argument itself is not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tooltrace.faults import pass_on_signal
+from tooltrace.otel.sdk_internals import attributes_of
+from tooltrace.recording.context import CallContext
+from tooltrace.redact.inspection import bases, module_of
+
+Path = tuple[str, ...]
+"""Attribute names, or keys of a mapping, from an injected argument to a value."""
+
+
+class Paths(NamedTuple):
+    """The paths to the three values in an injected argument; an empty path where the framework has no such value."""
+
+    call_id: Path = ()
+    conversation_id: Path = ()
+    agent: Path = ()
+
+
+class CallIdentity(NamedTuple):
+    """The three values that a framework provides about a call; None where a value is unknown."""
+
+    call_id: str | None = None
+    conversation_id: str | None = None
+    agent: str | None = None
+
+
+NO_IDENTITY: Final = CallIdentity()
+
+_CONFIG = (("configurable", "thread_id"), ("metadata", "lc_agent_name"))
+"""Paths to the conversation and the agent in a ``RunnableConfig``, which is a dict."""
+
+PATHS: Final[Mapping[str, Paths]] = {
+    "agent_framework": Paths(("metadata", "call_id"), ("session", "session_id")),
+    "agents": Paths(("tool_call_id",), ("run_config", "group_id"), ("agent", "name")),  # openai-agents
+    "agno.agent": Paths(agent=("name",)),
+    "agno.run": Paths((), ("session_id",)),
+    "agno.team": Paths(agent=("name",)),
+    "builtins": Paths((), *_CONFIG),
+    "google.adk": Paths(("function_call_id",), ("session", "id"), ("agent_name",)),
+    "langgraph": Paths(("tool_call_id",), *(("config", *path) for path in _CONFIG)),
+    "pydantic_ai": Paths(("tool_call_id",), ("conversation_id",), ("agent", "name")),
+    "strands.agent": Paths((), ("_session_manager", "session_id"), ("name",)),
+    "strands.types": Paths(("tool_use", "toolUseId"), ("agent", "_session_manager", "session_id"), ("agent", "name")),
+}
+"""Paths by the package of an injected argument's class."""
+
+_TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "traceloop.entity.name")
+_CALL_IDS: Final = ("gen_ai.tool.call.id", "tool_call.id", "tool.call.id")
+_CONVERSATIONS: Final = ("gen_ai.conversation.id", "session.id")
+_AGENTS: Final = ("gen_ai.agent.name",)
+
+
+def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity:
+    """Return the identity that the ``injected`` arguments of a call contain. Never raises.
+
+    ``call_id``: the argument that the framework marks as the call id, where the tool has one.
+    """
+    known: list[str | None] = [_text(call_id), None, None]
+    for value in injected:
+        paths = _paths_of(type(value))
+        if paths is not None:
+            for place, path in enumerate(paths):
+                if path and known[place] is None:
+                    known[place] = _text(_follow(value, path))
+    return CallIdentity(*known)
+
+
+def from_span(span: Any, tool: str) -> CallIdentity:
+    """Return the identity that the enclosing ``span`` of another library has for a call of ``tool``. Never raises.
+
+    The call id counts only where the span shows a call of the same tool: a tool may call further tools.
+    """
+    try:
+        attributes = attributes_of(span)
+        if not attributes:
+            return NO_IDENTITY
+        same_tool = _first(attributes, _TOOL_NAMES) == tool
+        return CallIdentity(
+            _first(attributes, _CALL_IDS) if same_tool else None,
+            _first(attributes, _CONVERSATIONS),
+            _first(attributes, _AGENTS),
+        )
+    except BaseException as error:  # a span class of the application
+        pass_on_signal(error)
+        return NO_IDENTITY
+
+
+def complete(context: CallContext, identity: CallIdentity | CallContext) -> CallContext:
+    """Return ``context`` with the conversation and the agent of ``identity`` where it has none itself."""
+    conversation_id, agent = context.conversation_id, context.agent
+    if (conversation_id is not None or identity.conversation_id is None) and (
+        agent is not None or identity.agent is None
+    ):
+        return context
+    return CallContext(
+        context.call,
+        identity.conversation_id if conversation_id is None else conversation_id,
+        identity.agent if agent is None else agent,
+        context.attributes,
+    )
+
+
+def _first(attributes: Mapping[Any, Any], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = _text(attributes.get(name))
+        if value is not None:
+            return value
+    return None
+
+
+def _text(value: Any) -> str | None:
+    """Return an id or a name as text; None for anything else, and for an empty text."""
+    if type(value) is str:
+        return value or None
+    return str(value) if type(value) is int or type(value) is UUID else None
+
+
+def _follow(value: Any, path: Path) -> Any:
+    for name in path:
+        try:
+            value = value.get(name) if type(value) is dict else getattr(value, name, None)
+        except BaseException as error:  # a property of a framework or of a user's subclass may raise
+            pass_on_signal(error)
+            return None
+        if value is None:
+            return None
+    return value
+
+
+_classes: dict[int, tuple[type, Paths | None]] = {}
+"""Paths of each class, by ``id()`` of the class; the entry holds the class, so that its id stays unique."""
+_MAX_CLASSES = 1024
+
+
+def _paths_of(kind: type) -> Paths | None:
+    known = _classes.get(id(kind))
+    if known is None:
+        modules = (module_of(base) for base in bases(kind) if base is not object)
+        paths = next((found for module in modules if (found := _paths_in(module)) is not None), None)
+        if len(_classes) >= _MAX_CLASSES:
+            _classes.clear()
+        known = _classes[id(kind)] = kind, paths
+    return known[1]
+
+
+def _paths_in(module: str) -> Paths | None:
+    """Return the paths of the nearest package around ``module`` that has any."""
+    while module:
+        if module in PATHS:
+            return PATHS[module]
+        module = module.rpartition(".")[0]
+    return None
