@@ -95,7 +95,7 @@ test-shared: $(VENV)-shared/.ready
 	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index or smolagents'
 
 $(ALONE:%=test-%): test-%: $(VENV)-%/.ready
-	$(VENV)-$*/bin/python -m pytest tests/integrations/$*
+	$(VENV)-$*/bin/python -m pytest -W 'ignore:SelectableGroups:DeprecationWarning' tests/integrations/$*
 	$(VENV)-$*/bin/python examples/$*_agent.py
 	$(VENV)-$*/bin/python -m pytest -W ignore::DeprecationWarning $(INJECTED) -k $*
 

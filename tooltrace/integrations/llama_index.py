@@ -74,10 +74,7 @@ def _step(original: Callable[..., Any]) -> Callable[..., Any]:
             with call.active():
                 result = await original(self, ctx, ev)
         except BaseException as error:
-            if type(error).__name__ == "WaitingForEvent":
-                call.finish("paused")
-            else:
-                call.raised(error)
+            call.raised(error)  # WaitingForEvent is a pause
             raise
         with suppress_faults("record", lost=1):
             _end(call, result.tool_output)

@@ -35,7 +35,6 @@ __all__ = ["FRAMEWORK", "install", "remove"]
 
 FRAMEWORK = "pydantic_ai"
 STYLE = "pydantic_ai"
-_PAUSES = frozenset({"ApprovalRequired", "CallDeferred"})
 _WRAPPED = frozenset({"ToolRetryError", "ToolFailedError", "UnexpectedModelBehavior"})
 """Exceptions with which Pydantic AI replaces that of the tool, which is then their cause."""
 
@@ -143,12 +142,10 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
             with call.active():
                 result = await original(self, validated, **options)
         except BaseException as error:
-            if type(error).__name__ in _PAUSES:
-                call.finish("paused")
-            elif not validated.args_valid:
-                _reject(call, validated.tool, _cause(error))
+            if validated.args_valid:
+                call.raised(_cause(error))  # ApprovalRequired and CallDeferred are pauses
             else:
-                call.raised(_cause(error))
+                _reject(call, validated.tool, _cause(error))
             raise
         call.returned(_value(result))
         return result

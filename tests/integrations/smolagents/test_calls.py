@@ -41,7 +41,8 @@ class Scripted(Model):
         self.inputs: list[str] = []
 
     def generate(self, messages: Any, **options: Any) -> ChatMessage:
-        self.inputs.append(str(messages[-1].content))
+        content = messages[-1].content
+        self.inputs.append(content if isinstance(content, str) else "".join(each["text"] for each in content))
         turn = self.turns.pop(0) if self.turns else [("final_answer", {"answer": "done"}, "end")]
         if isinstance(turn, str):
             return ChatMessage(role=MessageRole.ASSISTANT, content=turn)
