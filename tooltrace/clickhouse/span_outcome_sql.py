@@ -15,12 +15,20 @@ from tooltrace.core.codes import ADVICE, ToolErrorCode, next_step
 from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
+from tooltrace.normalize.exceptions.control_flow import ENDINGS, Ending
 from tooltrace.normalize.terms import normalize_code
 from tooltrace.otel import attributes as names
 
 RULE: Final = "span_status"
-_CANCELLED: Final = ("CancelledError", "KeyboardInterrupt", "SystemExit")
-_PAUSED: Final = ("ApprovalRequired", "CallDeferred", "GraphInterrupt", "NodeInterrupt")
+
+
+def _classes_ending(ending: Ending) -> tuple[str, ...]:
+    """Return the names of the classes that end a call as ``ending``."""
+    return tuple(sorted(name for classes in ENDINGS.values() for name in classes if classes[name] == ending))
+
+
+_CANCELLED: Final = _classes_ending("cancelled")
+_PAUSED: Final = _classes_ending("paused")
 _HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAILURE|ERR)$"
 _CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*[a-z][A-Za-z0-9_]*$"
 
