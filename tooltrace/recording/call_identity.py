@@ -7,7 +7,7 @@ module. The argument itself is not recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -67,14 +67,21 @@ def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity
 
     ``call_id``: the argument that the framework marks as the call id, where the tool has one.
     """
-    known: list[str | None] = [_text(call_id), None, None]
-    for value in injected:
-        paths = _paths_of(type(value))
-        if paths is not None:
-            for place, path in enumerate(paths):
-                if path and known[place] is None:
-                    known[place] = _text(_follow(value, path))
-    return CallIdentity(*known)
+    known: list[str | None] | None = None if call_id is None else [_text(call_id), None, None]
+    for argument in injected:
+        for place, read in _readers_of(type(argument)):
+            try:
+                value = read(argument)
+            except BaseException as error:  # a property of a framework or of a user's subclass may raise
+                pass_on_signal(error)
+                continue
+            if value is None:
+                continue
+            if known is None:
+                known = [None, None, None]
+            if known[place] is None:
+                known[place] = _text(value)
+    return NO_IDENTITY if known is None else CallIdentity(*known)
 
 
 def from_span(span: Any, tool: str) -> CallIdentity:
@@ -99,6 +106,8 @@ def from_span(span: Any, tool: str) -> CallIdentity:
 
 def complete(context: CallContext, identity: CallIdentity | CallContext) -> CallContext:
     """Return ``context`` with the conversation and the agent of ``identity`` where it has none itself."""
+    if identity is NO_IDENTITY:
+        return context
     conversation_id, agent = context.conversation_id, context.agent
     if (conversation_id is not None or identity.conversation_id is None) and (
         agent is not None or identity.agent is None
@@ -127,31 +136,38 @@ def _text(value: Any) -> str | None:
     return str(value) if type(value) is int or type(value) is UUID else None
 
 
-def _follow(value: Any, path: Path) -> Any:
-    for name in path:
-        try:
+def _reader(path: Path) -> Callable[[Any], Any]:
+    """Return the function that follows ``path``; one attribute is read without a loop, because most paths are that."""
+    if len(path) == 1:
+        name = path[0]
+        return lambda value: getattr(value, name, None)
+
+    def read(value: Any) -> Any:
+        for name in path:
             value = value.get(name) if type(value) is dict else getattr(value, name, None)
-        except BaseException as error:  # a property of a framework or of a user's subclass may raise
-            pass_on_signal(error)
-            return None
-        if value is None:
-            return None
-    return value
+            if value is None:
+                return None
+        return value
+
+    return read
 
 
-_classes: dict[int, tuple[type, Paths | None]] = {}
-"""Paths of each class, by ``id()`` of the class; the entry holds the class, so that its id stays unique."""
+Readers = tuple[tuple[int, Callable[[Any], Any]], ...]
+"""Functions that read the values of an identity, each with the place of its value in ``CallIdentity``."""
+
+_classes: dict[int, tuple[type, Readers]] = {}
+"""Readers of each class, by ``id()`` of the class; the entry holds the class, so that its id stays unique."""
 _MAX_CLASSES = 1024
 
 
-def _paths_of(kind: type) -> Paths | None:
+def _readers_of(kind: type) -> Readers:
     known = _classes.get(id(kind))
     if known is None:
         modules = (module_of(base) for base in bases(kind) if base is not object)
-        paths = next((found for module in modules if (found := _paths_in(module)) is not None), None)
+        paths = next((found for module in modules if (found := _paths_in(module)) is not None), Paths())
         if len(_classes) >= _MAX_CLASSES:
             _classes.clear()
-        known = _classes[id(kind)] = kind, paths
+        known = _classes[id(kind)] = kind, tuple((place, _reader(path)) for place, path in enumerate(paths) if path)
     return known[1]
 
 

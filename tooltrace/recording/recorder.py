@@ -127,8 +127,7 @@ class Recorder:
         if not attempt.captures_content:
             attempt.arguments = None
         elif attempt.arguments is None and arguments is not None:
-            spec.injected_arguments(arguments)  # finds the injected parameters, at the first call
-            attempt.arguments = snapshot(spec.without_injected(arguments), self.settings.field_limit)
+            attempt.arguments = snapshot(spec.split_injected(arguments)[0], self.settings.field_limit)
         attempt.started = perf_counter_ns()
         return attempt
 
@@ -359,9 +358,9 @@ def _identify(
     """
     identity = NO_IDENTITY
     if arguments is not None and (spec.injected or spec.find_injected is not None):
-        identity = call_identity.from_arguments(*spec.injected_arguments(arguments))
+        arguments, injected, call_id = spec.split_injected(arguments)
+        identity = call_identity.from_arguments(injected, call_id)
         context = call_identity.complete(context, identity)
-        arguments = spec.without_injected(arguments)
     if isinstance(enclosing, Attempt):
         outer = enclosing.call_context
         return identity.call_id, call_identity.complete(context, outer), arguments

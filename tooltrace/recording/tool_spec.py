@@ -84,21 +84,18 @@ class ToolSpec:
             named[self.rest] = args[len(self.parameters) :]
         return {**named, **kwargs} if kwargs else named
 
-    def injected_arguments(self, arguments: dict[str, Any]) -> tuple[list[Any], Any]:
-        """Return the injected ones of ``arguments``, and the one that is the call id; None where there is none."""
+    def split_injected(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Any], Any]:
+        """Return the ``arguments`` that the model supplied, the injected ones, and the one that is the call id, or None."""
         if self.find_injected is not None:
             found = self.find_injected()
             object.__setattr__(self, "injected", self.injected | found.injected)
             object.__setattr__(self, "call_id_parameter", found.call_id)
             object.__setattr__(self, "find_injected", None)
-        call_id = None if self.call_id_parameter is None else arguments.get(self.call_id_parameter)
-        return [arguments[name] for name in self.injected if name in arguments], call_id
-
-    def without_injected(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the ``arguments`` that the model supplied, without the injected ones."""
         if not self.injected:
-            return arguments
-        return {name: value for name, value in arguments.items() if name not in self.injected}
+            return arguments, [], None
+        call_id = None if self.call_id_parameter is None else arguments.get(self.call_id_parameter)
+        supplied = dict(arguments)
+        return supplied, [supplied.pop(name) for name in self.injected if name in supplied], call_id
 
 
 OPTION_NAMES = (
