@@ -20,7 +20,7 @@ Factory = Callable[[Target], Destination]
 GROUP: Final = "tooltrace.exporters"
 """Group of the entry points."""
 
-OWN: Final = {
+BUILT_IN: Final = {
     "otlp": "tooltrace.exporters.otlp:create",
     "otlp-json": "tooltrace.exporters.otlp_json:create",
     "parquet": "tooltrace.exporters.parquet:create",
@@ -34,7 +34,7 @@ _EXTRAS: Final = {"otlp": "otlp"}
 
 def available() -> tuple[str, ...]:
     """Return every name that ``load`` knows, the built-in ones first."""
-    builtin = (*OWN, *base.exporters)
+    builtin = (*BUILT_IN, *base.exporters)
     return (*builtin, *sorted({point.name for point in _found()} - set(builtin)))
 
 
@@ -70,8 +70,8 @@ def _explained(name: str) -> Iterator[None]:
 def _load(name: str) -> Factory:
     if name in base.exporters:
         return base.exporters[name].create
-    if name in OWN:
-        module, _, attribute = OWN[name].partition(":")
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
         found: Any = getattr(import_module(module), attribute)
     else:
         point = next((point for point in _found() if point.name == name), None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     """An array of doubles with one dimension."""
 
-Given = Sequence[float] | Sequence[bool] | Any
+Values = Sequence[float] | Sequence[bool] | Any
 """Numbers as a list, a column of a frame or an array."""
 
 _CELLS = 4096
@@ -43,7 +43,7 @@ class Curve:
     b: float
     c: float
 
-    def __call__(self, confidences: Given) -> Numbers:
+    def __call__(self, confidences: Values) -> Numbers:
         """Return the recalibrated confidences, in the same order."""
         import numpy as np
 
@@ -51,11 +51,11 @@ class Curve:
         return np.asarray(_logistic(self.a * up - self.b * down + self.c), dtype=float)
 
 
-Fit = Callable[[Given, Given], Curve]
+Fit = Callable[[Values, Values], Curve]
 """``platt``, ``beta`` or another function that fits a curve to confidences and outcomes."""
 
 
-def smooth_ece(confidences: Given, right: Given) -> float:
+def smooth_ece(confidences: Values, right: Values) -> float:
     """Return the smooth calibration error, 0 to 1: the distance of confidence from accuracy, without bins.
 
     Without bins, the figure does not depend on the choice of bin edges. A Gaussian that is reflected at 0 and 1 smooths
@@ -74,7 +74,7 @@ def smooth_ece(confidences: Given, right: Given) -> float:
     return (low + high) / 2
 
 
-def platt(confidences: Given, right: Given) -> Curve:
+def platt(confidences: Values, right: Values) -> Curve:
     """Fit a line between the logits (Platt scaling), for up to about 1000 outcomes; a fit exists for any data.
 
     Targets are pulled slightly inwards from 0 and 1, as Platt proposed, so that a few outcomes that are all right do
@@ -91,7 +91,7 @@ def platt(confidences: Given, right: Given) -> Curve:
     return Curve(slope, slope, constant)
 
 
-def beta(confidences: Given, right: Given) -> Curve:
+def beta(confidences: Values, right: Values) -> Curve:
     """Fit a monotone curve that can bend at either end, by maximum likelihood.
 
     Raises BadParameter for empty data or lists of different length, and where one confidence separates all right from
@@ -107,13 +107,13 @@ def beta(confidences: Given, right: Given) -> Curve:
     a, b, c = _regress(np.column_stack([*columns, np.ones(len(p))]), y)
     # A negative coefficient would make the curve fall: fit again without that column.
     if a < 0 or b < 0:
-        keep = 1 if a < 0 else 0
-        slope, c = _regress(np.column_stack([columns[keep], np.ones(len(p))]), y)
-        a, b = (max(slope, 0.0), 0.0) if keep == 0 else (0.0, max(slope, 0.0))
+        kept_column = 1 if a < 0 else 0
+        slope, c = _regress(np.column_stack([columns[kept_column], np.ones(len(p))]), y)
+        a, b = (max(slope, 0.0), 0.0) if kept_column == 0 else (0.0, max(slope, 0.0))
     return Curve(a, b, c)
 
 
-def out_of_fold(fit: Fit, confidences: Given, right: Given, *, folds: int = 10, seed: int = 0) -> Numbers:
+def out_of_fold(fit: Fit, confidences: Values, right: Values, *, folds: int = 10, seed: int = 0) -> Numbers:
     """Recalibrate each confidence with a curve fitted without its own outcome: the value of ``fit`` on new calls.
 
     ``seed`` determines how the calls are divided into ``folds`` parts. Raises BadParameter for fewer calls than folds,
@@ -131,18 +131,18 @@ def out_of_fold(fit: Fit, confidences: Given, right: Given, *, folds: int = 10, 
     return better
 
 
-def _numbers(given: Given, name: str) -> Numbers:
+def _numbers(data: Values, name: str) -> Numbers:
     try:
         import numpy as np
     except ImportError as error:
         raise ImportError("numpy is not installed: pip install 'tooltrace[statistics]'") from error
-    values = np.asarray(given, dtype=float)
+    values = np.asarray(data, dtype=float)
     if values.ndim != 1 or not bool(np.all((values >= 0) & (values <= 1))):
         raise BadParameter(f"{name} must be a flat sequence of numbers from 0 to 1, without unknown values")
     return values
 
 
-def _pairs(confidences: Given, right: Given) -> tuple[Numbers, Numbers]:
+def _pairs(confidences: Values, right: Values) -> tuple[Numbers, Numbers]:
     p, y = _numbers(confidences, "confidences"), _numbers(right, "right")
     if len(p) != len(y) or not len(p):
         raise BadParameter(

@@ -84,12 +84,12 @@ def _anthropic(response: ToolResponse, call_id: str, text: str) -> dict[str, Any
     return {**block, "is_error": True} if response.status == "error" else block
 
 
-def _plain(_: ToolResponse, __: str, text: str) -> str:
+def _text_only(_: ToolResponse, __: str, text: str) -> str:
     return text
 
 
 _STYLES: dict[str, Callable[[ToolResponse, str, str], Any]] = {
     "openai": _openai,
     "anthropic": _anthropic,
-    "plain": _plain,
+    "plain": _text_only,
 }

@@ -152,16 +152,16 @@ class _Session:
             self.running.popitem()[1].call.finish("abandoned")
 
     def _begin(self, message: Mapping[str, Any], block: Mapping[str, Any]) -> None:
-        name, given, outer = block["name"], block.get("input"), message.get("parent_tool_use_id")
-        if isinstance(given, Mapping) and isinstance(given.get("subagent_type"), str):
-            self._agents[block["id"]] = given["subagent_type"]
+        name, arguments, outer = block["name"], block.get("input"), message.get("parent_tool_use_id")
+        if isinstance(arguments, Mapping) and isinstance(arguments.get("subagent_type"), str):
+            self._agents[block["id"]] = arguments["subagent_type"]
         around = self.running.get(outer) if outer else None
         if around is not None:
             around.call.enter()
         try:
             call = FrameworkCall(
                 spec_for(name),
-                given,
+                arguments,
                 style=STYLE,
                 call_id=block["id"],
                 agent=self._agents.get(outer) if outer else None,

@@ -98,8 +98,8 @@ class FrameworkCall:
             finally:
                 contexts.current.reset(token)
             if self.attempt is not None:
-                begun = CallId(self.attempt.call_id, self.attempt, frozenset({spec.name, *aliases}))
-                self.attempt.call_context = self.attempt.call_context._replace(call=begun)  # it may have baggage
+                open_call = CallId(self.attempt.call_id, self.attempt, frozenset({spec.name, *aliases}))
+                self.attempt.call_context = self.attempt.call_context._replace(call=open_call)  # it may have baggage
 
     @classmethod
     def unrecorded(cls, style: str) -> FrameworkCall:

@@ -39,7 +39,7 @@ _WRAPPED = frozenset({"ToolRetryError", "ToolFailedError", "UnexpectedModelBehav
 """Exceptions with which Pydantic AI replaces that of the tool, which is then their cause."""
 
 _patches = MonkeyPatcher()
-_begun: WeakSideTable[FrameworkCall] = WeakSideTable()
+_open_calls: WeakSideTable[FrameworkCall] = WeakSideTable()
 """Calls whose arguments were validated, by their ``ToolCallPart``."""
 
 
@@ -113,17 +113,17 @@ def _validation(original: Callable[..., Any]) -> Callable[..., Any]:
             tool = (self.tools or {}).get(call.tool_name)
         if _is_output(tool):
             return await original(self, call, **options)
-        begun = _begin(call, tool, self.ctx)
+        framework_call = _begin(call, tool, self.ctx)
         try:
-            with begun.active():
+            with framework_call.active():
                 validated = await original(self, call, **options)
         except BaseException as error:
-            _reject(begun, tool, _cause(error))
+            _reject(framework_call, tool, _cause(error))
             raise
         with suppress_faults("begin"):
-            _begun.put(call, begun)
+            _open_calls.put(call, framework_call)
             if validated.call is not call:
-                _begun.put(validated.call, begun)
+                _open_calls.put(validated.call, framework_call)
         return validated
 
     return validate_tool_call
@@ -133,7 +133,7 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
     async def execute_tool_call(self: Any, validated: Any, **options: Any) -> Any:
         if _is_output(validated.tool):
             return await original(self, validated, **options)
-        call = _begun.take(validated.call) or _begin(validated.call, validated.tool, validated.ctx)
+        call = _open_calls.take(validated.call) or _begin(validated.call, validated.tool, validated.ctx)
         answer = _answer.get()
         if answer is not None:
             answer.call = call
@@ -190,11 +190,11 @@ def _deferral(original: Callable[..., Any]) -> Callable[..., Any]:
     def _route_deferred_call(self: Any, call: Any, deferral: Any) -> None:
         original(self, call, deferral)
         with suppress_faults("record", lost=1):
-            begun = _begun.take(call)
-            if begun is None:
+            framework_call = _open_calls.take(call)
+            if framework_call is None:
                 tool = (self.tool_manager.tools or {}).get(call.tool_name)
-                begun = _begin(call, tool, self.tool_manager.ctx)
-            begun.finish("paused")
+                framework_call = _begin(call, tool, self.tool_manager.ctx)
+            framework_call.finish("paused")
 
     return _route_deferred_call
 

@@ -207,8 +207,8 @@ def _tool(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **options)
         call = FrameworkCall.unrecorded(STYLE)
         with suppress_faults("begin"):
-            given = {key: value for key, value in options.items() if key != "sanitize_inputs_outputs"}
-            call = _begin(self.name, self, {**dict(zip(self.inputs, args, strict=False)), **given}, agent)
+            named_arguments = {key: value for key, value in options.items() if key != "sanitize_inputs_outputs"}
+            call = _begin(self.name, self, {**dict(zip(self.inputs, args, strict=False)), **named_arguments}, agent)
         token = _called.set(self)
         try:
             with call.active():

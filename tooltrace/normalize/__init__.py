@@ -53,10 +53,10 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
         rules = checked_rules(rules, "nothing was read")
     if is_response(value):
         return value  # type: ignore[no-any-return]
-    return apply_rules(value, rules) or _plain(value)
+    return apply_rules(value, rules) or _success(value)
 
 
-def _plain(value: Any) -> ToolResponse:
+def _success(value: Any) -> ToolResponse:
     if issubclass(type(value), BaseException):
         return value_error_pair.of_exception(reader.summarize(value)._asdict(), meta=_meta(EXCEPTION).model_dump())
     if value is None:

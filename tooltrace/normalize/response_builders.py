@@ -75,13 +75,13 @@ def _source(item: Any) -> tuple[Source | None, bool]:
         return None, item is None
     members = MemberReader(item)
     named = {key: members.pop(*names, only=(str, int)) for key, names in _SOURCE_KEYS.items()}
-    given_type = named.pop("type")
-    kind = snake_case(str(given_type or "document"))
+    type_name = named.pop("type")
+    kind = snake_case(str(type_name or "document"))
     known = {key: str(value) for key, value in named.items() if value is not None}
     if not known and kind not in _SOURCE_TYPES:
         return None, False
     source = Source(type=kind if kind in _SOURCE_TYPES else "other", **known)  # type: ignore[arg-type]
-    return source, not members.remaining() and given_type in (None, source.type)
+    return source, not members.remaining() and type_name in (None, source.type)
 
 
 def _source_called(name: str) -> Source:

@@ -137,8 +137,8 @@ def http_status(word: Any) -> int | None:
 
 def lookup_code(word: str) -> ToolErrorCode | None:
     """Return the code in the table that ``word`` names, under any of its names."""
-    plain = snake_case(word).upper()
-    return _CODES.get(plain) or _CODES.get(_ENDINGS.sub("", plain))
+    normalized = snake_case(word).upper()
+    return _CODES.get(normalized) or _CODES.get(_ENDINGS.sub("", normalized))
 
 
 def guess_code_from_message(message: str | None) -> ToolErrorCode:

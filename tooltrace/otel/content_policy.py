@@ -67,7 +67,7 @@ def current_policy() -> Content:
         return Content.NO_CONTENT
 
 
-OWN: Final = frozenset(names.FIELDS[field] for field in content_of(ToolCall)) | {names.RESULT_IS_TEXT}
+CONTENT_KEYS: Final = frozenset(names.FIELDS[field] for field in content_of(ToolCall)) | {names.RESULT_IS_TEXT}
 """Our attributes that carry content: the fields that ``capture="metadata"`` leaves out."""
 
 _FOREIGN: Final = (
@@ -96,7 +96,9 @@ def strip_content(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
     The error message of a failure does not count as content; the reason of a partial result does.
     """
-    remaining = {key: value for key, value in attributes.items() if key not in OWN and not re.match(_FOREIGN, key)}
+    remaining = {
+        key: value for key, value in attributes.items() if key not in CONTENT_KEYS and not re.match(_FOREIGN, key)
+    }
     if isinstance(events := remaining.get(EVENTS), list | tuple):
         remaining[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]
     if remaining.get(names.FIELDS["status"]) == "partial":

@@ -64,7 +64,7 @@ class TraceLogger:
         ``result``: the result of the call, or the exception that it raised.
         """
         recorder = get_recorder()
-        logged = recorder.begin(self._spec(tool), _plain(arguments), call_id=call_id, number=attempt)
+        logged = recorder.begin(self._spec(tool), _as_dict(arguments), call_id=call_id, number=attempt)
         if logged is None:
             return None
         duration_ns = _nanoseconds(duration_ms)
@@ -109,7 +109,7 @@ class LoggedCall:
     def __enter__(self) -> Self:
         self._recorder = get_recorder()
         self._attempt = self._recorder.begin(
-            self._spec, _plain(self._arguments), call_id=self._call_id, number=self._number
+            self._spec, _as_dict(self._arguments), call_id=self._call_id, number=self._number
         )
         if self._attempt is not None:
             self._token = activate(self._attempt)
@@ -140,7 +140,7 @@ class LoggedCall:
         self.__exit__(kind, error, trace)
 
 
-def _plain(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _as_dict(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if arguments is None:
         return None
     try:

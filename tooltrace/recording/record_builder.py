@@ -48,12 +48,12 @@ _UNCHANGING, _CHANGING = (
 def set_result(attempt: Attempt, result: Any) -> None:
     """Copy the tool's ``result`` into ``attempt``."""
     kind = type(result)
-    plain = type(kind) is type and kind in _NEVER_RESPONSES  # a metaclass may define a __hash__
-    if not plain and is_response(result):
+    is_plain_value = type(kind) is type and kind in _NEVER_RESPONSES  # a metaclass may define a __hash__
+    if not is_plain_value and is_response(result):
         attempt.result = _snapshot_response(result, attempt)
     elif attempt.rules is not RULES and (response := _apply_live_rules(result, attempt)) is not None:
         attempt.result = _snapshot_response(response, attempt)
-    elif plain:
+    elif is_plain_value:
         attempt.result = ValueSnapshot(snapshot(result, attempt.settings.field_limit))
     else:
         attempt.result = ValueSnapshot(*snapshot_result(result, attempt.settings.field_limit))

@@ -94,9 +94,9 @@ class Recorder:
             if BAGGAGE_KEY in otel:
                 context = contexts.with_baggage(context, otel)
             if context.call is not None and call_id is None and context.call.begun is not None:
-                begun = _pop_begun(context.call, spec)
-                if begun is not None:
-                    return self._continue(begun, spec, arguments)
+                open_attempt = _pop_open_attempt(context.call, spec)
+                if open_attempt is not None:
+                    return self._continue(open_attempt, spec, arguments)
             enclosing, framework_call_id = otel.get(SPAN_KEY), None
             if enclosing is not None or spec.injected or spec.find_injected is not None:
                 framework_call_id, context, arguments = _identify(spec, arguments, context, enclosing)
@@ -340,13 +340,13 @@ def _duration(measured: int, passed: int | None) -> int | None:
     return None if passed == UNKNOWN else passed
 
 
-def _pop_begun(call: CallId, spec: ToolSpec) -> Attempt | None:
+def _pop_open_attempt(call: CallId, spec: ToolSpec) -> Attempt | None:
     """Return the attempt that an integration began for the tool ``spec``, once; None where there is none."""
-    begun: Attempt | None = call.begun
-    if begun is None or spec.name not in call.names or not begun.is_recording():
+    open_attempt: Attempt | None = call.begun
+    if open_attempt is None or spec.name not in call.names or not open_attempt.is_recording():
         return None
     call.begun = None
-    return begun
+    return open_attempt
 
 
 def _identify(

@@ -108,13 +108,13 @@ class Sanitizer:
         """
         if len(text) <= self.limit + MARGIN:
             return text
-        parsed_whole = text[:1] in ("{", "[") and len(text) <= MAX_PARSED_JSON
-        front = safe = text if parsed_whole else text[: self.limit + MARGIN]
+        parses_all = text[:1] in ("{", "[") and len(text) <= MAX_PARSED_JSON
+        front = safe = text if parses_all else text[: self.limit + MARGIN]
         if not self.clean:
             for redaction in self.redactions:
                 safe = redaction.redact_text(safe)
             self.redacted = self.redacted or safe != front
-        return safe if parsed_whole else safe[:-MARGIN]
+        return safe if parses_all else safe[:-MARGIN]
 
 
 def _prune(value: Any, left: list[int]) -> Any:

@@ -99,8 +99,8 @@ def hints_among(known: Hints, text: str) -> Hints:
 def fold(text: str) -> str:
     """Return ``text`` in lower case as `re.IGNORECASE` compares it; characters keep their positions."""
     if not text.isascii():
-        for letter, plain in _LETTERS:
-            text = text.replace(letter, plain)
+        for letter, ascii_letter in _LETTERS:
+            text = text.replace(letter, ascii_letter)
     return text.lower()
 
 
@@ -115,9 +115,9 @@ def _searched(data: str | bytes) -> tuple[str, str]:
         data = data.encode("utf-8", "surrogatepass")
     low = data
     if not data.isascii():
-        for letter, plain in _LETTERS:
+        for letter, ascii_letter in _LETTERS:
             if (odd := letter.encode()) in low:
-                low = low.replace(odd, plain.encode())
+                low = low.replace(odd, ascii_letter.encode())
     return data.decode("latin-1"), low.lower().decode("latin-1")
 
 

@@ -78,7 +78,7 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
         return value  # type: ignore[no-any-return]
     if (kind is int or kind is float) and _LOWEST <= value < _BEYOND:  # false for NaN and the infinities
         return value  # type: ignore[no-any-return]
-    raw = _plain_json(value)
+    raw = _fast_json(value)
     if raw is None:
         times = max(1, limit // SNAPSHOT_SIZE)
         walk = _Walk(SNAPSHOT_NODES * times, SNAPSHOT_SIZE * times)
@@ -88,7 +88,7 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
     return raw if len(raw) > _ROOMY else bytes(memoryview(raw))
 
 
-class _NotPlain(TypeError):
+class _NotSerializable(TypeError):
     """Raised inside orjson for an object that only a ``_Walk`` can read."""
 
 
@@ -96,7 +96,7 @@ def _date(value: Any) -> str:
     """Return a date or time in ISO form; orjson calls this for values that it does not write itself."""
     if type(value) is dt.datetime or type(value) is dt.date or type(value) is dt.time:
         return str.__str__(value.isoformat())
-    raise _NotPlain
+    raise _NotSerializable
 
 
 def to_json_bytes(value: Any) -> bytes:
@@ -112,7 +112,7 @@ def _walked(walk: _Walk, value: Any) -> bytes:
         return orjson.dumps(_marker(value))
 
 
-def _plain_json(value: Any) -> bytes | None:
+def _fast_json(value: Any) -> bytes | None:
     """Return the JSON of plain data, written in C; None where ``value`` contains objects, NaN or infinities."""
     try:
         # orjson must not write dataclasses: one may refer to a whole application, so it counts against the budget.
@@ -124,7 +124,9 @@ def _plain_json(value: Any) -> bytes | None:
         orjson.dumps(value, _date, _QUICK | orjson.OPT_PASSTHROUGH_SUBCLASS)
         by_pydantic = pydantic_core.to_json(value, inf_nan_mode="strings")
     except BaseException as error:
-        if type(error.__cause__) is not _NotPlain:  # tested first: _NotPlain is by far the most frequent cause
+        if (
+            type(error.__cause__) is not _NotSerializable
+        ):  # tested first: _NotSerializable is by far the most frequent cause
             pass_on_signal(error.__cause__ or error)
         return None
     return None if any(word in by_pydantic for word in _NOT_IN_JSON_BYTES) else raw
@@ -167,7 +169,7 @@ class _Walk:
                 self._size -= len(simple)
             return simple
         if depth == 1 and (type(value) is dict or type(value) is list):
-            raw = _plain_json(value)  # a plain argument is copied whole in C, even beside one that is an object
+            raw = _fast_json(value)  # a plain argument is copied whole in C, even beside one that is an object
             if raw is not None:
                 return orjson.Fragment(raw)
         if depth >= MAX_DEPTH:
@@ -339,7 +341,7 @@ def _array(value: Any, walk: _Walk, depth: int) -> Any:
                 "dtype": _text(str(value.dtype)),
             }
         values = value.tolist()
-        raw = _plain_json(values) if type(values) is list else None
+        raw = _fast_json(values) if type(values) is list else None
         return walk.plain(values, depth) if raw is None else orjson.Fragment(raw)
     return _marker(value)
 
@@ -363,9 +365,9 @@ def exception_message(exc: BaseException) -> str:
     Raises only exceptions that a signal caused.
     """
     try:
-        if any(class_attribute(type(exc), "__str__") is method for method in _BUILTIN_STR_METHODS) and not _plain_args(
-            exc
-        ):
+        if any(
+            class_attribute(type(exc), "__str__") is method for method in _BUILTIN_STR_METHODS
+        ) and not _has_text_arguments(exc):
             return ", ".join(to_json_bytes(part).decode() for part in _args(exc))
         return _text(str(exc))
     except BaseException as error:
@@ -378,5 +380,5 @@ _BUILTIN_STR_METHODS = (BaseException.__str__, KeyError.__str__)
 _args: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
 
 
-def _plain_args(exc: BaseException) -> bool:
+def _has_text_arguments(exc: BaseException) -> bool:
     return all(part is None or type(part) is str or type(part) is bool for part in _args(exc))

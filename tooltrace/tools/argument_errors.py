@@ -151,8 +151,8 @@ def _holds(here: Any, part: int | str) -> bool:
 
 
 def _described(path: str, parameters: Parameters) -> str:
-    said = next((field.description for field in parameters.fields if field.name == path), None)
-    return f" ({said})" if said and len(said) <= 100 else ""
+    description = next((field.description for field in parameters.fields if field.name == path), None)
+    return f" ({description})" if description and len(description) <= 100 else ""
 
 
 def _wanted(parameters: Parameters) -> str:

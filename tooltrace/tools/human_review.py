@@ -102,9 +102,9 @@ def answer_of(
     refused = approve is False or decline not in (None, False)
     allowed = bool(approve) or inputs is not None or result is not UNGIVEN
     if refused == allowed:
-        said = "both yes and no" if refused else "neither yes nor no"
+        passed = "both yes and no" if refused else "neither yes nor no"
         raise ReviewError(
-            f"resume() got {said}: pass one of approve=, decline=, inputs=, result=; the call is still paused"
+            f"resume() got {passed}: pass one of approve=, decline=, inputs=, result=; the call is still paused"
         )
     if refused:
         return ReviewDecision(

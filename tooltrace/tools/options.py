@@ -132,9 +132,9 @@ def _names(key: str, value: Any) -> tuple[str, ...]:
 
 def _check_gate(options: ToolOptions) -> None:
     from_model = ("requires_confirmation", "requires_user_input", "external_execution")
-    given = [name for name in from_model if getattr(options, name)]
-    if len(given) > 1:
-        raise ConfigError(f"{' and '.join(given)} exclude each other: pass one of them")
+    set_options = [name for name in from_model if getattr(options, name)]
+    if len(set_options) > 1:
+        raise ConfigError(f"{' and '.join(set_options)} exclude each other: pass one of them")
     wait = options.expires_after
     if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 < wait < math.inf):
         raise ConfigError(f"expires_after must be a number of seconds above 0, or None; got {wait!r}")

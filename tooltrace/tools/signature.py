@@ -88,7 +88,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, docstring: schema.
         annotation=annotation,
         unresolved=unresolved,
         default=REQUIRED if parameter.default is _EMPTY else parameter.default,
-        description=_own_words(annotation, parameter.default) or docstring.parameters.get(parameter.name),
+        description=_description_of(annotation, parameter.default) or docstring.parameters.get(parameter.name),
         positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
     )
 
@@ -113,7 +113,7 @@ def _optional(annotation: Any) -> Any:
     return Optional[annotation]  # noqa: UP045
 
 
-def _own_words(annotation: Any, default: Any) -> str | None:
+def _description_of(annotation: Any, default: Any) -> str | None:
     """Return the description in ``Field(description=…)``, in ``Annotated[int, "words"]`` or in PEP 727's ``Doc``."""
     for part in (default, *reversed(getattr(annotation, "__metadata__", ()))):
         text = part if isinstance(part, str) and part is not default else None

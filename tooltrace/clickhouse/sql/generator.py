@@ -24,7 +24,7 @@ ALIKE: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
 """Functions that are equal in both engines, but unknown to sqlglot."""
 LONGEST: Final = 262_144
 """Maximum characters of a translated query; the server accepts no longer one (``max_query_size``)."""
-_OWN_GENERATORS: Final = (
+_REPLACED_GENERATORS: Final = (
     exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
     exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue, exp.CountIf, exp.Week, exp.ArrayContains,
 )  # fmt: skip
@@ -52,7 +52,7 @@ class ClickHouseDialect(ClickHouse):
 
     class Generator(ClickHouse.Generator):  # type: ignore[misc,valid-type]  # as above
         TRANSFORMS: ClassVar = {
-            kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _OWN_GENERATORS
+            kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _REPLACED_GENERATORS
         }
 
         def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
@@ -143,7 +143,7 @@ class ClickHouseDialect(ClickHouse):
         def _arg_max_null(self, _call: exp.Anonymous, value: str, at: str) -> str:
             return f"tupleElement(argMax(tuple({value}), {at}), 1)"
 
-        def _concat_ws(self, call: exp.Anonymous, between: str, *_given: str) -> str:
+        def _concat_ws(self, call: exp.Anonymous, between: str, *_values: str) -> str:
             parts = ", ".join(map(self._text, call.expressions[1:]))
             return f"arrayStringConcat(arrayFilter(part -> part IS NOT NULL, [{parts}]), {between})"
 

@@ -98,19 +98,19 @@ def _attributes(span: dict[str, Any], session: str | None) -> dict[str, Any]:
 
     MLflow's own attributes are renamed to those of OpenInference; the others keep their names.
     """
-    said = span.get("attributes") or {}
-    out = {key: _unwrapped(value) for key, value in said.items() if not key.startswith("mlflow.")}
+    fields = span.get("attributes") or {}
+    out = {key: _unwrapped(value) for key, value in fields.items() if not key.startswith("mlflow.")}
     if MARK in out:
         return {key: _text(value) if key in _TEXTS else value for key, value in out.items()}
-    kind = _unwrapped(said.get("mlflow.spanType"))
+    kind = _unwrapped(fields.get("mlflow.spanType"))
     if kind == "TOOL":
-        name, function = str(span["name"]), _unwrapped(said.get("mlflow.spanFunctionName"))
+        name, function = str(span["name"]), _unwrapped(fields.get("mlflow.spanFunctionName"))
         numbered = isinstance(function, str) and re.fullmatch(rf"{re.escape(function)}_\d+", name)
         out.setdefault("tool.name", function if numbered else name)
     known = {
         "openinference.span.kind": kind if kind != "UNKNOWN" else None,
-        "input.value": said.get("mlflow.spanInputs"),
-        "output.value": said.get("mlflow.spanOutputs"),
+        "input.value": fields.get("mlflow.spanInputs"),
+        "output.value": fields.get("mlflow.spanOutputs"),
         "session.id": session,
     }
     out.update((key, value) for key, value in known.items() if value is not None and key not in out)
@@ -150,16 +150,16 @@ def _event(event: dict[str, Any]) -> EventData:
 
 
 def _judgements(info: dict[str, Any]) -> Iterator[LogData]:
-    for said in info.get("assessments") or ():
-        feedback, span_id = said.get("feedback"), said.get("span_id")
-        if feedback is None or span_id is None or said.get("valid") is False or feedback.get("error"):
+    for assessment in info.get("assessments") or ():
+        feedback, span_id = assessment.get("feedback"), assessment.get("span_id")
+        if feedback is None or span_id is None or assessment.get("valid") is False or feedback.get("error"):
             continue
         value = feedback.get("value")
         score = _WORDS.get(value.lower()) if isinstance(value, str) else value
         known = {"label" if score is None else "score": value if score is None else float(score)}
-        known["explanation"] = said.get("rationale")
-        at = moment(said.get("last_update_time") or said.get("create_time"))
-        yield evaluation(str(said.get("assessment_name") or "unnamed"), _id(span_id, 8), known, at)
+        known["explanation"] = assessment.get("rationale")
+        at = moment(assessment.get("last_update_time") or assessment.get("create_time"))
+        yield evaluation(str(assessment.get("assessment_name") or "unnamed"), _id(span_id, 8), known, at)
 
 
 def _id(value: Any, size: int) -> str:

@@ -161,11 +161,13 @@ class Assembler:
                     group.recorded = node.key
 
     def _convert(self, forms: list[SpanData]) -> list[ToolCall | Span]:
-        own = {_key(form): call for form in forms if is_native(form) and (call := decode_native(form, self.settings))}
+        native = {
+            _key(form): call for form in forms if is_native(form) and (call := decode_native(form, self.settings))
+        }
         parsed = {_key(form): found for form in forms if (found := parse_tool_call(form)) is not None}
-        self._doubles.add([self._node(form, parsed.get(_key(form)), ours=_key(form) in own) for form in forms])
-        calls: dict[Key, ToolCall] = dict(own)
-        for group, members in self._groups(parsed, own).items():
+        self._doubles.add([self._node(form, parsed.get(_key(form)), ours=_key(form) in native) for form in forms])
+        calls: dict[Key, ToolCall] = dict(native)
+        for group, members in self._groups(parsed, native).items():
             call = self._call(group, members)
             if call is not None:
                 calls[group.recorded or members[0].key] = call
@@ -192,14 +194,14 @@ class Assembler:
             node.layer = (form.scope, form.kind, *parsed.conventions)
         return node
 
-    def _groups(self, parsed: dict[Key, SpanToolCall], own: Iterable[Key]) -> dict[CallGroup, list[SpanToolCall]]:
+    def _groups(self, parsed: dict[Key, SpanToolCall], native: Iterable[Key]) -> dict[CallGroup, list[SpanToolCall]]:
         """Return the calls that the spans show, each with its spans, outermost first."""
         groups: dict[CallGroup, list[SpanToolCall]] = {}
         for key, each in parsed.items():
             group = group_of(self._doubles.node(key))
             if group is None:
                 continue
-            if key in own:
+            if key in native:
                 group.recorded = key
             groups.setdefault(group, []).append(each)
         for members in groups.values():

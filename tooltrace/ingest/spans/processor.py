@@ -75,11 +75,11 @@ class DeferredSpanRecord:
 
 _MOST_OPEN = 10_000
 """Maximum number of open spans tracked; the oldest are dropped, because they may never end."""
-_MOST_HELD = 1_000
+_MAX_WAITING = 1_000
 """Maximum number of spans that wait for one enclosing tool call."""
 _DEEPEST = 64
-_AROUND = frozenset(ENCLOSING)
-_OUTLINED = _AROUND | CONTEXT
+_ENCLOSING_KEYS = frozenset(ENCLOSING)
+_OUTLINED = _ENCLOSING_KEYS | CONTEXT
 
 
 class TooltraceSpanProcessor(SpanProcessor):
@@ -180,7 +180,7 @@ class TooltraceSpanProcessor(SpanProcessor):
             attributes = above.attributes or {}
             if isinstance(above, ToolSpan) or is_tool_span(above.name, attributes):
                 found = parent.span_id
-            elif not _AROUND.isdisjoint(attributes):
+            elif not _ENCLOSING_KEYS.isdisjoint(attributes):
                 break
             parent = above.parent
         return found
@@ -207,7 +207,7 @@ class TooltraceSpanProcessor(SpanProcessor):
         spans = [*self._take_waiting(mine), span]
         with self._lock:
             # checked again under the lock: ``above`` may have ended in another thread, and would never release them
-            if above is not None and above in self._open and len(self._waiting.get(above, ())) < _MOST_HELD:
+            if above is not None and above in self._open and len(self._waiting.get(above, ())) < _MAX_WAITING:
                 self._waiting.setdefault(above, []).extend(spans)
                 return
         self._pass_on(spans)

@@ -191,9 +191,9 @@ def _classify_grpc(exc: Any, _: str) -> ErrorClassification:
     """
     code = safe_getattr(exc, "_state", "code") or safe_getattr(exc, "_code")
     if code is None:
-        ask = safe_getattr(exc, "code")
+        code_member = safe_getattr(exc, "code")
         try:
-            code = ask() if callable(ask) else ask
+            code = code_member() if callable(code_member) else code_member
         except BaseException as error:  # a stand-in's own code may raise
             pass_on_signal(error)
             code = None

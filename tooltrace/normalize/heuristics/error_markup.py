@@ -37,10 +37,10 @@ _LATE = lazy(
 
 
 @builtin("error_markup", "certain", Matches(texts=True))
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read a text that is an error element, an XML fault, a server's error page, or a stopped command's output."""
-    text = seen.text
-    if text is None or isinstance(seen.data, dict | list):
+    text = view.text
+    if text is None or isinstance(view.data, dict | list):
         return None
     words = text.strip()
     if words[:1] == "<" and len(words) <= _LONGEST:

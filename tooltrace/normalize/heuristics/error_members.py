@@ -52,7 +52,7 @@ _ABOUT = frozenset(
 )  # fmt: skip
 """Members that describe an error, in snake case."""
 
-_ASKED = frozenset(
+_REQUEST_MEMBERS = frozenset(
     {
         "query", "q", "input", "url", "uri", "path", "file", "filename", "file_path", "filepath", "symbol", "ticker",
         "city", "location", "expression", "command", "cmd", "sql", "question", "prompt", "keyword", "search_query",
@@ -81,7 +81,7 @@ def unknown_members(data: dict[str, Any], besides: Iterable[str] = ()) -> list[s
 
     ``besides``: further names that do not count.
     """
-    known = _ABOUT | _ASKED | DATA | set(besides)
+    known = _ABOUT | _REQUEST_MEMBERS | DATA | set(besides)
     return [word for name, value in data.items() if (word := snake_case(name)) not in known and not is_empty(value)]
 
 

@@ -142,7 +142,10 @@ def _by_number(data: dict[str, Any]) -> ToolResponse | None:
     if message is None and body is None:
         return None
     reading = read_error(message) if message else _of_body(body)
-    if has_data({own: value for own, value in data.items() if value is not body}) and name in ("code", "error_code"):
+    if has_data({other: value for other, value in data.items() if value is not body}) and name in (
+        "code",
+        "error_code",
+    ):
         return None
     kind = reading.get("type") if message is None else None
     return build_error(reading.get("message"), status, type=kind, data=body, context=_rest(members, status))

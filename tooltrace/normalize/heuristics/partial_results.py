@@ -56,11 +56,11 @@ def _by_flag(data: dict[str, Any]) -> str | None:
 def _by_status(data: dict[str, Any]) -> str | None:
     members = MemberReader(data)
     word = members.pop("status", only=str)
-    plain = snake_case(word or "").replace("_", " ")
+    phrase = snake_case(word or "").replace("_", " ")
     things = [snake_case(name) for name in data if snake_case(name) not in ("status", "total", "count")]
-    if plain == "partial" and len(data) == 1:  # a state alone is an answer of its own
+    if phrase == "partial" and len(data) == 1:  # a state alone is an answer of its own
         return None
-    return plain if plain in _PARTLY and not any(map(describes_an_entity, things)) else None
+    return phrase if phrase in _PARTLY and not any(map(describes_an_entity, things)) else None
 
 
 def _by_line(text: str) -> ToolResponse | None:

@@ -95,9 +95,9 @@ _GRPC = {
         ),
     ),
 )  # fmt: skip
-def RULE(seen: ResultView) -> ToolResponse | None:
+def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object that is a service's answer to a request that failed."""
-    data = seen.data
+    data = view.data
     if not isinstance(data, dict) or not data:
         return None
     members = MemberReader(data)
@@ -168,12 +168,14 @@ def _by_status_word(data: dict[str, Any], members: MemberReader) -> ToolResponse
     if failed and any(map(describes_an_entity, unknown_members(data))):  # the state of a job or a host
         return None
     members.pop("status")
-    said = read_error(message)
-    if said.get("code") is None:
-        said["code"] = members.pop_nonempty("code", "error_code", only=(str, int))
-    if said.get("type") is None:
-        said["type"] = members.pop_nonempty("error_type", "reason", "type", only=str) or (status if google else None)
-    return build_error(**merge_context(said, members.remaining()))
+    error_fields = read_error(message)
+    if error_fields.get("code") is None:
+        error_fields["code"] = members.pop_nonempty("code", "error_code", only=(str, int))
+    if error_fields.get("type") is None:
+        error_fields["type"] = members.pop_nonempty("error_type", "reason", "type", only=str) or (
+            status if google else None
+        )
+    return build_error(**merge_context(error_fields, members.remaining()))
 
 
 def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
@@ -195,24 +197,24 @@ def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | No
         return _named(members, "error_description" if kind else "error", kind=kind)
     if isinstance(error, dict) and "root_cause" in error and isinstance(error.get("reason"), str):
         members.pop("error")
-        said = {**read_error(error), "message": error["reason"], "type": error.get("type")}
+        error_fields = {**read_error(error), "message": error["reason"], "type": error.get("type")}
         status = members.pop("status", only=int)
         code = _worded(error.get("type")) or status
-        return build_error(**merge_context({**said, "code": code}, members.remaining()))
+        return build_error(**merge_context({**error_fields, "code": code}, members.remaining()))
     return None
 
 
-def _named(members: MemberReader, message: str, **said: Any) -> ToolResponse | None:
+def _named(members: MemberReader, message: str, **error_fields: Any) -> ToolResponse | None:
     words = members.pop(message, only=str)
     if words is None or is_no_error_phrase(words):
         return None
-    kind = said.pop("kind", None)
-    if kind is not None and said.get("code") is None:
-        said["code"] = lookup_code(kind) or _worded(kind)
+    kind = error_fields.pop("kind", None)
+    if kind is not None and error_fields.get("code") is None:
+        error_fields["code"] = lookup_code(kind) or _worded(kind)
     status = members.get("status")
-    if said.get("code") is None and http_status(status):
-        said["code"] = members.pop("status")
-    return build_error(words, type=kind, **said, context=members.remaining())
+    if error_fields.get("code") is None and http_status(status):
+        error_fields["code"] = members.pop("status")
+    return build_error(words, type=kind, **error_fields, context=members.remaining())
 
 
 def _jira(members: MemberReader) -> ToolResponse:

@@ -20,42 +20,44 @@ from tooltrace.normalize.transports.completed_process import exit_code
 
 
 @builtin("vercel_output", "certain", Matches(members=("type", "state", "error_text")))
-def VERCEL(seen: ResultView) -> ToolResponse | None:
+def VERCEL(view: ResultView) -> ToolResponse | None:
     """Read a tool output of the Vercel AI SDK: ``error-text``, ``error-json``, ``execution-denied``, ``output-error``."""
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    taken = members_of(seen.data)
-    kind = taken.get("type")
-    if kind == "tool-result" and isinstance(taken.get("output"), dict):
-        inner = VERCEL.read(ResultView(taken.pop("output")))
-        rest = taken.remaining() or {}
+    reader = members_of(view.data)
+    kind = reader.get("type")
+    if kind == "tool-result" and isinstance(reader.get("output"), dict):
+        inner = VERCEL.read(ResultView(reader.pop("output")))
+        rest = reader.remaining() or {}
         return None if inner is None else inner.model_copy(update={"context": {**rest, **(inner.context or {})}})
-    if kind in ("error-text", "error-json") and "value" in taken:
-        taken.pop("type")
-        value = taken.pop("value")
+    if kind in ("error-text", "error-json") and "value" in reader:
+        reader.pop("type")
+        value = reader.pop("value")
         return fault(
             value if isinstance(value, str) else "",
             None if isinstance(value, str) else value,
-            context=taken.remaining(),
+            context=reader.remaining(),
         )
     if kind == "execution-denied":
-        message = taken.pop("reason", only=str) or "the execution was denied"
-        return build_error(message, ToolErrorCode.PERMISSION_DENIED, type=kind, context=taken.remaining())
-    state = taken.get("state")
-    if state in ("output-error", "output-denied") and ("tool_call_id" in taken or "error_text" in taken):
-        message = taken.pop("error_text", only=str) or str(state)
+        message = reader.pop("reason", only=str) or "the execution was denied"
+        return build_error(message, ToolErrorCode.PERMISSION_DENIED, type=kind, context=reader.remaining())
+    state = reader.get("state")
+    if state in ("output-error", "output-denied") and ("tool_call_id" in reader or "error_text" in reader):
+        message = reader.pop("error_text", only=str) or str(state)
         code = ToolErrorCode.PERMISSION_DENIED if state == "output-denied" else None
-        meta = {"call_id": taken.pop("tool_call_id", only=str)} if isinstance(taken.get("tool_call_id"), str) else None
-        return build_error(message, code, type="tool_error", context=taken.remaining(), meta=meta)
+        meta = (
+            {"call_id": reader.pop("tool_call_id", only=str)} if isinstance(reader.get("tool_call_id"), str) else None
+        )
+        return build_error(message, code, type="tool_error", context=reader.remaining(), meta=meta)
     return None
 
 
 @builtin("bedrock_agent", "certain", Matches(members=("message_version", "response_state", "function_response")))
-def BEDROCK_AGENT(seen: ResultView) -> ToolResponse | None:
+def BEDROCK_AGENT(view: ResultView) -> ToolResponse | None:
     """Read the answer of a Bedrock Agents action group: ``responseState``, or the HTTP status of an API response."""
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    response = seen.data.get("response", seen.data)
+    response = view.data.get("response", view.data)
     if not isinstance(response, dict):
         return None
     inner = response.get("functionResponse", response)
@@ -65,7 +67,7 @@ def BEDROCK_AGENT(seen: ResultView) -> ToolResponse | None:
     body = inner.get("responseBody")
     if state in ("FAILURE", "REPROMPT") or (http_status(status) and "actionGroup" in response):
         code = status if state is None else ToolErrorCode.INVALID_PARAM if state == "REPROMPT" else None
-        return build_error(_bodies(body) or state, code, type=state, data=body, context=seen.data)
+        return build_error(_bodies(body) or state, code, type=state, data=body, context=view.data)
     return None
 
 
@@ -80,12 +82,12 @@ _OUTCOMES = {"OUTCOME_FAILED": ToolErrorCode.EXECUTION_ERROR, "OUTCOME_DEADLINE_
 
 
 @builtin("gemini_code_execution", "certain", Matches(members=("code_execution_result", "outcome")))
-def GEMINI_CODE(seen: ResultView) -> ToolResponse | None:
+def GEMINI_CODE(view: ResultView) -> ToolResponse | None:
     """Read the outcome of code that Gemini executed."""
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
     result = next(
-        (seen.data[name] for name in ("codeExecutionResult", "code_execution_result") if name in seen.data), seen.data
+        (view.data[name] for name in ("codeExecutionResult", "code_execution_result") if name in view.data), view.data
     )
     outcome = result.get("outcome") if isinstance(result, dict) else None
     if not isinstance(outcome, str) or not outcome.startswith("OUTCOME_"):
@@ -98,16 +100,18 @@ def GEMINI_CODE(seen: ResultView) -> ToolResponse | None:
 
 
 @builtin("openai_hosted_tool", "certain", Matches(members=("type", "outcome")))
-def OPENAI_HOSTED(seen: ResultView) -> ToolResponse | None:
+def OPENAI_HOSTED(view: ResultView) -> ToolResponse | None:
     """Read a failed call of a tool that OpenAI hosts, and the outcome of one command of its shell."""
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    data = seen.data
+    data = view.data
     kind, outcome = data.get("type"), data.get("outcome")
     if isinstance(kind, str) and kind.endswith(("_call", "_call_output")) and data.get("status") == "failed":
         error = data.get("error")
-        said = read_error(error) if error else {"message": f"{kind} failed"}
-        return build_error(**merge_context(said, {name: value for name, value in data.items() if name != "error"}))
+        error_fields = read_error(error) if error else {"message": f"{kind} failed"}
+        return build_error(
+            **merge_context(error_fields, {name: value for name, value in data.items() if name != "error"})
+        )
     if not isinstance(outcome, dict) or not {"stdout", "stderr"} & set(data):
         return None
     text = "\n".join(
@@ -124,26 +128,26 @@ def OPENAI_HOSTED(seen: ResultView) -> ToolResponse | None:
 
 
 @builtin("is_error", "certain", Matches(members=("is_error", "tool_error")))
-def IS_ERROR(seen: ResultView) -> ToolResponse | None:
+def IS_ERROR(view: ResultView) -> ToolResponse | None:
     """Read an object that states ``is_error`` as true beside its content, whatever its other members."""
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    taken = members_of(seen.data)
-    if taken.pop("is_error", only=bool) is not True:
+    reader = members_of(view.data)
+    if reader.pop("is_error", only=bool) is not True:
         return None
-    said = next(
+    member = next(
         (
             name
             for name in ("content", "error", "text", "output", "message", "result", "data", "raw_output")
-            if taken.get(name)
+            if reader.get(name)
         ),
         None,
     )
-    if said is None:
+    if member is None:
         return None
-    value = taken.pop(said)
+    value = reader.pop(member)
     text, data, rest = content(value)
-    context = taken.remaining() or {}
+    context = reader.remaining() or {}
     return fault(text, data, kind="tool_error", context={**context, **({"content": rest} if rest else {})})
 
 
@@ -157,22 +161,22 @@ _FORMS = (
 
 
 @builtin("framework_result", "certain", Matches(members=("observation", "error")))
-def FRAMEWORK(seen: ResultView) -> ToolResponse | None:
+def FRAMEWORK(view: ResultView) -> ToolResponse | None:
     """Read a framework's own class of results, as data: its ``error`` is a failure unless it is empty."""
-    if not isinstance(seen.data, dict):
+    if not isinstance(view.data, dict):
         return None
-    taken = MemberReader(seen.data)
-    if taken.get("observation") == "error" and isinstance(taken.get("content"), str):  # OpenHands
-        taken.pop("observation")
-        return build_error(taken.pop("content"), context=taken.remaining())
-    if not any(form <= taken.names() for form in _FORMS):
+    reader = MemberReader(view.data)
+    if reader.get("observation") == "error" and isinstance(reader.get("content"), str):  # OpenHands
+        reader.pop("observation")
+        return build_error(reader.pop("content"), context=reader.remaining())
+    if not any(form <= reader.names() for form in _FORMS):
         return None
-    error = taken.pop_nonempty("error")
+    error = reader.pop_nonempty("error")
     if error is True:  # Haystack marks the result as an error
-        return build_error(taken.pop("result", "output"), context=taken.remaining())
+        return build_error(reader.pop("result", "output"), context=reader.remaining())
     if not isinstance(error, str | dict) or (isinstance(error, str) and is_no_error_phrase(error)):
         return None
-    return build_error(**merge_context(read_error(error), taken.remaining()))
+    return build_error(**merge_context(read_error(error), reader.remaining()))
 
 
 RULES = (VERCEL, BEDROCK_AGENT, GEMINI_CODE, OPENAI_HOSTED, IS_ERROR)

@@ -159,7 +159,7 @@ def content(value: Any) -> MessageContent:
         return MessageContent("", value)
     parsed = [item["json"] for item in value if _is_json(item)]
     blocks = [item for item in value if item is not None and not _is_json(item)]
-    rest = [bare(item) for item in blocks if not _is_plain(item)]
+    rest = [bare(item) for item in blocks if not _is_text_only(item)]
     text = "\n".join(filter(None, map(_text, blocks)))
     return MessageContent(text, parsed[0] if len(parsed) == 1 else parsed or None, rest or None)
 
@@ -253,7 +253,7 @@ def _is_json(item: Any) -> bool:
     return has_members(item, "json") and has_only(item, ("json",))
 
 
-def _is_plain(item: Any) -> bool:
+def _is_text_only(item: Any) -> bool:
     """Whether a block holds nothing more than its text."""
     block = bare(item)
     return isinstance(item, str) or (

@@ -84,8 +84,8 @@ def RULE(view: ResultView) -> ToolResponse | None:
 def _failure(response: dict[str, Any], data: Any, context: dict[str, Any]) -> ToolResponse:
     verdict = of_status(response["status_code"], response["headers"])
     error = _error_members(data)
-    plain = response.get("body") if data is None and _is_plain(response) else None
-    message = text_of(error.get("message")) or _front(plain) or _phrase(response)
+    text_body = response.get("body") if data is None and _is_not_markup(response) else None
+    message = text_of(error.get("message")) or _front(text_body) or _phrase(response)
     error_type = next(
         (word for name in ("type", "code") if isinstance(word := error.get(name), str) and word != "about:blank"), None
     )
@@ -159,7 +159,7 @@ def _data(response: dict[str, Any]) -> Any:
         return None
 
 
-def _is_plain(response: dict[str, Any]) -> bool:
+def _is_not_markup(response: dict[str, Any]) -> bool:
     kind = response["headers"].get("content-type", "").lower()
     return "html" not in kind and (response.get("body") or "").lstrip()[:1] != "<"
 
