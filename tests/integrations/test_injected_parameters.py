@@ -106,9 +106,9 @@ def test_openai_agents(calls: Calls) -> None:
         assert ctx.tool_call_id
         return city
 
-    plain = [agents.function_tool(each) for each in (weather, detailed)]
+    untraced = [agents.function_tool(each) for each in (weather, detailed)]
     traced = [agents.function_tool(tt.trace_tool(each)) for each in (weather, detailed)]
-    assert [t.params_json_schema for t in plain] == [t.params_json_schema for t in traced]
+    assert [t.params_json_schema for t in untraced] == [t.params_json_schema for t in traced]
     agent = agents.Agent(name="clerk", tools=traced, model=Scripted())
     config = agents.RunConfig(tracing_disabled=True)
     asyncio.run(agents.Runner.run(agent, "go", context=Deps(), run_config=config))
@@ -146,16 +146,16 @@ def test_langgraph(calls: Calls) -> None:
         seen.append(runtime.state["messages"])
         return city
 
-    plain = [tools.tool(each) for each in (weather, runtime)]
+    untraced = [tools.tool(each) for each in (weather, runtime)]
     traced = [tools.tool(tt.trace_tool(each)) for each in (weather, runtime)]
-    assert [t.tool_call_schema.model_json_schema() for t in plain] == [
+    assert [t.tool_call_schema.model_json_schema() for t in untraced] == [
         t.tool_call_schema.model_json_schema() for t in traced
     ]
     graph = StateGraph(MessagesState)
     graph.add_node("tools", ToolNode(traced))
     graph.set_entry_point("tools")
-    asked = [{"name": t.name, "args": {"city": "Oslo"}, "id": f"c_{t.name}"} for t in traced]
-    messages = [*["SECRET"] * 200, AIMessage("", tool_calls=asked)]
+    model_calls = [{"name": t.name, "args": {"city": "Oslo"}, "id": f"c_{t.name}"} for t in traced]
+    messages = [*["SECRET"] * 200, AIMessage("", tool_calls=model_calls)]
     graph.compile(store=InMemoryStore()).invoke({"messages": messages}, {"configurable": {"key": "SECRET"}})
     assert len(seen) == 2
     only_city(calls, times=2)
@@ -238,8 +238,8 @@ def test_agno(calls: Calls, with_integration: bool, monkeypatch: pytest.MonkeyPa
         return city
 
     for each in (weather, unannotated):
-        plain, traced = Function.from_callable(each), Function.from_callable(tt.trace_tool(each))
-        assert plain.to_dict() == traced.to_dict()
+        untraced, traced = Function.from_callable(each), Function.from_callable(tt.trace_tool(each))
+        assert untraced.to_dict() == traced.to_dict()
     turns = [[("weather", {"city": "Oslo"}, "c1"), ("unannotated", {"city": "Oslo"}, "c2")]]
     # the integration records tools that nobody decorated; those that are decorated record themselves
     for trace in (tt.trace_tool, lambda f: f) if with_integration else (tt.trace_tool,):
@@ -290,9 +290,9 @@ def test_strands(calls: Calls) -> None:
                 yield {"contentBlockStop": {}}
                 yield {"messageStop": {"stopReason": "end_turn"}}
 
-    plain = strands.tool(context=True)(weather)
+    untraced = strands.tool(context=True)(weather)
     traced = strands.tool(context=True)(tt.trace_tool(weather))
-    assert plain.tool_spec == traced.tool_spec
+    assert untraced.tool_spec == traced.tool_spec
     strands.Agent(model=Scripted(), tools=[traced], callback_handler=None)("go")
     only_city(calls)
 
@@ -314,20 +314,22 @@ def test_google_adk(calls: Calls) -> None:
 
     class Scripted(BaseLlm):
         async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
-            asked = len(llm_request.contents) == 1
+            is_first_turn = len(llm_request.contents) == 1
             part = (
-                types.Part.from_function_call(name="weather", args={"city": "Oslo"}) if asked else types.Part(text="x")
+                types.Part.from_function_call(name="weather", args={"city": "Oslo"})
+                if is_first_turn
+                else types.Part(text="x")
             )
             yield LlmResponse(content=types.Content(role="model", parts=[part]))
 
-    plain, traced = FunctionTool(weather), FunctionTool(tt.trace_tool(weather))
-    assert plain._get_declaration() == traced._get_declaration()
+    untraced, traced = FunctionTool(weather), FunctionTool(tt.trace_tool(weather))
+    assert untraced._get_declaration() == traced._get_declaration()
     runner = InMemoryRunner(agent=LlmAgent(name="clerk", model=Scripted(model="scripted"), tools=[traced]))
 
     async def run() -> None:
         session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
-        said = types.Content(role="user", parts=[types.Part(text="go")])
-        async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=said):
+        user_message = types.Content(role="user", parts=[types.Part(text="go")])
+        async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=user_message):
             pass
 
     asyncio.run(run())
@@ -344,8 +346,8 @@ def test_llama_index(calls: Calls) -> None:
         return city
 
     weather.__annotations__["ctx"] = Context
-    plain, traced = FunctionTool.from_defaults(weather), FunctionTool.from_defaults(tt.trace_tool(weather))
-    assert plain.metadata.get_parameters_dict() == traced.metadata.get_parameters_dict()
+    untraced, traced = FunctionTool.from_defaults(weather), FunctionTool.from_defaults(tt.trace_tool(weather))
+    assert untraced.metadata.get_parameters_dict() == traced.metadata.get_parameters_dict()
     assert traced.requires_context
 
     globals().update(LlamaContext=Context, StartEvent=StartEvent, StopEvent=StopEvent)
@@ -373,9 +375,9 @@ def test_semantic_kernel(calls: Calls) -> None:
         return city
 
     weather.__annotations__.update(city=str, kernel=sk.Kernel, arguments=KernelArguments, **{"return": str})
-    plain = KernelFunctionFromMethod(kernel_function(weather), plugin_name="p")
+    untraced = KernelFunctionFromMethod(kernel_function(weather), plugin_name="p")
     traced = KernelFunctionFromMethod(kernel_function(tt.trace_tool(weather)), plugin_name="p")
-    assert plain.metadata == traced.metadata
+    assert untraced.metadata == traced.metadata
     asyncio.run(sk.Kernel().invoke(traced, KernelArguments(city="Oslo")))
     only_city(calls)
 
@@ -388,11 +390,11 @@ def test_autogen(calls: Calls) -> None:
         return city
 
     weather.__annotations__.update(city=str, cancellation_token=core.CancellationToken, **{"return": str})
-    plain, traced = (
+    untraced, traced = (
         FunctionTool(weather, "The weather."),
         FunctionTool(tt.trace_tool(weather), "The weather.", name="weather"),
     )
-    assert plain.schema == traced.schema
+    assert untraced.schema == traced.schema
     asyncio.run(traced.run_json({"city": "Oslo"}, core.CancellationToken()))
     only_city(calls)
 
@@ -406,8 +408,8 @@ def test_agent_framework(calls: Calls) -> None:
         return city
 
     weather.__annotations__.update(city=str, ctx=framework.FunctionInvocationContext, **{"return": str})
-    plain, traced = framework.tool(weather), framework.tool(tt.trace_tool(weather))
-    assert plain.parameters() == traced.parameters()
+    untraced, traced = framework.tool(weather), framework.tool(tt.trace_tool(weather))
+    assert untraced.parameters() == traced.parameters()
     context = framework.FunctionInvocationContext(function=traced, arguments={"city": "Oslo"})
     asyncio.run(traced.invoke(arguments={"city": "Oslo"}, context=context))
     only_city(calls)

@@ -111,7 +111,7 @@ class TestSelect:
         assert ask() == []
 
     @pytest.mark.parametrize(
-        ("sql", "said"),
+        ("sql", "message"),
         [
             ("SELECT 'a' AS call_id", "needs a column correct or score"),
             ("SELECT true AS correct", "needs a column call_id or span_id"),
@@ -129,8 +129,8 @@ class TestSelect:
             ("", "accepts one SELECT"),
         ],
     )
-    def test_what_makes_no_labels_is_refused_whole(self, history: Path, sql: str, said: str) -> None:
-        with pytest.raises(LabelError, match=f"({said})(.|\n)*; nothing was recorded$"):
+    def test_what_makes_no_labels_is_refused_whole(self, history: Path, sql: str, message: str) -> None:
+        with pytest.raises(LabelError, match=f"({message})(.|\n)*; nothing was recorded$"):
             tt.outcome_from(sql, labeler="x")
         assert ask() == []
 
@@ -168,20 +168,20 @@ class Verdict:
 
 class TestFunction:
     def test_it_is_shown_each_finished_attempt_as_its_row(self, history: Path) -> None:
-        seen: list[dict[str, Any]] = []
-        assert tt.outcome_from(lambda row: seen.append(row), labeler="x") == 0
-        assert [(row["call_id"], row["status"], row["ending"]) for row in seen] == [
+        rows: list[dict[str, Any]] = []
+        assert tt.outcome_from(lambda row: rows.append(row), labeler="x") == 0
+        assert [(row["call_id"], row["status"], row["ending"]) for row in rows] == [
             ("a", "error", "returned"),
             ("a", "success", "returned"),
             ("b", "success", "returned"),
             ("c", "success", "returned"),
         ]
         with tt.connect() as db:
-            assert list(seen[0]) == db.sql("SELECT * FROM tool_calls").columns
-        assert seen[1]["text"] == "Paris"
+            assert list(rows[0]) == db.sql("SELECT * FROM tool_calls").columns
+        assert rows[1]["text"] == "Paris"
 
     @pytest.mark.parametrize(
-        ("said", "kept"),
+        ("returned", "stored"),
         [
             (True, (True, None, None)),
             (False, (False, None, None)),
@@ -194,16 +194,16 @@ class TestFunction:
             (Verdict(correct=False, reason="so"), (False, None, "so")),
         ],
     )
-    def test_what_it_may_say(self, history: Path, said: Any, kept: Any) -> None:
-        assert tt.outcome_from(lambda row: said if row["call_id"] == "b" else None, labeler="x") == 1
-        assert ask("SELECT correct, score, reason FROM outcomes") == [kept]
+    def test_what_it_may_say(self, history: Path, returned: Any, stored: Any) -> None:
+        assert tt.outcome_from(lambda row: returned if row["call_id"] == "b" else None, labeler="x") == 1
+        assert ask("SELECT correct, score, reason FROM outcomes") == [stored]
 
-    @pytest.mark.parametrize("said", [{}, {"correct": None}, Verdict()])
-    def test_what_says_nothing_is_no_label(self, history: Path, said: Any) -> None:
-        assert tt.outcome_from(lambda _: said, labeler="x") == 0
+    @pytest.mark.parametrize("returned", [{}, {"correct": None}, Verdict()])
+    def test_what_says_nothing_is_no_label(self, history: Path, returned: Any) -> None:
+        assert tt.outcome_from(lambda _: returned, labeler="x") == 0
 
     @pytest.mark.parametrize(
-        ("said", "cause"),
+        ("returned", "cause"),
         [
             ("yes", "must return True, False, a score, a dict or None; got 'yes'"),
             (1.5, r"must be from 0 to 1; got 1.5"),
@@ -214,9 +214,9 @@ class TestFunction:
             ([True], r"got \[True\]"),
         ],
     )
-    def test_what_it_may_not_say(self, history: Path, said: Any, cause: str) -> None:
+    def test_what_it_may_not_say(self, history: Path, returned: Any, cause: str) -> None:
         with pytest.raises(LabelError, match=rf"{cause}.*\(attempt [0-9a-f]{{16}} of a\); nothing was recorded"):
-            tt.outcome_from(lambda _: said, labeler="x")
+            tt.outcome_from(lambda _: returned, labeler="x")
         assert ask() == []
 
     def test_it_may_do_to_its_row_what_it_likes(self, history: Path) -> None:
@@ -268,9 +268,9 @@ class TestFunction:
         log = tt.TraceLogger()
         for number in range(30):
             log.record("t", number, call_id=f"c{number:02}")
-        seen: list[str] = []
-        tt.outcome_from(lambda row: seen.append(row["call_id"]), labeler="x")
-        assert seen == [f"c{number:02}" for number in range(30)]
+        rows: list[str] = []
+        tt.outcome_from(lambda row: rows.append(row["call_id"]), labeler="x")
+        assert rows == [f"c{number:02}" for number in range(30)]
 
     @pytest.mark.filterwarnings("error")
     def test_a_coroutine_is_no_judgement(self, history: Path) -> None:

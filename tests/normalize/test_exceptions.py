@@ -127,9 +127,9 @@ class Person(BaseModel):
     ids=repr,
 )
 def test_exceptions_that_say_it_by_their_class_or_number(error: BaseException, code: Code) -> None:
-    seen = summarize(error)
-    assert seen.code == code
-    assert seen.type.endswith(type(error).__qualname__)
+    summary = summarize(error)
+    assert summary.code == code
+    assert summary.type.endswith(type(error).__qualname__)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_exceptions_that_say_it_by_their_class_or_number(error: BaseException, c
     ],
 )
 def test_what_the_real_engines_raise(act: Callable[[], Any], code: Code, retryable: bool | None) -> None:
-    seen = raised(act)
-    assert (seen.code, seen.retryable) == (code, retryable), seen
+    summary = raised(act)
+    assert (summary.code, summary.retryable) == (code, retryable), summary
 
 
 def test_a_locked_database_may_be_free_later(tmp_path: Any) -> None:
@@ -169,11 +169,11 @@ def test_a_locked_database_may_be_free_later(tmp_path: Any) -> None:
     second = sqlite3.connect(tmp_path / "d.db", timeout=0, isolation_level=None)
     try:
         first.execute("BEGIN EXCLUSIVE")
-        seen = raised(lambda: second.execute("BEGIN EXCLUSIVE"))
+        summary = raised(lambda: second.execute("BEGIN EXCLUSIVE"))
     finally:
         first.close()
         second.close()
-    assert (seen.code, seen.retryable, seen.message) == ("CONFLICT", True, "database is locked")
+    assert (summary.code, summary.retryable, summary.message) == ("CONFLICT", True, "database is locked")
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_the_status_decides_wherever_a_client_puts_it(status: int) -> None:
     expected = of_status(status)
     again = advice_for(expected.code).retryable if expected.retryable is None else expected.retryable
     for carrier in carriers:
-        seen = summarize(carrier)
-        assert (seen.code, seen.retryable) == (expected.code, again), carrier
+        summary = summarize(carrier)
+        assert (summary.code, summary.retryable) == (expected.code, again), carrier
 
 
 def _with(error: Any, **attributes: Any) -> Any:
@@ -251,8 +251,8 @@ def grpc_error(name: str, *, state: bool) -> Any:
     ],
 )
 def test_grpc(name: str, code: Code, retryable: bool | None, state: bool) -> None:
-    seen = summarize(grpc_error(name, state=state))
-    assert (seen.code, seen.retryable) == (code, retryable)
+    summary = summarize(grpc_error(name, state=state))
+    assert (summary.code, summary.retryable) == (code, retryable)
 
 
 @pytest.mark.parametrize(
@@ -346,8 +346,8 @@ def test_postgres_by_its_state_however_the_driver_names_it(state: str, code: Cod
     ids=lambda value: f"{type(value).__module__}.{type(value).__name__}" if isinstance(value, Exception) else str(value),
 )  # fmt: skip
 def test_clients_and_databases(error: Exception, code: Code, retryable: bool | None) -> None:
-    seen = summarize(error)
-    assert (seen.code, seen.retryable) == (code, retryable)
+    summary = summarize(error)
+    assert (summary.code, summary.retryable) == (code, retryable)
 
 
 def test_what_is_inside_a_wrapper_decides_and_is_named() -> None:
@@ -355,12 +355,12 @@ def test_what_is_inside_a_wrapper_decides_and_is_named() -> None:
     def give_up() -> None:
         raise TimeoutError("too slow")
 
-    seen = raised(give_up)
-    assert (seen.code, seen.type) == ("TIMEOUT", "tenacity.RetryError")
-    assert seen.message.endswith(": TimeoutError: too slow")
-    seen = summarize(ExceptionGroup("tasks", [ExceptionGroup("inner", [httpx.ConnectError("refused")])]))
-    assert (seen.code, seen.type) == ("NETWORK_ERROR", "ExceptionGroup")
-    assert seen.message == "tasks (1 sub-exception): httpx.ConnectError: refused"
+    summary = raised(give_up)
+    assert (summary.code, summary.type) == ("TIMEOUT", "tenacity.RetryError")
+    assert summary.message.endswith(": TimeoutError: too slow")
+    summary = summarize(ExceptionGroup("tasks", [ExceptionGroup("inner", [httpx.ConnectError("refused")])]))
+    assert (summary.code, summary.type) == ("NETWORK_ERROR", "ExceptionGroup")
+    assert summary.message == "tasks (1 sub-exception): httpx.ConnectError: refused"
     assert summarize(ExceptionGroup("g", [TimeoutError(), httpx.ReadTimeout("r")])).code == "TIMEOUT"
     assert summarize(ExceptionGroup("g", [TimeoutError(), KeyError()])).code == "EXECUTION_ERROR"
 
@@ -410,7 +410,7 @@ def test_a_reset_may_be_a_time_of_day() -> None:
     then = (datetime.now(UTC) + timedelta(hours=1)).replace(microsecond=0)
     resets = (str(int(then.timestamp())), str(int(then.timestamp() * 1000)), then.isoformat())
     for headers in (
-        *({"x-ratelimit-reset": said} for said in resets),
+        *({"x-ratelimit-reset": shown} for shown in resets),
         {"retry-after": format_datetime(then, usegmt=True)},
     ):
         found = retry_after(headers)
@@ -430,19 +430,23 @@ def test_whatever_a_header_says_it_is_a_sane_wait_or_none(headers: dict[str, str
 
 @given(st.floats(0, 86400))
 def test_seconds_come_back_as_they_were_said(seconds: float) -> None:
-    said = f"{seconds:.3f}"
-    assert retry_after({"retry-after": said}) == float(said)
+    shown = f"{seconds:.3f}"
+    assert retry_after({"retry-after": shown}) == float(shown)
 
 
 def test_the_wait_is_kept_and_said() -> None:
     request = httpx.Request("GET", "https://x.test")
     for headers in ({"Retry-After": "30"}, {"RETRY-AFTER": "30"}):
-        seen = summarize(
+        summary = summarize(
             httpx.HTTPStatusError("m", request=request, response=httpx.Response(429, headers=headers, request=request))
         )
-        assert (seen.retry_after_s, seen.stats, seen.suggestion) == (30.0, {"retry_after_s": 30.0}, "retry after 30 s")
-    told = summarize(stand_in("my.bot.RetryAfter", retry_after=timedelta(seconds=2.5))("m"))
-    assert (told.retry_after_s, told.suggestion) == (2.5, "retry after 2.5 s")
+        assert (summary.retry_after_s, summary.stats, summary.suggestion) == (
+            30.0,
+            {"retry_after_s": 30.0},
+            "retry after 30 s",
+        )
+    with_wait = summarize(stand_in("my.bot.RetryAfter", retry_after=timedelta(seconds=2.5))("m"))
+    assert (with_wait.retry_after_s, with_wait.suggestion) == (2.5, "retry after 2.5 s")
     silent = summarize(ValueError())
     assert (silent.retry_after_s, silent.stats, silent.suggestion) == (None, None, None)
 
@@ -510,8 +514,13 @@ ODD: dict[str, Any] = {
 @pytest.mark.parametrize("odd", ODD)
 def test_a_status_of_another_type_is_no_status(odd: str) -> None:
     for name in ("status_code", "status", "code", "sqlstate", "pgcode", "response", "headers"):
-        seen = summarize(stand_in("my.tools.Odd", **{name: ODD[odd]})("m"))
-        assert (seen.code, seen.message, seen.retryable, seen.retry_after_s) == ("EXECUTION_ERROR", "m", None, None)
+        summary = summarize(stand_in("my.tools.Odd", **{name: ODD[odd]})("m"))
+        assert (summary.code, summary.message, summary.retryable, summary.retry_after_s) == (
+            "EXECUTION_ERROR",
+            "m",
+            None,
+            None,
+        )
     assert summarize(stand_in("my.tools.Odd", retryable=ODD[odd])("m")).retryable is (True if odd == "true" else None)
     assert summarize(stand_in("my.tools.Odd", retry_after=ODD[odd])("m")).retry_after_s == (
         404.0 if odd == "real" else None
@@ -527,9 +536,9 @@ def test_no_class_of_the_tables_is_read_with_a_crash(odd: str) -> None:
     members = dict.fromkeys(names.split(), ODD[odd])
     for path in {*CODES, *READERS}:
         if not path.startswith("builtins."):
-            seen = summarize(stand_in(path, **members)("m"))
-            assert seen.code in ADVICE, path
-            assert (seen.message, seen.type) == ("m", path)
+            summary = summarize(stand_in(path, **members)("m"))
+            assert summary.code in ADVICE, path
+            assert (summary.message, summary.type) == ("m", path)
 
 
 def test_every_name_in_the_tables_of_what_is_installed_is_a_class_of_it() -> None:

@@ -13,14 +13,14 @@ from tooltrace.analysis import run
 from .conftest import START
 
 
-def answer(con, **given):
-    relation = run(con, "attempts", **given)
+def answer(con, **params):
+    relation = run(con, "attempts", **params)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
-def pages(con, limit, **given):
+def pages(con, limit, **params):
     last: dict[str, object] = {}
-    while rows := answer(con, limit=limit, **given, **last):
+    while rows := answer(con, limit=limit, **params, **last):
         yield rows
         last = {"before": rows[-1]["ended_at"].isoformat(), "before_span": rows[-1]["span_id"]}
 
@@ -31,19 +31,19 @@ def pages(con, limit, **given):
 )
 def test_pages_are_the_whole_in_its_order(engine, make, times, limit):
     con = engine(*(make(started_at=START + timedelta(seconds=at), duration_ms=ms) for at, ms in times))
-    whole = [row["span_id"] for row in answer(con, limit=1000)]
-    assert [row["span_id"] for page in pages(con, limit) for row in page] == whole
-    assert len(set(whole)) == len(times)
+    all_spans = [row["span_id"] for row in answer(con, limit=1000)]
+    assert [row["span_id"] for page in pages(con, limit) for row in page] == all_spans
+    assert len(set(all_spans)) == len(times)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.data())
 def test_the_list_down_to_a_row_ends_with_it(engine, make, times, data):
     con = engine(*(make(started_at=START + timedelta(seconds=at)) for at in times))
-    whole = answer(con, limit=1000)
-    place = data.draw(st.integers(0, len(whole) - 1))
-    end = whole[place]
-    assert answer(con, since=end["ended_at"].isoformat(), until_span=end["span_id"]) == whole[: place + 1]
+    all_rows = answer(con, limit=1000)
+    place = data.draw(st.integers(0, len(all_rows) - 1))
+    end = all_rows[place]
+    assert answer(con, since=end["ended_at"].isoformat(), until_span=end["span_id"]) == all_rows[: place + 1]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_each_filter(engine, make, given, expected):
         make(call_id="c", status=None, ending="cancelled", agent="coder"),
         make(call_id="d", conversation_id="other", confidence=0.25, started_at=START + timedelta(minutes=1)),
     )
-    assert {row["call_id"] for row in answer(con, **given)} == expected
+    assert {row["call_id"] for row in answer(con, **params)} == expected
 
 
 def test_said_is_the_error_or_the_answer_or_the_result_in_short(engine, make):

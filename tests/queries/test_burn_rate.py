@@ -12,8 +12,8 @@ NOW = datetime(2026, 3, 4, 12)
 PAIRS = ["1 h and 5 min", "6 h and 30 min", "3 d and 6 h"]
 
 
-def answer(con, **given):
-    relation = run(con, "burn_rate", **{"until": NOW, **given})
+def answer(con, **params):
+    relation = run(con, "burn_rate", **{"until": NOW, **params})
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -21,9 +21,9 @@ def answer(con, **given):
 def before(make):
     """So many attempts, a part of them failed, that began so long before now."""
 
-    def before(ago, attempts, failures, **given):
+    def before(ago, attempts, failures, **fields):
         return [
-            make(started_at=NOW - timedelta(seconds=ago), status="error" if i < failures else "success", **given)
+            make(started_at=NOW - timedelta(seconds=ago), status="error" if i < failures else "success", **fields)
             for i in range(attempts)
         ]
 
@@ -47,11 +47,11 @@ def test_a_case_to_follow_by_hand(engine, before):
 
 def test_both_windows_must_burn(engine, before):
     over = engine(*before(1800, 100, 50), *before(10, 10, 0))
-    begun = engine(*before(1800, 200, 0), *before(10, 10, 10))
+    recent = engine(*before(1800, 200, 0), *before(10, 10, 10))
     assert answer(over)[0]["alerting"] is False
     assert answer(over)[0]["burn"] == 0
-    assert answer(begun)[0]["alerting"] is False
-    assert answer(begun)[0]["burn"] == pytest.approx(1000 / 210)
+    assert answer(recent)[0]["alerting"] is False
+    assert answer(recent)[0]["burn"] == pytest.approx(1000 / 210)
 
 
 def test_the_factor_itself_is_not_above_the_factor(engine, before):
@@ -126,8 +126,8 @@ def test_by_code_and_hour_the_burns_are_parts_of_the_whole(engine, before):
     con = engine(
         *before(60, 6, 6, code="TIMEOUT"), *before(1000, 4, 4, code="AUTH"), *before(1000, 80, 0), *before(3000, 10, 0)
     )
-    (whole,) = (row for row in answer(con) if row["windows"] == PAIRS[0])
-    assert (whole["attempts"], whole["burn_long"]) == (100, pytest.approx(10))
+    (longest,) = (row for row in answer(con) if row["windows"] == PAIRS[0])
+    assert (longest["attempts"], longest["burn_long"]) == (100, pytest.approx(10))
     by_code = {row["code"]: row for row in answer(con, by=["tool", "code"]) if row["windows"] == PAIRS[0]}
     assert {code: row["burn_long"] for code, row in by_code.items()} == pytest.approx(
         {"TIMEOUT": 6, "AUTH": 4, None: 0}

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tooltrace.analysis import run
 
 
-def answer(con, **given):
-    relation = run(con, "durations", **given)
+def answer(con, **params):
+    relation = run(con, "durations", **params)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -20,8 +20,8 @@ def test_every_duration_is_in_one_range_that_holds_it(engine, make, durations):
     assert sum(row["n"] for row in rows) == len(durations)
     assert abs(sum(row["share"] for row in rows) - 1) < 1e-9
     for row in rows:
-        held = [ms for ms in durations if row["from_ms"] * (1 - 1e-9) <= max(ms, 1e-3) < row["to_ms"] * (1 + 1e-9)]
-        assert row["n"] <= len(held)
+        in_bin = [ms for ms in durations if row["from_ms"] * (1 - 1e-9) <= max(ms, 1e-3) < row["to_ms"] * (1 + 1e-9)]
+        assert row["n"] <= len(in_bin)
     assert [row["from_ms"] for row in rows] == sorted({row["from_ms"] for row in rows})
 
 

@@ -14,8 +14,8 @@ from tooltrace.analysis import find, run
 from tooltrace.store.macros import create_macros
 
 
-def answer(con, **given):
-    relation = run(con, "errors", **given)
+def answer(con, **params):
+    relation = run(con, "errors", **params)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -24,8 +24,8 @@ def column(rows, *names):
 
 
 def test_errors_are_counted_shared_and_dated(engine, make):
-    def error(day, **given):
-        return make(status="error", started_at=datetime(2026, 3, day), **given)
+    def error(day, **fields):
+        return make(status="error", started_at=datetime(2026, 3, day), **fields)
 
     timeout = {"code": "TIMEOUT", "error_type": "TimeoutError"}
     con = engine(
@@ -58,7 +58,7 @@ def test_rare_errors_are_left_out_and_the_shares_stay(engine, make):
 
 
 @pytest.mark.parametrize(
-    ("said", "alike"),
+    ("messages", "alike"),
     [
         (["no answer from host 7", "no answer from host 12345678", "no answer from host 1,234.5"], "no answer from host <n>"),
         (["took 3.1e-05 s", "took 12 s"], "took <n> s"),
@@ -74,9 +74,9 @@ def test_rare_errors_are_left_out_and_the_shares_stay(engine, make):
           "order req_8f3k2j1", "order 01HXYZ9ABC3"], "order <id>"),
     ],
 )  # fmt: skip
-def test_messages_that_differ_in_names_and_numbers_are_one_kind(engine, make, said, alike):
-    con = engine(*(make(status="error", error_message=message) for message in said))
-    assert column(answer(con), "n", "message") == [(len(said), alike)]
+def test_messages_that_differ_in_names_and_numbers_are_one_kind(engine, make, messages, alike):
+    con = engine(*(make(status="error", error_message=message) for message in messages))
+    assert column(answer(con), "n", "message") == [(len(messages), alike)]
 
 
 @pytest.mark.parametrize(

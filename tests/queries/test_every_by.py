@@ -41,10 +41,10 @@ def answers():
 
 @pytest.fixture
 def answer(con, answers):
-    def answer(name, by, **given):
-        known = (name, *([by] if isinstance(by, str) else by), *given.items())
+    def answer(name, by, **params):
+        known = (name, *([by] if isinstance(by, str) else by), *params.items())
         if known not in answers:
-            relation = run(con, name, by=by, **given)
+            relation = run(con, name, by=by, **params)
             assert tuple(relation.columns) == find(name).columns(by)
             answers[known] = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
         return answers[known]
@@ -87,9 +87,9 @@ PARTING = {"breaker", "burn_rate", "incidents"}
 @pytest.mark.parametrize("name", PARTS)
 def test_the_parts_add_up_to_the_whole(answer, name):
     for by in CUT if name in PARTING else EVERY:
-        whole, parts = (answer(name, one) for one in ([], by))
+        reference, parts = (answer(name, one) for one in ([], by))
         for column in PARTS[name]:
-            assert _sum(parts, column) == pytest.approx(_sum(whole, column), rel=1e-9), (by, column)
+            assert _sum(parts, column) == pytest.approx(_sum(reference, column), rel=1e-9), (by, column)
     two = [row[PARTS[name][0]] for row in answer(name, ["tool", "code"])]
     assert sum(two) == pytest.approx(_sum(answer(name, ["tool"]), PARTS[name][0]))
 
@@ -103,32 +103,32 @@ def test_incidents_of_the_groups_are_those_of_the_whole(answer, by):
     def known(rows):
         return Counter((row["tool"], row["started"], row["ended"], row["failures"], row["attempts"]) for row in rows)
 
-    whole = known(answer("incidents", ["tool"]))
-    assert len(whole) > 10
-    assert known(answer("incidents", ["tool", by])) == whole
+    reference = known(answer("incidents", ["tool"]))
+    assert len(reference) > 10
+    assert known(answer("incidents", ["tool", by])) == reference
 
 
 def test_errors_by_code_are_the_errors(answer):
-    plain, by_code = (answer("errors", by) for by in (["tool"], ["tool", "code"]))
+    expected, by_code = (answer("errors", by) for by in (["tool"], ["tool", "code"]))
     assert find("errors").groups(["tool", "code"]) == ("tool", "code")
-    assert plain == by_code
+    assert expected == by_code
     assert list(by_code[0])[:2] == ["tool", "code"]
 
 
 def test_laundering_by_code_counts_the_errors_of_that_code(answer):
-    plain = answer("laundering", "tool", limit=10**6)
+    expected = answer("laundering", "tool", limit=10**6)
     for row in answer("laundering", "code", limit=10**6):
-        assert row["n"] == sum(other["code"] == row["code"] for other in plain)
-    assert plain
+        assert row["n"] == sum(other["code"] == row["code"] for other in expected)
+    assert expected
 
 
 def test_drift_by_code_counts_every_attempt_for_each_code(answer):
-    whole = {row["statistic"]: row for row in answer("drift", [])}
+    reference = {row["statistic"]: row for row in answer("drift", [])}
     rows = [row for row in answer("drift", "code") if row["statistic"] == "failure_rate"]
-    assert {row["n"] for row in rows} == {whole["failure_rate"]["n"]}
-    assert sum(row["overall"] for row in rows) == pytest.approx(whole["failure_rate"]["overall"])
+    assert {row["n"] for row in rows} == {reference["failure_rate"]["n"]}
+    assert sum(row["overall"] for row in rows) == pytest.approx(reference["failure_rate"]["overall"])
     latency = [row["n"] for row in answer("drift", "code") if row["statistic"] == "latency"]
-    assert sum(latency) == whole["latency"]["n"]
+    assert sum(latency) == reference["latency"]["n"]
 
 
 @pytest.mark.parametrize("name", ANALYSES)

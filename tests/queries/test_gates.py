@@ -14,8 +14,8 @@ from tooltrace.analysis import run
 from tooltrace.core.records import Gate
 
 
-def answer(con, **given):
-    relation = run(con, "gates", **given)
+def answer(con, **options):
+    relation = run(con, "gates", **options)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -29,18 +29,18 @@ def stop(make):
         waited=1.0,
         then=None,
         changed=None,
-        asked=0.0,
+        asked_after=0.0,
         kind="confirmation",
         ending="returned",
-        **given,
+        **options,
     ):
-        held = make(ending="paused", status=None, **given)
-        asked_at = START + timedelta(seconds=asked)
-        gate = {"call_id": held.call_id, "span_id": held.span_id, "kind": kind, "asked_at": asked_at}
-        records = [held, Gate(**gate)]
+        paused = make(ending="paused", status=None, **options)
+        asked_at = START + timedelta(seconds=asked_after)
+        gate = {"call_id": paused.call_id, "span_id": paused.span_id, "kind": kind, "asked_at": asked_at}
+        records = [paused, Gate(**gate)]
         after = None
         if then is not None or ending != "returned":
-            after = make(call_id=held.call_id, attempt=2, status=then, ending=ending, **given)
+            after = make(call_id=paused.call_id, attempt=2, status=then, ending=ending, **options)
             records.append(after)
         if decision is not None:
             answered = asked_at + timedelta(seconds=waited)
@@ -120,14 +120,14 @@ def test_changed_is_what_a_person_changed(engine, stop, changed, count):
 
 
 def test_two_kinds_of_stop_of_one_attempt_are_two(engine, stop):
-    held, asked, approved = stop("approved")
-    more = Gate(call_id=held.call_id, span_id=held.span_id, kind="input", asked_at=START)
-    assert [(row["n"], row["waiting"]) for row in answer(engine(held, asked, approved, more))] == [(2, 1)]
+    paused, opened, approved = stop("approved")
+    more = Gate(call_id=paused.call_id, span_id=paused.span_id, kind="input", asked_at=START)
+    assert [(row["n"], row["waiting"]) for row in answer(engine(paused, opened, approved, more))] == [(2, 1)]
 
 
 def test_groups_and_the_window(engine, stop):
     lost = Gate(call_id="x", span_id="f" * 16, kind="input", asked_at=START + timedelta(days=1))
-    con = engine(*stop(), *stop(tool="mail", agent="ann"), *stop(tool="mail", asked=60), lost)
+    con = engine(*stop(), *stop(tool="mail", agent="ann"), *stop(tool="mail", asked_after=60), lost)
     assert [(row["tool"], row["n"]) for row in answer(con)] == [("mail", 2), ("search", 1), (None, 1)]
     assert [row["n"] for row in answer(con, by=[])] == [4]
     assert {(row["agent"], row["n"]) for row in answer(con, by="agent")} == {(None, 3), ("ann", 1)}

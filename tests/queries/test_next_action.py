@@ -19,14 +19,14 @@ def at(seconds):
     return START + timedelta(seconds=seconds)
 
 
-def answer(con, **given):
-    relation = run(con, "next_action", **given)
+def answer(con, **params):
+    relation = run(con, "next_action", **params)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
-def told(con, **given):
-    """Of the one advice that was given: how often, whether that is known, and how often it was followed."""
-    (row,) = answer(con, **given)
+def counts_of(con, **params):
+    """Return the counts of the only row: attempts with advice, those with a known continuation, those that followed it."""
+    (row,) = answer(con, **params)
     return row["n"], row["observed"], row["followed"]
 
 
@@ -34,8 +34,8 @@ def told(con, **given):
 def step(make):
     """An attempt that begins so many seconds after the start, and lasts a second unless it is said."""
 
-    def step(second, advice=None, **given):
-        return make(started_at=at(second), next_action=advice, **{"duration_ms": 1000.0, **given})
+    def step(second, advice=None, **fields):
+        return make(started_at=at(second), next_action=advice, **{"duration_ms": 1000.0, **fields})
 
     return step
 
@@ -88,16 +88,16 @@ def test_a_retry_that_was_cancelled_was_made_and_its_success_is_not_known(engine
 @pytest.mark.parametrize("ending", ["paused", "declined", "expired"])
 def test_what_only_waited_for_a_person_is_no_retry(engine, step, ending):
     again = step(5, call_id="a", attempt=2, status=None, ending=ending)
-    assert told(engine(step(0, "retry", call_id="a", status="error"), again)) == (1, 1, 0)
+    assert counts_of(engine(step(0, "retry", call_id="a", status="error"), again)) == (1, 1, 0)
 
 
 def test_the_same_id_in_another_conversation_tool_or_process_is_no_retry(engine, step):
     first = {"call_id": "a", "conversation_id": None, "host": "h", "pid": 1}
     others = ({"pid": 2}, {"host": "i"}, {"tool": "fetch"}, {"conversation_id": "other"})
     con = engine(step(0, "retry", **first, status="error"), *(step(5, **{**first, **other}) for other in others))
-    assert told(con) == (1, 1, 0)
+    assert counts_of(con) == (1, 1, 0)
     again = step(5, **first, attempt=2)
-    assert told(engine(step(0, "retry", **first, status="error"), again)) == (1, 1, 1)
+    assert counts_of(engine(step(0, "retry", **first, status="error"), again)) == (1, 1, 1)
 
 
 def test_to_continue_is_not_to_try_again(engine, step, judged):
@@ -116,18 +116,18 @@ def test_without_a_label_the_success_of_an_answer_is_not_known(engine, step):
 
 def test_a_conversation_stopped_where_no_tool_began_after_it(engine, step):
     stop = step(0, "stop")
-    assert told(engine(stop)) == (1, 1, 1)
-    assert told(engine(stop, step(1, tool="fetch", conversation_id="other"))) == (1, 1, 1)
-    assert told(engine(stop, step(0.5, tool="fetch"))) == (1, 1, 1), "it ran beside it"
-    assert told(engine(stop, step(1, tool="fetch"))) == (1, 1, 0), "it began as the other ended"
-    assert told(engine(stop, step(1, tool="fetch", ending="paused", status=None))) == (1, 1, 0)
+    assert counts_of(engine(stop)) == (1, 1, 1)
+    assert counts_of(engine(stop, step(1, tool="fetch", conversation_id="other"))) == (1, 1, 1)
+    assert counts_of(engine(stop, step(0.5, tool="fetch"))) == (1, 1, 1), "it ran beside it"
+    assert counts_of(engine(stop, step(1, tool="fetch"))) == (1, 1, 0), "it began as the other ended"
+    assert counts_of(engine(stop, step(1, tool="fetch", ending="paused", status=None))) == (1, 1, 0)
 
 
 def test_what_comes_after_is_seen_in_other_tools_and_beyond_the_window(engine, step):
     con = engine(step(0, "stop"), step(60, tool="fetch"))
-    assert told(con, tool="search", until="2026-03-01T12:00:30") == (1, 1, 0)
+    assert counts_of(con, tool="search", until="2026-03-01T12:00:30") == (1, 1, 0)
     con = engine(step(0, "retry", call_id="a"), step(60, call_id="a", attempt=2))
-    assert told(con, until="2026-03-01T12:00:30") == (1, 1, 1)
+    assert counts_of(con, until="2026-03-01T12:00:30") == (1, 1, 1)
 
 
 @pytest.mark.parametrize("advice", ["stop", "ask_user", "human_review"])
@@ -141,28 +141,30 @@ def test_without_a_conversation_what_comes_next_is_not_known(engine, step, advic
 @pytest.mark.parametrize("advice", ["ask_user", "human_review"])
 def test_a_person_was_asked_where_the_next_attempt_waits_for_one(engine, step, advice):
     asking = step(0, advice, trace_id="a" * 32)
-    assert told(engine(asking)) == (1, 0, 0), "the words of a chat are not recorded"
-    assert told(engine(asking, step(5, trace_id="b" * 32))) == (1, 0, 0), "every call a trace of its own says nothing"
-    assert told(engine(asking, step(5, trace_id="a" * 32))) == (1, 1, 0), "the run went on by itself"
-    assert told(engine(asking, step(5, trace_id="a" * 32, ending="paused", status=None))) == (1, 1, 1)
+    assert counts_of(engine(asking)) == (1, 0, 0), "the words of a chat are not recorded"
+    assert counts_of(engine(asking, step(5, trace_id="b" * 32))) == (1, 0, 0), (
+        "every call a trace of its own says nothing"
+    )
+    assert counts_of(engine(asking, step(5, trace_id="a" * 32))) == (1, 1, 0), "the run went on by itself"
+    assert counts_of(engine(asking, step(5, trace_id="a" * 32, ending="paused", status=None))) == (1, 1, 1)
     stopped = step(5, trace_id="a" * 32)
     gate = Gate(call_id=stopped.call_id, span_id=stopped.span_id, kind="confirmation", asked_at=at(5))
-    assert told(engine(asking, stopped, gate)) == (1, 1, 1)
+    assert counts_of(engine(asking, stopped, gate)) == (1, 1, 1)
     later = [step(5, trace_id="a" * 32), step(9, trace_id="a" * 32, ending="paused", status=None)]
-    assert told(engine(asking, *later)) == (1, 1, 0), "only what comes next counts"
+    assert counts_of(engine(asking, *later)) == (1, 1, 0), "only what comes next counts"
 
 
 def test_another_run_is_the_users_turn_and_no_review(engine, step):
     inside = {"parent_span_id": "f" * 16}
     for advice, observed in (("ask_user", 1), ("human_review", 0)):
         con = engine(step(0, advice, trace_id="a" * 32, **inside), step(5, trace_id="b" * 32, **inside))
-        assert told(con) == (1, observed, observed)
+        assert counts_of(con) == (1, observed, observed)
 
 
 @pytest.mark.parametrize("duration", [None, 0.0, -5.0, float("nan"), float("inf"), 1e300])
 def test_an_attempt_of_any_duration_does_not_come_after_itself(engine, step, duration):
-    assert told(engine(step(0, "stop", duration_ms=duration))) == (1, 1, 1)
-    assert told(engine(step(0, "stop", duration_ms=duration), step(1))) == (1, 1, 0)
+    assert counts_of(engine(step(0, "stop", duration_ms=duration))) == (1, 1, 1)
+    assert counts_of(engine(step(0, "stop", duration_ms=duration), step(1))) == (1, 1, 0)
 
 
 def test_what_did_not_finish_advised_nothing(engine, step):
@@ -172,7 +174,7 @@ def test_what_did_not_finish_advised_nothing(engine, step):
 
 
 def test_an_advice_of_no_known_kind_is_shown_and_not_judged(engine, step):
-    assert told(engine(step(0, "escalate"))) == (1, 0, 0)
+    assert counts_of(engine(step(0, "escalate"))) == (1, 0, 0)
 
 
 def test_tools_are_kept_apart_unless_asked(engine, step):

@@ -17,11 +17,11 @@ from tooltrace.analysis import run
 def call(make):
     """The attempts of one call, a second apart, 10 ms each; None is one that was cancelled."""
 
-    def call(name, *statuses, **given):
+    def call(name, *statuses, **options):
         first = make(call_id=name)
         return [
             make(call_id=name, attempt=i, status=status, ending="returned" if status else "cancelled",
-                 started_at=first.started_at + timedelta(seconds=i), **given)
+                 started_at=first.started_at + timedelta(seconds=i), **options)
             for i, status in enumerate(statuses, 1)
         ]  # fmt: skip
 
@@ -32,13 +32,13 @@ def call(make):
 def tries(make):
     """The attempts of one call: ``(status, retryable, gap in seconds before it, retry_after_s)``, 10 ms each."""
 
-    def tries(name, *parts, **given):
+    def tries(name, *parts, **options):
         at, records = datetime(2026, 3, 1, 12), []
-        for i, (status, retryable, gap, asked) in enumerate(parts, 1):
+        for i, (status, retryable, gap, retry_after) in enumerate(parts, 1):
             at += timedelta(seconds=gap)
-            stats = None if asked is None else f'{{"retry_after_s": {asked}}}'
+            stats = None if retry_after is None else f'{{"retry_after_s": {retry_after}}}'
             records.append(make(**{"call_id": name, "attempt": i, "status": status, "retryable": retryable, "stats": stats,
-                                   "started_at": at, "ending": "returned" if status else "cancelled", **given}))  # fmt: skip
+                                   "started_at": at, "ending": "returned" if status else "cancelled", **options}))  # fmt: skip
             at += timedelta(milliseconds=10)
         return records
 
@@ -50,8 +50,8 @@ def gaps(*lengths):
     return [("error", None, gap, None) for gap in (0, *lengths)]
 
 
-def answer(con, **given):
-    relation = run(con, "retries", **given)
+def answer(con, **params):
+    relation = run(con, "retries", **params)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -159,14 +159,14 @@ def test_gaps_worked_by_hand(engine, tries):
 
 
 def test_what_the_server_asked_for_is_no_violation_and_less_is_ignoring_it(engine, tries):
-    asked = [("error", True, 0, 30.0), ("error", True, 30.0, 5), ("success", None, 2.0, None)]
-    (row,) = answer(engine(*tries("a", *asked), *tries("b", ("error", True, 0, 7))))
+    attempts = [("error", True, 0, 30.0), ("error", True, 30.0, 5), ("success", None, 2.0, None)]
+    (row,) = answer(engine(*tries("a", *attempts), *tries("b", ("error", True, 0, 7))))
     assert (row["gaps"], row["waits_asked"], row["ignored_retry_after"], row["backoff_violations"]) == (2, 2, 1, 0)
 
 
-@pytest.mark.parametrize("asked", ['"soon"', "null", "-3", "1e99", "[]", "{}", '""'])
-def test_a_wait_that_is_no_number_was_not_asked_for(engine, tries, asked):
-    (row,) = answer(engine(*tries("a", ("error", True, 0, asked), ("success", None, 0, None))))
+@pytest.mark.parametrize("retry_after", ['"soon"', "null", "-3", "1e99", "[]", "{}", '""'])
+def test_a_wait_that_is_no_number_was_not_asked_for(engine, tries, retry_after):
+    (row,) = answer(engine(*tries("a", ("error", True, 0, retry_after), ("success", None, 0, None))))
     assert (row["gaps"], row["waits_asked"], row["ignored_retry_after"]) == (1, 0, 0)
 
 
@@ -208,39 +208,44 @@ def test_the_same_call_id_elsewhere_is_no_retry(engine, make):
     assert (row["calls"], row["attempts"], row["retried"], row["gave_up"]) == (4, 5, 1, 4)
 
 
-def plain(calls):
-    """What the query should say of ``calls``, each the parts that ``tries`` takes, gap by gap in a loop."""
+def expected_row(calls):
+    """Return the expected row for ``calls``, each a list of the parts that ``tries`` accepts, computed in a loop."""
     names = ("calls", "attempts", "retried", "recovered", "gave_up", "flagged_retried", "flagged_not_retried", "recall_n",
              "gaps", "zero_gaps", "shrinking_gaps", "backoff_violations", "waits_asked", "ignored_retry_after", "left_out")  # fmt: skip
-    said = dict.fromkeys((*names, "yes_helped", "no_again"), 0)
+    counts = dict.fromkeys((*names, "yes_helped", "no_again"), 0)
     for parts in calls:
         done = [part[0] for part in parts if part[0]]
-        said["left_out"] += len(parts) - len(done)
-        said["attempts"] += len(done)
-        said["calls"] += bool(done)
-        said["retried"] += len(done) > 1
-        said["recovered"] += bool(done) and "error" in done and done[-1] != "error"
-        said["gave_up"] += bool(done) and done[-1] == "error"
-        for i, (status, flag, _, asked) in enumerate(parts):
+        counts["left_out"] += len(parts) - len(done)
+        counts["attempts"] += len(done)
+        counts["calls"] += bool(done)
+        counts["retried"] += len(done) > 1
+        counts["recovered"] += bool(done) and "error" in done and done[-1] != "error"
+        counts["gave_up"] += bool(done) and done[-1] == "error"
+        for i, (status, flag, _, retry_after) in enumerate(parts):
             later = [part[0] for part in parts[i + 1 :] if part[0]]
             if status == "error":
                 helped = bool({"success", "partial"} & set(later))
-                said["flagged_retried"] += flag is True and bool(later)
-                said["flagged_not_retried"] += flag is True and not later
-                said["yes_helped"] += flag is True and helped
-                said["no_again"] += flag is False and bool(later)
-                said["recall_n"] += flag is not None and helped
+                counts["flagged_retried"] += flag is True and bool(later)
+                counts["flagged_not_retried"] += flag is True and not later
+                counts["yes_helped"] += flag is True and helped
+                counts["no_again"] += flag is False and bool(later)
+                counts["recall_n"] += flag is not None and helped
             if status == "error" and i + 1 < len(parts) and parts[i + 1][0]:
                 gap, before = parts[i + 1][2], parts[i][2]
-                said["gaps"] += 1
-                said["zero_gaps"] += gap == 0
-                said["shrinking_gaps"] += i > 0 and parts[i - 1][0] == "error" and gap < before
-                said["backoff_violations"] += gap > 1.1 * (min(60, 2**i) + (asked or 0)) + 0.01
-                said["waits_asked"] += asked is not None
-                said["ignored_retry_after"] += asked is not None and gap < asked
-    yes, again, no, told = (said.pop(name) for name in ("yes_helped", "flagged_retried", "no_again", "recall_n"))
-    flags = {"flag_precision": yes / again if again else None, "flag_recall": yes / told if told and no else None}
-    return {**said, "flagged_retried": again, "recall_n": told, **flags}
+                counts["gaps"] += 1
+                counts["zero_gaps"] += gap == 0
+                counts["shrinking_gaps"] += i > 0 and parts[i - 1][0] == "error" and gap < before
+                counts["backoff_violations"] += gap > 1.1 * (min(60, 2**i) + (retry_after or 0)) + 0.01
+                counts["waits_asked"] += retry_after is not None
+                counts["ignored_retry_after"] += retry_after is not None and gap < retry_after
+    yes, again, no, helped_with_flag = (
+        counts.pop(name) for name in ("yes_helped", "flagged_retried", "no_again", "recall_n")
+    )
+    flags = {
+        "flag_precision": yes / again if again else None,
+        "flag_recall": yes / helped_with_flag if helped_with_flag and no else None,
+    }
+    return {**counts, "flagged_retried": again, "recall_n": helped_with_flag, **flags}
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -256,7 +261,7 @@ def test_a_plain_program_comes_to_the_same(engine, tries, seed):
         for _ in range(draw.choice([1, 2, 40]))
     ]
     (row,) = answer(engine(*(record for i, parts in enumerate(calls) for record in tries(f"c{i}", *parts))), by=[])
-    expected = plain(calls)
+    expected = expected_row(calls)
     assert {name: row[name] for name in expected} == pytest.approx(expected)
     assert (row["flag_recall"] is None) == (row["flag_recall_reason"] is not None)
 

@@ -180,14 +180,14 @@ def test_the_span_is_current_inside_a_stream_and_only_there(rig: Rig, kind: str)
 
 
 def test_tasks_do_not_see_each_others_spans(rig: Rig) -> None:
-    seen: list[bool] = []
+    is_current: list[bool] = []
 
     @tt.trace_tool
     async def tool(n: int) -> None:
         mine = trace.get_current_span()
         for _ in range(5):
             await asyncio.sleep(0)
-            seen.append(trace.get_current_span() is mine)
+            is_current.append(trace.get_current_span() is mine)
 
     async def main() -> None:
         async with asyncio.TaskGroup() as group:
@@ -195,7 +195,7 @@ def test_tasks_do_not_see_each_others_spans(rig: Rig) -> None:
                 group.create_task(tool(n))
 
     asyncio.run(main())
-    assert seen == [True] * 50 and len({s.context.span_id for s in rig.spans}) == 10  # type: ignore[union-attr]
+    assert is_current == [True] * 50 and len({s.context.span_id for s in rig.spans}) == 10  # type: ignore[union-attr]
 
 
 def test_what_a_tool_does_to_its_span_is_kept(rig: Rig, calls: Calls) -> None:
@@ -213,10 +213,10 @@ def test_what_a_tool_does_to_its_span_is_kept(rig: Rig, calls: Calls) -> None:
         span.add_link(other, {"l": 1})
         span.update_name("renamed")
         span.set_status(StatusCode.ERROR, "said so")
-        KEPT.append(span)
+        SPANS.append(span)
 
     tool()
-    KEPT[0].set_attribute("late", 1)
+    SPANS[0].set_attribute("late", 1)
     (span,), (call,) = rig.spans, calls()
     attributes = dict(span.attributes or {})
     assert attributes["rows"] == 5 and attributes["a"] == "b" and list(attributes["list"]) == [1, 2]  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ def test_what_a_tool_does_to_its_span_is_kept(rig: Rig, calls: Calls) -> None:
     assert (call.tool, call.conversation_id) == ("t", "found inside")
 
 
-KEPT: list[Any] = []
+SPANS: list[Any] = []
 
 
 def test_limits_are_respected(store: Path) -> None:
@@ -263,13 +263,13 @@ def test_a_span_that_is_not_sampled_is_recorded_all_the_same(store: Path, calls:
 
 
 def test_the_sampler_is_asked_with_what_the_conventions_set_at_the_start(store: Path, calls: Calls) -> None:
-    asked: list[dict[str, Any]] = []
+    received: list[dict[str, Any]] = []
 
     class Asked(Sampler):
         def should_sample(
             self, parent_context, trace_id, name, kind=None, attributes=None, links=None, trace_state=None
         ):  # type: ignore[no-untyped-def]
-            asked.append({"name": name, **dict(attributes or {})})
+            received.append({"name": name, **dict(attributes or {})})
             return SamplingResult(Decision.RECORD_AND_SAMPLE, {**(attributes or {}), "sampled.by": "me"})
 
         def get_description(self) -> str:
@@ -278,7 +278,7 @@ def test_the_sampler_is_asked_with_what_the_conventions_set_at_the_start(store: 
     rig = Rig(store, sampler=Asked())
     with tt.context(agent_name="bob"):
         tt.trace_tool(name="t")(lambda: None)()
-    assert asked == [
+    assert received == [
         {"name": "execute_tool t", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t",
          "gen_ai.tool.type": "function", "gen_ai.agent.name": "bob"}
     ]  # fmt: skip

@@ -133,7 +133,7 @@ def test_nothing_is_no_arguments(store: Any, sent: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         ({}, "missing parameter 'place'"),
         ({"place": {}}, "missing parameter 'place.city'"),
@@ -155,8 +155,8 @@ def test_nothing_is_no_arguments(store: Any, sent: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("as_text", [False, True])
-def test_parameters_that_are_wrong(calls: Calls, given: Any, words: str, as_text: bool) -> None:
-    response = ToolRegistry([forecast]).execute("forecast", json.dumps(given) if as_text else given)
+def test_parameters_that_are_wrong(calls: Calls, arguments: Any, words: str, as_text: bool) -> None:
+    response = ToolRegistry([forecast]).execute("forecast", json.dumps(arguments) if as_text else arguments)
     assert (response.code, response.error.retryable, response.next_action) == ("INVALID_PARAM", False, "continue")
     assert words in response.error.message
     assert "place (object, required)" in response.error.suggestion
@@ -168,23 +168,23 @@ def test_parameters_that_are_wrong(calls: Calls, given: Any, words: str, as_text
     "value", ["\ud800", pytest.param(10**5000, id="huge"), float("nan"), b"bytes", {1, 2}, object(), 2**70]
 )
 def test_what_json_cannot_say_is_checked_all_the_same(calls: Calls, value: Any) -> None:
-    taken: list[Any] = []
+    received: list[Any] = []
 
     def anything(x: Any) -> None:
-        taken.append(x)
+        received.append(x)
 
     def number(x: int) -> None: ...
 
     registry = ToolRegistry([anything, number])
     assert registry.execute("anything", {"x": value}).ok
-    assert taken[0] is value or taken[0] == value or repr(taken[0]) == "nan"
+    assert received[0] is value or received[0] == value or repr(received[0]) == "nan"
     assert registry.execute("number", {"x": value}).code == (None if isinstance(value, int) else "INVALID_PARAM")
     assert len(calls()) == 2
 
 
 def test_several_faults_are_said_at_once(store: Any) -> None:
-    given = {"place": {"zip": "x"}, "days": "x", "unit": 3, "more": 1}
-    message = ToolRegistry([forecast]).execute("forecast", given).error.message
+    arguments = {"place": {"zip": "x"}, "days": "x", "unit": 3, "more": 1}
+    message = ToolRegistry([forecast]).execute("forecast", arguments).error.message
     for words in ("'place.city'", "'place.zip'", "'days'", "'unit'", "'more'"):
         assert words in message
 
@@ -211,14 +211,14 @@ def test_a_long_or_secret_value_is_not_said_again(calls: Calls) -> None:
     def login(password: int, name: int, pin: int) -> None: ...
 
     long = "y" * 50
-    given = {"password": "hunter2", "name": long, "pin": "zebra"}
-    response = ToolRegistry([login]).execute("login", given)
+    arguments = {"password": "hunter2", "name": long, "pin": "zebra"}
+    response = ToolRegistry([login]).execute("login", arguments)
     assert 'got string "zebra"' in response.error.message
     assert "hunter2" not in response.error.message
     assert long not in response.error.message
     registry = ToolRegistry()
     registry.register(login, capture="metadata")
-    assert "zebra" not in registry.execute("login", given).error.message
+    assert "zebra" not in registry.execute("login", arguments).error.message
     first, second = calls()
     assert "hunter2" not in repr(first)
     assert (second.arguments, "zebra" in repr(second)) == (None, False)
@@ -334,11 +334,11 @@ def test_an_exception_is_not_held(store: Any, how: str) -> None:
     class Held:
         pass
 
-    held: list[weakref.ref[Held]] = []
+    references: list[weakref.ref[Held]] = []
 
     def tool() -> None:
         local = Held()
-        held.append(weakref.ref(local))
+        references.append(weakref.ref(local))
         raise ValueError("no")
 
     async def atool() -> None:
@@ -350,7 +350,7 @@ def test_an_exception_is_not_held(store: Any, how: str) -> None:
         for name in registry.names:
             assert run(registry, how, name).code == "INVALID_PARAM"
         tt.flush()
-        assert [each() for each in held] == [None, None], "no circle keeps the tool's frames"
+        assert [each() for each in references] == [None, None], "no circle keeps the tool's frames"
     finally:
         gc.enable()
 
@@ -374,14 +374,14 @@ def test_a_cancellation_goes_through(calls: Calls, how: str, error: type[BaseExc
 
 
 async def test_a_cancelled_call_is_on_record(calls: Calls) -> None:
-    begun = asyncio.Event()
+    started = asyncio.Event()
 
     async def tool() -> None:
-        begun.set()
+        started.set()
         await asyncio.Event().wait()
 
     task = asyncio.create_task(ToolRegistry([tool]).aexecute("tool"))
-    await begun.wait()
+    await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

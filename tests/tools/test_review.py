@@ -137,9 +137,9 @@ def test_somebody_else_does_the_work_and_its_result_is_judged(registry: ToolRegi
 def test_the_wait_is_not_the_tools_time(registry: ToolRegistry, calls: Calls) -> None:
     paused = registry.execute("delete", {"path": "a"})
     threading.Event().wait(0.2)  # a person thinks
-    begun = time.perf_counter()
+    started = time.perf_counter()
     registry.resume(paused, approve=True)
-    resumed_ms = (time.perf_counter() - begun) * 1000
+    resumed_ms = (time.perf_counter() - started) * 1000
     assert (calls()[1].duration_ms or 0) <= resumed_ms
 
 
@@ -217,17 +217,19 @@ async def test_in_an_event_loop(registry: ToolRegistry) -> None:
 def test_too_late_is_no_yes(store: Path, calls: Calls, done: list[str]) -> None:
     registry = ToolRegistry()
     registry.register(lambda: done.append("x"), name="ask", requires_confirmation=True, expires_after=60)
-    held = registry.execute("ask", call_id="c1").paused
-    assert held is not None
-    assert held.expires_at is not None
-    answer = registry.resume(held.model_copy(update={"expires_at": held.asked_at}), approve=True, by="ann")
+    paused_call = registry.execute("ask", call_id="c1").paused
+    assert paused_call is not None
+    assert paused_call.expires_at is not None
+    answer = registry.resume(
+        paused_call.model_copy(update={"expires_at": paused_call.asked_at}), approve=True, by="ann"
+    )
     assert (answer.code, answer.ok, done) == ("EXPIRED", True, [])
     assert calls()[1].ending == "expired"
     assert rows("SELECT decision, answered_by FROM gates") == [("expired", "ann")]
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "said"),
+    ("tool", "arguments", "message"),
     [
         ("delete", {}, "neither yes nor no"),
         ("delete", {"approve": True, "decline": True}, "both yes and no"),
@@ -240,11 +242,11 @@ def test_too_late_is_no_yes(store: Path, calls: Calls, done: list[str]) -> None:
     ],
 )
 def test_an_answer_that_does_not_fit_does_nothing_and_the_call_waits_on(
-    registry: ToolRegistry, calls: Calls, done: list[str], tool: str, given: dict[str, Any], said: str
+    registry: ToolRegistry, calls: Calls, done: list[str], tool: str, arguments: dict[str, Any], message: str
 ) -> None:
     paused = registry.execute(tool, {"delete": {"path": "a"}, "mail": {"body": "b"}, "deploy": {"name": "n"}}[tool])
-    with pytest.raises(ReviewError, match=said):
-        registry.resume(paused, **given)
+    with pytest.raises(ReviewError, match=message):
+        registry.resume(paused, **arguments)
     assert (done, len(calls())) == ([], 1)
     assert registry.resume(paused, decline=True).code == "DECLINED"
 
@@ -308,13 +310,13 @@ async def test_a_decision_is_kept_where_the_run_that_it_led_to_is_cut_off(store:
     @registry.register(requires_confirmation=True)
     async def slow() -> None:
         """Wait."""
-        begun.set()
+        started.set()
         await asyncio.Event().wait()
 
-    begun = asyncio.Event()
+    started = asyncio.Event()
     paused = await registry.aexecute("slow", call_id="c1")
     resuming = asyncio.ensure_future(registry.aresume(paused, approve=True, by="ann"))
-    await begun.wait()
+    await started.wait()
     resuming.cancel()
     with pytest.raises(asyncio.CancelledError):
         await resuming
@@ -323,14 +325,14 @@ async def test_a_decision_is_kept_where_the_run_that_it_led_to_is_cut_off(store:
 
 
 def test_the_answer_fits_the_tool_as_it_is_here(registry: ToolRegistry, done: list[str]) -> None:
-    held = registry.execute("delete", {"path": "a"}).paused
-    assert held is not None
-    forged = held.model_copy(update={"kind": "external"})
+    paused_call = registry.execute("delete", {"path": "a"}).paused
+    assert paused_call is not None
+    forged = paused_call.model_copy(update={"kind": "external"})
     with pytest.raises(ReviewError, match="does not require external"):
         registry.resume(forged, result="forged")
     with pytest.raises(ReviewError, match="inputs must map"):
-        registry.resume(held, approve=True, inputs="x")  # type: ignore[arg-type]
-    broken = {**json.loads(held.model_dump_json()), "span_id": held.span_id.upper() + "!"}
+        registry.resume(paused_call, approve=True, inputs="x")  # type: ignore[arg-type]
+    broken = {**json.loads(paused_call.model_dump_json()), "span_id": paused_call.span_id.upper() + "!"}
     with pytest.raises(ReviewError, match="not a paused call"):
         registry.resume(broken, approve=True)
 

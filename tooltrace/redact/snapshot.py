@@ -124,9 +124,7 @@ def _fast_json(value: Any) -> bytes | None:
         orjson.dumps(value, _date, _QUICK | orjson.OPT_PASSTHROUGH_SUBCLASS)
         by_pydantic = pydantic_core.to_json(value, inf_nan_mode="strings")
     except BaseException as error:
-        if (
-            type(error.__cause__) is not _NotSerializable
-        ):  # tested first: _NotSerializable is by far the most frequent cause
+        if type(error.__cause__) is not _NotSerializable:  # the most frequent cause, so it is tested first
             pass_on_signal(error.__cause__ or error)
         return None
     return None if any(word in by_pydantic for word in _NOT_IN_JSON_BYTES) else raw
@@ -365,9 +363,9 @@ def exception_message(exc: BaseException) -> str:
     Raises only exceptions that a signal caused.
     """
     try:
-        if any(
-            class_attribute(type(exc), "__str__") is method for method in _BUILTIN_STR_METHODS
-        ) and not _has_text_arguments(exc):
+        if any(class_attribute(type(exc), "__str__") is method for method in _BUILTIN_STR_METHODS) and not _has_texts(
+            exc
+        ):
             return ", ".join(to_json_bytes(part).decode() for part in _args(exc))
         return _text(str(exc))
     except BaseException as error:
@@ -380,5 +378,5 @@ _BUILTIN_STR_METHODS = (BaseException.__str__, KeyError.__str__)
 _args: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
 
 
-def _has_text_arguments(exc: BaseException) -> bool:
+def _has_texts(exc: BaseException) -> bool:
     return all(part is None or type(part) is str or type(part) is bool for part in _args(exc))

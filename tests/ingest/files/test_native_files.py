@@ -183,9 +183,9 @@ def test_a_folder_is_read_whole_and_an_empty_one_is_said(tmp_path: Path, run: An
 
 
 def test_the_damaged_rest_of_a_packed_file_is_said_and_the_front_is_kept(tmp_path: Path) -> None:
-    whole = b"".join(encode(call(number, text=f"{number} " * 50)) for number in range(1, 4000))
+    content = b"".join(encode(call(number, text=f"{number} " * 50)) for number in range(1, 4000))
     path = tmp_path / "cut.jsonl.gz"
-    path.write_bytes(gzip.compress(whole)[:-3000])
+    path.write_bytes(gzip.compress(content)[:-3000])
     records, outcome = imported(path)
     assert 1000 < len(records) < 3999
     assert "cannot be read from this line on" in outcome.examples[-1].reason
@@ -210,17 +210,17 @@ def test_progress_is_told_up_to_the_size_of_the_file(tmp_path: Path) -> None:
 
     for name in EXPORTS:
         for path in files(exported(name, tmp_path, *(call(number, text="x" * 99) for number in range(1, 2000)))):
-            told: list[int] = []
-            import_file(path, Settings(store=None), Kept(), advance=told.append)  # type: ignore[arg-type]
-            assert sum(told) == path.stat().st_size
-            assert all(step > 0 for step in told)
+            steps: list[int] = []
+            import_file(path, Settings(store=None), Kept(), advance=steps.append)  # type: ignore[arg-type]
+            assert sum(steps) == path.stat().st_size
+            assert all(step > 0 for step in steps)
 
 
 def test_evaluations_of_others_in_otlp_are_outcomes(tmp_path: Path) -> None:
     def log(**attributes: Any) -> dict[str, Any]:
-        said = [{"key": key.replace("_", "."), "value": value} for key, value in attributes.items()]
+        attribute_list = [{"key": key.replace("_", "."), "value": value} for key, value in attributes.items()]
         ids = {"traceId": "A" * 32, "spanId": "B" * 16, "timeUnixNano": 1795277290000001000}
-        return {**ids, "eventName": "gen_ai.evaluation.result", "attributes": said}
+        return {**ids, "eventName": "gen_ai.evaluation.result", "attributes": attribute_list}
 
     good = log(**{"gen.ai.evaluation.name": {}}) | {}
     good["attributes"] = [

@@ -80,8 +80,8 @@ def rows(store: Path) -> list[str]:
 def test_it_says_where_it_listens_and_ends_clean(serving: Serve, tmp_path: Path, number: int) -> None:
     it = serving()
     assert it.process.stdout is not None
-    said = it.process.stdout.readline()
-    assert re.fullmatch(rf"OTLP/HTTP on {it.url}, OTLP/gRPC on 127\.0\.0\.1:\d+\n", said)
+    first_line = it.process.stdout.readline()
+    assert re.fullmatch(rf"OTLP/HTTP on {it.url}, OTLP/gRPC on 127\.0\.0\.1:\d+\n", first_line)
     assert it.post(wire.spans(span(1))).status_code == 200
     assert it.end(number) == (0, "")
     assert rows(tmp_path / "s.duckdb") == ["call_1"]
@@ -182,18 +182,18 @@ def test_a_full_disk_is_told_and_over_when_it_is_over(serving: Serve, tmp_path: 
 def test_the_header_that_it_asks_for_is_one_that_exporters_send(serving: Serve) -> None:
     it = serving("--token", "open-sesame")
     _, err = it.end()
-    said = re.search(r"OTEL_EXPORTER_OTLP_HEADERS='(.*)'", err)
-    assert said is not None
-    assert parse_env_headers(said[1]) == {"authorization": "Bearer open-sesame"}
+    header = re.search(r"OTEL_EXPORTER_OTLP_HEADERS='(.*)'", err)
+    assert header is not None
+    assert parse_env_headers(header[1]) == {"authorization": "Bearer open-sesame"}
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = str(occupied.getsockname()[1])
         for option in ("--port", "--grpc-port"):
             both = {"--port": "0", "--grpc-port": "0"} | {option: port}
-            given = [word for pair in both.items() for word in pair]
-            done = CliRunner().invoke(cli, ["serve", "--otlp", *given, "--store", str(tmp_path / "x.duckdb")])
+            flags = [word for pair in both.items() for word in pair]
+            done = CliRunner().invoke(cli, ["serve", "--otlp", *flags, "--store", str(tmp_path / "x.duckdb")])
             assert done.exit_code == 1
             assert f"another {option}" in done.output
             assert len(done.output.splitlines()) == 1

@@ -24,12 +24,16 @@ READ = {
     "retryable": False,
 }
 OFF = {"ok": False, "error": "not_in_channel"}
-TOLD = {"exception.type": "FileNotFoundError", "exception.message": "no such file: a.txt", "exception.escaped": "False"}
-RAISED: dict[str, Any] = {"status": "error", "events": (EventData(name="exception", time_ns=1, attributes=TOLD),)}
+EXCEPTION = {
+    "exception.type": "FileNotFoundError",
+    "exception.message": "no such file: a.txt",
+    "exception.escaped": "False",
+}
+RAISED: dict[str, Any] = {"status": "error", "events": (EventData(name="exception", time_ns=1, attributes=EXCEPTION),)}
 
 
 def gen_ai(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
-    said = {
+    span_attributes = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,
         "gen_ai.tool.call.id": "c1",
@@ -37,17 +41,17 @@ def gen_ai(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
         "gen_ai.agent.name": "clerk",
         "gen_ai.conversation.id": "chat",
     }
-    return said | {f"gen_ai.tool.call.{key}": json.dumps(value) for key, value in result.items()}
+    return span_attributes | {f"gen_ai.tool.call.{key}": json.dumps(value) for key, value in result.items()}
 
 
 def pydantic_ai_2(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
-    said = {k: v for k, v in gen_ai(name, arguments).items() if "arguments" not in k}
-    said |= {"tool_arguments": json.dumps(arguments), "logfire.msg": f"running tool: {name}"}
-    return said | {"tool_response": json.dumps(value) for value in result.values()}
+    span_attributes = {k: v for k, v in gen_ai(name, arguments).items() if "arguments" not in k}
+    span_attributes |= {"tool_arguments": json.dumps(arguments), "logfire.msg": f"running tool: {name}"}
+    return span_attributes | {"tool_response": json.dumps(value) for value in result.values()}
 
 
 def openinference(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
-    said = {
+    span_attributes = {
         "openinference.span.kind": "TOOL",
         "tool.name": name,
         "tool.description": "what it does",
@@ -55,7 +59,7 @@ def openinference(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
         "input.mime_type": "application/json",
     }
     out = {"output.value": json.dumps(value) for value in result.values()}
-    return said | out | ({"output.mime_type": "application/json"} if out else {})
+    return span_attributes | out | ({"output.mime_type": "application/json"} if out else {})
 
 
 def message(content: Any, status: str = "success") -> dict[str, Any]:
@@ -64,17 +68,17 @@ def message(content: Any, status: str = "success") -> dict[str, Any]:
 
 
 def traceloop(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
-    said = {
+    span_attributes = {
         "traceloop.workflow.name": "w",
         "traceloop.span.kind": "tool",
         "traceloop.entity.name": name,
         "traceloop.entity.input": json.dumps({"args": [], "kwargs": arguments}),
     }
-    return said | {"traceloop.entity.output": json.dumps(value) for value in result.values()}
+    return span_attributes | {"traceloop.entity.output": json.dumps(value) for value in result.values()}
 
 
 def traceloop_langchain(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
-    given = json.dumps(
+    arguments_json = json.dumps(
         {
             "input_str": str(arguments),
             "tags": [],
@@ -83,33 +87,33 @@ def traceloop_langchain(name: str, arguments: Any, **result: Any) -> dict[str, A
             "kwargs": {"color": "green", "name": None, "tool_call_id": "c1"},
         }
     )
-    said = {
+    span_attributes = {
         "traceloop.span.kind": "tool",
         "traceloop.entity.name": name,
-        "traceloop.entity.input": given,
+        "traceloop.entity.input": arguments_json,
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,
         "gen_ai.tool.type": "function",
-        "gen_ai.tool.call.arguments": given,
+        "gen_ai.tool.call.arguments": arguments_json,
     }
     for value in result.values():
         out = json.dumps({"output": value, "kwargs": {"tags": [], "color": "green", "name": name}})
-        said |= {"traceloop.entity.output": out, "gen_ai.tool.call.result": out}
-    return said
+        span_attributes |= {"traceloop.entity.output": out, "gen_ai.tool.call.result": out}
+    return span_attributes
 
 
 def langfuse(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
-    said = {
+    span_attributes = {
         "langfuse.observation.type": "tool",
         "langfuse.observation.input": json.dumps({"args": [], "kwargs": arguments}),
     }
-    return said | {"langfuse.observation.output": json.dumps(value) for value in result.values()}
+    return span_attributes | {"langfuse.observation.output": json.dumps(value) for value in result.values()}
 
 
 def logfire_mcp(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
     request = {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
-    said = {"rpc.system": "jsonrpc", "rpc.method": "tools/call", "request": json.dumps(request)}
-    return said | {"response": json.dumps(value) for value in result.values()}
+    span_attributes = {"rpc.system": "jsonrpc", "rpc.method": "tools/call", "request": json.dumps(request)}
+    return span_attributes | {"response": json.dumps(value) for value in result.values()}
 
 
 def ai_sdk(name: str, arguments: Any, **result: Any) -> dict[str, Any]:
@@ -131,9 +135,9 @@ NAMES = {langfuse: "{}", traceloop: "{}.tool", pydantic_ai_2: "running tool", lo
 NAMES |= {ai_sdk: "ai.toolCall", logfire_agents: "Function: {{name}}"}
 
 
-def read(take: Take, dialect: Any, name: str, *said: Any, result: Any = ..., **fields: Any) -> ToolCall:
-    given = {} if result is ... else {"result": result}
-    attributes = dialect(name, *said, **given)
+def read(take: Take, dialect: Any, name: str, *arguments: Any, result: Any = ..., **fields: Any) -> ToolCall:
+    returned = {} if result is ... else {"result": result}
+    attributes = dialect(name, *arguments, **returned)
     (call,) = calls_of(take(span(NAMES.get(dialect, "execute_tool {}").format(name), attributes=attributes, **fields)))
     return call
 
@@ -182,9 +186,9 @@ def test_metadata_alone_has_neither_arguments_nor_results(take: Take, dialect: A
 
 
 def test_langfuse_says_a_failure_by_its_level(take: Take) -> None:
-    said = {**langfuse("look", {"q": 1}), "langfuse.observation.level": "ERROR"}
-    said |= {"langfuse.observation.status_message": "connection refused", "langfuse.version": "3"}
-    (call,) = calls_of(take(span("look", attributes=said, status="error", description="connection refused")))
+    span_attributes = {**langfuse("look", {"q": 1}), "langfuse.observation.level": "ERROR"}
+    span_attributes |= {"langfuse.observation.status_message": "connection refused", "langfuse.version": "3"}
+    (call,) = calls_of(take(span("look", attributes=span_attributes, status="error", description="connection refused")))
     assert (call.tool, call.status, call.code) == ("look", "error", "NETWORK_ERROR")
     assert (call.error_message, call.tool_version) == ("connection refused", "3")
 
@@ -197,8 +201,8 @@ def test_a_message_of_langchain_is_opened(take: Take) -> None:
 
 
 def test_a_bare_number_is_a_text_where_nothing_says_json(take: Take) -> None:
-    said = {"openinference.span.kind": "TOOL", "input.value": "007", "output.value": "3"}
-    (call,) = calls_of(take(span("agent_number", attributes=said)))
+    span_attributes = {"openinference.span.kind": "TOOL", "input.value": "007", "output.value": "3"}
+    (call,) = calls_of(take(span("agent_number", attributes=span_attributes)))
     assert (call.tool, data(call.arguments), data(call.result)) == ("agent_number", {"input": "007"}, "3")
 
 
@@ -207,15 +211,15 @@ def test_what_traceloop_says_as_json_is_read_once(take: Take) -> None:
 
 
 def test_conventions_that_say_no_more_than_that_it_was_called(take: Take) -> None:
-    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "c9"}
-    (call,) = calls_of(take(span("execute_tool find", attributes=said)))
+    span_attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "c9"}
+    (call,) = calls_of(take(span("execute_tool find", attributes=span_attributes)))
     assert (call.tool, call.call_id, call.status, call.rule) == ("find", "c9", "success", "span_status")
     assert (call.arguments, call.result, call.agent, call.tool_type) == (None, None, None, None)
 
 
 def test_an_announcement_is_no_call(take: Take) -> None:
-    said = {**gen_ai("add", {}), "logfire.span_type": "pending_span"}
-    (record,) = take(span("execute_tool add", attributes=said))
+    span_attributes = {**gen_ai("add", {}), "logfire.span_type": "pending_span"}
+    (record,) = take(span("execute_tool add", attributes=span_attributes))
     assert isinstance(record, Span)
 
 
@@ -238,22 +242,22 @@ def test_what_is_no_tool_call_stays_a_span(take: Take, attributes: dict[str, Any
 
 
 def test_one_span_in_two_dialects_is_one_call(take: Take) -> None:
-    said = {**gen_ai("add", {"a": 1}, result=3), **openinference("add", {"a": 1}, result=3)}
-    (call,) = calls_of(take(span("execute_tool add", attributes=said)))
+    span_attributes = {**gen_ai("add", {"a": 1}, result=3), **openinference("add", {"a": 1}, result=3)}
+    (call,) = calls_of(take(span("execute_tool add", attributes=span_attributes)))
     assert (call.call_id, call.tool_description, data(call.result)) == ("c1", "what it does", 3)
 
 
 def test_mcp_without_a_name_in_its_attributes(take: Take) -> None:
-    said = {"mcp.method.name": "tools/call", "jsonrpc.request.id": "2"}
-    (call,) = calls_of(take(span("MCP send tools/call add", attributes=said, kind="client")))
+    span_attributes = {"mcp.method.name": "tools/call", "jsonrpc.request.id": "2"}
+    (call,) = calls_of(take(span("MCP send tools/call add", attributes=span_attributes, kind="client")))
     assert (call.tool, call.tool_type, call.status) == ("add", "extension", "success")
 
 
 def test_what_traceloop_makes_of_a_result_of_mcp(take: Take) -> None:
-    said = {"traceloop.span.kind": "tool", "traceloop.entity.name": "read", "error.type": "tool_error"}
-    said |= {"traceloop.entity.input": json.dumps({"tool_name": "read", "arguments": {"path": "a"}})}
-    said |= {"traceloop.entity.output": json.dumps({"result": "file not found", "is_error": True})}
-    (call,) = calls_of(take(span("read.tool", attributes=said, status="error")))
+    span_attributes = {"traceloop.span.kind": "tool", "traceloop.entity.name": "read", "error.type": "tool_error"}
+    span_attributes |= {"traceloop.entity.input": json.dumps({"tool_name": "read", "arguments": {"path": "a"}})}
+    span_attributes |= {"traceloop.entity.output": json.dumps({"result": "file not found", "is_error": True})}
+    (call,) = calls_of(take(span("read.tool", attributes=span_attributes, status="error")))
     assert (call.status, call.ending, call.code, data(call.arguments)) == (
         "error",
         "returned",

@@ -89,7 +89,7 @@ def test_a_long_attribute_is_cut(take: Take) -> None:
 
 
 def test_metadata_alone_has_no_prompts(take: Take) -> None:
-    said = {
+    span_attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "m",
         "gen_ai.usage.input_tokens": 5,
@@ -103,7 +103,7 @@ def test_metadata_alone_has_no_prompts(take: Take) -> None:
         "parts": ["needle"],
     }
     event = EventData(name="gen_ai.content.prompt", time_ns=START, attributes={"gen_ai.prompt": "needle"})
-    (record,) = take(span("chat m", attributes=said, events=(event,)), capture="metadata")
+    (record,) = take(span("chat m", attributes=span_attributes, events=(event,)), capture="metadata")
     assert "needle" not in str(record)
     assert isinstance(record, Span)
     assert data(record.attributes) == {
@@ -124,7 +124,7 @@ HIDDEN = (
     "error.details",
     "gen_ai.system_instructions",
 )
-TOLD = (
+EXCEPTION = (
     "mcp.method.name",
     "db.operation.name",
     "rpc.method",
@@ -137,14 +137,14 @@ TOLD = (
 def test_metadata_alone_goes_by_whole_names(take: Take) -> None:
     """What an instrumentation says was done stands beside what it was done with, under the same prefix."""
     secret = "sesame-4711"
-    said = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(TOLD, "told")}
-    event = EventData(name="e", time_ns=START, attributes=said)
+    span_attributes = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(EXCEPTION, "told")}
+    event = EventData(name="e", time_ns=START, attributes=span_attributes)
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
     records = take(
-        span("other", attributes=said, events=(event,)),
-        span("execute_tool add", attributes={**said, **tool}, events=(event,)),
+        span("other", attributes=span_attributes, events=(event,)),
+        span("execute_tool add", attributes={**span_attributes, **tool}, events=(event,)),
         capture="metadata",
     )
     assert len(records) == 2
     assert secret not in repr(records)
-    assert sorted(data(records[0].attributes)) == sorted(TOLD)
+    assert sorted(data(records[0].attributes)) == sorted(EXCEPTION)

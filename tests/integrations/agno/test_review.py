@@ -95,8 +95,8 @@ def test_confirmed(agent_of: Callable, calls: Callable, gates: Callable, how: st
     (paused,) = calls()
     assert (paused.ending, paused.status, paused.call_id) == ("paused", None, "call_1")
     assert (paused.agent, paused.conversation_id, paused.arguments) == ("clerk", "s", '{"path":"a.txt"}')
-    (asked,) = gates()
-    assert (asked.kind, asked.decision, asked.span_id, asked.call_id) == (
+    (opened_gate,) = gates()
+    assert (opened_gate.kind, opened_gate.decision, opened_gate.span_id, opened_gate.call_id) == (
         "confirmation",
         None,
         paused.span_id,
@@ -111,7 +111,11 @@ def test_confirmed(agent_of: Callable, calls: Callable, gates: Callable, how: st
     assert done.conversation_id == "s"
     _, answered = gates()
     assert (answered.decision, answered.resumed_span_id) == ("approved", done.span_id)
-    assert (answered.span_id, answered.kind, answered.asked_at) == (asked.span_id, asked.kind, asked.asked_at)
+    assert (answered.span_id, answered.kind, answered.asked_at) == (
+        opened_gate.span_id,
+        opened_gate.kind,
+        opened_gate.asked_at,
+    )
     assert answered.answered_at >= answered.asked_at
     assert answered.changed is None
 
@@ -125,7 +129,7 @@ def test_rejected(agent_of: Callable, calls: Callable, gates: Callable, how: str
     assert agent.model.seen[-1][0][0] == "call_1"
     paused, declined = calls()
     assert (declined.ending, declined.status, declined.call_id, declined.code) == ("declined", None, "call_1", None)
-    asked, answered = gates()
+    opened_gate, answered = gates()
     assert (answered.decision, answered.span_id) == ("declined", paused.span_id)
     assert answered.note.startswith("it is needed")
     assert "hunter22" not in answered.note
@@ -140,7 +144,7 @@ def test_input(agent_of: Callable, calls: Callable, gates: Callable, how: str) -
     paused, done = calls()
     assert (paused.ending, paused.arguments) == ("paused", '{"subject":"hello"}')
     assert (done.result, json.loads(done.arguments)) == ('"sent hello to Ann"', {"subject": "hello", "to": "Ann"})
-    asked, answered = gates()
+    opened_gate, answered = gates()
     assert (answered.kind, answered.decision, answered.span_id) == ("input", "approved", paused.span_id)
     assert (answered.changed, answered.resumed_span_id) == ('{"to":"Ann"}', done.span_id)
 
@@ -155,10 +159,10 @@ def test_external(agent_of: Callable, calls: Callable, gates: Callable, how: str
     paused, done = calls()
     assert (done.ending, done.status, done.result, done.duration_ms) == ("returned", "success", '"a.txt"', None)
     assert (done.agent, done.conversation_id, done.arguments) == ("clerk", "s", '{"command":"ls"}')
-    asked, answered = gates()
+    opened_gate, answered = gates()
     assert (answered.kind, answered.decision, answered.span_id) == ("external", "approved", paused.span_id)
     assert answered.resumed_span_id == done.span_id
-    assert answered.asked_at == asked.asked_at
+    assert answered.asked_at == opened_gate.asked_at
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -172,7 +176,7 @@ def test_what_the_agent_itself_asks_the_user(agent_of: Callable, calls: Callable
     go_on(agent, how, output)
     paused, done = calls()
     assert (paused.ending, done.result, done.duration_ms) == ("paused", '{"city":"Rome"}', None)
-    asked, answered = gates()
+    opened_gate, answered = gates()
     assert (answered.kind, answered.changed, answered.span_id) == ("input", '{"city":"Rome"}', paused.span_id)
 
 
@@ -274,11 +278,15 @@ def test_the_answer_comes_in_another_process(
     getattr(output.requirements[0], answer)()
     go_on(agent, "run", output)
     paused, done = calls()
-    asked, answered = sorted(gates(), key=lambda gate: gate.decision is not None)
+    opened_gate, answered = sorted(gates(), key=lambda gate: gate.decision is not None)
     assert paused.pid != done.pid
     assert (paused.attempt, done.attempt) == (1, 1)
     assert done.ending == {"confirm": "returned", "reject": "declined"}[answer]
-    assert (answered.span_id, answered.kind, answered.asked_at) == (paused.span_id, asked.kind, asked.asked_at)
+    assert (answered.span_id, answered.kind, answered.asked_at) == (
+        paused.span_id,
+        opened_gate.kind,
+        opened_gate.asked_at,
+    )
     assert answered.resumed_span_id == done.span_id
 
 
@@ -406,13 +414,20 @@ def test_what_the_model_is_told(agent_of: Callable, store: Path) -> None:
     assert tt.flush(120)
     files = StorePaths.of(store).journal.glob("*.jsonl")
     records = [decode(line) for file in files for line in file.read_bytes().splitlines(keepends=True)]
-    told = {record.call_id: record for record in records if isinstance(record, Message)}
-    seen = dict(agent.model.seen[-1])
-    assert {key: told[key].text for key in ("c1", "c3", "c4")} == {key: seen[key] for key in ("c1", "c3", "c4")}
-    assert "sk-1234567890abcdef1234" not in told["c2"].text
-    assert {key: message.error for key, message in told.items()} == {"c1": False, "c2": True, "c3": True, "c4": False}
+    messages_by_call = {record.call_id: record for record in records if isinstance(record, Message)}
+    model_input = dict(agent.model.seen[-1])
+    assert {key: messages_by_call[key].text for key in ("c1", "c3", "c4")} == {
+        key: model_input[key] for key in ("c1", "c3", "c4")
+    }
+    assert "sk-1234567890abcdef1234" not in messages_by_call["c2"].text
+    assert {key: message.error for key, message in messages_by_call.items()} == {
+        "c1": False,
+        "c2": True,
+        "c3": True,
+        "c4": False,
+    }
     spans = {record.span_id: record.call_id for record in records if getattr(record, "ending", "paused") != "paused"}
-    assert all(spans[message.span_id] == call_id for call_id, message in told.items())
+    assert all(spans[message.span_id] == call_id for call_id, message in messages_by_call.items())
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -513,10 +528,10 @@ def test_the_store_has_each_question_once(agent_of: Callable, store: Path) -> No
     tt.flush(120)
     with tt.connect(store) as db:
         rows = db.execute("SELECT call_id, kind, decision FROM gates ORDER BY call_id").fetchall()
-        seen = db.execute("SELECT call_id, ending, seen_text FROM tool_calls ORDER BY started_at").fetchall()
+        rows = db.execute("SELECT call_id, ending, seen_text FROM tool_calls ORDER BY started_at").fetchall()
         attempts = db.execute("SELECT call_id, attempts FROM calls ORDER BY call_id").fetchall()
     assert rows == [("c1", "confirmation", "approved"), ("c2", "confirmation", None)]
-    assert seen == [("c1", "paused", None), ("c1", "returned", "deleted a"), ("c2", "paused", None)]
+    assert rows == [("c1", "paused", None), ("c1", "returned", "deleted a"), ("c2", "paused", None)]
     assert attempts == [("c1", 1), ("c2", 0)]
 
 

@@ -82,11 +82,11 @@ def play(make: Callable, turns: Any, limit: int | None, how: str, hooks: bool, y
     for _ in range(5):
         if events[-1].is_paused:
             events += drive(agent, how, events[-1], yes)
-    seen: list[Any] = [(type(e).__name__, getattr(e, "content", None)) for e in events]
+    summaries: list[Any] = [(type(e).__name__, getattr(e, "content", None)) for e in events]
     ran = [(t.tool_call_id, t.tool_name, t.tool_args, t.result, t.tool_call_error) for t in events[-1].tools or ()]
     if how.startswith("a"):  # Agno runs the calls of one turn at the same time, some in threads
         heard.sort(key=repr)
-    return [_untimed(seen), ran, events[-1].status, heard, agent.model.seen]
+    return [_untimed(summaries), ran, events[-1].status, heard, agent.model.seen]
 
 
 def drive(agent: Any, how: str, paused: Any, yes: bool) -> list[Any]:
@@ -128,19 +128,19 @@ def _untimed(value: Any) -> Any:
 def test_a_recorded_run_is_the_same_run(
     agent_of: Callable, store: Any, calls: Callable, turns: Any, limit: Any, how: str, hooks: bool, yes: bool
 ) -> None:
-    plain = play(agent_of, turns, limit, how, hooks, yes)
+    untraced = play(agent_of, turns, limit, how, hooks, yes)
     agno.install()
     before = len(calls())
     try:
         recorded = play(agent_of, turns, limit, how, hooks, yes)
     finally:
         agno.remove()
-    assert recorded == plain
+    assert recorded == untraced
     new = calls()[before:]
     executed = [call.call_id for call in new if call.ending != "paused"]
     assert len(executed) == len(set(executed)), "a call was recorded twice"
-    told = {call_id for turn in plain[-1] for call_id, _ in turn}
-    assert told <= set(executed), "a call that the model was told about is not on record"
+    answered = {call_id for turn in untraced[-1] for call_id, _ in turn}
+    assert answered <= set(executed), "a call that the model was told about is not on record"
 
 
 @pytest.mark.usefixtures("installed", "store", "lenient")
@@ -159,8 +159,13 @@ def test_a_fault_of_ours_does_not_reach_the_run(
     assert output.is_paused
     output.requirements[0].confirm()
     output = agent.continue_run(run_id=output.run_id, requirements=output.requirements, session_id="s")
-    seen = dict(agent.model.seen[-1])
-    assert (seen["c1"], seen["c2"], seen["c3"], seen["c5"]) == ("3", "no 1", "0 1 ", "deleted a")
+    model_texts = dict(agent.model.seen[-1])
+    assert (model_texts["c1"], model_texts["c2"], model_texts["c3"], model_texts["c5"]) == (
+        "3",
+        "no 1",
+        "0 1 ",
+        "deleted a",
+    )
     faults.drain()
 
 

@@ -40,22 +40,22 @@ def api() -> Iterator[ScriptedApi]:
 
 
 @tool("add", "Add.", {"a": int, "b": int})
-async def add(given: dict[str, Any]) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": str(given["a"] + given["b"])}]}
+async def add(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": str(arguments["a"] + arguments["b"])}]}
 
 
 @tool("read", "Read.", {"path": str})
-async def read(given: dict[str, Any]) -> dict[str, Any]:
-    raise FileNotFoundError(given["path"])
+async def read(arguments: dict[str, Any]) -> dict[str, Any]:
+    raise FileNotFoundError(arguments["path"])
 
 
 @tool("scales", "Weigh.", {"item": str})
 @tt.trace_tool(name="scales", version="7")
-async def weigh(given: dict[str, Any]) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": f"{given['item']}: 3 kg"}]}
+async def weigh(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": f"{arguments['item']}: 3 kg"}]}
 
 
-async def decide(name: str, given: dict[str, Any], context: Any) -> Any:
+async def decide(name: str, arguments: dict[str, Any], context: Any) -> Any:
     return sdk.PermissionResultDeny(message="not this") if name == "Write" else sdk.PermissionResultAllow()
 
 
@@ -111,11 +111,11 @@ async def test_calls_of_every_kind(
     assert (found["t4"].error_type, found["t5"].tool_version) == ("FileNotFoundError", "7")
     assert json.loads(found["t5"].arguments) == {"item": "a"}
     assert (tmp_path / "b.txt").exists() is False
-    seen = messages(store)
-    assert (seen["t3"], seen["t5"], seen["t9"]) == ("3", "a: 3 kg", "not this")
-    texts = {name: told if isinstance(told, str) else told[0]["text"] for name, told in api.results.items()}
-    assert seen == {name: texts[name] for name in seen}, "the API received the same texts"
-    assert set(seen) == set(found)
+    model_messages = messages(store)
+    assert (model_messages["t3"], model_messages["t5"], model_messages["t9"]) == ("3", "a: 3 kg", "not this")
+    texts = {name: content if isinstance(content, str) else content[0]["text"] for name, content in api.results.items()}
+    assert model_messages == {name: texts[name] for name in model_messages}, "the API received the same texts"
+    assert set(model_messages) == set(found)
 
 
 async def test_a_subagent_is_the_agent_of_its_calls_and_its_call_encloses_them(store: Path, calls: Calls) -> None:
@@ -146,8 +146,8 @@ def frame(kind: str, parent: str | None, block: dict[str, Any]) -> dict[str, Any
     return {"type": kind, "message": {"content": [block]}, "parent_tool_use_id": parent, "session_id": "chat"}
 
 
-def tool_use(call_id: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call_id, "name": name, "input": given}
+def tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
 async def test_the_sdk_notices_nothing(store: Path, api: ScriptedApi, tmp_path: Path, calls: Calls) -> None:

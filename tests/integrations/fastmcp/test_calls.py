@@ -70,8 +70,8 @@ async def test_a_call_is_one_row_with_what_both_sides_know(shop: Any, calls: Cal
     assert result.data == 3
     (call,) = calls()
     assert (call.tool, call.call_id, call.agent, call.status) == ("add", "c1", "clerk", "success")
-    said = data(call.attributes)
-    assert (said["mcp.server.name"], said["mcp.client.name"]) == ("shop", "mcp")
+    attributes = data(call.attributes)
+    assert (attributes["mcp.server.name"], attributes["mcp.client.name"]) == ("shop", "mcp")
 
 
 async def test_errors_before_and_in_the_tool(shop: Any, calls: Calls, store: Path) -> None:
@@ -85,8 +85,8 @@ async def test_errors_before_and_in_the_tool(shop: Any, calls: Calls, store: Pat
     assert (wrong.code, data(wrong.arguments)) == ("INVALID_PARAM", {"a": "one"})
     tt.flush()
     with tt.connect(store) as db:
-        seen = db.sql("SELECT seen_text FROM tool_calls WHERE tool = 'read'").fetchall()
-    assert seen == [("Error calling tool 'read'",)], "the server masks the exception"
+        seen_texts = db.sql("SELECT seen_text FROM tool_calls WHERE tool = 'read'").fetchall()
+    assert seen_texts == [("Error calling tool 'read'",)], "the server masks the exception"
 
 
 async def test_a_decorated_tool_is_one_row(shop: Any, calls: Calls) -> None:
@@ -148,8 +148,8 @@ async def test_results_and_schemas_are_the_same_without_the_integration(shop: An
     async def observed() -> list[Any]:
         async with fastmcp.Client(shop) as client:
             listed = [tool.model_dump() for tool in await client.list_tools()]
-            asked: list[tuple[str, Any]] = [("add", {"a": 1, "b": 2}), ("read", {"path": "a"}), ("x", {})]
-            return [listed, *[(await client.call_tool_mcp(*each)).model_dump() for each in asked]]
+            requests: list[tuple[str, Any]] = [("add", {"a": 1, "b": 2}), ("read", {"path": "a"}), ("x", {})]
+            return [listed, *[(await client.call_tool_mcp(*each)).model_dump() for each in requests]]
 
     recorded = await observed()
     integration.remove()

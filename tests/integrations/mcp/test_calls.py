@@ -107,9 +107,13 @@ async def test_a_call_within_one_process_is_one_row(mode: str, calls: Calls) -> 
     assert (call.tool, call.call_id, call.agent, call.conversation_id) == ("add", "c1", "clerk", "chat")
     assert (call.status, call.ending, call.tool_type) == ("success", "returned", "extension")
     assert data(call.arguments) == {"a": 1, "b": 2}
-    said = data(call.attributes)
-    assert (said["mcp.server.name"], said["mcp.client.name"], said["mcp.method.name"]) == ("shop", "mcp", "tools/call")
-    assert said["jsonrpc.request.id"]
+    attributes = data(call.attributes)
+    assert (attributes["mcp.server.name"], attributes["mcp.client.name"], attributes["mcp.method.name"]) == (
+        "shop",
+        "mcp",
+        "tools/call",
+    )
+    assert attributes["jsonrpc.request.id"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -124,8 +128,8 @@ async def test_failures_have_the_tools_own_exception(mode: str, calls: Calls, st
     assert (wrong.status, wrong.code, data(wrong.arguments)) == ("error", "INVALID_PARAM", {"a": "one"})
     tt.flush()
     with tt.connect(store) as db:
-        seen = db.sql("SELECT seen_text FROM tool_calls WHERE tool = 'read'").fetchall()
-    assert seen == [("Error executing tool read",)], "the server keeps the exception from the model"
+        seen_texts = db.sql("SELECT seen_text FROM tool_calls WHERE tool = 'read'").fetchall()
+    assert seen_texts == [("Error executing tool read",)], "the server keeps the exception from the model"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -214,8 +218,8 @@ async def test_results_and_errors_are_the_same_without_the_integration(calls: Ca
     async def observed() -> list[Any]:
         async with connected("legacy") as client:
             listed = [tool.model_dump() for tool in (await client.list_tools()).tools]
-            asked: list[tuple[str, Any]] = [("add", {"a": 1, "b": 2}), ("read", {"path": "a"}), ("x", None)]
-            return [listed, *[(await client.call_tool(*each)).model_dump() for each in asked]]
+            requests: list[tuple[str, Any]] = [("add", {"a": 1, "b": 2}), ("read", {"path": "a"}), ("x", None)]
+            return [listed, *[(await client.call_tool(*each)).model_dump() for each in requests]]
 
     recorded = await observed()
     integration.remove()
@@ -290,17 +294,17 @@ async def test_a_single_server_is_recorded_by_its_middleware(calls: Calls) -> No
 async def test_a_cancelled_call_has_not_failed(calls: Calls) -> None:
     import asyncio
 
-    shop, begun = server(), asyncio.Event()
+    shop, started = server(), asyncio.Event()
 
     @shop.tool()
     async def wait(n: int) -> int:
-        begun.set()
+        started.set()
         await asyncio.Event().wait()
         return n
 
     async with connected("legacy", shop) as client:
         task = asyncio.ensure_future(client.call_tool("wait", {"n": 1}))
-        await begun.wait()
+        await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -46,7 +46,10 @@ class Scripted(Model):
         turn = self.turns.pop(0) if self.turns else [("final_answer", {"answer": "done"}, "end")]
         if isinstance(turn, str):
             return ChatMessage(role=MessageRole.ASSISTANT, content=turn)
-        functions = [(ChatMessageToolCallFunction(name=name, arguments=given), call) for name, given, call in turn]
+        functions = [
+            (ChatMessageToolCallFunction(name=name, arguments=call_arguments), call)
+            for name, call_arguments, call in turn
+        ]
         calls = [ChatMessageToolCall(id=call, type="function", function=function) for function, call in functions]
         return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=calls)
 
@@ -119,8 +122,10 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
         "c3": ("error", "returned", "NOT_FOUND"),
     }
     assert found["c1"].error_type == "FileNotFoundError"
-    seen = messages(store)
-    assert all(seen[f"c{n}"] in agent.model.inputs[n] for n in (1, 2, 3)), "what the model read is in its next input"
+    model_messages = messages(store)
+    assert all(model_messages[f"c{n}"] in agent.model.inputs[n] for n in (1, 2, 3)), (
+        "what the model read is in its next input"
+    )
 
 
 def test_parallel_calls_have_their_own_ids(installed: None, calls: Calls, store: Path) -> None:
@@ -170,8 +175,8 @@ def outcome(agent: ToolCallingAgent) -> Any:
     """What an application sees of a run."""
     result = agent.run("go")
     steps = [step.dict() for step in agent.memory.steps if hasattr(step, "observations")]
-    kept = ("tool_calls", "observations", "error", "action_output")
-    return result, [{key: step[key] for key in kept} for step in steps], agent.model.inputs
+    members = ("tool_calls", "observations", "error", "action_output")
+    return result, [{key: step[key] for key in members} for step in steps], agent.model.inputs
 
 
 @pytest.mark.parametrize("turn", [("add", {"a": 1, "b": 2}), ("add", {"a": "x"}), ("read", {"path": "p"}), ("no", {})])
