@@ -47,7 +47,7 @@ def test_the_list_down_to_a_row_ends_with_it(engine, make, times, data):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("params", "expected"),
     [
         ({"tool": "fetch"}, {"b"}),
         ({"status": "error"}, {"b"}),
@@ -67,7 +67,7 @@ def test_the_list_down_to_a_row_ends_with_it(engine, make, times, data):
         ({"tool": "fetch", "status": "success"}, set()),
     ],
 )
-def test_each_filter(engine, make, given, expected):
+def test_each_filter(engine, make, params, expected):
     con = engine(
         make(call_id="a", confidence=0.9, arguments='{"query":"Needle"}'),
         make(call_id="b", tool="fetch", status="error", code="TIMEOUT", error_message="no answer in 3 s"),
