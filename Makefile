@@ -101,9 +101,10 @@ $(ALONE:%=test-%): test-%: $(VENV)-%/.ready
 
 test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$*).py
 
+# One process for each suite: a process has one global TracerProvider.
 $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
-	$(VENV)-$*/bin/python -m pytest $(INJECTED) $(SPANS) -k $(subst -,_,$*)
-	$(if $(SUITES),$(VENV)-$*/bin/python -m pytest $(SUITES))
+	$(VENV)-$*/bin/python -m pytest $(INJECTED) -k $(subst -,_,$*)
+	$(foreach suite,$(SPANS) $(SUITES),$(VENV)-$*/bin/python -m pytest $(suite) &&) true
 	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 $(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml

@@ -110,7 +110,10 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
         "c3": ("error", "returned", "NOT_FOUND"),
         "c4": ("error", "raised", "NOT_FOUND"),
     }
-    assert (found["c1"].error_type, found["c4"].error_type) == ("ModelRetry", "FileNotFoundError")
+    assert (found["c1"].error_type, found["c4"].error_type) == (
+        "pydantic_ai.exceptions.ModelRetry",
+        "FileNotFoundError",
+    )
     assert [json.loads(found[name].attributes) for name in ("c2", "c3")] == [{"pydantic_ai.ran": False}] * 2
 
 
