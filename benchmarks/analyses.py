@@ -26,13 +26,13 @@ from tooltrace.store.reader import materialize, open_reader
 AIM_MS = 2000.0
 AIMS_MS = {"failure_rate": 300.0, "errors": 300.0, "latency": 300.0}
 LIMIT_SECONDS = 600.0
-"""A query that has not answered after so long is stopped, and said to have been."""
+"""Seconds after which a query is stopped and reported as unfinished."""
 LONG_SECONDS = 10.0
-"""One that takes longer is asked once."""
+"""Seconds of total run time after which a query is not repeated."""
 
 
 class Timing(NamedTuple):
-    """Milliseconds to open and answer, in the median; or why there is no answer."""
+    """Median milliseconds to open a store and run a query, or the reason why there is no result."""
 
     ms: float | None = None
     why_not: str = ""
@@ -41,8 +41,8 @@ class Timing(NamedTuple):
         return self.why_not if self.ms is None else f"{self.ms:,.0f} ms"
 
 
-class Asked(NamedTuple):
-    """One row of the table: a query, and what it is grouped by."""
+class Measurement(NamedTuple):
+    """A row of the table: a query and its grouping."""
 
     name: str
     by: tuple[str, ...] | None = None
@@ -56,38 +56,40 @@ Measured = dict[tuple[str, Any], Timing]
 
 
 def table(*, quick: bool) -> list[str]:
-    """The table, as Markdown, of every query of the catalogue that needs nothing to be given."""
+    """Return the Markdown table of all queries in the catalogue that have no required parameter."""
     small, large = (50_000, 200_000) if quick else (1_000_000, 10_000_000)
     named = [name for name, query in catalogue().items() if not any(p.required for p in query.header.parameters)]
-    asked = [*map(Asked, named), Asked("failure_rate", ("tool", "day")), Asked(BINS_NAME)]
+    measurements = [*map(Measurement, named), Measurement("failure_rate", ("tool", "day")), Measurement(BINS_NAME)]
     with tempfile.TemporaryDirectory() as folder:
-        steps = _measure(Path(folder), small, large, asked)
-        total = 2 * len(asked) + len(QUESTIONS)
+        steps = _measure(Path(folder), small, large, measurements)
+        total = 2 * len(measurements) + len(QUESTIONS)
         measured: Measured = dict(track(steps, "running", total=total, console=Console(stderr=True)))
     return [
         f"| query | {small:,} | {large:,} | growth | aim, 1,000,000 | | SQLite of {RIVAL}, {small:,} | × ours |",
         "|---|---:|---:|---:|---:|---|---:|---:|",
-        *(_row(one, measured, judge=not quick) for one in asked),
+        *(_row(one, measured, judge=not quick) for one in measurements),
     ]
 
 
-def _measure(folder: Path, small: int, large: int, asked: Sequence[Asked]) -> Iterator[tuple[tuple[str, Any], Timing]]:
-    """One step after another; only what is asked next lies on the disk."""
+def _measure(
+    folder: Path, small: int, large: int, measurements: Sequence[Measurement]
+) -> Iterator[tuple[tuple[str, Any], Timing]]:
+    """Yield one measurement after another; only the history that is measured next is on disk."""
     store, rival = folder / "history.duckdb", folder / "phoenix.db"
     apart(make_history, store, small)
-    for one in asked:
-        yield ("small", one), timed(ask, store, one)
+    for one in measurements:
+        yield ("small", one), timed(measure, store, one)
     apart(make_phoenix, rival, store)
     for name in QUESTIONS:
-        yield ("rival", name), timed(ask_phoenix, rival, name, store)
+        yield ("rival", name), timed(measure_phoenix, rival, name, store)
     rival.unlink()
     store.unlink()
     apart(make_history, store, large)
-    for one in asked:
-        yield ("large", one), timed(ask, store, one)
+    for one in measurements:
+        yield ("large", one), timed(measure, store, one)
 
 
-def _row(one: Asked, measured: Measured, *, judge: bool) -> str:
+def _row(one: Measurement, measured: Measured, *, judge: bool) -> str:
     small, large = measured["small", one], measured["large", one]
     rival = measured.get(("rival", one.name)) if one.by is None else None
     aim = None if one.name == BINS_NAME else AIMS_MS.get(one.name, AIM_MS)
@@ -116,7 +118,7 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def timed(function: Callable[..., float], *arguments: Any) -> Timing:
-    """What ``function`` measures, in a process of its own."""
+    """Return the result of ``function``, run in a separate process."""
     try:
         return cast(Timing, apart(_tried, function, arguments))
     except multiprocessing.TimeoutError:
@@ -124,7 +126,7 @@ def timed(function: Callable[..., float], *arguments: Any) -> Timing:
 
 
 def _tried(function: Callable[..., float], arguments: tuple[Any, ...]) -> Timing:
-    """In the other process: not every exception can be sent from one to the other."""
+    """Run ``function`` in the child process and return its error by name, because not every exception can be pickled."""
     try:
         return Timing(function(*arguments))
     except Exception as error:
@@ -133,7 +135,7 @@ def _tried(function: Callable[..., float], arguments: tuple[Any, ...]) -> Timing
 
 
 def median_ms(run: Callable[[], Any]) -> float:
-    """Median of five runs; one that takes long is not repeated."""
+    """Return the median of five runs; a slow query is not repeated."""
     runs: list[float] = []
     while len(runs) < 5 and sum(runs) < LONG_SECONDS:
         before = perf_counter()
@@ -142,25 +144,25 @@ def median_ms(run: Callable[[], Any]) -> float:
     return statistics.median(runs) * 1e3
 
 
-def ask(store: Path, one: Asked) -> float:
-    """Milliseconds to open the store and have every row of the answer."""
+def measure(store: Path, one: Measurement) -> float:
+    """Return the milliseconds to open the store and fetch all rows of the result."""
     return median_ms(lambda: _answer(store, one).fetchall())
 
 
-def _answer(store: Path, one: Asked) -> duckdb.DuckDBPyRelation:
+def _answer(store: Path, one: Measurement) -> duckdb.DuckDBPyRelation:
     if one.name == BINS_NAME:
         with open_reader(store) as con:
             return materialize(con, BINS)
     return tt.query(one.name, store=store, by=one.by)
 
 
-def ask_phoenix(rival: Path, name: str, store: Path) -> float:
-    """The same of the SQLite file. Raises ValueError where ``store`` gives another answer."""
+def measure_phoenix(rival: Path, name: str, store: Path) -> float:
+    """Return the milliseconds of the same query on the SQLite file. Raises ValueError if ``store`` has another result."""
 
     def run() -> list[tuple[Any, ...]]:
         with closing(sqlite.connect(f"{rival.as_uri()}?mode=ro", uri=True)) as con:
             return list(con.execute(QUESTIONS[name].sqlite))
 
     ms = median_ms(run)
-    require_same(run(), name, _answer(store, Asked(name)))
+    require_same(run(), name, _answer(store, Measurement(name)))
     return ms

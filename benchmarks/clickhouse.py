@@ -127,8 +127,8 @@ def step(what: str, work: Callable[[], Any]) -> None:
     say(f"{what}: {time.perf_counter() - began:.1f} s")
 
 
-def given(con: Any, name: str) -> dict[str, Any]:
-    """What the query has to be told."""
+def params_for(con: Any, name: str) -> dict[str, Any]:
+    """Return the parameters that the query needs on this history."""
     first, last = con.execute("SELECT min(started_at), max(started_at) FROM attempts").fetchall()[0]
     middle = first + (last - first) / 2
     known = {
@@ -144,7 +144,7 @@ def given(con: Any, name: str) -> dict[str, Any]:
 
 
 STORES = {"DuckDB": "", "ClickHouse, views": "otel", "ClickHouse, tables": "tables"}
-"""What is asked, and its database in ClickHouse."""
+"""Name of each measured store, and its database in ClickHouse; empty for DuckDB."""
 
 
 def main(rows: int, folder: Path, wanted: list[str]) -> None:
@@ -159,40 +159,40 @@ def main(rows: int, folder: Path, wanted: list[str]) -> None:
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """``function(…)`` in a process of its own: nothing of another's memory is in its figures."""
+    """Run ``function`` in a separate process, so that its peak memory does not include earlier measurements."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 
 def column(folder: Path, store: str, names: list[str]) -> list[str]:
-    """The cells of ``store``, one for each query."""
+    """Return the cells of ``store``, one for each query."""
     with open_reader(folder / "history.duckdb") as con:
-        told = {name: given(con, name) for name in names}
+        params = {name: params_for(con, name) for name in names}
     cells = []
-    with asked(folder, STORES[store]) as answer:
+    with query_runner(folder, STORES[store]) as answer:
         for name in names:
             began = time.perf_counter()
-            cells.append(timed(partial(answer, name, **told[name])))
+            cells.append(timed(partial(answer, name, **params[name])))
             say(f"{store}, {name}: {cells[-1]}; {time.perf_counter() - began:.1f} s by the clock")
     return cells
 
 
 @contextmanager
-def asked(folder: Path, database: str) -> Iterator[Callable[..., Any]]:
-    """What answers, until the block ends: DuckDB where no ``database`` is named."""
+def query_runner(folder: Path, database: str) -> Iterator[Callable[..., Any]]:
+    """Yield a function that runs a named query: in DuckDB where ``database`` is empty, else in ClickHouse."""
     if not database:
         with open_reader(folder / "history.duckdb") as con:
-            yield lambda name, **told: run(con, name, **told).fetchall()
+            yield lambda name, **params: run(con, name, **params).fetchall()
         return
     client = engine(folder)  # one that stays: the engine would stop with the last
     address = Address(f"chdb://{folder / 'engine'}?database={database}&traces=otel.otel_traces&logs=otel.otel_logs")
     for line in store_stats(ClickHouseConnection(address), client).lines():
         say(line)
-    yield lambda name, **told: ask(address, name, **told).fetchall()
+    yield lambda name, **params: ask(address, name, **params).fetchall()
 
 
 def timed(work: Callable[[], Any]) -> str:
-    """Seconds of the processor, and the peak of this process' memory."""
+    """Return the CPU seconds of ``work`` and the peak memory of this process, as text."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     used = time.process_time()
     try:
@@ -200,8 +200,8 @@ def timed(work: Callable[[], Any]) -> str:
     except Exception as error:
         return f"failed: {' '.join(str(error).split())[:60]}"
     peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
-    held = int(peak[1]) / 1024**2 if peak else 0.0
-    return f"{time.process_time() - used:.1f} s, {held:.1f} GB"
+    peak_gb = int(peak[1]) / 1024**2 if peak else 0.0
+    return f"{time.process_time() - used:.1f} s, {peak_gb:.1f} GB"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def answer(con, **params):
 
 @pytest.fixture
 def before(make):
-    """So many attempts, a part of them failed, that began so long before now."""
+    """Return a function that makes ``attempts`` attempts, the first ``failures`` of them failed, that began ``ago`` seconds before now."""
 
     def before(ago, attempts, failures, **fields):
         return [
@@ -122,7 +122,7 @@ def test_groups(engine, before):
 
 
 def test_by_code_and_hour_the_burns_are_parts_of_the_whole(engine, before):
-    """Of 100 attempts in the hour 6 ran out of time and 4 had no right: of a budget of 1 in 100 they burn 6 and 4."""
+    """Six timeouts and four denied attempts of 100 burn a budget of 1 % at the rates 6 and 4."""
     con = engine(
         *before(60, 6, 6, code="TIMEOUT"), *before(1000, 4, 4, code="AUTH"), *before(1000, 80, 0), *before(3000, 10, 0)
     )

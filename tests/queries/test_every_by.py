@@ -81,7 +81,7 @@ PARTS = {
 }  # fmt: skip
 CUT = ["code", "status", "day", "hour"]
 PARTING = {"breaker", "burn_rate", "incidents"}
-"""What these find in a history is another thing where the history is another one."""
+"""Queries whose results depend on how histories are split: they add up only over the dimensions in ``CUT``."""
 
 
 @pytest.mark.parametrize("name", PARTS)

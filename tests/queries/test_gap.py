@@ -15,8 +15,8 @@ from .conftest import START
 LATER = START + timedelta(days=1)
 
 
-def answer(con, name="gap", **params):
-    relation = run(con, name, **params)
+def answer(con, name="gap", **given):
+    relation = run(con, name, **given)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -38,9 +38,9 @@ def test_it_is_the_one_that_calibration_tells(engine, make, tool):
     now, before = answer(con, since=LATER, before=START, tool=tool)
     assert (now["period"], before["period"]) == ("now", "before")
     for row, window in ((now, {"since": LATER}), (before, {"since": START, "until": LATER})):
-        (total,) = answer(con, "calibration", by=[], tool=tool, **window)
+        (whole,) = answer(con, "calibration", by=[], tool=tool, **window)
         for name in ("n", "mean_confidence", "accuracy", "gap", "gap_low", "gap_high", "too_few"):
-            assert row[name] == pytest.approx(total[name]), name
+            assert row[name] == pytest.approx(whole[name]), name
         assert row["n"] > 10
 
 

@@ -224,7 +224,7 @@ def test_as_a_plain_replay_of_the_history_says(engine, step, moments):
 
 
 def replay(attempt, history):
-    """Whether the advice of ``attempt`` was followed, and whether what followed went well."""
+    """Return whether the advice of ``attempt`` was followed, and whether the next attempt succeeded."""
     begin = attempt.started_at
     end = begin + max(timedelta(milliseconds=attempt.duration_ms), timedelta(microseconds=1))
     same = [

@@ -27,7 +27,7 @@ SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
 @pytest.fixture
 def done() -> list[str]:
-    """What the tools really did."""
+    """Actions that the tools performed."""
     return []
 
 

@@ -148,9 +148,9 @@ def columns() -> dict[str, str]:
 
 def _retryable() -> str:
     """Return whether to retry, by the table of exceptions, else by the advice of the code."""
-    retryable_by_class = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
+    own = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
     advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
-    return f"if(ended = 'raised', {_flag('last_name', retryable_by_class, advised)}, {advised})"
+    return f"if(ended = 'raised', {_flag('last_name', own, advised)}, {advised})"
 
 
 def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:

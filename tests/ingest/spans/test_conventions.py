@@ -1,4 +1,4 @@
-"""What each instrumentation writes down of a call, as it was seen to, and what is read of it."""
+"""Calls read from the attributes that each instrumentation was observed to write."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ HIDDEN = (
     "error.details",
     "gen_ai.system_instructions",
 )
-EXCEPTION = (
+METADATA_KEYS = (
     "mcp.method.name",
     "db.operation.name",
     "rpc.method",
@@ -135,9 +135,9 @@ EXCEPTION = (
 
 
 def test_metadata_alone_goes_by_whole_names(take: Take) -> None:
-    """What an instrumentation says was done stands beside what it was done with, under the same prefix."""
+    """Names of operations are metadata, although content has the same prefix."""
     secret = "sesame-4711"
-    span_attributes = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(EXCEPTION, "told")}
+    span_attributes = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(METADATA_KEYS, "told")}
     event = EventData(name="e", time_ns=START, attributes=span_attributes)
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
     records = take(
@@ -147,4 +147,4 @@ def test_metadata_alone_goes_by_whole_names(take: Take) -> None:
     )
     assert len(records) == 2
     assert secret not in repr(records)
-    assert sorted(data(records[0].attributes)) == sorted(EXCEPTION)
+    assert sorted(data(records[0].attributes)) == sorted(METADATA_KEYS)

@@ -172,7 +172,7 @@ def test_a_tool_that_the_application_calls_is_not_recorded(installed: None, call
 
 
 def outcome(agent: ToolCallingAgent) -> Any:
-    """What an application sees of a run."""
+    """Return the parts of a run that an application can read."""
     result = agent.run("go")
     steps = [step.dict() for step in agent.memory.steps if hasattr(step, "observations")]
     members = ("tool_calls", "observations", "error", "action_output")

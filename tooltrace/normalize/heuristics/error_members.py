@@ -131,7 +131,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
 
 
 def _failed(error: Any, members: MemberReader) -> ToolResponse:
-    """Build the error with the details that stand beside it."""
+    """Build the error with the details in the other members."""
     reading = read_error(None if isinstance(error, bool | int) else error)
     if reading.get("type"):
         reading = with_message(

@@ -41,7 +41,7 @@ _SHORT = 200
 
 @builtin("error_status", "heuristic", Matches(members=_TELLING))
 def RULE(view: ResultView) -> ToolResponse | None:
-    """Read a failed status with nothing but its message beside it.
+    """Read a failed status whose only other member is its message.
 
     The answer to a query for a job's status differs: it has the job's id.
     """
@@ -110,7 +110,7 @@ def _is_failed(word: Any) -> bool:
 
 
 def _failed(reading: dict[str, Any], members: MemberReader, word: str | None = None) -> ToolResponse:
-    """Build the error with the details that stand beside it.
+    """Build the error with the details in the other members.
 
     JSend's ``fail`` reports in its data what was wrong.
     """

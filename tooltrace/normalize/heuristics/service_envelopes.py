@@ -59,11 +59,11 @@ ENVELOPES = (
     Envelope("error_code", ("message", "msg", "title"), beside=_REQUEST | {"success", "status"}, without_data=True),
     Envelope("code", ("message", "msg"), beside=_REQUEST | {"details", "hint"}, without_data=True),  # Aliyun, Twilio
 )
-"""Envelopes whose code says whether the request failed."""
+"""Envelopes whose code states whether the request failed."""
 
 _NAMES = tuple({envelope.code for envelope in ENVELOPES})
 _LEAST_CODE = 100
-"""Smallest number that is a service's own code where nothing but a message stands beside it."""
+"""Smallest number that is a service's own code where its only other member is a message."""
 _MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "detail", "reason")
 _FAILED = frozenset({"error", "err"})
 _GOOD_STATUS = frozenset({"ok", "zero_results", "success"})
