@@ -13,48 +13,48 @@
 --   match           text   what the id matched: call_id, span_id or prefix
 --   tool            text   name of the tool
 --   tool_version    text   version of the tool
---   call_id         text   id that the model gave the call; the span_id where nobody gave one
---   conversation    text   the conversation or session that the call belongs to
---   agent           text   name of the agent that called
+--   call_id         text   the model's id of the call; the span_id where there is none
+--   conversation    text   id of the conversation or session of the call
+--   agent           text   name of the agent that made the call
 --   attempt         count  1 for the first execution of the call, 2 for the first retry
---   started_at      time   when the attempt began; UTC
---   duration_ms     ms     milliseconds in the tool, by the monotonic clock, without the time that a stream's consumer held it
+--   started_at      time   start of the attempt, UTC
+--   duration_ms     ms     milliseconds in the tool, by the monotonic clock; for a stream, without the time of its consumer
 --   first_item_ms   ms     streams: milliseconds from the start to the first item
---   consumer_ms     ms     streams: milliseconds that the consumer held the stream between items
---   status          text   what the tool reported: success, partial or error; unknown where it reported nothing
---   ending          text   how it ended: returned, raised, cancelled, abandoned, paused, declined or expired
+--   consumer_ms     ms     streams: milliseconds that the consumer used between items
+--   status          text   status that the tool reported: success, partial or error; unknown where it reported none
+--   ending          text   how the attempt ended: returned, raised, cancelled, abandoned, paused, declined or expired
 --   code            text   error code, such as TIMEOUT
 --   error_type      text   class of the exception, or the error type that the response names
---   error_message   text   error message, redacted; of a partial result, why it is partial
---   retryable       flag   whether the tool said that trying again may help
---   suggestion      text   what the tool advised to do about the error
---   user_message    text   what a person may be told about the error
---   confidence      share  how sure the tool was, 0 to 1
---   next_action     text   what the tool advised to do next
+--   error_message   text   error message, redacted; for a partial result, the reason why it is partial
+--   retryable       flag   whether the same call may succeed later
+--   suggestion      text   the tool's advice on how to correct the error
+--   user_message    text   error message for the person who uses the agent
+--   confidence      share  the tool's confidence that its result is right, 0 to 1
+--   next_action     text   the tool's advice on the next action
 --   cached          flag   whether the result came from a cache
 --   text            text   the result as text
---   explanation     text   why the tool gave this result, in its own words
---   seen_text       text   what the model was given
+--   explanation     text   the tool's explanation of its result
+--   seen_text       text   text that the model received as the result
 --   seen_error      flag   whether that reported an error
 --   arguments       json   object: the arguments, redacted and bounded
 --   result          json   the result, redacted and bounded
---   sources         json   array of where the result came from; the view sources has them as rows
---   signals         json   object: name of each signal that made the confidence, and its value
---   stats           json   object: numbers that the tool reported about its work
---   context         json   object: what the response carried about its surroundings
---   attributes      json   object: what the tool or its surroundings set on the span
+--   sources         json   array of the sources of the result; the view sources has them as rows
+--   signals         json   object: the signals behind the confidence, value by name
+--   stats           json   object: figures that the tool reported about its work
+--   context         json   object: further values of the response, such as members of the tool's protocol
+--   attributes      json   object: attributes that the tool or the application set on the span
 --   truncated       flag   true where a field was longer than the limit
---   full_sizes      json   object: name of each truncated field, and its true size in bytes, where that is known
---   redacted        flag   true where a secret was taken out, or a field was dropped because it could not be redacted
---   flags           json   array of what was wrong with what the tool gave, such as confidence_out_of_range
+--   full_sizes      json   object: full size in bytes of each truncated field, by name, where it is known
+--   redacted        flag   true where a secret was removed, or a field was dropped because it could not be redacted
+--   flags           json   array of defects of the tool's result, such as confidence_out_of_range
 --   rule            text   the rule that read the result
---   rule_grade      text   certain or heuristic: how far the rule can be trusted
---   service         text   name of the service that recorded it
---   host            text   machine that recorded it
---   pid             count  process that recorded it
---   trace_id        text   OpenTelemetry trace, 32 hex digits
---   span_id         text   OpenTelemetry span, 16 hex digits; unique: the identity of the row
---   parent_span_id  text   the span that was current when the tool was called
+--   rule_grade      text   reliability of the rule: certain or heuristic
+--   service         text   name of the service that recorded the call
+--   host            text   name of the machine that recorded the call
+--   pid             count  process id of the recorder
+--   trace_id        text   OpenTelemetry trace id, 32 hex digits
+--   span_id         text   OpenTelemetry span id, 16 hex digits; unique, the key of the row
+--   parent_span_id  text   id of the span that was current when the tool was called
 WITH named AS (
     SELECT
         tool,

@@ -142,7 +142,7 @@ class TestFile:
         assert unused == f"{path}: ignored columns: other"
         assert [line.removeprefix(f"{path}:").split(":")[0] for line in said] == ["5", "7", "8", "9", "10"]
         assert "got 'maybe'; skipped" in said[0]
-        assert "5 fields, where the header has 4" in said[3]
+        assert "5 fields, but the header has 4" in said[3]
         assert [row[0] for row in outcomes()] == ["call_3", "call_8"]
 
     def test_bad_lines_of_json(self, run, history, file, outcomes):
@@ -205,9 +205,9 @@ class TestFile:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("id,correct\nc,1\n", "neither a column call_id nor span_id"),
-            ("call_id,verdict\nc,1\n", "neither a column correct nor score"),
-            ("call_id,correct,Correct\nc,1,0\n", "the column correct twice"),
+            ("id,correct\nc,1\n", "it needs a column call_id or span_id"),
+            ("call_id,verdict\nc,1\n", "it needs a column correct or score"),
+            ("call_id,correct,Correct\nc,1,0\n", "column correct occurs twice"),
             ('[{"call_id": "c"}]', "a JSON array"),
             (b"PAR1 and no more", "PAR1 and no more"),
         ],

@@ -81,7 +81,7 @@ print(integration.install.__doc__ is not None)
 def test_every_integration_is_registered() -> None:
     folder = Path(tt.__file__).parent / "integrations"
     modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    helpers = {"__init__", "framework_call", "monkeypatch", "side_table"}
+    helpers = {"__init__", "framework_call", "monkeypatch", "shared_call", "side_table"}
     assert {point.value for point in OWN} == {f"tooltrace.integrations.{name}" for name in modules - helpers}
 
 

@@ -115,7 +115,7 @@ class TestSelect:
         [
             ("SELECT 'a' AS call_id", "needs a column correct or score"),
             ("SELECT true AS correct", "needs a column call_id or span_id"),
-            ("SELECT 'a' AS call_id, true AS corect, 1 AS score", "unknown columns: corect"),
+            ("SELECT 'a' AS call_id, true AS corect, 1 AS score", "unknown columns corect"),
             ("SELECT 'a' AS call_id, true AS correct, false AS Correct", "unknown columns|twice|already"),
             ("SELECT 'a' AS call_id, 1.5 AS score", r"score of a must be from 0 to 1; got 1.5"),
             ("SELECT 'a' AS call_id, 'NaN'::DOUBLE AS score", "got nan"),

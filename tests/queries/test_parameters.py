@@ -85,7 +85,7 @@ def test_any_value_is_bound_or_refused(value):
         try:
             bound(**{name: value})
         except BadParameter as error:
-            assert str(error).startswith(name)
+            assert str(error).startswith(f"parameter '{name}' ")
 
 
 @pytest.mark.parametrize("objective", [0, 1, 100, 1000, "none", -0.5])

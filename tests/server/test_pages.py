@@ -108,7 +108,11 @@ def test_a_wrong_request_gets_a_client_error(shown):
     assert client.get("/panel/failure_rat").status_code == 404
     assert "did you mean" in client.get("/panel/failure_rat").text
     assert client.get("/tiles?since=yesterday").status_code == 400
-    assert client.get("/data/failure_rate?by=nonsense").json()["error"].startswith("by:")
+    assert (
+        client.get("/data/failure_rate?by=nonsense")
+        .json()["error"]
+        .startswith("parameter 'by' of query failure_rate accepts ")
+    )
     assert client.get("/call?id=nothing").status_code == 404
     assert client.get("/no/such/page").status_code == 404
     assert client.get("/tool").status_code == 404

@@ -170,7 +170,7 @@ def test_what_it_cannot_do_is_one_error(memory: str, local: Path) -> None:
     for words in (("import", "x.jsonl"), ("export", "jsonl", "-o", "-"), ("doctor",)):
         done = command(*words, "--store", memory)
         assert done.exit_code == 2
-        assert "is only read; name the path of a local store" in done.stderr
+        assert "has no database file: pass the path of a local store" in done.stderr
     assert command("label", "--file", "x.csv", "--store", memory).exit_code == 2
     assert command("serve", "--otlp", "--store", memory).exit_code == 2
 

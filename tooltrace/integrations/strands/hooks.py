@@ -1,4 +1,4 @@
-"""What Strands reports to its hooks: calls that are paused, cancelled or answered elsewhere, and the model's messages."""
+"""Hooks of Strands: calls that are paused, cancelled or answered elsewhere, and the model's messages."""
 
 from __future__ import annotations
 
