@@ -161,7 +161,7 @@ async def test_limits_are_of_the_question_and_not_of_each_step(browser: Any, eng
         ("SELECT * FROM view(SELECT 1)", "view()"),
         ("SELECT 1 UNION ALL SELECT a FROM secrets", "secrets"),
         ("SELECT 1 SETTINGS max_threads = 1", "settings"),
-        ("CREATE TABLE x (a Int8) ENGINE = Memory", "such a statement"),
+        ("CREATE TABLE x (a Int8) ENGINE = Memory", "another kind of statement"),
         ("WITH x AS (SELECT 1 AS a) SELECT a IN (1, 2), (a, a) NOT IN ((1, 2)), a IN (SELECT 1) FROM x, generate_series(1, 2), calls AS c", None),
         ("DESCRIBE calls", None),
     ],

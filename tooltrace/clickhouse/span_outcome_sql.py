@@ -23,12 +23,24 @@ RULE: Final = "span_status"
 
 
 def _classes_ending(ending: Ending) -> tuple[str, ...]:
-    """Return the names of the classes that end a call as ``ending``."""
-    return tuple(sorted(name for classes in ENDINGS.values() for name in classes if classes[name] == ending))
+    """Return the names of the classes that end a call as ``ending``.
+
+    The SQL reads the last part of a name only, so a name that an exception of another package has too is left out.
+    """
+    return tuple(
+        sorted(
+            name
+            for package, classes in ENDINGS.items()
+            for name in classes
+            if classes[name] == ending
+            and not any(each.endswith(f".{name}") and not each.startswith(f"{package}.") for each in CODES)
+        )
+    )
 
 
 _CANCELLED: Final = _classes_ending("cancelled")
 _PAUSED: Final = _classes_ending("paused")
+_DECLINED: Final = _classes_ending("declined")
 _HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAILURE|ERR)$"
 _CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*[a-z][A-Za-z0-9_]*$"
 
@@ -96,7 +108,7 @@ def _ended(reader: Reader) -> str:
     return (
         f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
         f"last_name IN ({quote_literals(_CANCELLED)}), 'cancelled', last_name = 'GeneratorExit', 'abandoned', "
-        f"last_name IN ({quote_literals(_PAUSED)}), 'paused', {raised}, 'raised', 'returned')"
+        f"last_name IN ({quote_literals(_PAUSED)}), 'paused', last_name IN ({quote_literals(_DECLINED)}), 'declined', {raised}, 'raised', 'returned')"
     )
 
 

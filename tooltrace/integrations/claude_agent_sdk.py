@@ -30,6 +30,7 @@ from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.shared_call import ended_outside
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -218,12 +219,14 @@ def _local_tool(original: Callable[..., Any]) -> Callable[..., Any]:
             running = None if session is None else session.running.get(call_id)
         if running is None:
             return await original(self, server_name, message)
-        token = _running.set(running)  # the tool runs in a task of the server, with this context
+        # The tool runs in a task of the server, with this context. An installed integration with MCP leaves it alone.
+        token, ended = _running.set(running), ended_outside.set(True)
         try:
             with running.call.active():
                 return await original(self, server_name, message)
         finally:
             _running.reset(token)
+            ended_outside.reset(ended)
 
     return _handle_sdk_mcp_request
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +31,9 @@ from tooltrace.redact.snapshot import snapshot
 
 _JOINTS = re.compile(r"[_./:\-]+")
 """Characters that may separate the name of a server or a toolset from that of its tool."""
+
+ended_outside: ContextVar[bool] = ContextVar("tooltrace_ended_outside", default=False)
+"""Whether the integration around a server in this process ends the call itself, and knows the tool's exception."""
 
 
 class SharedCall(FrameworkCall):

@@ -175,6 +175,7 @@ async def test_faults_of_the_recorder_stay_ours(
     def fail(*args: Any) -> None:
         raise RuntimeError("ours")
 
+    tt.uninstall("mcp")  # it would record the tool of this process by itself
     monkeypatch.setattr(claude_agent_sdk._Session, "_begin", fail)
     await run(api, tmp_path, [("mcp__shop__add", {"a": 1, "b": 2}, "t1")])
     assert (api.results["t1"], calls()) == ([{"type": "text", "text": "3"}], [])

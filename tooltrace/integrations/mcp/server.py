@@ -9,7 +9,7 @@ from opentelemetry import propagate
 
 from tooltrace.faults import report_fault, suppress_faults
 from tooltrace.integrations.mcp import protocol
-from tooltrace.integrations.shared_call import SharedCall
+from tooltrace.integrations.shared_call import SharedCall, ended_outside
 from tooltrace.otel.sdk_internals import current_context
 from tooltrace.recording import context as contexts
 from tooltrace.recording.context import CallContext
@@ -64,6 +64,8 @@ def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 
 async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any]], *, server: Any) -> Any:
     """Record the call of a tool by its server's own method, which raises the tool's exception."""
+    if ended_outside.get():
+        return await run()
     try:
         attributes = {"mcp.server.name": server.name}
         call = SharedCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)
@@ -85,7 +87,7 @@ def _begin(request: Any, server: Any) -> SharedCall | None:
     try:
         params = request.params
         name = params.get("name") if request.method == protocol.METHOD and isinstance(params, Mapping) else None
-        if request.request_id is None or not isinstance(name, str):
+        if request.request_id is None or not isinstance(name, str) or ended_outside.get():
             return None
         attributes = protocol.client_attributes(request, server)
         if params.get("inputResponses") is not None:
