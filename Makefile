@@ -86,10 +86,11 @@ $(INSTRUMENTED:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest $(SUITES) $(INJECTED) tests/integrations/otel/test_$(subst -,_,$*).py
 	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
-# One process each: every framework brings threads, loggers and warnings of its own.
+# One process each: every framework brings threads, loggers and warnings of its own. LlamaIndex leaves a database open.
 test-shared: $(VENV)-shared/.ready
 	for name in $(SHARED); do \
-		$(VENV)-shared/bin/python -m pytest tests/integrations/$$name || exit 1; \
+		$(VENV)-shared/bin/python -m pytest -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning \
+			tests/integrations/$$name || exit 1; \
 		$(VENV)-shared/bin/python examples/$${name}_agent.py || exit 1; \
 	done
 	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index or smolagents'

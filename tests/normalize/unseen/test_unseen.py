@@ -1,0 +1,63 @@
+"""Precision and recall on results that the rules were not written for; README.md says how they were collected.
+
+``pytest tests/normalize/unseen -s`` prints the figures, and the open half's misses.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tooltrace as tt
+
+RESULTS = Path(__file__).with_name("results.jsonl")
+
+
+class Reading(NamedTuple):
+    row: dict[str, Any]
+    status: str
+    rule: str | None
+
+    @property
+    def held_out(self) -> bool:
+        return sha256(self.row["id"].encode()).digest()[0] >= 128
+
+    @property
+    def failed(self) -> bool:
+        return self.row["label"] != "success"
+
+    @property
+    def found(self) -> bool:
+        return self.status != "success"
+
+
+@cache
+def readings() -> tuple[Reading, ...]:
+    rows = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
+    responses = [(row, tt.normalize(row["value"])) for row in rows if not row.get("doubtful")]
+    return tuple(Reading(row, response.status, response.meta.rule) for row, response in responses)
+
+
+def figures(part: list[Reading]) -> tuple[float, float]:
+    """Return precision and recall of ``part``; a partial result counts as a failure."""
+    right = sum(each.found and each.failed for each in part)
+    return right / sum(each.found for each in part), right / sum(each.failed for each in part)
+
+
+def test_precision_and_recall_are_above_their_floors() -> None:
+    halves = {
+        "open": [each for each in readings() if not each.held_out],
+        "held out": [each for each in readings() if each.held_out],
+    }
+    for name, part in halves.items():
+        precision, recall = figures(part)
+        print(f"\n{name}: {len(part)} results, precision {precision:.1%}, recall {recall:.1%}")
+    for each in halves["open"]:
+        if each.found != each.failed:
+            print(each.row["label"], each.rule, each.row["source"], json.dumps(each.row["value"], ensure_ascii=False))
+    precision, recall = figures(list(readings()))
+    assert precision >= 0.98
+    assert recall >= 0.70
