@@ -61,20 +61,22 @@ _ENDED = lazy(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", r
 """A line after the crash in which the parent program reports how the crashed program ended."""
 
 _NPM = lazy(r"npm (?:ERR!|error)[ \t]*(.*)")
-_GIT_LINE = lazy(r"(?:remote|fatal|error|hint|warning):|$")
+_GIT_LINE = lazy(r"(?:remote|fatal|error|hint|warning):|To \S+$| ! \[|$")
 _NPM_LINE = lazy(r"npm (?:ERR!|error|WARN|warn|notice)(?:[ \t].*)?|")
 _NPM_CODE = lazy(r"code\s+(\S+)")
 _NPM_FIELD = lazy(r"(?:code|syscall|path|errno|cwd|command|sh|lifecycle|A complete log)\b")
 
 EXIT = lazy(
     r"[\[(]?(?:(?:The )?(?:Process|Command|Program|Script|Shell) )?(?:(?:has )?(?:finished|completed|ended|terminated|failed) with )?"
-    r"(?:(?:an? |non-?zero )*Exit(?:ed)?(?: with)? (?:code|status)|(?:Return|Exit)[ _]?code)[:=]?\s*(?P<exit>0|[1-9]\d{0,2})\.?[\])]?\.?"
+    r"(?:(?:an? |non-?zero )*Exit(?:ed)?(?: with)? (?:code|status)|(?:Return|Exit)[ _]?code)[:=]?\s*(?P<exit>0|[1-9]\d{0,2})(?: \(execution failed\))?\.?[\])]?\.?"
     r"|<(?:exit_?code|return_?code)>(?P<tagged>\d{1,3})</\w+>",
     re.IGNORECASE,
 )
 """A last line that holds the exit status of a command."""
 
-_CAPTION = lazy(r"(?:Wall[ _-]time|Duration|Total output lines|Output|Stdout|Stderr)\s*:.{0,60}", re.IGNORECASE)
+_CAPTION = lazy(
+    r"(?:Wall[ _-]time|Duration|Total output lines|(?:Code )?Output|Stdout|Stderr)\s*:.{0,60}", re.IGNORECASE
+)
 """A line with which a shell tool announces the output, after its exit status."""
 
 _FINDING = lazy(r"\S{1,200}:\d+(?::\d+)?:? ")
@@ -98,7 +100,7 @@ def _may_be(words: str) -> bool:
 
     This quick test keeps most texts from the slower patterns.
     """
-    if words.startswith(("npm ", "remote: ")) or "\n    at " in words:
+    if words.startswith(("npm ", "remote: ", "To ")) or "\n    at " in words:
         return True
     first = words[: _LINE + 1].partition("\n")[0][:_LINE]
     last = words[-_LINE:].rpartition("\n")[2]
@@ -163,7 +165,7 @@ def _npm(lines: list[str], text: str) -> ToolResponse | None:
 def _git(lines: list[str], text: str) -> ToolResponse | None:
     """Read the output of git, which includes lines of the remote; the last fatal line is the message."""
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
-    if not fatal or not lines[0].startswith("remote: ") or not all(map(_GIT_LINE.match, lines)):
+    if not fatal or not lines[0].startswith(("remote: ", "To ")) or not all(map(_GIT_LINE.match, lines)):
         return None
     return build_error(fatal[-1].partition(": ")[2], text=text)
 

@@ -125,6 +125,9 @@ CLOSINGS = lazy(
 )
 """Texts that end with the advice to try again; only a failure ends so, unless the opening is about no results."""
 
+HEADED = lazy(r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*Error\*\*)\s*\n\s*(?=\S))")
+"""A heading in Markdown above the report of an error."""
+
 LISTED = lazy(r"(?m)^\s*(?:❌|✅|✔|✓|☑|🚫|⚠️?|✗|✖)")
 """Lines with a sign; several of them are a list."""
 

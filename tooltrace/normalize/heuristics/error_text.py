@@ -24,6 +24,7 @@ from tooltrace.normalize.heuristics.error_patterns import (
 )
 from tooltrace.normalize.heuristics.error_sentences import (
     CLOSINGS,
+    HEADED,
     LISTED,
     MARKED,
     MAY_REPORT,
@@ -65,7 +66,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
 
 def read_text(text: str) -> ToolResponse | None:
     """Return the error that ``text`` is; None if it is not an error message."""
-    words = text.strip()
+    words = HEADED.sub("", text.strip())
     if not words or (len(words) <= _LONGEST and not MAY_REPORT.search(words.lower())):
         return None
     if words.startswith(_GROUP):
@@ -95,6 +96,7 @@ def _sentence(words: str, text: str) -> ToolResponse | None:
     if marked is not None:
         return None if is_no_error_phrase(marked["message"]) else build_error(marked["message"], text=text)
     opening = WARNED.sub("", lines[0])[:_LONGEST_OPENING]
+    opening = opening[:1].upper() + opening[1:]
     if any(pattern.fullmatch(opening) for pattern in OPENINGS) or CLOSINGS.fullmatch(words):
         return build_error(words, text=text)
     return None
@@ -103,7 +105,8 @@ def _sentence(words: str, text: str) -> ToolResponse | None:
 def _is_one_message(words: str) -> bool:
     """Whether ``words`` has few lines and sentences, and no line is an item of a list or an entry of a log."""
     lines = words.splitlines()
-    if len(lines) > _MOST_LINES or any(map(OF_A_LIST.match, lines[1:])):
+    reported = all(line.startswith("ERROR: ") for line in lines)  # pip reports each of its errors in a line
+    if len(lines) > _MOST_LINES or (not reported and any(map(OF_A_LIST.match, lines[1:]))):
         return False
     return (
         len(SENTENCES.findall(words)) <= _MOST_SENTENCES
