@@ -527,10 +527,10 @@ def test_the_store_has_each_question_once(agent_of: Callable, store: Path) -> No
     agent.run("go", session_id="s")
     tt.flush(120)
     with tt.connect(store) as db:
-        rows = db.execute("SELECT call_id, kind, decision FROM gates ORDER BY call_id").fetchall()
+        gates = db.execute("SELECT call_id, kind, decision FROM gates ORDER BY call_id").fetchall()
         rows = db.execute("SELECT call_id, ending, seen_text FROM tool_calls ORDER BY started_at").fetchall()
         attempts = db.execute("SELECT call_id, attempts FROM calls ORDER BY call_id").fetchall()
-    assert rows == [("c1", "confirmation", "approved"), ("c2", "confirmation", None)]
+    assert gates == [("c1", "confirmation", "approved"), ("c2", "confirmation", None)]
     assert rows == [("c1", "paused", None), ("c1", "returned", "deleted a"), ("c2", "paused", None)]
     assert attempts == [("c1", 1), ("c2", 0)]
 
