@@ -104,7 +104,9 @@ open("made", "w").write(f"{{done}} {{handled}}")
 """,
     )
     outer, inner = map(int, (tmp_path / "made").read_text().split())
-    assert (found["outer"], found["inner"], lost) == (outer, inner, 0)
+    assert (found["outer"], found["inner"] + lost) == (outer, inner)
+    if act != "tt.shutdown()":  # a call that ends while the recorder closes may come too late, and is counted then
+        assert lost == 0
 
 
 def test_a_signal_handler_with_the_sdks_batch_processor(tmp_path: Path) -> None:
