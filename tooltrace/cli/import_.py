@@ -13,6 +13,7 @@ import click
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import capture_option, store_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.report.numbers import format_count
 
 if TYPE_CHECKING:
     from tooltrace.ingest.files import ImportResult, UnreadableFile
@@ -48,9 +49,9 @@ def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
         _print_skipped(result)
     read = [result for result in results if not isinstance(result, Exception)]
     calls, others = sum(result.calls for result in read), sum(result.others for result in read)
-    records = _count(calls, "call") + (f" and {_count(others, 'other record')}" if others else "")
-    skipped = _count(sum(result.skipped for result in read), "line")
-    click.echo(f"{records} read from {_count(len(read), 'file')}, {skipped} skipped.")
+    records = format_count(calls, "call") + (f" and {format_count(others, 'other record')}" if others else "")
+    skipped = format_count(sum(result.skipped for result in read), "line")
+    click.echo(f"{records} read from {format_count(len(read), 'file')}, {skipped} skipped.")
     if len(read) < len(results):
         raise SystemExit(1)
 
@@ -109,7 +110,7 @@ def _print_skipped(result: ImportResult | UnreadableFile) -> None:
         click.echo(clean(f"{result.path}:{line.line}: {line.reason}; skipped"), err=True)
     more = result.skipped - len(result.examples)
     if more:
-        click.echo(clean(f"{result.path}: {_count(more, 'more line')} skipped"), err=True)
+        click.echo(clean(f"{result.path}: {format_count(more, 'more line')} skipped"), err=True)
 
 
 @contextmanager
@@ -131,7 +132,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

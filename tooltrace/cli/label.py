@@ -13,6 +13,7 @@ from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import UnsupportedByStore
+from tooltrace.report.numbers import format_count
 from tooltrace.store.base import Store, StoreBackend
 
 if TYPE_CHECKING:
@@ -121,10 +122,10 @@ def _label_file(file: Path, by: str, store: Path) -> None:
         click.echo(clean(f"{file}:{line.line}: {line.reason}; skipped"), err=True)
     more = done.skipped - len(done.examples)
     if more:
-        click.echo(clean(f"{file}: {_count(more, 'more row')} skipped"), err=True)
+        click.echo(clean(f"{file}: {format_count(more, 'more row')} skipped"), err=True)
     unmatched = _unmatched(done, store) if done.labels else 0
     rest = f"; {unmatched:,} without a recorded call" if unmatched else ""
-    click.echo(f"{_count(done.labels, 'label')} recorded, {_count(done.skipped, 'row')} skipped{rest}.")
+    click.echo(f"{format_count(done.labels, 'label')} recorded, {format_count(done.skipped, 'row')} skipped{rest}.")
 
 
 def _unmatched(done: LabelFileReport, store: Store) -> int:
@@ -151,7 +152,3 @@ def _bar(file: Path) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
         task = progress.add_task("", total=file.stat().st_size if file.is_file() else None)
         yield lambda count: progress.advance(task, count)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -82,14 +82,14 @@ class FrameworkCall:
         with suppress_faults("begin", lost=1):
             self._recorder = get_recorder()
             outer = contexts.current.get()
-            wanted = _text(call_id)
+            wanted = text_or_none(call_id)
             inherited = outer.call is not None and (
                 outer.call.begun is None if wanted is None else wanted == outer.call.value
             )
             around = CallContext(
                 call=outer.call if inherited else CallId(wanted),
-                conversation_id=_text(conversation) or outer.conversation_id,
-                agent=_text(agent) or outer.agent,
+                conversation_id=text_or_none(conversation) or outer.conversation_id,
+                agent=text_or_none(agent) or outer.agent,
                 attributes={**(outer.attributes or {}), **(attributes or {})} or None,
             )
             token = contexts.current.set(around)
@@ -198,5 +198,6 @@ class FrameworkCall:
         attempt.set_attribute(f"{self.style}.ran", value=False)
 
 
-def _text(value: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
+    """Return an id or a name as text; None where there is none."""
     return None if value is None or value == "" else str(value)

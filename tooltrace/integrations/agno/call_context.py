@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from tooltrace.faults import report_fault
+from tooltrace.integrations.framework_call import text_or_none
 from tooltrace.recording import context
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.context import CallContext, CallId
@@ -31,14 +32,14 @@ class AgnoContext:
 
     def __init__(self, spec: ToolSpec, call_id: Any, owner: Any = None, run: Any = None, team: Any = None) -> None:
         self.spec = spec
-        self.call_id = _text(call_id)
-        self.run_id = _text(getattr(run, "run_id", None))
-        identity = {RUN_ID: self.run_id, TEAM: _text(getattr(team, "name", None))}
+        self.call_id = text_or_none(call_id)
+        self.run_id = text_or_none(getattr(run, "run_id", None))
+        identity = {RUN_ID: self.run_id, TEAM: text_or_none(getattr(team, "name", None))}
         outer = context.current.get()
         self._context = CallContext(
             call=outer.call if self.call_id is None else CallId(self.call_id),
-            conversation_id=_text(getattr(run, "session_id", None)) or outer.conversation_id,
-            agent=_text(getattr(owner, "name", None)) or outer.agent,
+            conversation_id=text_or_none(getattr(run, "session_id", None)) or outer.conversation_id,
+            agent=text_or_none(getattr(owner, "name", None)) or outer.agent,
             attributes={**_other_attributes(outer), **{key: text for key, text in identity.items() if text}} or None,
         )
 
@@ -103,10 +104,6 @@ def _spec(name: str, description: str | None) -> ToolSpec:
     retry = import_module("agno.exceptions").RetryAgentRun
     text = " ".join(description.split()) if description else None
     return named_spec(name, description=text or None, retryable=retry)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None or value == "" else str(value)
 
 
 def _named(arguments: Any) -> dict[str, Any]:
