@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 # Frameworks that tooltrace.integrations traces. Their tests run in one environment for each framework.
 FRAMEWORKS := agno hello-agents
-agno := agno==3.1.10
+agno := agno==3.1.10 openinference-instrumentation-agno==1.0.15
 hello-agents := hello-agents==1.0.0
 
 # Libraries whose own spans become tool calls, with the instrumentation that makes the spans.
@@ -17,11 +17,13 @@ langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
 
 # Frameworks whose dependencies agree: one environment serves all.
 SHARED := openai_agents claude_agent_sdk llama_index smolagents
-shared := openai-agents==0.24.0 claude-agent-sdk==0.2.187 llama-index-core==0.14.25 smolagents==1.26.0
+shared := openai-agents==0.24.0 claude-agent-sdk==0.2.187 llama-index-core==0.14.25 smolagents==1.26.0 \
+	openinference-instrumentation-openai-agents==2.6.0 openinference-instrumentation-llama-index==4.6.1 \
+	openinference-instrumentation-smolagents==0.1.43
 
 # Frameworks that need an environment of their own.
 ALONE := crewai
-crewai := crewai==1.15.0
+crewai := crewai==1.15.0 openinference-instrumentation-crewai==1.1.21
 
 # Frameworks whose run contexts are left out of the recorded arguments, and that no other environment has.
 CONTEXTS := strands google-adk semantic-kernel autogen agent-framework
@@ -30,7 +32,8 @@ google-adk := google-adk==2.13.0
 semantic-kernel := semantic-kernel==1.45.0
 autogen := autogen-core==0.7.5
 agent-framework := agent-framework-core==1.23.0
-INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/test_framework_calls.py
+INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/test_framework_calls.py tests/integrations/test_other_framework_calls.py
+OPENINFERENCE := tests/integrations/otel/test_openinference.py
 
 # Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
@@ -69,9 +72,10 @@ frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%)
 test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
 	$(VENV)-$*/bin/python -m pytest tests/integrations/$(subst -,_,$*) tests/ingest/files $(INJECTED)
+	$(VENV)-$*/bin/python -m pytest $(OPENINFERENCE)
 	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
 
-test-langchain: SUITES := tests/integrations/langchain
+test-langchain: SUITES := tests/integrations/langchain $(OPENINFERENCE)
 test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai
 test-pydantic-ai: EXAMPLES := examples/pydantic_ai_agent.py
 test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp
@@ -93,12 +97,13 @@ test-shared: $(VENV)-shared/.ready
 			tests/integrations/$$name || exit 1; \
 		$(VENV)-shared/bin/python examples/$${name}_agent.py || exit 1; \
 	done
+	$(VENV)-shared/bin/python -m pytest -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning $(OPENINFERENCE)
 	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index or smolagents'
 
 $(ALONE:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest -W 'ignore:SelectableGroups:DeprecationWarning' tests/integrations/$*
 	$(VENV)-$*/bin/python examples/$*_agent.py
-	$(VENV)-$*/bin/python -m pytest -W ignore::DeprecationWarning $(INJECTED) -k $*
+	$(VENV)-$*/bin/python -m pytest -W ignore::DeprecationWarning $(INJECTED) $(OPENINFERENCE) -k $*
 
 test-strands test-google-adk: SPANS = tests/integrations/otel/test_$(subst -,_,$*).py
 
@@ -116,7 +121,7 @@ $(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VE
 
 $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' '$($*)' \
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $($*) \
 		hypothesis pytest pytest-asyncio pytest-timeout
 	touch $@
 

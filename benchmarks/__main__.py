@@ -82,7 +82,7 @@ def _calls(rounds: int) -> list[str]:
     lines = [_row(f"one call: {name}", f"{us:.1f} µs", ratio, aims.get(name)) for name, (us, ratio) in costs.items()]
     bare, held = full["held"]
     item = apart(calls.items, max(5, rounds // 10))
-    context = apart(calls.contexts, rounds)
+    context, with_ids = apart(calls.contexts, rounds), apart(calls.contexts, rounds, with_ids=True)
     return [
         *lines,
         _row("memory that a call holds until it is written", f"{held / 1024:.1f} KiB", held / bare, None),
@@ -93,6 +93,7 @@ def _calls(rounds: int) -> list[str]:
             "1.5 ×",
             met=context <= 1.5,
         ),
+        _plain("the same, with call id, conversation and agent in the context", f"{with_ids:.2f} ×", "", met=None),
     ]
 
 

@@ -170,10 +170,13 @@ def process_costs(folder: Path, calls: int, *, everything_on: bool) -> tuple[flo
     return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
 
 
-def contexts(folder: Path, rounds: int) -> float:
-    """Return the CPU time of the calling thread with a run context of 200 messages, as a multiple of the time without."""
+def contexts(folder: Path, rounds: int, *, with_ids: bool = False) -> float:
+    """Return the CPU time of the calling thread with a run context of 200 messages, as a multiple of the time without.
+
+    ``with_ids``: the context has the call id, the conversation and the agent, which are recorded.
+    """
     tt.configure(store=folder / "contexts.duckdb")
-    context = rivals.RunContext()
+    context = rivals.RunContextWithIds() if with_ids else rivals.RunContext()
     traced = tt.trace_tool(rivals.search_in_run, inject="ctx")
     bare = tt.trace_tool(rivals.search)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.history import make_history
 from tests.clickhouse.exporter import LOGS, SPANS, definition
-from tooltrace.analysis import ask, catalogue, find, run
+from tooltrace.analysis import catalogue, find, query_store, run
 from tooltrace.clickhouse import materialized, views
 from tooltrace.clickhouse.client import ClickHouseConnection
 from tooltrace.clickhouse.sql.functions import SETTINGS
@@ -70,7 +70,7 @@ def outcomes(file: Path) -> str:
     more = {
         "if(span_id IS NULL, NULL, span_id)": names.JUDGED_SPAN_ID,
         "if(correct, 'correct', 'incorrect')": names.EVALUATION_SCORE_LABEL,
-        "'[\"correct\"]'": names.SAID,
+        "'[\"correct\"]'": names.REPORTED,
     }
     return events(file, names.EVALUATION_EVENT, {**fields, **more}, "labeled_at")
 
@@ -188,7 +188,7 @@ def query_runner(folder: Path, database: str) -> Iterator[Callable[..., Any]]:
     address = Address(f"chdb://{folder / 'engine'}?database={database}&traces=otel.otel_traces&logs=otel.otel_logs")
     for line in store_stats(ClickHouseConnection(address), client).lines():
         say(line)
-    yield lambda name, **params: ask(address, name, **params).fetchall()
+    yield lambda name, **params: query_store(address, name, **params).fetchall()
 
 
 def timed(work: Callable[[], Any]) -> str:

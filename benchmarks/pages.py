@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.history import make_history
 from benchmarks.screenshots import served
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 
 AIM_SECONDS = 1.0
 WINDOWS = tuple(f"{days}d" for days in (5, 6, 7, 8, 9))
@@ -68,7 +68,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         store = Path(work) / "agent.duckdb"
         make_history(store, rows)
-        spans = [row[-1] for row in ask(store, "recent", limit=len(WINDOWS)).fetchall()]
+        spans = [row[-1] for row in query_store(store, "recent", limit=len(WINDOWS)).fetchall()]
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         print(f"| page, {rows:,} attempts | frame | first content | slowest of {len(WINDOWS)} | aim | |")
         print("|---|---:|---:|---:|---:|---|")

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, perf_counter, process_time, sleep, time
 
@@ -65,6 +65,7 @@ def main() -> None:
         ("a text twice as long is redacted, × the time", _growth(_redact, quick=quick), LINEAR, "×"),
         ("a text twice as long is read, × the time", _growth(_read, quick=quick), LINEAR, "×"),
         ("a span of another instrumentation ends, × a bare one", _span_end(1000 if quick else 5000), SPAN_COST, "×"),
+        ("the same under three open spans, × a bare one", _span_end(1000 if quick else 5000, 3), SPAN_COST, "×"),
     ]
     print("| promise | measured | promised | measured ÷ promised | |\n|---|---:|---:|---:|---|")
     for what, measured, promised, unit in rows:
@@ -186,8 +187,12 @@ def _cpu(work: Callable[[str], None], text: str) -> float:
     return process_time() - began
 
 
-def _span_end(rounds: int) -> float:
-    """The end of a span that becomes a record, × the end of a span without a processor; medians of one run."""
+def _span_end(rounds: int, around: int = 0) -> float:
+    """The end of a span that becomes a record, × the end of a span without a processor; medians of one run.
+
+    ``around``: number of open spans around the span, which state an agent and a conversation.
+    """
+    outer = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a", "gen_ai.conversation.id": "c"}
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
     with _store() as store:
         traced = TracerProvider()
@@ -195,12 +200,15 @@ def _span_end(rounds: int) -> float:
         tt.configure(store=store, tracer_provider=traced)
         tracers = {"bare": TracerProvider().get_tracer("bare"), "traced": traced.get_tracer("traced")}
         times: dict[str, list[float]] = {"bare": [], "traced": []}
-        for _ in range(rounds):
-            for name, tracer in tracers.items():
-                span = tracer.start_span("execute_tool add", attributes=attributes)
-                began = perf_counter()
-                span.end()
-                times[name].append(perf_counter() - began)
+        with ExitStack() as open_spans:
+            for _ in range(around):
+                open_spans.enter_context(tracers["traced"].start_as_current_span("agent", attributes=outer))
+            for _ in range(rounds):
+                for name, tracer in tracers.items():
+                    span = tracer.start_span("execute_tool add", attributes=attributes)
+                    began = perf_counter()
+                    span.end()
+                    times[name].append(perf_counter() - began)
         tt.shutdown()
         return statistics.median(times["traced"]) / statistics.median(times["bare"])
 

@@ -70,6 +70,23 @@ class RunContext(BaseModel):
     messages: list[Message] = [Message() for _ in range(200)]
 
 
+class Named(BaseModel):
+    """An agent."""
+
+    name: str = "clerk"
+
+
+class RunContextWithIds(RunContext):
+    """The same, with what Pydantic AI's run context says about the call."""
+
+    tool_call_id: str = "call_1"
+    conversation_id: str = "chat"
+    agent: Named = Named()
+
+
+RunContextWithIds.__module__ = "pydantic_ai.tools"  # it is recognised by its module
+
+
 def search_in_run(ctx: RunContext, query: str, limit: int = 10) -> dict[str, Any]:
     """Search."""
     return ROWS

@@ -19,7 +19,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.history import make_history
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WIDTH, HEIGHT = 1280, 860
@@ -60,7 +60,7 @@ def main() -> None:
         subprocess.run(
             [sys.executable, "-m", "tooltrace.cli", "demo", "--store", str(demo)], check=True, stdout=subprocess.DEVNULL
         )
-        call = ask(demo, "attempts", tool="fetch", status="error").fetchall()[0][-1]
+        call = query_store(demo, "attempts", tool="fetch", status="error").fetchall()[0][-1]
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for theme in ("light", "dark"):
             context = browser.new_context(color_scheme=theme, locale="en-GB", timezone_id="Europe/Berlin")

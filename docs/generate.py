@@ -19,7 +19,7 @@ from tooltrace.analysis import Query, catalogue
 from tooltrace.analysis.header import UNITS
 from tooltrace.cli import cli
 from tooltrace.core.fields import attributes_of, content_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.otel.catalog import ATTRIBUTES, SOURCES, Attribute, Signal
 from tooltrace.store.macros import MACROS
 from tooltrace.store.migrations import migrate
@@ -34,6 +34,7 @@ TABLES: dict[str, type[Record] | None] = {
     "calls": None,
     "outcomes": Outcome,
     "judged": None,
+    "corrections": Correction,
     "gates": Gate,
     "sources": None,
     "messages": Message,

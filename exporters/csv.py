@@ -28,7 +28,7 @@ from tooltrace.store.schema import RECORDS
 
 QUOTED_BY: Final = "'"
 """Prefix of a text that would otherwise be evaluated as a formula, or be read back differently."""
-_ODD: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", QUOTED_BY)
+_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", QUOTED_BY)
 
 _TABLES: Final = {record: RECORDS[kind].public for kind, record in KINDS.items()}
 _NAMES: Final = {record: tuple(field.name for field in fields_of(record)) for record in KINDS.values()}
@@ -102,7 +102,7 @@ def cell(value: Any) -> str:
 
 def _text(text: str) -> str:
     text = text.encode("utf-8", "replace").decode()
-    return QUOTED_BY + text if not text or text.startswith(_ODD) else text
+    return QUOTED_BY + text if not text or text.startswith(_FORMULA_STARTS) else text
 
 
 def _moment(moment: datetime) -> str:

@@ -153,9 +153,9 @@ class OtlpDestination:
             except Refused as error:
                 if not error.whole:
                     raise
-                _passed_over(error)
+                _warn_metrics_rejected(error)
             except PartlyRefused as error:
-                _passed_over(error)
+                _warn_metrics_rejected(error)
             # Delta temporality: the next point begins where this one ended, even if the receiver refused this one.
             self.memory[COUNTED] = points[0].end_ns
 
@@ -181,6 +181,6 @@ class OtlpDestination:
             )
 
 
-def _passed_over(error: ExportError) -> None:
+def _warn_metrics_rejected(error: ExportError) -> None:
     """Warn that the receiver rejects metrics. Nothing is lost, because the spans contain the same durations."""
     faults.warn_once("export_metrics", f"tooltrace: {error}; the calls are sent as spans nevertheless", counted=False)

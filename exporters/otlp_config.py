@@ -100,8 +100,8 @@ def settings_of(signal: Signal, target: Target, environ: Mapping[str, str] = os.
     """
     protocol = _protocol(target.protocol or _variable(signal, "PROTOCOL", environ) or HTTP)
     url = _url(signal, protocol, target, environ)
-    foreign = target.endpoint is not None and url != _url(signal, protocol, Target(), environ)
-    text = "" if foreign else _variable(signal, "HEADERS", environ) or ""
+    own_endpoint = target.endpoint is not None and url != _url(signal, protocol, Target(), environ)
+    text = "" if own_endpoint else _variable(signal, "HEADERS", environ) or ""
     insecure = (_variable(signal, "INSECURE", environ) or "").lower() == "true"
     return SignalSettings(
         signal=signal,

@@ -5,14 +5,19 @@ from __future__ import annotations
 import gzip
 import math
 import re
+import socket
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import urllib3
+import urllib3.connection
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
@@ -30,7 +35,7 @@ _COMPRESS: Final[dict[Compression | None, Callable[[bytes], bytes]]] = {
     "zstd": lambda request: zstd.codec().compress(request),
 }
 _BUSY: Final = (429, 502, 503, 504)
-_MISDIRECTED: Final = (401, 403, 407, 408, 421)
+_RETRYABLE_CLIENT_ERRORS: Final = (401, 403, 407, 408, 421)
 """Status codes unrelated to the data: credentials that may be renewed, a proxy, a request that arrived too slowly."""
 _UNKNOWN: Final = (404, 405, 501)
 """Status codes of a server that does not accept this signal."""
@@ -41,7 +46,8 @@ class HttpSender:
 
     def __init__(self, settings: SignalSettings) -> None:
         self._settings = settings
-        self._pool = _pool(settings)
+        self._connections = _Connections()
+        self._pool = _pool(settings, self._connections)
         self.encodes_json = settings.protocol == JSON
         self._format = "json" if self.encodes_json else "protobuf"
         media_type = "application/json" if self.encodes_json else "application/x-protobuf"
@@ -52,29 +58,30 @@ class HttpSender:
 
     def send(self, request: bytes) -> bytes:
         """Send ``request`` and return the response, in the same encoding. Raises Unavailable or Refused."""
-        body = _COMPRESS[self._settings.compression](request)
+        body, place = _COMPRESS[self._settings.compression](request), self._settings.place
         try:
-            answer = self._pool.request(
-                "POST", self._settings.url, body=body, headers=self._headers,
-                retries=False, redirect=False, preload_content=False,
-            )  # fmt: skip
-            try:
-                content = answer.read(ANSWER_BYTES, decode_content=True)
-                answer.drain_conn()
-            finally:
-                answer.release_conn()
-        except urllib3.exceptions.ReadTimeoutError as error:  # perhaps because of the size of the request
-            raise Unavailable(
-                f"{self._settings.place} did not answer in time: {_short(error)}", doubtful=True
-            ) from error
+            with self._connections.limited_to(self._settings.seconds):
+                answer = self._pool.request(
+                    "POST", self._settings.url, body=body, headers=self._headers,
+                    retries=False, redirect=False, preload_content=False,
+                )  # fmt: skip
+                try:
+                    content = answer.read(ANSWER_BYTES, decode_content=True)
+                finally:
+                    if not answer.closed:  # the response is longer: the connection cannot be used again
+                        answer.close()
+                    answer.release_conn()
+        except (urllib3.exceptions.ReadTimeoutError, TimeoutError) as error:  # perhaps because of the request's size
+            raise Unavailable(f"{place} did not answer in time: {_short(error)}", doubtful=True) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise Unavailable(f"{self._settings.place} could not be reached: {_short(error)}") from error
+            raise Unavailable(f"{place} could not be reached: {_short(error)}") from error
         if 200 <= answer.status < 300:
             return content if self._format in answer.headers.get("content-type", self._format) else b""
         raise self._error(answer.status, answer.headers.get("retry-after"), content)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; a running request fails."""
+        self._connections.shut_down()
         self._pool.clear()
 
     def _error(self, status: int, retry_after: str | None, body: bytes) -> Unavailable | Refused:
@@ -83,11 +90,64 @@ class HttpSender:
             return Unavailable(message, seconds_of(retry_after))
         if status in _UNKNOWN:
             return Refused(message, whole=True)
-        if status in _MISDIRECTED or 300 <= status < 400:
+        if status in _RETRYABLE_CLIENT_ERRORS or 300 <= status < 400:
             return Unavailable(message, seconds_of(retry_after))
         if status >= 500:
             return Unavailable(message, seconds_of(retry_after), doubtful=True)
         return Refused(message)
+
+
+class _Connections:
+    """The open connections of a sender, which another thread can shut down.
+
+    The timeouts of urllib3 limit each wait for bytes. A receiver that sends single bytes, or a response without an end,
+    is limited only from outside.
+    """
+
+    def __init__(self) -> None:
+        self._open: WeakSet[socket.socket] = WeakSet()
+        """The sockets, because a connection forgets its socket while a response without a length is read."""
+        self._lock = threading.Lock()
+        self._expired = False
+
+    @contextmanager
+    def limited_to(self, seconds: float) -> Iterator[None]:
+        """Shut the connections down unless the block ends within ``seconds``. Raises TimeoutError in that case."""
+        with self._lock:
+            self._expired = False
+        timer = threading.Timer(seconds, self.shut_down)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            if self._expired:
+                raise TimeoutError(f"the request took longer than {seconds:g} s") from error
+            raise
+        finally:
+            timer.cancel()
+        if self._expired:
+            raise TimeoutError(f"the request took longer than {seconds:g} s")
+
+    def add(self, connection: urllib3.connection.HTTPConnection) -> None:
+        """Add a connection that was just opened."""
+        with self._lock:
+            if connection.sock is not None:
+                self._open.add(connection.sock)
+                if self._expired:
+                    _shut_down(connection.sock)
+
+    def shut_down(self) -> None:
+        """End all reads and writes of the connections."""
+        with self._lock:
+            self._expired = True
+            for sock in list(self._open):
+                _shut_down(sock)
+
+
+def _shut_down(sock: socket.socket) -> None:
+    with suppress(OSError):  # the method of ``socket``: that of a TLS socket changes it under a reading thread
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 def seconds_of(retry_after: str | None) -> float | None:
@@ -102,7 +162,23 @@ def seconds_of(retry_after: str | None) -> float | None:
         return None
 
 
-def _pool(settings: SignalSettings) -> urllib3.PoolManager:
+def _pool(settings: SignalSettings, connections: _Connections) -> urllib3.PoolManager:
+    class Connection(urllib3.connection.HTTPConnection):
+        def connect(self) -> None:
+            super().connect()
+            connections.add(self)
+
+    class TlsConnection(urllib3.connection.HTTPSConnection):
+        def connect(self) -> None:
+            super().connect()
+            connections.add(self)
+
+    class Pool(urllib3.HTTPConnectionPool):
+        ConnectionCls = Connection
+
+    class TlsPool(urllib3.HTTPSConnectionPool):
+        ConnectionCls = TlsConnection
+
     parts = urlsplit(settings.url)
     proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
     options = {
@@ -113,7 +189,9 @@ def _pool(settings: SignalSettings) -> urllib3.PoolManager:
         "key_file": settings.client_key,
     }
     known = {name: value for name, value in options.items() if value is not None}
-    return urllib3.ProxyManager(proxy, **known) if proxy else urllib3.PoolManager(**known)  # type: ignore[arg-type]
+    manager = urllib3.ProxyManager(proxy, **known) if proxy else urllib3.PoolManager(**known)  # type: ignore[arg-type]
+    manager.pool_classes_by_scheme = {"http": Pool, "https": TlsPool}
+    return manager
 
 
 def _message_of(body: bytes) -> str:

@@ -22,7 +22,7 @@ from tooltrace.otel.log_codec import to_log
 from tooltrace.otel.otlp.json import logs_to_json, spans_to_json
 from tooltrace.otel.span_data import LogData
 
-LONGEST_LINE: Final = 8 * 1024 * 1024
+MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 """Maximum bytes of a line; a longer request is halved unless it has only one record."""
 
 
@@ -47,7 +47,7 @@ class OtlpJson:
 
     def _lines(self, records: Sequence[Record]) -> list[bytes]:
         lines = [_line(request) for request in self._requests(records)]
-        if len(records) < 2 or max(map(len, lines), default=0) <= LONGEST_LINE:
+        if len(records) < 2 or max(map(len, lines), default=0) <= MAX_LINE_BYTES:
             return lines
         middle = len(records) // 2
         return self._lines(records[:middle]) + self._lines(records[middle:])

@@ -8,13 +8,13 @@ from typing import Any, Final
 from opentelemetry.sdk.resources import OTELResourceDetector
 
 from tooltrace.core.lru import LruMap
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel.log_codec import exception_log, to_log
 from tooltrace.otel.span_codec import encode, encode_span
 from tooltrace.otel.span_data import LogData, SpanData
 
-OF_DELIVERY: Final = "export_"
+DELIVERY_REASON_PREFIX: Final = "export_"
 """Prefix of the reason of losses that a destination caused: to send them there could cause the next loss."""
 
 
@@ -45,7 +45,7 @@ class RecordEncoder:
             self.remember(record)
             data = exception_log(record)
             return data and replace(data, resource=self._resource(data.resource, record.recorder_version))
-        if isinstance(record, Span) or (isinstance(record, Loss) and record.reason.startswith(OF_DELIVERY)):
+        if isinstance(record, Span) or (isinstance(record, Loss) and record.reason.startswith(DELIVERY_REASON_PREFIX)):
             return None
         if isinstance(record, Loss):
             data = to_log(record)
@@ -66,7 +66,7 @@ class RecordEncoder:
         self._recent.put((False, call.call_id), remembered)
         self._recent.put((True, call.span_id), remembered)
 
-    def _about_a_call(self, record: Outcome | Gate | Message) -> LogData:
+    def _about_a_call(self, record: Outcome | Correction | Gate | Message) -> LogData:
         key = (False, record.call_id) if record.span_id is None else (True, record.span_id)
         trace_id, span_id, resource = self._recent.get(key) or (None, record.span_id, self._here)
         data = to_log(record, trace_id=trace_id, span_id=span_id)

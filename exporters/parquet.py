@@ -28,7 +28,7 @@ from tooltrace.core.records import Record
 from tooltrace.exporters.atomic_file import TEMP_SUFFIX, require_path
 from tooltrace.exporters.protocol import Refused, Target
 from tooltrace.store.journal_format import KINDS
-from tooltrace.store.schema import ATTEMPTS, JSON, RECORDS, TEXT, Column, Table, quote_identifier, quote_literal
+from tooltrace.store.schema import ATTEMPTS, JSON, RECORDS, TEXT, Table, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -49,14 +49,14 @@ class Parquet:
         self._path = path
         self._files: dict[str, IO[bytes]] = {}
         self._longest = 0
-        with self._careful():
+        with self._converted_errors():
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             prefix = f".{path.name[:80]}-"
             self._waiting = Path(tempfile.mkdtemp(prefix=prefix, suffix=TEMP_SUFFIX, dir=path.absolute().parent))
 
     def send(self, records: Sequence[Record]) -> None:
         """Append ``records`` to the waiting files. Raises Refused."""
-        with self._careful():
+        with self._converted_errors():
             for record in records:
                 row = _row(record)
                 self._longest = max(self._longest, len(row))
@@ -65,7 +65,7 @@ class Parquet:
     def close(self) -> None:
         """Write the parts. Raises Refused; parts published before that are complete."""
         if self._waiting.exists():
-            with self._careful(), _alone(self._path):
+            with self._converted_errors(), _locked(self._path):
                 self._publish()
             self.abandon()
 
@@ -94,7 +94,7 @@ class Parquet:
                     _merge(con, table, part, self._path / table.public / part.relative_to(parts))
 
     @contextmanager
-    def _careful(self) -> Iterator[None]:
+    def _converted_errors(self) -> Iterator[None]:
         """Convert errors of the disk and DuckDB into Refused, and remove the waiting records."""
         import duckdb
 
@@ -127,7 +127,10 @@ def _row(record: Record) -> bytes:
 
 def _split(con: DuckDBPyConnection, table: Table, lines: Path, parts: Path, longest: int) -> None:
     """Convert the lines into Parquet files, in folders by partition."""
-    types = ", ".join(f"{quote_identifier(column.name)}: {quote_literal(_read_as(column))}" for column in table.columns)
+    types = ", ".join(
+        f"{quote_identifier(column.name)}: {quote_literal(TEXT if column.type == JSON else column.type)}"
+        for column in table.columns
+    )
     values = [
         f"CAST({quote_identifier(column.name)} AS {column.type}) AS {quote_identifier(column.name)}"
         for column in table.columns
@@ -165,12 +168,8 @@ def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> N
         new.unlink(missing_ok=True)
 
 
-def _read_as(column: Column) -> str:
-    return TEXT if column.type == JSON else column.type
-
-
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Lock ``folder`` against other exports."""
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -68,7 +68,7 @@ class Target:
     endpoint: str | None = None
     """The base URL of the receiver."""
     protocol: str | None = None
-    """``grpc`` or ``http/protobuf``."""
+    """``http/protobuf``, ``http/json`` or ``grpc``."""
     headers: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] | None = None
     """The parts to send, if not all."""
@@ -83,7 +83,7 @@ class ExportError(TooltraceError):
 
 
 class Unavailable(ExportError):
-    """Not now; the same records can be sent again later.
+    """The destination does not accept records now; the same records can be sent later.
 
     ``retry_after``: seconds that the receiver requested to wait, if any. ``doubtful``: the data may be the cause, so
     that the records count as refused after some attempts.
@@ -96,7 +96,7 @@ class Unavailable(ExportError):
 
 
 class Refused(ExportError):
-    """Never; the same records would be refused again.
+    """The destination refuses the records, and would refuse them again.
 
     ``whole``: independent of the records, so that fewer of them would fail too. ``count``: number of refused records,
     if not all.
@@ -109,7 +109,7 @@ class Refused(ExportError):
 
 
 class PartlyRefused(ExportError):
-    """Accepted, except for ``count`` of the records; it is not known which ones."""
+    """The destination accepted all records except ``count`` of them; it is not known which ones."""
 
     def __init__(self, message: str, count: int) -> None:
         super().__init__(message)

@@ -16,11 +16,16 @@
 --    8  errors have a suggestion or a message for the user
 --    9  attempts have a tool version, a call id from the model and a duration
 --   10  no heuristic rule had to find a failure in the data or the text of a result
+-- The interval of point 2 is that of calibration, and the one of point 7 is that of a share: both count clusters, because
+-- attempts of one conversation are similar. A conversation is a cluster. Without a conversation id, the attempts of a trace
+-- are a cluster, and an attempt that is alone in its trace is a cluster of its own. With labels or retries from fewer than
+-- five clusters of several attempts, point 2 is not passed, and point 7 cannot be judged.
+--
 -- passed is NULL if there was nothing to judge. Grouped by code, each code is judged on its own attempts only: a group of
 -- errors has no results, and a group of results has no errors. A group of few attempts proves little: see too_few.
 --
 -- alias: tool_checklist
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since        timestamp = NULL  attempts that started at this time or later
 --   until        timestamp = NULL  attempts that started before this time
@@ -37,15 +42,19 @@
 --   evidence  text   the numbers behind the judgement, as a sentence
 --   fix       text   what to change if the point is not passed
 --   attempts  count  finished attempts of the group
---   too_few   mark   attempts < min_n
+--   clusters       count  conversations (or traces, or attempts) of the labels (point 2), the retries (point 7) or the attempts
+--   design_effect  ratio  for points 2 and 7: labels or retries / independent ones that accuracy or the share of retries would be equally certain with; NULL for other points
+--   too_few   mark   attempts < min_n, or fewer than 5 clusters of several attempts
 --   example_call_id  text  a call that hid a failure (point 10)
+--   unread_share  share  share of attempts that returned, where nothing states whether they worked; without interval
 --   figures   parts  the evidence as JSON: the kind of sentence and its numbers
 -- source: the checklist of the ToolResult-with-confidence protocol; Wilson score interval (Wilson 1927), 95 %,
---   z = 1.959963984540054; z^2 = 3.841458820694124
+--   z = 1.959963984540054; z^2 = 3.841458820694124; effective numbers: Kish 1965, Korn and Graubard 1998; interval of the
+--   gap: Zou 2007 (MOVER)
 WITH retried_attempts AS (
     SELECT span_id AS attempt_span, max(CASE WHEN status <> 'error' THEN 1 ELSE 0 END) OVER (
         PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
-        ORDER BY started_at, attempt, span_id
+        ORDER BY attempt_order(attempt, started_at, span_id)
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     ) AS succeeded_later
     FROM tool_calls
@@ -71,6 +80,7 @@ scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id AS attempt_span,
+        draw_key(conversation_id, trace_id) AS draw,
         status = 'error' AS failed,
         status <> 'error' AS answered,
         CASE WHEN status <> 'error' AND confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
@@ -84,6 +94,7 @@ scoped AS (
         call_id <> span_id AS has_call_id,
         duration_ms IS NOT NULL AS has_duration,
         rule IS NOT NULL AS has_rule,
+        coalesce(rule_grade, '') = 'unread' AS was_unread,
         coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AS had_hidden,
         call_id AS attempt_call
     FROM tool_calls
@@ -99,16 +110,17 @@ joined AS (
     LEFT JOIN retried_attempts AS l ON l.attempt_span = s.attempt_span
     LEFT JOIN cited AS c ON c.attempt_span = s.attempt_span
 ),
-counted AS (
+clustered AS (
     SELECT
         /* by names */ tool, /* end by */
+        draw,
         count(*) AS attempts,
         count(*) FILTER (WHERE answered) AS results,
         count(*) FILTER (WHERE failed) AS errors,
         count(valid_confidence) AS confident,
         count(correct) FILTER (WHERE valid_confidence IS NOT NULL) AS labelled,
         count(*) FILTER (WHERE valid_confidence IS NOT NULL AND correct) AS correct_n,
-        avg(valid_confidence) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
+        coalesce(sum(CAST(valid_confidence AS DOUBLE)) FILTER (WHERE correct IS NOT NULL), 0.0) AS sum_confidence,
         count(*) FILTER (WHERE valid_confidence IS NOT NULL AND has_signals) AS signalled,
         count(cited_n) AS sourced,
         coalesce(sum(cited_n), 0) AS citations,
@@ -128,20 +140,81 @@ counted AS (
         count(*) FILTER (WHERE has_call_id) AS identified,
         count(*) FILTER (WHERE has_duration) AS timed,
         count(*) FILTER (WHERE has_rule) AS ruled,
+        count(*) FILTER (WHERE was_unread) AS unread,
         count(*) FILTER (WHERE had_hidden) AS hidden,
         min(CASE WHEN had_hidden THEN attempt_call END) AS hidden_call
     FROM joined
     GROUP BY ALL
 ),
-with_intervals AS (
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        CAST(sum(attempts) AS BIGINT) AS attempts,
+        CAST(sum(results) AS BIGINT) AS results,
+        CAST(sum(errors) AS BIGINT) AS errors,
+        CAST(sum(confident) AS BIGINT) AS confident,
+        CAST(sum(labelled) AS BIGINT) AS labelled,
+        CAST(sum(correct_n) AS BIGINT) AS correct_n,
+        sum(sum_confidence) AS sum_confidence,
+        CAST(sum(signalled) AS BIGINT) AS signalled,
+        CAST(sum(sourced) AS BIGINT) AS sourced,
+        CAST(sum(citations) AS BIGINT) AS citations,
+        CAST(sum(complete) AS BIGINT) AS complete,
+        CAST(sum(without_id) AS BIGINT) AS without_id,
+        CAST(sum(without_type) AS BIGINT) AS without_type,
+        CAST(sum(advised) AS BIGINT) AS advised,
+        CAST(sum(coded) AS BIGINT) AS coded,
+        CAST(sum(reported) AS BIGINT) AS reported,
+        CAST(sum(retried) AS BIGINT) AS retried,
+        CAST(sum(recovered) AS BIGINT) AS recovered,
+        CAST(sum(helped) AS BIGINT) AS helped,
+        CAST(sum(with_user_message) AS BIGINT) AS with_user_message,
+        CAST(sum(suggested) AS BIGINT) AS suggested,
+        CAST(sum(traceable) AS BIGINT) AS traceable,
+        CAST(sum(versioned) AS BIGINT) AS versioned,
+        CAST(sum(identified) AS BIGINT) AS identified,
+        CAST(sum(timed) AS BIGINT) AS timed,
+        CAST(sum(ruled) AS BIGINT) AS ruled,
+        CAST(sum(unread) AS BIGINT) AS unread,
+        CAST(sum(hidden) AS BIGINT) AS hidden,
+        min(hidden_call) AS hidden_call,
+        count(*) AS clusters,
+        count(*) FILTER (WHERE labelled > 0) AS label_clusters,
+        CAST(sum(labelled * labelled) AS DOUBLE) AS nn,
+        CAST(sum(correct_n * labelled) AS DOUBLE) AS sn,
+        CAST(sum(correct_n * correct_n) AS DOUBLE) AS ss,
+        sum(sum_confidence * sum_confidence) AS mm,
+        sum(sum_confidence * labelled) AS mn,
+        sum(sum_confidence * correct_n) AS ms,
+        count(*) FILTER (WHERE retried > 0) AS retry_clusters,
+        CAST(sum(retried * retried) AS DOUBLE) AS retried_2,
+        CAST(sum(recovered * retried) AS DOUBLE) AS recovered_retried,
+        CAST(sum(recovered * recovered) AS DOUBLE) AS recovered_2
+    FROM clustered
+    GROUP BY ALL
+),
+with_effective AS (
     SELECT *,
-        mean_confidence - correct_n / nullif(labelled, 0) AS gap,
-        mean_confidence - wilson_high(correct_n, labelled) AS gap_low,
-        mean_confidence - wilson_low(correct_n, labelled) AS gap_high,
-        wilson_low(recovered, retried) AS retry_low,
-        wilson_high(recovered, retried) AS retry_high
+        effective_n(label_clusters, labelled, correct_n, ss, sn, nn) AS effective,
+        effective_n(retry_clusters, retried, recovered, recovered_2, recovered_retried, retried_2) AS effective_retries,
+        cluster_half(labelled, sum_confidence, mm, mn, nn) AS half,
+        cluster_correlation(labelled, sum_confidence, mm, mn, correct_n, ss, sn, ms, nn) AS correlation
     FROM counted
     WHERE attempts > 0
+),
+with_intervals AS (
+    SELECT *,
+        sum_confidence / nullif(labelled, 0) AS mean_confidence,
+        (sum_confidence - correct_n) / nullif(labelled, 0) AS gap,
+        (sum_confidence - correct_n) / nullif(labelled, 0) - gap_half(
+            half, cluster_high(correct_n, labelled, effective) - correct_n / labelled, correlation, labelled, nn
+        ) AS gap_low,
+        (sum_confidence - correct_n) / nullif(labelled, 0) + gap_half(
+            half, correct_n / labelled - cluster_low(correct_n, labelled, effective), correlation, labelled, nn
+        ) AS gap_high,
+        cluster_low(recovered, retried, effective_retries) AS retry_low,
+        cluster_high(recovered, retried, effective_retries) AS retry_high
+    FROM with_effective
 ),
 points AS (
     SELECT 1 AS point, 'confidence on results' AS name,
@@ -165,12 +238,13 @@ points AS (
     UNION ALL SELECT 10, 'no failure hidden in data',
         'report a failure as an error: return ToolResponse.error(…) or raise, instead of describing it in the data or the text'
 ),
--- says: which sentence states the evidence
+-- sentence: the kind of sentence that states the evidence
 worded AS (
     SELECT *,
         CASE point
             WHEN 1 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'confident' END
             WHEN 2 THEN CASE WHEN confident = 0 THEN 'unsure' WHEN labelled = 0 THEN 'unlabelled'
+                WHEN gap_low IS NULL THEN 'one_cluster'
                 WHEN gap_low <= 0 AND gap_high >= 0 THEN 'level' WHEN gap >= 0 THEN 'over' ELSE 'under' END
             WHEN 3 THEN CASE WHEN confident = 0 THEN 'unsure' ELSE 'signalled' END
             WHEN 4 THEN CASE WHEN citations = 0 THEN 'no_sources' ELSE 'sourced' END
@@ -180,7 +254,7 @@ worded AS (
             WHEN 8 THEN CASE WHEN errors = 0 THEN 'no_errors' ELSE 'helped' END
             WHEN 9 THEN 'traceable'
             ELSE CASE WHEN hidden > 0 THEN 'hidden' WHEN ruled = 0 THEN 'unread' ELSE 'none_hidden' END
-        END AS says
+        END AS sentence
     FROM with_intervals
     CROSS JOIN points
 )
@@ -191,7 +265,7 @@ SELECT
     CASE point
         WHEN 1 THEN CASE WHEN results > 0 THEN confident / results >= $good_share END
         WHEN 2 THEN CASE WHEN confident = 0 THEN NULL
-            WHEN labelled < greatest($min_n, 1) THEN false
+            WHEN too_few_draws(label_clusters, labelled, greatest($min_n, 1)) THEN false
             ELSE gap_low <= $max_gap AND gap_high >= -1 * $max_gap END
         WHEN 3 THEN CASE WHEN confident > 0 THEN signalled / confident >= $good_share END
         WHEN 4 THEN CASE WHEN citations > 0 THEN complete / citations >= $good_share END
@@ -199,7 +273,7 @@ SELECT
         WHEN 6 THEN CASE WHEN errors > 0 THEN coded / errors >= $good_share END
         WHEN 7 THEN CASE WHEN errors = 0 THEN NULL
             WHEN reported / errors < $good_share THEN false
-            WHEN retried < greatest($min_n, 1) THEN NULL
+            WHEN too_few_draws(retry_clusters, retried, greatest($min_n, 1)) THEN NULL
             ELSE retry_high >= $retry_share END
         WHEN 8 THEN CASE WHEN errors > 0 THEN helped / errors >= $good_share END
         WHEN 9 THEN traceable / attempts >= $good_share
@@ -214,11 +288,14 @@ SELECT
         WHEN point = 10 THEN ruled
         ELSE attempts
     END AS BIGINT) AS n,
-    CASE says
+    CASE sentence
         WHEN 'no_results' THEN 'no results'
         WHEN 'confident' THEN concat(confident, ' of ', results, ' results have a confidence')
         WHEN 'unsure' THEN 'no result has a confidence'
         WHEN 'unlabelled' THEN concat('none of ', confident, ' results with a confidence is labelled')
+        WHEN 'one_cluster' THEN concat(
+            labelled, ' of ', confident, ' results with a confidence are labelled, all of one conversation'
+        )
         WHEN 'signalled' THEN concat(signalled, ' of ', confident, ' results with a confidence have signals')
         WHEN 'no_sources' THEN concat('none of ', attempts, ' attempts names a source')
         WHEN 'sourced' THEN concat(
@@ -252,20 +329,24 @@ SELECT
         ELSE concat(
             labelled, ' of ', confident, ' results with a confidence are labelled: mean confidence ',
             round(mean_confidence, 2), ', accuracy ', round(correct_n / labelled, 2), ', ',
-            CASE says WHEN 'level' THEN 'not clearly over- or underconfident, gap '
-                ELSE concat(says, 'confident by ') END,
-            round(CASE WHEN says = 'under' THEN -gap ELSE gap END, 2) + 0, ' [',
-            round(CASE WHEN says = 'under' THEN -gap_high ELSE gap_low END, 2) + 0, ', ',
-            round(CASE WHEN says = 'under' THEN -gap_low ELSE gap_high END, 2) + 0, ']'
+            CASE sentence WHEN 'level' THEN 'not clearly over- or underconfident, gap '
+                ELSE concat(sentence, 'confident by ') END,
+            round(CASE WHEN sentence = 'under' THEN -gap ELSE gap END, 2) + 0, ' [',
+            round(CASE WHEN sentence = 'under' THEN -gap_high ELSE gap_low END, 2) + 0, ', ',
+            round(CASE WHEN sentence = 'under' THEN -gap_low ELSE gap_high END, 2) + 0, ']'
         )
     END AS evidence,
     fix,
     attempts,
-    attempts < $min_n AS too_few,
-    CASE WHEN says = 'hidden' THEN hidden_call END AS example_call_id,
-    concat('{"says":"', says, '"', CASE says
+    CASE point WHEN 2 THEN label_clusters WHEN 7 THEN retry_clusters ELSE clusters END AS clusters,
+    CASE point WHEN 2 THEN labelled / nullif(effective, 0) WHEN 7 THEN retried / nullif(effective_retries, 0) END AS design_effect,
+    too_few_draws(clusters, attempts, $min_n) AS too_few,
+    CASE WHEN sentence = 'hidden' THEN hidden_call END AS example_call_id,
+    unread / attempts AS unread_share,
+    concat('{"sentence":"', sentence, '"', CASE sentence
         WHEN 'confident' THEN concat(',"confident":', confident, ',"results":', results)
         WHEN 'unlabelled' THEN concat(',"confident":', confident)
+        WHEN 'one_cluster' THEN concat(',"labelled":', labelled, ',"confident":', confident)
         WHEN 'signalled' THEN concat(',"signalled":', signalled, ',"confident":', confident)
         WHEN 'no_sources' THEN concat(',"attempts":', attempts)
         WHEN 'sourced' THEN concat(
@@ -274,13 +355,13 @@ SELECT
         )
         WHEN 'advised' THEN concat(',"advised":', advised, ',"attempts":', attempts)
         WHEN 'coded' THEN concat(',"coded":', coded, ',"errors":', errors)
-        WHEN 'untried' THEN concat(',"said":', reported, ',"errors":', errors)
+        WHEN 'untried' THEN concat(',"reported":', reported, ',"errors":', errors)
         WHEN 'retried' THEN concat(
-            ',"said":', reported, ',"errors":', errors, ',"recovered":', recovered, ',"retried":', retried,
+            ',"reported":', reported, ',"errors":', errors, ',"recovered":', recovered, ',"retried":', retried,
             ',"share":', round(recovered / retried, 6), ',"low":', round(retry_low, 6), ',"high":', round(retry_high, 6)
         )
         WHEN 'helped' THEN concat(
-            ',"helped":', helped, ',"errors":', errors, ',"suggested":', suggested, ',"told_user":', with_user_message
+            ',"helped":', helped, ',"errors":', errors, ',"suggested":', suggested, ',"with_user_message":', with_user_message
         )
         WHEN 'traceable' THEN concat(
             ',"attempts":', attempts, ',"versioned":', versioned, ',"identified":', identified, ',"timed":', timed

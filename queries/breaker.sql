@@ -6,14 +6,14 @@
 -- attempt after it closes starts a new count. Attempts are ordered by start time. An attempt that was already running when
 -- the breaker opened is let through and does not affect its state. An attempt that did not finish is let through and
 -- changes nothing. The replay does not know what the agent would have done after a refusal: it may have repeated a blocked
--- call later, or used another tool.
+-- call later, or used another tool. A breaker counts attempts, not conversations; the intervals count conversations.
 --
 -- Grouped by code, status, day or hour, the history is not split: one breaker is replayed over the whole history, and each
 -- attempt, with the trip that it caused, is counted in its own group. The counts of the groups add up to those of the whole
 -- history.
 --
 -- alias: circuit_breaker_simulation
--- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
+-- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
@@ -37,13 +37,16 @@
 --   time_open_ms     ms              time that the breaker would have been open, until the last attempt in the window
 --   saved_ms         ms              time spent in the prevented failures
 --   left_out         aside           attempts that did not finish
---   too_few          mark            attempts < min_n
+--   too_few          mark            attempts < min_n, or they are from fewer than 5 clusters
+--   clusters         count           conversations among would_block, or traces without a conversation
+--   design_effect    ratio           blocked attempts for each independent one that precision is as precise as
 -- source: a breaker that counts consecutive failures and closes by itself after a time, as in HelloAgents; Wilson score
---   interval (Wilson 1927), z^2 = 3.841458820694124
+--   interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id,
+        draw_key(conversation_id, trace_id) AS cluster,
         attempt,
         started_at,
         epoch_us(started_at) AS started_us,
@@ -118,18 +121,37 @@ replayed AS (
         PARTITION BY p.breaker ORDER BY p.ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 ),
-counted AS (
+per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
+        cluster,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE finished AND failed) AS failures,
         count(opened_us) AS trips,
         count(*) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us) AS would_block,
         count(*) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us AND failed) AS prevented,
-        coalesce(sum(greatest(least(closed_us, last_started_us) - opened_us, 0)), 0) / 1000.0 AS time_open_ms,
+        coalesce(sum(greatest(least(closed_us, last_started_us) - opened_us, 0)), 0) AS open_us,
         coalesce(sum(duration_ms) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us AND failed), 0) AS saved_ms,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM replayed
+    GROUP BY ALL
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        CAST(coalesce(sum(attempts), 0) AS BIGINT) AS attempts,
+        CAST(coalesce(sum(failures), 0) AS BIGINT) AS failures,
+        CAST(coalesce(sum(trips), 0) AS BIGINT) AS trips,
+        CAST(coalesce(sum(would_block), 0) AS BIGINT) AS would_block,
+        CAST(coalesce(sum(prevented), 0) AS BIGINT) AS prevented,
+        coalesce(sum(open_us), 0) / 1000.0 AS time_open_ms,
+        coalesce(sum(saved_ms), 0) AS saved_ms,
+        CAST(coalesce(sum(left_out), 0) AS BIGINT) AS left_out,
+        count(*) FILTER (WHERE attempts > 0) AS clusters_of_attempts,
+        count(*) FILTER (WHERE would_block > 0) AS clusters,
+        clustered_n(prevented, would_block) AS effective,
+        clustered_n(prevented, failures) AS failures_effective
+    FROM per_cluster
     GROUP BY ALL
 )
 SELECT
@@ -141,14 +163,16 @@ SELECT
     prevented,
     would_block - prevented AS blocked_good,
     prevented / nullif(would_block, 0) AS precision,
-    wilson_low(prevented, would_block) AS low,
-    wilson_high(prevented, would_block) AS high,
+    cluster_low(prevented, would_block, effective) AS low,
+    cluster_high(prevented, would_block, effective) AS high,
     prevented / nullif(failures, 0) AS prevented_share,
-    wilson_low(prevented, failures) AS prevented_low,
-    wilson_high(prevented, failures) AS prevented_high,
+    cluster_low(prevented, failures, failures_effective) AS prevented_low,
+    cluster_high(prevented, failures, failures_effective) AS prevented_high,
     time_open_ms,
     saved_ms,
     left_out,
-    attempts < $min_n AS too_few
+    too_few_draws(clusters_of_attempts, attempts, $min_n) AS too_few,
+    clusters,
+    would_block / nullif(effective, 0) AS design_effect
 FROM counted
 ORDER BY prevented DESC, /* by names */ tool, /* end by */ attempts DESC

@@ -6,13 +6,14 @@
 -- factor 6, 3 d and 6 h with factor 1. The long window shows that the problem is worth an alert, the short one that it
 -- still continues. A row alerts if both windows burn above the factor and the long window has at least min_failures
 -- failures. A failure is a finished attempt with status 'error'. If a window has no finished attempts, its burn is NULL and
--- there is no alert. Every tool with an attempt before `until` is listed.
+-- there is no alert. Every tool with an attempt before `until` is listed. The alert compares the burns themselves and counts
+-- attempts, not conversations: one conversation that fails often can cause it. The intervals count conversations.
 --
 -- Grouped by code, status, day or hour, a row is a part of the whole: the failures of its group divided by all attempts of
 -- the history in the window. The burns of the parts add up to the burn of the whole, and a part alerts if it would alert
 -- alone.
 --
--- by: tool (default), version, agent, conversation, attributes; code, status, day, hour
+-- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   objective     objective = 0.99  share of attempts that must succeed: 0.99, or 99 for percent
 --   since         timestamp = NULL  attempts that started at this time or later; limits windows that reach further back
@@ -38,9 +39,11 @@
 --   short_high      high(burn_short)  95 % interval of burn_short
 --   left_out        aside            attempts of the group in the long window that did not finish
 --   quiet           mark             the long or the short window has no finished attempt of the history: the burn is unknown
---   too_few         mark             attempts < min_n: read the interval
+--   too_few         mark             attempts < min_n, or they are from fewer than 5 clusters: read the interval
+--   clusters        count            conversations with finished attempts of the history in the long window, or traces without a conversation
+--   design_effect   ratio            attempts for each independent one that burn_long is as precise as
 -- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson
---   score interval (Wilson 1927), z^2 = 3.841458820694124
+--   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH pairs AS (
     SELECT 1 AS pair_no, '1 h and 5 min' AS windows, 14.4e0 AS factor, 3600 AS long_s, 300 AS short_s
     UNION ALL SELECT 2, '6 h and 30 min', 6.0e0, 21600, 1800
@@ -54,6 +57,7 @@ settings AS (
 scoped AS (
     SELECT
         /* by */ tool, /* end by */
+        draw_key(conversation_id, trace_id) AS cluster,
         (epoch_us((SELECT ends FROM settings)) - epoch_us(started_at)) / 1000000.0 AS age_s,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
@@ -62,9 +66,10 @@ scoped AS (
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
 ),
-counted AS (
+per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
+        cluster,
         pair_no,
         windows,
         factor,
@@ -77,11 +82,46 @@ counted AS (
     CROSS JOIN pairs
     GROUP BY ALL
 ),
+-- cluster_n, short_cluster_n: attempts of the cluster in the windows, of all groups of its history
+with_cluster AS (
+    SELECT *,
+        CAST(sum(group_attempts) OVER of_cluster AS DOUBLE) AS cluster_n,
+        CAST(sum(short_group_attempts) OVER of_cluster AS DOUBLE) AS short_cluster_n
+    FROM per_cluster
+    WINDOW of_cluster AS (PARTITION BY /* by history names */ tool, /* end by */ pair_no, cluster)
+),
+-- ss, sn and nn: sums over clusters of squares and products of their failures and attempts
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        pair_no,
+        windows,
+        factor,
+        sum(group_attempts) AS group_attempts,
+        CAST(sum(failures) AS BIGINT) AS failures,
+        sum(short_group_attempts) AS short_group_attempts,
+        CAST(sum(short_failures) AS BIGINT) AS short_failures,
+        CAST(sum(left_out) AS BIGINT) AS left_out,
+        sum(1.0 * failures * failures) AS ss,
+        sum(failures * cluster_n) AS sn,
+        sum(group_attempts * cluster_n) AS group_nn,
+        sum(group_attempts / nullif(cluster_n, 0)) AS group_clusters,
+        sum(1.0 * short_failures * short_failures) AS short_ss,
+        sum(short_failures * short_cluster_n) AS short_sn,
+        sum(short_group_attempts * short_cluster_n) AS short_group_nn,
+        sum(short_group_attempts / nullif(short_cluster_n, 0)) AS short_group_clusters
+    FROM with_cluster
+    GROUP BY ALL
+),
 -- a group is measured against all attempts of its history
 with_history AS (
     SELECT *,
         CAST(sum(group_attempts) OVER history AS BIGINT) AS attempts,
-        CAST(sum(short_group_attempts) OVER history AS BIGINT) AS short_attempts
+        CAST(sum(short_group_attempts) OVER history AS BIGINT) AS short_attempts,
+        coalesce(round(sum(group_clusters) OVER history), 0) AS clusters,
+        coalesce(round(sum(short_group_clusters) OVER history), 0) AS short_clusters,
+        sum(group_nn) OVER history AS nn,
+        sum(short_group_nn) OVER history AS short_nn
     FROM counted
     WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ pair_no)
 ),
@@ -89,18 +129,20 @@ budgeted AS (
     SELECT
         c.*,
         a.objective,
-        CASE WHEN a.objective < 1 THEN 1 - a.objective END AS budget
+        CASE WHEN a.objective < 1 THEN 1 - a.objective END AS budget,
+        effective_n(clusters, attempts, failures, ss, sn, nn) AS effective,
+        effective_n(short_clusters, short_attempts, short_failures, short_ss, short_sn, short_nn) AS short_effective
     FROM with_history AS c
     CROSS JOIN settings AS a
 ),
 with_intervals AS (
     SELECT *,
         failures / nullif(attempts, 0) / budget AS burn_long,
-        wilson_low(failures, attempts) / budget AS burn_low,
-        wilson_high(failures, attempts) / budget AS burn_high,
+        cluster_low(failures, attempts, effective) / budget AS burn_low,
+        cluster_high(failures, attempts, effective) / budget AS burn_high,
         short_failures / nullif(short_attempts, 0) / budget AS burn_short,
-        wilson_low(short_failures, short_attempts) / budget AS short_low,
-        wilson_high(short_failures, short_attempts) / budget AS short_high
+        cluster_low(short_failures, short_attempts, short_effective) / budget AS short_low,
+        cluster_high(short_failures, short_attempts, short_effective) / budget AS short_high
     FROM budgeted
 ),
 with_burn AS (
@@ -127,7 +169,9 @@ SELECT
     short_high,
     left_out,
     attempts = 0 OR short_attempts = 0 AS quiet,
-    attempts < $min_n AS too_few
+    too_few_draws(clusters, attempts, $min_n) AS too_few,
+    CAST(clusters AS BIGINT) AS clusters,
+    attempts / nullif(effective, 0) AS design_effect
 FROM with_burn
 ORDER BY
     max(alerting) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) DESC,

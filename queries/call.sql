@@ -48,7 +48,8 @@
 --   redacted        flag   true where a secret was removed, or a field was dropped because it could not be redacted
 --   flags           json   array of defects of the tool's result, such as confidence_out_of_range
 --   rule            text   the rule that read the result
---   rule_grade      text   reliability of the rule: certain or heuristic
+--   rule_grade      text   reliability of the reading: certain, heuristic, or unread where nothing states whether the tool worked
+--   status_recorded  text  the status as it was recorded, where a correction changed the reading; else unknown
 --   service         text   name of the service that recorded the call
 --   host            text   name of the machine that recorded the call
 --   pid             count  process id of the recorder
@@ -128,6 +129,7 @@ SELECT
     c.flags,
     c.rule,
     c.rule_grade,
+    c.status_recorded,
     c.service,
     c.host,
     c.pid,

@@ -9,13 +9,15 @@
 -- that only the 95 % interval excludes zero, which happens in one of twenty comparisons without any change. A confidence
 -- gap is worse if it is further from zero.
 --
--- All calls of one conversation count as one draw, because they are similar. A call without a conversation id is a draw of
--- its own; if such calls are similar to each other, the intervals are too narrow. A side is too small for a verdict
--- (`too_few`) if it has fewer than min_n measured items, fewer than five draws, or fewer than five conversations while at
--- least half of its items belong to conversations: few conversations do not show how much conversations differ, so there is
--- no interval either. `too_few` also stands for a p95 without a visible change if a side is too small to bound it (fewer
--- than about 105 independent calls). An outage makes neighbouring calls fail together: a difference that rests on one
--- outage describes that time only.
+-- Calls of one conversation are similar, so the intervals count clusters: a conversation is a cluster. Without a
+-- conversation id, the calls of a trace are a cluster, and a call that is alone in its trace is a cluster of its own; if such
+-- calls are similar to each other, the intervals are too narrow. A side is too small for a verdict (`too_few`) if it has
+-- fewer than min_n measured items, fewer than five clusters, or fewer than five conversations while at least half of its
+-- items belong to conversations: few conversations do not show how much conversations differ, so there is no interval
+-- either. `too_few` also stands for a percentile without a visible change if a side is too small to bound it (a p95: fewer
+-- than about 105 independent calls; a p50: fewer than seven). In simulations without any change, with 5 to 50 clusters a
+-- side and intraclass correlations from 0 to 0.5, the 95 % interval of a difference of rates excluded zero in 5 % or fewer.
+-- An outage makes neighbouring calls fail together: a difference that rests on one outage describes that time only.
 --
 -- by: tool (default), agent, attributes
 -- parameters:
@@ -28,7 +30,7 @@
 --   tool            text = NULL       this tool only
 --   min_n           integer = 20      a side with fewer items is marked too_few
 -- columns:
---   measure     text             failure_rate (of attempts), call_failure_rate, p95 (latency without results from a cache), attempts_per_call, accuracy (right / labelled) or confidence_gap (mean confidence - accuracy)
+--   measure     text             failure_rate (of attempts), call_failure_rate, p50 and p95 (latency without results from a cache), attempts_per_call, accuracy (right / labelled) or confidence_gap (mean confidence - accuracy)
 --   unit        text             unit of before, after and difference: share, ms, ratio or points
 --   before      number           the measure before
 --   after       number           the measure after
@@ -38,14 +40,16 @@
 --   verdict     text             worse, better, maybe_worse, maybe_better, unclear, too_few, new (nothing before) or gone (nothing after)
 --   n_before    count            attempts, calls or labelled attempts that before is computed from
 --   n_after     count            the same for after
---   counted     text             what counts as one draw: conversation (a call without one is its own), or call if all calls are independent
+--   counted     text             what counts as one draw: conversation (or trace, or a call that has neither), or call if all calls are independent
 --   compared    count            comparisons in this answer that have enough data
+--   clusters    count            conversations (or traces, or calls) of the side that has fewer
+--   design_effect  ratio         items / independent items that the side would be equally certain with, of the side where it is larger; NULL for attempts_per_call
 -- source: difference of proportions: Newcombe 1998, method 10 (Wilson limits, squared and added), with the effective
---   number of draws, n / design effect, the higher one of both sides (Kish 1965); difference of other measures: the
---   same from the limits of each side (Zou and Donner 2008, MOVER); mean: normal approximation, by draws;
---   percentile: order statistics with the design effect (Woodruff 1952), normal approximation of the binomial,
---   precise to one part in a thousand; normal quantile of Bonferroni's level: Abramowitz and Stegun 26.2.23;
---   percentile by linear interpolation (Hyndman and Fan 1996, type 7); z = 1.959963984540054
+--   number of items (Kish 1965, Korn and Graubard 1998); difference of other measures: the same from the limits of each
+--   side (Zou and Donner 2008, MOVER); attempts_per_call: mean by clusters, Student's t; confidence_gap: as in calibration;
+--   percentile: order statistics with the design effect (Woodruff 1952), normal approximation of the binomial, precise to
+--   one part in a thousand; normal quantile of Bonferroni's level: Abramowitz and Stegun 26.2.23, of Student's t: Wallace
+--   1959; percentile by linear interpolation (Hyndman and Fan 1996, type 7); z = 1.959963984540054
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
@@ -53,9 +57,11 @@ WITH scoped AS (
         call_id,
         span_id,
         conversation_id,
+        trace_id,
         -- the parts of call_key(): the key itself would be computed for every attempt, which takes longer
         coalesce(conversation_id, host) AS conversation_or_host,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
+        attempt,
         started_at,
         CASE WHEN ($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
@@ -81,21 +87,21 @@ groups AS (
     SELECT /* by names */ tool, /* end by */ grp FROM numbered GROUP BY ALL
 ),
 percentiles AS (
-    SELECT grp, side, quantile_cont(ms, 0.95) AS p95 FROM numbered GROUP BY grp, side
+    SELECT grp, side, quantile_cont(ms, 0.5) AS p50, quantile_cont(ms, 0.95) AS p95 FROM numbered GROUP BY grp, side
 ),
 -- one row per call: the items of each measure, and their sums
 per_call AS (
     SELECT
         s.grp,
         s.side,
-        draw_key(call_id, conversation_id, conversation_or_host, process) AS draw,
+        draw_key(conversation_id, min(trace_id)) AS draw,
         CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
-        1.0 AS calls,
-        CASE WHEN arg_max(failed, started_at) THEN 1.0 ELSE 0.0 END AS failed,
+        CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id)) THEN 1.0 ELSE 0.0 END AS failed,
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(*) FILTER (WHERE failed) AS DOUBLE) AS failures,
         CAST(count(ms) AS DOUBLE) AS timed,
-        CAST(count(*) FILTER (WHERE ms > q.p95) AS DOUBLE) AS slow
+        CAST(count(*) FILTER (WHERE ms > q.p50) AS DOUBLE) AS slower,
+        CAST(count(*) FILTER (WHERE ms > q.p95) AS DOUBLE) AS slowest
     FROM numbered AS s
     JOIN percentiles AS q ON q.grp = s.grp AND q.side = s.side
     GROUP BY s.grp, s.side, of_tool, call_id, conversation_id, conversation_or_host, process
@@ -104,89 +110,86 @@ judged_per_call AS (
     SELECT
         grp,
         side,
-        draw_key(call_id, conversation_id, conversation_or_host, process) AS draw,
+        draw_key(conversation_id, min(trace_id)) AS draw,
         CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
         CAST(count(*) AS DOUBLE) AS judged,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS correct,
         CAST(count(p) AS DOUBLE) AS sure,
-        coalesce(sum(p - CASE WHEN correct THEN 1.0 ELSE 0.0 END), 0.0) AS gap
+        CAST(count(p) FILTER (WHERE correct) AS DOUBLE) AS sure_correct,
+        coalesce(sum(p), 0.0) AS confidence
     FROM numbered AS s
     JOIN judged AS j ON j.span_id = s.span_id
     WHERE correct IS NOT NULL
     GROUP BY grp, side, of_tool, call_id, conversation_id, conversation_or_host, process
 ),
 draws AS (
-    SELECT 'call' AS counted, grp, side, in_conversation, calls, failed, attempts, failures, timed, slow FROM per_call
-    UNION ALL
-    SELECT 'conversation' AS counted, grp, side, in_conversation, sum(calls) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
-        sum(failures) AS failures, sum(timed) AS timed, sum(slow) AS slow
+    SELECT grp, side, in_conversation, CAST(count(*) AS DOUBLE) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
+        sum(failures) AS failures, sum(timed) AS timed, sum(slower) AS slower, sum(slowest) AS slowest
     FROM per_call
     GROUP BY grp, side, in_conversation, draw
 ),
 judged_draws AS (
-    SELECT 'call' AS counted, grp, side, in_conversation, judged, correct, sure, gap FROM judged_per_call
-    UNION ALL
-    SELECT 'conversation' AS counted, grp, side, in_conversation, sum(judged) AS judged, sum(correct) AS correct, sum(sure) AS sure,
-        sum(gap) AS gap
+    SELECT grp, side, in_conversation, CAST(count(*) AS DOUBLE) AS calls, sum(judged) AS judged, sum(correct) AS correct,
+        sum(sure) AS sure, sum(sure_correct) AS sure_correct, sum(confidence) AS confidence
     FROM judged_per_call
     GROUP BY grp, side, in_conversation, draw
 ),
--- n: number of items of the measure; s: their sum; in_conversation: 1 if the conversation is known, else 0
+-- n: number of items of the measure; s: their sum; m: sum of confidence; in_conversation: 1 if the conversation is known
 measured AS (
-    SELECT counted, grp, side, in_conversation, 'failure_rate' AS measure, attempts AS n, failures AS s FROM draws
+    SELECT grp, side, in_conversation, calls, 'failure_rate' AS measure, attempts AS n, failures AS s, 0.0 AS m FROM draws
     UNION ALL
-    SELECT counted, grp, side, in_conversation, 'call_failure_rate' AS measure, calls AS n, failed AS s FROM draws
+    SELECT grp, side, in_conversation, calls, 'call_failure_rate' AS measure, calls AS n, failed AS s, 0.0 AS m FROM draws
     UNION ALL
-    SELECT counted, grp, side, in_conversation, 'p95' AS measure, timed AS n, slow AS s FROM draws
+    SELECT grp, side, in_conversation, calls, 'p50' AS measure, timed AS n, slower AS s, 0.0 AS m FROM draws
     UNION ALL
-    SELECT counted, grp, side, in_conversation, 'attempts_per_call' AS measure, calls AS n, attempts AS s FROM draws
+    SELECT grp, side, in_conversation, calls, 'p95' AS measure, timed AS n, slowest AS s, 0.0 AS m FROM draws
     UNION ALL
-    SELECT counted, grp, side, in_conversation, 'accuracy' AS measure, judged AS n, correct AS s FROM judged_draws
+    SELECT grp, side, in_conversation, calls, 'attempts_per_call' AS measure, calls AS n, attempts AS s, 0.0 AS m FROM draws
     UNION ALL
-    SELECT counted, grp, side, in_conversation, 'confidence_gap' AS measure, sure AS n, gap AS s FROM judged_draws
+    SELECT grp, side, in_conversation, calls, 'accuracy' AS measure, judged AS n, correct AS s, 0.0 AS m FROM judged_draws
+    UNION ALL
+    SELECT grp, side, in_conversation, calls, 'confidence_gap' AS measure, sure AS n, sure_correct AS s, confidence AS m
+    FROM judged_draws
 ),
 moments AS (
-    SELECT counted, grp, side, measure, sum(n) AS n, sum(s) AS s, count(*) AS units,
-        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(in_conversation) AS conversations, sum(in_conversation * n) AS in_conversations
+    SELECT grp, side, measure, sum(n) AS n, sum(s) AS s, sum(m) AS m, count(*) AS clusters, sum(calls) AS calls,
+        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(m * m) AS mm, sum(m * n) AS mn, sum(m * s) AS ms,
+        sum(in_conversation) AS conversations, sum(in_conversation * n) AS in_conversations
     FROM measured
     WHERE n > 0
-    GROUP BY counted, grp, side, measure
+    GROUP BY grp, side, measure
 ),
--- calls of one conversation are similar and count as one draw; if all calls are independent, both counts are the same
-levels AS (
-    SELECT grp, measure,
-        CASE WHEN sum(CASE WHEN counted = 'conversation' THEN units ELSE -units END) < 0
-             THEN 'conversation' ELSE 'call' END AS counted
-    FROM moments
-    GROUP BY grp, measure
-),
+-- share: of items that are counted; q: the quantile that the measure is; df: degrees of freedom
 sides AS (
-    SELECT m.grp, m.measure, m.side, m.counted, m.n, m.units, m.s / m.n AS mean,
-        m.units < 5 OR m.conversations < 5 AND 2 * m.in_conversations >= m.n AS few_draws,
-        CASE WHEN m.measure = 'p95' THEN q.p95 ELSE m.s / m.n END AS value,
-        -- variance of the sum; for draws of one item each it is the variance of the binomial
-        greatest(0, ss - 2 * m.s / m.n * sn + power(m.s / m.n, 2) * nn)
-            * CASE WHEN m.units < m.n OR m.measure IN ('attempts_per_call', 'confidence_gap')
-                   THEN m.units / nullif(m.units - 1, 0) ELSE 1 END AS variance
+    SELECT m.*,
+        s / n AS share,
+        CASE m.measure WHEN 'p50' THEN 0.5 WHEN 'p95' THEN 0.95 END AS q,
+        CASE m.measure WHEN 'p50' THEN q.p50 WHEN 'p95' THEN q.p95 WHEN 'confidence_gap' THEN (m - s) / n ELSE s / n END AS value,
+        clusters < 5 OR conversations < 5 AND 2 * in_conversations >= n AS few_draws,
+        greatest(1.0, n * n / nn - 1) AS df,
+        CASE WHEN m.measure <> 'attempts_per_call' THEN effective_n(clusters, n, s, ss, sn, nn) END AS effective,
+        CASE m.measure WHEN 'confidence_gap' THEN cluster_half(n, m, mm, mn, nn)
+            -- calls that are a cluster each: normal approximation
+            WHEN 'attempts_per_call' THEN CASE WHEN clusters < n THEN cluster_half(n, s, ss, sn, nn)
+                ELSE 1.959963984540054 * sqrt(greatest(0.0, ss - s * s / n) / nullif(n - 1, 0) / n) END
+            END AS half,
+        CASE WHEN m.measure = 'confidence_gap' THEN cluster_correlation(n, m, mm, mn, s, ss, sn, ms, nn) ELSE 0.0 END
+            AS correlation
     FROM moments AS m
-    JOIN levels AS w ON w.grp = m.grp AND w.measure = m.measure AND w.counted = m.counted
     JOIN percentiles AS q ON q.grp = m.grp AND q.side = m.side
 ),
-pairs AS (
+-- a percentile has no interval if not even one side can bound it from above: see ranks
+sized AS (
     SELECT grp, measure,
-        max(n) AS max_n,
-        count(*) < 2 OR min(n) < $min_n OR max(CASE WHEN few_draws THEN 1 ELSE 0 END) = 1 AS too_small,
+        CASE WHEN sum(calls) > sum(clusters) THEN 'conversation' ELSE 'call' END AS counted,
+        min(clusters) AS clusters,
+        max(n / effective) AS design_effect,
         max(CASE WHEN few_draws THEN 1 ELSE 0 END) = 1 AS few_draws,
-        -- the design effect of a proportion
-        greatest(1, coalesce(max(CASE WHEN mean > 0 AND mean < 1 THEN variance / (n * mean * (1 - mean)) END), 1)) AS effect
+        count(*) < 2 OR min(n) < $min_n OR max(CASE WHEN few_draws THEN 1 ELSE 0 END) = 1
+            OR max(CASE WHEN q IS NULL OR n >= q * n + 1.959963984540054 * n * sqrt(q * (1 - q) / effective) + 1
+                   THEN 1 ELSE 0 END) = 0 AS too_few
     FROM sides
     GROUP BY grp, measure
-),
--- a p95 has no interval if not even the larger side can bound it from above: see ranks
-sized AS (
-    SELECT grp, measure, few_draws,
-        too_small OR measure = 'p95' AND max_n < 0.95 * max_n + 1.959963984540054 * sqrt(0.0475 * max_n * effect) + 1 AS too_few
-    FROM pairs
 ),
 comparisons AS (
     SELECT count(*) AS compared FROM sized WHERE NOT too_few
@@ -209,40 +212,57 @@ steps AS (
         GROUP BY grp, side, round(1000 * ln(greatest(ms, 1e-6)))
     )
 ),
-ranked AS (
-    SELECT s.grp, s.side, w.width, 0.95 * s.n AS middle, w.z * sqrt(0.0475 * s.n * p.effect) AS half
+-- wider: the quantile of Student's t at this width, divided by the one of 95 %, both by Wallace's approximation
+widened AS (
+    SELECT s.*, w.width, w.z,
+        CASE WHEN clusters >= n THEN w.z / 1.959963984540054 ELSE sqrt(
+            (exp(power(w.z * (8 * df + 3) / (8 * df + 1), 2) / df) - 1)
+            / (exp(power(1.959963984540054 * (8 * df + 3) / (8 * df + 1), 2) / df) - 1)) END AS wider
     FROM sides AS s
-    JOIN pairs AS p ON p.grp = s.grp AND p.measure = s.measure
     CROSS JOIN widths AS w
-    WHERE s.measure = 'p95'
+),
+-- e: effective number of items at this width
+scaled AS (
+    SELECT *, z * z AS zz, half * wider AS half_width,
+        CASE WHEN clusters >= n THEN n
+             ELSE greatest(n * n / nn, effective * power(z / 1.959963984540054 / wider, 2)) END AS e
+    FROM widened
+),
+ranked AS (
+    SELECT grp, side, measure, width, q * n AS middle, z * n * sqrt(q * (1 - q) / e) AS half FROM scaled WHERE q IS NOT NULL
 ),
 ranks AS (
-    SELECT r.grp, r.side, r.width,
+    SELECT r.grp, r.side, r.measure, r.width,
         min(CASE WHEN t.n_to >= r.middle - r.half THEN t.lowest END) AS low,
         min(CASE WHEN t.n_to >= r.middle + r.half + 1 THEN t.highest END) AS high
     FROM ranked AS r
     JOIN steps AS t ON t.grp = r.grp AND t.side = r.side
-    GROUP BY r.grp, r.side, r.width
+    GROUP BY r.grp, r.side, r.measure, r.width
+),
+shares AS (
+    SELECT *,
+        CASE WHEN share <= 0 THEN 0.0
+             WHEN measure NOT IN ('p50', 'p95', 'attempts_per_call')
+             THEN (e * share + zz / 2 - sqrt(zz * (e * share * (1 - share) + zz / 4))) / (e + zz) END AS share_low,
+        CASE WHEN measure IN ('p50', 'p95', 'attempts_per_call') THEN NULL
+             WHEN share >= 1 THEN 1.0
+             ELSE (e * share + zz / 2 + sqrt(zz * (e * share * (1 - share) + zz / 4))) / (e + zz) END AS share_high
+    FROM scaled
 ),
 limits AS (
     SELECT s.grp, s.measure, s.side, s.width, s.value,
-        CASE WHEN s.measure IN ('failure_rate', 'call_failure_rate', 'accuracy') THEN
-                 CASE WHEN value <= 0 THEN 0
-                      ELSE (e * value + zz / 2 - sqrt(zz * (e * value * (1 - value) + zz / 4))) / (e + zz) END
-             WHEN s.measure = 'p95' THEN least(s.value, r.low)
-             ELSE value - half END AS low,
-        CASE WHEN s.measure IN ('failure_rate', 'call_failure_rate', 'accuracy') THEN
-                 CASE WHEN value >= 1 THEN 1
-                      ELSE (e * value + zz / 2 + sqrt(zz * (e * value * (1 - value) + zz / 4))) / (e + zz) END
-             WHEN s.measure = 'p95' THEN CASE WHEN r.high IS NOT NULL THEN greatest(s.value, r.high) END
-             ELSE value + half END AS high
-    FROM (
-        SELECT s.*, w.width, w.z * w.z AS zz, s.n / p.effect AS e, w.z * sqrt(s.variance) / s.n AS half
-        FROM sides AS s
-        JOIN pairs AS p ON p.grp = s.grp AND p.measure = s.measure
-        CROSS JOIN widths AS w
-    ) AS s
-    LEFT JOIN ranks AS r ON s.measure = 'p95' AND r.grp = s.grp AND r.side = s.side AND r.width = s.width
+        CASE WHEN q IS NOT NULL THEN least(s.value, r.low)
+             WHEN s.measure = 'confidence_gap'
+             THEN s.value - gap_half(half_width, share_high - share, correlation, n, nn)
+             WHEN s.measure = 'attempts_per_call' THEN s.value - half_width
+             ELSE share_low END AS low,
+        CASE WHEN q IS NOT NULL THEN CASE WHEN r.high IS NOT NULL THEN greatest(s.value, r.high) END
+             WHEN s.measure = 'confidence_gap'
+             THEN s.value + gap_half(half_width, share - share_low, correlation, n, nn)
+             WHEN s.measure = 'attempts_per_call' THEN s.value + half_width
+             ELSE share_high END AS high
+    FROM shares AS s
+    LEFT JOIN ranks AS r ON r.measure = s.measure AND r.grp = s.grp AND r.side = s.side AND r.width = s.width
 ),
 differences AS (
     SELECT a.grp, a.measure, a.width,
@@ -254,14 +274,14 @@ differences AS (
     WHERE a.side = 0
 ),
 side_by_side AS (
-    SELECT s.grp, s.measure, p.too_few, p.few_draws, s.counted,
+    SELECT s.grp, s.measure, p.too_few, p.few_draws, p.counted, p.clusters, p.design_effect,
         max(CASE WHEN s.side = 0 THEN s.value END) AS before,
         max(CASE WHEN s.side = 1 THEN s.value END) AS after,
         max(CASE WHEN s.side = 0 THEN s.n END) AS n_before,
         max(CASE WHEN s.side = 1 THEN s.n END) AS n_after
     FROM sides AS s
     JOIN sized AS p ON p.grp = s.grp AND p.measure = s.measure
-    GROUP BY s.grp, s.measure, p.too_few, p.few_draws, s.counted
+    GROUP BY ALL
 ),
 tested AS (
     SELECT b.*, d.difference,
@@ -293,7 +313,7 @@ verdicts AS (
 SELECT
     /* by names */ tool, /* end by */
     measure,
-    CASE measure WHEN 'p95' THEN 'ms' WHEN 'attempts_per_call' THEN 'ratio' WHEN 'confidence_gap' THEN 'points'
+    CASE measure WHEN 'p50' THEN 'ms' WHEN 'p95' THEN 'ms' WHEN 'attempts_per_call' THEN 'ratio' WHEN 'confidence_gap' THEN 'points'
          ELSE 'share' END AS unit,
     before,
     after,
@@ -304,12 +324,14 @@ SELECT
     CAST(coalesce(n_before, 0) AS BIGINT) AS n_before,
     CAST(coalesce(n_after, 0) AS BIGINT) AS n_after,
     counted,
-    compared
+    compared,
+    clusters,
+    design_effect
 FROM verdicts AS v
 JOIN groups AS g ON g.grp = v.grp
 CROSS JOIN comparisons
 ORDER BY
     CASE verdict WHEN 'worse' THEN 0 WHEN 'maybe_worse' THEN 1 WHEN 'maybe_better' THEN 3 WHEN 'better' THEN 4 ELSE 2 END,
     /* by names */ tool, /* end by */
-    CASE measure WHEN 'failure_rate' THEN 0 WHEN 'call_failure_rate' THEN 1 WHEN 'p95' THEN 2
-         WHEN 'attempts_per_call' THEN 3 WHEN 'accuracy' THEN 4 ELSE 5 END
+    CASE measure WHEN 'failure_rate' THEN 0 WHEN 'call_failure_rate' THEN 1 WHEN 'p50' THEN 2 WHEN 'p95' THEN 3
+         WHEN 'attempts_per_call' THEN 4 WHEN 'accuracy' THEN 5 ELSE 6 END

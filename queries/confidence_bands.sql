@@ -3,7 +3,11 @@
 -- One row per band of confidence: low is below 0.5, middle below 0.8, high from 0.8. Finished attempts that report a
 -- confidence from 0 to 1 count; n of them were labelled. An attempt is right if its labels say so (judged.correct).
 --
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- Attempts of one conversation are similar, so the intervals count clusters, as those of failure_rate do: a conversation is
+-- a cluster. Without a conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is
+-- a cluster of its own. In simulations with 5 or more clusters they contained the true share in 93 % or more.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
@@ -20,13 +24,17 @@
 --   labelled_share   share           n / attempts
 --   labelled_low     low(labelled_share)   95 % interval of labelled_share
 --   labelled_high    high(labelled_share)  95 % interval of labelled_share
---   too_few          mark            n < min_n: read the interval, not the accuracy
--- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+--   clusters         count           conversations (or traces, or attempts) that n belong to
+--   design_effect    ratio           n / independent attempts that accuracy would be equally certain with; 1 if each cluster has one
+--   too_few          mark            n < min_n, or fewer than 5 clusters of several attempts: read the interval, not the accuracy
+-- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
+--   attempts: Kish 1965, Korn and Graubard 1998
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         confidence,
         correct,
+        draw_key(conversation_id, trace_id) AS draw,
         CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
@@ -36,29 +44,51 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+clustered AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        rank,
+        draw,
+        CAST(count(correct) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s,
+        sum(confidence) FILTER (WHERE correct IS NOT NULL) AS sum_confidence,
+        CAST(count(*) AS DOUBLE) AS attempts
+    FROM scoped
+    GROUP BY ALL
+),
 counted AS (
     SELECT
         /* by names */ tool, /* end by */
         rank,
-        count(correct) AS n,
-        count(*) FILTER (WHERE correct) AS s,
-        avg(confidence) FILTER (WHERE correct IS NOT NULL) AS mean_confidence,
-        count(*) AS attempts
-    FROM scoped
+        CAST(sum(n) AS BIGINT) AS n,
+        CAST(sum(s) AS BIGINT) AS s,
+        sum(sum_confidence) AS sum_confidence,
+        CAST(sum(attempts) AS BIGINT) AS attempts,
+        count(*) FILTER (WHERE n > 0) AS clusters,
+        sum(s * s) AS ss,
+        sum(s * n) AS sn,
+        sum(n * n) AS nn,
+        effective_n(count(*), sum(attempts), sum(n), sum(n * n), sum(n * attempts), sum(attempts * attempts)) AS effective_labelled
+    FROM clustered
     GROUP BY ALL
+),
+with_effective AS (
+    SELECT *, effective_n(clusters, n, s, ss, sn, nn) AS effective FROM counted
 )
 SELECT
     /* by names */ tool, /* end by */
     CASE rank WHEN 1 THEN 'low' WHEN 2 THEN 'middle' ELSE 'high' END AS band,
     n,
     s / nullif(n, 0) AS accuracy,
-    wilson_low(s, n) AS low,
-    wilson_high(s, n) AS high,
-    mean_confidence,
+    cluster_low(s, n, effective) AS low,
+    cluster_high(s, n, effective) AS high,
+    sum_confidence / nullif(n, 0) AS mean_confidence,
     attempts,
     n / attempts AS labelled_share,
-    wilson_low(n, attempts) AS labelled_low,
-    wilson_high(n, attempts) AS labelled_high,
-    n < $min_n AS too_few
-FROM counted
+    cluster_low(n, attempts, effective_labelled) AS labelled_low,
+    cluster_high(n, attempts, effective_labelled) AS labelled_high,
+    clusters,
+    n / nullif(effective, 0) AS design_effect,
+    too_few_draws(clusters, n, $min_n) AS too_few
+FROM with_effective
 ORDER BY /* by names */ tool, /* end by */ rank

@@ -7,9 +7,9 @@
 -- alarm_at: when would a monitor have raised an alarm? The first `reference` attempts, at most half of all, show how often
 -- attempts are bad: failed, wrong, or slower than nine of ten of them. For the attempts after them, a CUSUM tests whether
 -- the odds of a bad attempt became `odds` times as high. The alarm is at the first attempt where it exceeds ln(5 n), with n
--- monitored attempts. The test compares with the upper end of the 80 % interval of the reference, so that a lucky start
--- does not cause an alarm. Without a change, an alarm occurs in fewer than 1 of 100 histories of 300 attempts, and in 3 of
--- 100 histories of 100,000. An alarm always means worse.
+-- monitored attempts. The test compares with the upper end of the 90 % interval of the reference, so that a lucky start
+-- does not cause an alarm. Without a change, an alarm occurs in fewer than 1 of 100 histories of 300 attempts, and in fewer
+-- than 2 of 100 histories of 10,000. An alarm always means worse.
 --
 -- change_point: did the rate change once, in either direction, and where? One rate for all attempts is compared with one
 -- rate before and another rate after each attempt. Rates have Jeffreys' prior, and all positions are equally likely
@@ -23,12 +23,20 @@
 -- from 0.1 to 0.35, or the latency doubles; in 9 of 10 if it rises from 0.02 to 0.15 or from 0.1 to 0.3; and in 1 of 3 from
 -- 0.1 to 0.2.
 --
--- Both methods treat attempts as independent. Failures that come in bursts also appear as a change: see incidents. A new
--- version is like another tool: group by tool and version. Grouped by day or hour, each day or hour is a history of its
--- own. Grouped by code or status, failure_rate is the rate of failures with that code or status among all attempts of the
+-- Attempts of one conversation (without one, of one trace) are alike, and so are attempts one after the other. Both methods
+-- and all intervals therefore count n / design_effect independent attempts. design_effect is the larger one of two
+-- estimates, both from the hits around the position where the sides differ most: the variance between clusters, and the
+-- correlation of each attempt with the two before it, if it exceeds 3.5 / sqrt(n). It is 1 if attempts are independent.
+--
+-- In simulations without a change, a change that is not weak was reported in at most 6 of 100 histories: five or more
+-- conversations of 10 attempts with an intraclass correlation of up to 0.5, or 200 to 1,000 attempts of which each depends
+-- on the one before with a correlation of up to 0.8. Weak ones were reported in up to 10 of 100, and alarms in up to 3. If
+-- nine of ten attempts failed, or failed calls were retried, five conversations gave up to 9 changes that are not weak.
+-- Failures that come in longer bursts also appear as a change: see incidents. A new version is like another tool: group by
+-- tool and version. Grouped by day or hour, each day or hour is a history of its own. Grouped by code or status, failure_rate is the rate of failures with that code or status among all attempts of the
 -- history, while latency and accuracy use the attempts with that code or status only.
 --
--- by: tool (default), version, agent, conversation, day, hour, attributes; code, status
+-- by: tool (default), version, agent, conversation, day, hour, attributes; code, status, rule, rule_grade
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time
@@ -59,11 +67,14 @@
 --   overall_low       low(overall)   95 % interval of a rate; NULL for latency
 --   overall_high      high(overall)  95 % interval of a rate
 --   weak              mark          the change is less than 20 times as likely as no change: it may be chance
---   too_few           mark          n < min_n
+--   too_few           mark          n < min_n, or two to four conversations, or as unequal as fewer than four equal ones: they do not show how alike their attempts are
+--   clusters          count         conversations among the n attempts; without conversations, traces
+--   design_effect     ratio         attempts that say as much as one independent attempt
 -- source: CUSUM (Page 1954), its limit by Ville's inequality; change point (Smith 1975) with the priors Beta(1/2, 1/2) of
 --   Jeffreys 1946; 20 times is "strong" (Kass and Raftery 1995); the factor under chance alone falls with the root
---   of n: Bartlett 1957; Wilson score interval (Wilson 1927), z^2 = 3.841458820694124, and at z = 1.2815515655446004
---   for the reference
+--   of n: Bartlett 1957; Wilson score interval (Wilson 1927), z^2 = 3.841458820694124, and at z = 1.6448536269514722
+--   for the reference; design effect: Kish 1965, variance between clusters with four degrees of freedom less, for the
+--   change itself; serial correlation: the sum of a geometric sequence through its first two values (Bartlett 1946)
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
@@ -71,6 +82,7 @@ WITH scoped AS (
         c.span_id,
         c.attempt,
         c.started_at,
+        draw_key(c.conversation_id, c.trace_id) AS cluster,
         CASE WHEN c.finished THEN CASE WHEN c.status = 'error' THEN 1 ELSE 0 END END AS failed,
         -- neither NaN nor infinite nor negative
         CASE WHEN c.finished AND c.duration_ms >= 0 AND c.duration_ms < 1e300 THEN c.duration_ms END AS valid_ms,
@@ -116,29 +128,33 @@ pairs AS (
 ),
 -- one row per attempt and history: its value, and whether it is a hit (failed, slow or right)
 history_values AS (
-    SELECT target_history AS history, started_at, ordinal, CASE WHEN failed = 1 AND source_history = target_history THEN 1.0e0 ELSE 0 END AS value,
+    SELECT target_history AS history, started_at, ordinal, cluster, CASE WHEN failed = 1 AND source_history = target_history THEN 1.0e0 ELSE 0 END AS value,
         failed = 1 AND source_history = target_history AS hit
     FROM ordered
     JOIN pairs ON source_history = history
     WHERE failed IS NOT NULL
     UNION ALL
-    SELECT history + 1, started_at, ordinal, valid_ms, slower
+    SELECT history + 1, started_at, ordinal, cluster, valid_ms, slower
     FROM ordered
     WHERE valid_ms IS NOT NULL
     UNION ALL
-    SELECT history + 2, started_at, ordinal, CAST(correct AS DOUBLE), correct = 1
+    SELECT history + 2, started_at, ordinal, cluster, CAST(correct AS DOUBLE), correct = 1
     FROM ordered
     WHERE correct IS NOT NULL
 ),
--- the attempts of each history in order, t = 1, 2, …; s of the first t are hits
+-- the attempts of each history in order, t = 1, 2, …; s of the first t are hits; x, x_1, x_2: whether this attempt and the
+-- two before it are hits
 sequenced AS (
-    SELECT history, started_at, value, t, CASE WHEN hit THEN same_so_far ELSE t - same_so_far END AS s
+    SELECT history, started_at, cluster, value, t, CASE WHEN hit THEN same_so_far ELSE t - same_so_far END AS s, x, x_1, x_2
     FROM (
         -- same_so_far: attempts up to this one with the same hit; row_number() is faster than count() over a window
         SELECT *,
-            row_number() OVER (PARTITION BY history ORDER BY ordinal) AS t,
+            row_number() OVER in_order AS t,
+            lag(x) OVER in_order AS x_1,
+            lag(x, 2) OVER in_order AS x_2,
             row_number() OVER (PARTITION BY history, hit ORDER BY ordinal) AS same_so_far
-        FROM history_values
+        FROM (SELECT *, CASE WHEN hit THEN 1.0e0 ELSE 0 END AS x FROM history_values) AS hits
+        WINDOW in_order AS (PARTITION BY history ORDER BY ordinal)
     ) AS counted
 ),
 sizes AS (
@@ -149,6 +165,87 @@ sizes AS (
         least($reference, count(*) // 2) AS r
     FROM sequenced
     GROUP BY history
+),
+-- the position where both sides differ most, by the chi-square statistic
+contrasts AS (
+    SELECT t.history, t.t, t.s, power(1.0 * t.s * z.n - 1.0 * t.t * z.hits, 2) / (1.0 * t.t * (z.n - t.t)) AS contrast
+    FROM sequenced AS t
+    JOIN sizes AS z ON z.history = t.history
+    WHERE t.t < z.n
+),
+cuts AS (
+    SELECT c.history, min(c.t) AS cut, min(c.s) AS s_before
+    FROM contrasts AS c
+    JOIN (SELECT history, max(contrast) AS highest FROM contrasts GROUP BY history) AS m ON m.history = c.history
+    WHERE c.contrast = m.highest
+    GROUP BY c.history
+),
+-- level_before, level_after: shares of hits on the two sides of the cut; spread: variance of all attempts around them, summed
+levels AS (
+    SELECT
+        z.history,
+        z.n,
+        coalesce(c.cut, z.n) AS cut,
+        coalesce(c.s_before, z.hits) / coalesce(c.cut, z.n) AS level_before,
+        coalesce((z.hits - c.s_before) / nullif(z.n - c.cut, 0), 0) AS level_after
+    FROM sizes AS z
+    LEFT JOIN cuts AS c ON c.history = z.history
+),
+-- residuals around the levels, so that a change does not look like dependence: summed by cluster, and times those before
+residuals AS (
+    SELECT
+        t.history,
+        t.cluster,
+        1.0 * count(*) AS of_cluster,
+        sum(t.x) AS hits,
+        sum(t.x - CASE WHEN t.t <= v.cut THEN v.level_before ELSE v.level_after END) AS residual,
+        sum((t.x - CASE WHEN t.t <= v.cut THEN v.level_before ELSE v.level_after END)
+            * (t.x_1 - CASE WHEN t.t - 1 <= v.cut THEN v.level_before ELSE v.level_after END)) AS product_1,
+        sum((t.x - CASE WHEN t.t <= v.cut THEN v.level_before ELSE v.level_after END)
+            * (t.x_2 - CASE WHEN t.t - 2 <= v.cut THEN v.level_before ELSE v.level_after END)) AS product_2
+    FROM sequenced AS t
+    JOIN levels AS v ON v.history = t.history
+    GROUP BY t.history, t.cluster
+),
+-- correlations with the attempt before and with the one before that; 2 / n corrects their bias
+correlations AS (
+    SELECT
+        v.history,
+        v.n,
+        g.clusters,
+        g.equal_clusters,
+        -- equal_clusters: clusters of equal size that would vary as much; the cut uses up to four of them
+        g.squares / nullif(v.spread, 0) * g.equal_clusters / greatest(g.equal_clusters - 4, 1) AS of_clusters,
+        g.sizes_squared / v.n AS mean_size,
+        g.products_1 / nullif(v.spread, 0) AS lag_1,
+        g.products_1 / nullif(v.spread, 0) + 2.0 / v.n AS r_1,
+        g.products_2 / nullif(v.spread, 0) + 2.0 / v.n AS r_2,
+        effective_n(g.clusters, v.n, g.hits, g.hits_squared, g.hits_by_size, g.sizes_squared) AS effective
+    FROM (
+        SELECT *, cut * level_before * (1 - level_before) + (n - cut) * level_after * (1 - level_after) AS spread
+        FROM levels
+    ) AS v
+    JOIN (
+        SELECT history, count(*) AS clusters, power(sum(of_cluster), 2) / sum(of_cluster * of_cluster) AS equal_clusters, sum(residual * residual) AS squares, sum(of_cluster * of_cluster) AS sizes_squared,
+            sum(product_1) AS products_1, sum(product_2) AS products_2, sum(hits) AS hits, sum(hits * hits) AS hits_squared,
+            sum(hits * of_cluster) AS hits_by_size
+        FROM residuals
+        GROUP BY history
+    ) AS g ON g.history = v.history
+),
+-- effect: number of attempts that say as much as one independent attempt; effective: those of a rate without a change
+effects AS (
+    SELECT
+        history,
+        clusters,
+        clusters > 1 AND clusters < n AND (clusters < 5 OR equal_clusters < 4) AS few_clusters,
+        CASE WHEN clusters > 1 THEN effective ELSE CAST(n AS DOUBLE) END AS rate_effective,
+        greatest(
+            1.0,
+            coalesce(CASE WHEN clusters > 1 AND clusters < n THEN least(of_clusters, mean_size) END, 1.0),
+            coalesce(CASE WHEN lag_1 > 3.5 / sqrt(n) THEN 1 + 2 * r_1 / (1 - least(greatest(r_2 / r_1, r_1), 0.97)) END, 1.0)
+        ) AS effect
+    FROM correlations
 ),
 -- the reference: r attempts, reference_bad of them bad; slow: 90th percentile of their durations
 slow_limits AS (
@@ -169,11 +266,11 @@ expected AS (
     SELECT
         z.history,
         z.r,
-        ln(5.0 * (z.n - z.r)) AS ceiling,
+        e.effect * ln(5.0 * (z.n - z.r)) AS ceiling,
         ln(greatest($odds, 2)) AS step_up,
-        -- uses the upper end of the 80 % Wilson interval of reference_bad / r
-        ln(1 + (greatest($odds, 2) - 1) / (z.r + 1.642374415149816) * (reference_bad + 0.821187207574908
-            + 1.2815515655446004 * sqrt(reference_bad * (z.r - reference_bad) / z.r + 0.410593603787454))) AS step_down
+        -- uses the upper end of the 90 % Wilson interval of reference_bad / r
+        ln(1 + (greatest($odds, 2) - 1) / (z.r / e.effect + 2.705543454095404) * (x.reference_bad / e.effect + 1.352771727047702
+            + 1.6448536269514722 * sqrt(x.reference_bad * (z.r - x.reference_bad) / z.r / e.effect + 0.676385863523851))) AS step_down
     FROM sizes AS z
     JOIN (
         SELECT z.history, count(b.t) AS reference_bad
@@ -181,6 +278,7 @@ expected AS (
         LEFT JOIN bad_attempts AS b ON b.history = z.history AND b.t <= b.r
         GROUP BY z.history
     ) AS x ON x.history = z.history
+    JOIN effects AS e ON e.history = z.history
     WHERE z.r > 0
 ),
 -- the CUSUM rises at each bad attempt and falls between them: its minima are just before bad attempts, its maxima at them
@@ -207,15 +305,17 @@ alarms AS (
     ) AS sums
     GROUP BY history
 ),
--- log-likelihood of one rate up to t and another rate after t; lgamma(1/2) = 0.5723649429247001
+-- log-likelihood of one rate up to t and another rate after t, in independent attempts; lgamma(1/2) = 0.5723649429247001
 splits AS (
     SELECT
         t.history,
         t.t,
-        lgamma(t.s + 0.5) + lgamma(t.t - t.s + 0.5) - lgamma(t.t + 1) + lgamma(z.hits - t.s + 0.5)
-            + lgamma(z.n - t.t - z.hits + t.s + 0.5) - lgamma(z.n - t.t + 1) - 4 * 0.5723649429247001 AS log_likelihood
+        lgamma(t.s / e.effect + 0.5) + lgamma((t.t - t.s) / e.effect + 0.5) - lgamma(t.t / e.effect + 1)
+            + lgamma((z.hits - t.s) / e.effect + 0.5) + lgamma((z.n - t.t - z.hits + t.s) / e.effect + 0.5)
+            - lgamma((z.n - t.t) / e.effect + 1) - 4 * 0.5723649429247001 AS log_likelihood
     FROM sequenced AS t
     JOIN sizes AS z ON z.history = t.history
+    JOIN effects AS e ON e.history = t.history
     WHERE t.t < z.n
 ),
 maxima AS (
@@ -232,12 +332,14 @@ change_likelihoods AS (
 compared AS (
     SELECT
         z.history,
-        z.n,
+        z.n / e.effect AS independent_n,
         c.log_all,
         c.log_all - ln(z.n - 1)
-            - (lgamma(z.hits + 0.5) + lgamma(z.n - z.hits + 0.5) - lgamma(z.n + 1) - 2 * 0.5723649429247001)
+            - (lgamma(z.hits / e.effect + 0.5) + lgamma((z.n - z.hits) / e.effect + 0.5) - lgamma(z.n / e.effect + 1)
+                - 2 * 0.5723649429247001)
             AS log_bayes_factor
     FROM sizes AS z
+    JOIN effects AS e ON e.history = z.history
     LEFT JOIN change_likelihoods AS c ON c.history = z.history
 ),
 -- probability of the change within 40 attempts of t (within_40) and up to t (cumulative), for histories with a change
@@ -249,7 +351,7 @@ posterior AS (
         sum(exp(w.log_likelihood - c.log_all)) OVER so_far AS cumulative
     FROM splits AS w
     JOIN compared AS c ON c.history = w.history
-    WHERE c.log_bayes_factor >= ln($evidence * greatest(1, sqrt(300 / c.n)))
+    WHERE c.log_bayes_factor >= ln($evidence * greatest(1, sqrt(300 / c.independent_n)))
       AND w.log_likelihood > c.log_all - 20
     WINDOW
         nearby AS (PARTITION BY w.history ORDER BY w.t RANGE BETWEEN 40 PRECEDING AND 40 FOLLOWING),
@@ -307,8 +409,13 @@ with_intervals AS (
         -- NULL for latency: a median has no Wilson interval
         CASE WHEN s.history % 3 <> 1 THEN x END AS share_x,
         CASE WHEN s.history % 3 <> 1 THEN x_before END AS share_x_before,
-        CASE WHEN s.history % 3 <> 1 THEN x_after END AS share_x_after
+        CASE WHEN s.history % 3 <> 1 THEN x_after END AS share_x_after,
+        e.effect,
+        e.clusters,
+        e.few_clusters,
+        least(e.rate_effective, s.n / e.effect) AS effective
     FROM sides AS s
+    JOIN effects AS e ON e.history = s.history
     LEFT JOIN medians AS m ON m.history = s.history
 ),
 -- one row per group and statistic; without_statistic: attempts that do not have it
@@ -336,20 +443,22 @@ SELECT
     a.alarm_at,
     s.change_point,
     s.before,
-    wilson_low(share_x_before, n_before) AS before_low,
-    wilson_high(share_x_before, n_before) AS before_high,
+    wilson_low(share_x_before / effect, n_before / effect) AS before_low,
+    wilson_high(share_x_before / effect, n_before / effect) AS before_high,
     s.after,
-    wilson_low(share_x_after, n_after) AS after_low,
-    wilson_high(share_x_after, n_after) AS after_high,
+    wilson_low(share_x_after / effect, n_after / effect) AS after_low,
+    wilson_high(share_x_after / effect, n_after / effect) AS after_high,
     CASE WHEN s.change_point IS NOT NULL THEN n_before END AS n_before,
     CASE WHEN s.change_point IS NOT NULL THEN n_after END AS n_after,
     CASE WHEN k.statistic = 'accuracy' THEN s.after < s.before ELSE s.after > s.before END AS worse,
     s.log_bayes_factor,
     s.overall,
-    wilson_low(share_x, n) AS overall_low,
-    wilson_high(share_x, n) AS overall_high,
+    cluster_low(share_x, n, effective) AS overall_low,
+    cluster_high(share_x, n, effective) AS overall_high,
     s.change_point IS NOT NULL AND s.log_bayes_factor < ln(20) AS weak,
-    coalesce(n, 0) < $min_n AS too_few
+    coalesce(n, 0) < $min_n OR coalesce(s.few_clusters, false) AS too_few,
+    s.clusters,
+    s.effect AS design_effect
 FROM statistics AS k
 LEFT JOIN with_intervals AS s ON s.history = k.history
 LEFT JOIN alarms AS a ON a.history = k.history

@@ -3,19 +3,29 @@
 -- One row per group. A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that
 -- was cancelled, abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it
 -- is excluded from numerator and denominator, and counted in a column of its own. A call failed if its last finished
--- attempt failed; it is counted in the group of that attempt. Attempts outside the window are ignored. Attempts of one
--- call are not independent: if many are retries, the true interval of rate is wider, and call_rate is the better
--- measure.
+-- attempt failed; it is counted in the group of that attempt. Attempts outside the window are ignored.
+--
+-- Attempts of one conversation are similar, so the intervals count clusters: a conversation is a cluster. Without a
+-- conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is a cluster of its
+-- own. The interval is that of attempts / design_effect independent attempts, which includes that few clusters do not
+-- show how much clusters differ. With few failing clusters it also allows for clusters that fail as a whole: without any
+-- failure, a cluster counts as one attempt. If each cluster has one attempt, design_effect is 1. In simulations with 5 to
+-- 200 clusters, also of unequal sizes, and intraclass correlations from 0 to 0.5, the 95 % interval contained the true rate
+-- in 95 to 100 % of the histories of most cells, and in 91 % at least.
+--
+-- A result that no rule can read counts as an attempt that did not fail: see unread. Failures that a rule recognised by
+-- words or shapes only are in heuristic.
 --
 -- Results from a cache count like any other result. They make a tool look better than it is when it runs: see cached.
 -- Grouped by code or status, the rows are parts of a whole: read attempts there, not rate.
 --
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer attempts is marked too_few
+--   rules  rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
 --   attempts      count               finished attempts: they returned or raised, and reported a status
 --   failures      count               finished attempts with status 'error'
@@ -37,8 +47,13 @@
 --   declined      aside               attempts left out: declined by a person
 --   expired       aside               attempts left out: no answer in time
 --   unreported    aside               attempts left out: ended without a status
---   too_few       mark                attempts < min_n: read the interval, not the rate
--- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+--   clusters      count               conversations (or traces, or attempts) that the finished attempts belong to
+--   design_effect ratio               attempts / independent attempts that rate would be equally certain with; 1 if each cluster has one
+--   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts: read the interval, not the rate
+--   unread        aside               attempts that returned, where nothing states whether they worked; counted as not failed
+--   heuristic     aside               failures that a heuristic rule found, by words or shapes
+-- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
+--   attempts by the variance between clusters (Kish 1965) and Student's t (Korn and Graubard 1998; Dean and Pagano 2015)
 WITH scoped AS (
     -- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
     SELECT
@@ -48,74 +63,115 @@ WITH scoped AS (
         -- the parts of call_key(): to carry the key itself for every attempt makes the query a tenth slower
         coalesce(conversation_id, host) AS conversation_or_host,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
+        draw_key(conversation_id, trace_id) AS own_draw,
         started_at AS started,
         attempt AS attempt_no,
+        span_id,
         is_finished(status, ending) AS finished,
-        status = 'error' AS failed,
+        status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         status = 'partial' AS partly,
         coalesce(cached, false) AS from_cache,
+        coalesce(rule_grade, '') = 'unread' AS was_unread,
+        coalesce(rule_grade, '') = 'heuristic' AS by_heuristic,
         ending
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- attempts that were not the last of their call; only call ids with several attempts are sorted, because most have one
+-- only call ids with several attempts are sorted, because most have one
 multi_attempt_calls AS (
-    SELECT *
-    FROM (
-        SELECT *, row_number() OVER (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
+),
+-- from_last: 1 for the last attempt of a call; draw: one for all attempts of a call, although each may have its own trace
+ranked AS (
+    SELECT *,
+        row_number() OVER (
             PARTITION BY call_id, of_tool, conversation_or_host, process
-            ORDER BY finished DESC, started DESC, attempt_no DESC
-        ) AS from_last
-        FROM scoped
-        WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
-    ) AS ranked
-    WHERE from_last > 1
-),
--- each attempt once, and each finished attempt a second time if a later finished attempt of its call follows
-attempts_expanded AS (
-    SELECT *, 0 AS from_last FROM scoped
+            ORDER BY finished DESC, attempt_order(attempt_no, started, span_id) DESC
+        ) AS from_last,
+        min(own_draw) OVER (PARTITION BY call_id, of_tool, conversation_or_host, process) AS draw
+    FROM scoped
+    WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
     UNION ALL
-    SELECT * FROM multi_attempt_calls WHERE finished
+    SELECT *, 1 AS from_last, own_draw AS draw
+    FROM scoped
+    WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
 ),
-counted AS (
+-- one row per group and cluster
+clustered AS (
     SELECT
         /* by names */ tool, /* end by */
-        count(*) FILTER (WHERE finished AND from_last = 0) AS attempts,
-        count(*) FILTER (WHERE finished AND from_last = 0 AND failed) AS failures,
-        count(*) FILTER (WHERE finished AND from_last = 0 AND partly) AS partials,
-        count(*) FILTER (WHERE finished AND from_last = 0 AND from_cache) AS cached,
-        count(*) FILTER (WHERE finished AND from_last > 0) AS retried,
-        count(*) FILTER (WHERE finished AND from_last > 0 AND failed) AS failed_retried,
-        count(*) FILTER (WHERE from_last = 0 AND ending = 'cancelled') AS cancelled,
-        count(*) FILTER (WHERE from_last = 0 AND ending = 'abandoned') AS abandoned,
-        count(*) FILTER (WHERE from_last = 0 AND ending = 'paused') AS paused,
-        count(*) FILTER (WHERE from_last = 0 AND ending = 'declined') AS declined,
-        count(*) FILTER (WHERE from_last = 0 AND ending = 'expired') AS expired,
-        count(*) FILTER (WHERE from_last = 0) AS total
-    FROM attempts_expanded
+        draw,
+        CAST(count(*) FILTER (WHERE finished) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE finished AND failed) AS DOUBLE) AS f,
+        CAST(count(*) FILTER (WHERE finished AND partly) AS DOUBLE) AS p,
+        CAST(count(*) FILTER (WHERE finished AND from_last = 1) AS DOUBLE) AS c,
+        CAST(count(*) FILTER (WHERE finished AND from_last = 1 AND failed) AS DOUBLE) AS fc,
+        count(*) FILTER (WHERE finished AND from_cache) AS cached,
+        count(*) FILTER (WHERE finished AND was_unread) AS unread,
+        count(*) FILTER (WHERE finished AND failed AND by_heuristic) AS heuristic,
+        count(*) FILTER (WHERE ending = 'cancelled') AS cancelled,
+        count(*) FILTER (WHERE ending = 'abandoned') AS abandoned,
+        count(*) FILTER (WHERE ending = 'paused') AS paused,
+        count(*) FILTER (WHERE ending = 'declined') AS declined,
+        count(*) FILTER (WHERE ending = 'expired') AS expired,
+        count(*) AS total
+    FROM ranked
     GROUP BY ALL
 ),
 summed AS (
-    SELECT *, attempts - retried AS calls, failures - failed_retried AS failed_calls
-    FROM counted
+    SELECT
+        /* by names */ tool, /* end by */
+        CAST(coalesce(sum(n), 0) AS BIGINT) AS attempts,
+        CAST(coalesce(sum(f), 0) AS BIGINT) AS failures,
+        CAST(coalesce(sum(p), 0) AS BIGINT) AS partials,
+        CAST(coalesce(sum(c), 0) AS BIGINT) AS calls,
+        CAST(coalesce(sum(fc), 0) AS BIGINT) AS failed_calls,
+        count(*) FILTER (WHERE n > 0) AS clusters,
+        count(*) FILTER (WHERE c > 0) AS call_clusters,
+        sum(n * n) AS nn,
+        sum(f * f) AS ff,
+        sum(f * n) AS fn,
+        sum(p * p) AS pp,
+        sum(p * n) AS pn,
+        sum(c * c) AS cc,
+        sum(fc * fc) AS fcfc,
+        sum(fc * c) AS fcc,
+        CAST(coalesce(sum(cached), 0) AS BIGINT) AS cached,
+        CAST(coalesce(sum(unread), 0) AS BIGINT) AS unread,
+        CAST(coalesce(sum(heuristic), 0) AS BIGINT) AS heuristic,
+        CAST(coalesce(sum(cancelled), 0) AS BIGINT) AS cancelled,
+        CAST(coalesce(sum(abandoned), 0) AS BIGINT) AS abandoned,
+        CAST(coalesce(sum(paused), 0) AS BIGINT) AS paused,
+        CAST(coalesce(sum(declined), 0) AS BIGINT) AS declined,
+        CAST(coalesce(sum(expired), 0) AS BIGINT) AS expired,
+        CAST(coalesce(sum(total), 0) AS BIGINT) AS total
+    FROM clustered
+    GROUP BY ALL
+),
+with_effective AS (
+    SELECT *,
+        effective_n(clusters, attempts, failures, ff, fn, nn) AS effective,
+        effective_n(call_clusters, calls, failed_calls, fcfc, fcc, cc) AS effective_calls,
+        effective_n(clusters, attempts, partials, pp, pn, nn) AS effective_partials
+    FROM summed
 )
 SELECT
     /* by names */ tool, /* end by */
     attempts,
     failures,
     failures / nullif(attempts, 0) AS rate,
-    wilson_low(failures, attempts) AS low,
-    wilson_high(failures, attempts) AS high,
+    cluster_low(failures, attempts, effective) AS low,
+    cluster_high(failures, attempts, effective) AS high,
     calls,
     failed_calls,
     failed_calls / nullif(calls, 0) AS call_rate,
-    wilson_low(failed_calls, calls) AS call_low,
-    wilson_high(failed_calls, calls) AS call_high,
+    cluster_low(failed_calls, calls, effective_calls) AS call_low,
+    cluster_high(failed_calls, calls, effective_calls) AS call_high,
     partials / nullif(attempts, 0) AS partial_rate,
-    wilson_low(partials, attempts) AS partial_low,
-    wilson_high(partials, attempts) AS partial_high,
+    cluster_low(partials, attempts, effective_partials) AS partial_low,
+    cluster_high(partials, attempts, effective_partials) AS partial_high,
     cached,
     cancelled,
     abandoned,
@@ -123,6 +179,10 @@ SELECT
     declined,
     expired,
     total - attempts - cancelled - abandoned - paused - declined - expired AS unreported,
-    attempts < $min_n AS too_few
-FROM summed
+    clusters,
+    attempts / nullif(effective, 0) AS design_effect,
+    too_few_draws(clusters, attempts, $min_n) AS too_few,
+    unread,
+    heuristic
+FROM with_effective
 ORDER BY rate DESC NULLS LAST, attempts DESC, /* by names */ tool, /* end by */ calls

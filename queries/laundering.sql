@@ -8,8 +8,11 @@
 -- attempts before it; and only responses that were returned count, because frameworks report exceptions to the model. A
 -- text reads like a success ('cheerful') if it has a word of success and no word of failure, in English or Chinese.
 --
+-- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
+-- contain the true value in 96 to 99 % of them (docs/explanation/coverage.md).
+--
 -- alias: error_laundering
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
@@ -32,8 +35,10 @@
 --   error_message  text   error message
 --   seen_text      text   text that the model received; NULL if not recorded
 --   text           text   text of the response
---   too_few        mark   errors < min_n: read the interval, not the share
--- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+--   too_few        mark   errors < min_n, or they are from fewer than 5 clusters: read the interval, not the share
+--   clusters       count  conversations among errors, or traces without a conversation
+--   design_effect  ratio  errors for each independent one that share is as precise as
+-- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (
     SELECT *,
         seen_text IS NOT NULL OR seen_error IS NOT NULL AS is_recorded
@@ -47,7 +52,7 @@ WITH failed AS (
 ranked AS (
     SELECT span_id AS attempt_span, row_number() OVER (
         PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
-        ORDER BY started_at DESC, attempt DESC
+        ORDER BY attempt_order(attempt, started_at, span_id) DESC
     ) AS from_last
     FROM tool_calls
     WHERE is_finished(status, ending) AND call_id IN (SELECT call_id FROM failed)
@@ -117,19 +122,34 @@ grouped AS (
         /* unless by code */ code, /* end unless */
         error_message,
         seen_text,
-        text
+        text,
+        draw_key(conversation_id, trace_id) AS cluster,
+        CASE WHEN hidden THEN 1.0 ELSE 0 END AS one_hidden
     FROM decided
 ),
+-- cluster_errors: errors of the cluster that have evidence; cluster_hidden: those of them that were hidden
+with_cluster AS (
+    SELECT *,
+        CAST(count(evidence) OVER of_cluster AS DOUBLE) AS cluster_errors,
+        sum(one_hidden) OVER of_cluster AS cluster_hidden
+    FROM grouped
+    WINDOW of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ cluster)
+),
+-- sums over errors of a figure of their cluster: ss, sn and nn are sums over clusters of squares and products
 counted AS (
     SELECT *,
-        sum(CASE WHEN hidden THEN 1 ELSE 0 END) OVER of_group AS n,
+        sum(one_hidden) OVER of_group AS n,
         count(evidence) OVER of_group AS errors,
-        count(*) OVER of_group AS failures
-    FROM grouped
+        count(*) OVER of_group AS failures,
+        round(sum(CASE WHEN evidence IS NOT NULL THEN 1 / cluster_errors END) OVER of_group) AS clusters,
+        sum(one_hidden * cluster_hidden) OVER of_group AS ss,
+        sum(one_hidden * cluster_errors) OVER of_group AS sn,
+        sum(CASE WHEN evidence IS NOT NULL THEN cluster_errors END) OVER of_group AS nn
+    FROM with_cluster
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
-with_intervals AS (
-    SELECT *
+with_effect AS (
+    SELECT *, effective_n(clusters, errors, n, ss, sn, nn) AS effective
     FROM counted
     WHERE hidden
 )
@@ -138,8 +158,8 @@ SELECT
     CAST(n AS BIGINT) AS n,
     errors,
     n / errors AS share,
-    wilson_low(n, errors) AS low,
-    wilson_high(n, errors) AS high,
+    cluster_low(n, errors, effective) AS low,
+    cluster_high(n, errors, effective) AS high,
     failures - errors AS unknown,
     evidence,
     reads,
@@ -150,7 +170,9 @@ SELECT
     error_message,
     seen_text,
     text,
-    errors < $min_n AS too_few
-FROM with_intervals
+    too_few_draws(clusters, errors, $min_n) AS too_few,
+    CAST(clusters AS BIGINT) AS clusters,
+    errors / effective AS design_effect
+FROM with_effect
 ORDER BY started_at DESC, span_id
 LIMIT $limit

@@ -4,6 +4,9 @@
 -- finished if it ended with a status; a failure is a finished attempt with status 'error'. A call is retried if more than
 -- one of its attempts in the window finished. The query gap shows how far confidence can be trusted.
 --
+-- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
+-- contain the true value in 93 to 100 % of them (docs/explanation/coverage.md).
+--
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time
@@ -30,22 +33,29 @@
 --   p95_low          low(p95)             95 % interval of p95 from order statistics, precise to one part in a thousand
 --   p95_high         high(p95)            95 % interval of p95
 --   left_out         aside                attempts that did not finish
---   too_few          mark                 attempts < min_n: read the intervals, not the rates
--- source: Wilson score interval (Wilson 1927), z = 1.959963984540054, z^2 = 3.841458820694124; interval of a percentile:
---   order statistics (Conover 1999), normal approximation of the binomial; percentiles by linear interpolation
---   (Hyndman and Fan 1996, type 7)
+--   too_few          mark                 attempts < min_n, or they are from fewer than 5 clusters: read the intervals, not the rates
+--   clusters         count                conversations among attempts, or traces without a conversation
+--   design_effect    ratio                attempts for each independent one that rate is as precise as
+--   unread           aside                attempts that returned, where nothing states whether they worked; counted as not failed
+-- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); interval of a
+--   percentile: order statistics with the design effect (Woodruff 1952), normal approximation of the binomial;
+--   percentiles by linear interpolation (Hyndman and Fan 1996, type 7)
 WITH scoped AS (
     -- reads attempts: tool_calls without the messages to the model
     SELECT
         $since IS NULL OR started_at >= $since AS is_now,
         tool,
         call_id,
+        attempt,
         started_at,
+        span_id,
         conversation_id,
+        trace_id,
         host,
         pid,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        coalesce(rule_grade, '') = 'unread' AND is_finished(status, ending) AS was_unread,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms
     FROM attempts
     WHERE (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
@@ -58,6 +68,7 @@ attempts_counted AS (
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE NOT finished) AS left_out,
+        count(*) FILTER (WHERE was_unread) AS unread,
         count(ms) AS timed,
         quantile_cont(ms, 0.95) AS p95
     FROM scoped
@@ -67,26 +78,55 @@ attempts_counted AS (
 multi_attempt_calls AS (
     SELECT
         is_now,
+        cluster,
         sum(finished - 1) AS extra_attempts,
         sum(failures) - count(*) FILTER (WHERE last_failed) AS recovered,
         count(*) FILTER (WHERE finished > 1) AS retried
     FROM (
-        SELECT is_now, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
-            arg_max(failed, started_at) AS last_failed
+        SELECT is_now, draw_key(min(conversation_id), min(trace_id)) AS cluster, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
+            arg_max(failed, attempt_order(attempt, started_at, span_id)) AS last_failed
         FROM scoped
         WHERE finished AND call_id IN (SELECT call_id FROM scoped WHERE finished GROUP BY call_id HAVING count(*) > 1)
         GROUP BY is_now, call_key(tool, call_id, conversation_id, host, pid)
     )
-    GROUP BY is_now
+    GROUP BY is_now, cluster
 ),
-calls_counted AS (
+per_cluster AS (
+    SELECT is_now, cluster, sum(attempts) AS attempts, sum(failures) AS failures, sum(timed) AS timed, sum(slow) AS slow,
+        sum(attempts) - sum(extra_attempts) AS calls, sum(failures) - sum(recovered) AS failed_calls, sum(retried) AS retried
+    FROM (
+        SELECT
+            s.is_now,
+            draw_key(s.conversation_id, s.trace_id) AS cluster,
+            count(*) FILTER (WHERE s.finished) AS attempts,
+            count(*) FILTER (WHERE s.failed) AS failures,
+            count(s.ms) AS timed,
+            count(*) FILTER (WHERE s.ms > a.p95) AS slow,
+            0 AS extra_attempts,
+            0 AS recovered,
+            0 AS retried
+        FROM scoped AS s
+        JOIN attempts_counted AS a ON a.is_now = s.is_now
+        GROUP BY ALL
+        UNION ALL
+        SELECT is_now, cluster, 0, 0, 0, 0, extra_attempts, recovered, retried
+        FROM multi_attempt_calls
+    )
+    GROUP BY is_now, cluster
+),
+clustered AS (
     SELECT
-        a.is_now,
-        CAST(a.attempts - coalesce(r.extra_attempts, 0) AS BIGINT) AS calls,
-        CAST(a.failures - coalesce(r.recovered, 0) AS BIGINT) AS failed_calls,
-        coalesce(r.retried, 0) AS retried
-    FROM attempts_counted AS a
-    LEFT JOIN multi_attempt_calls AS r ON r.is_now = a.is_now
+        is_now,
+        CAST(sum(calls) AS BIGINT) AS calls,
+        CAST(sum(failed_calls) AS BIGINT) AS failed_calls,
+        CAST(sum(retried) AS BIGINT) AS retried,
+        count(*) FILTER (WHERE attempts > 0) AS clusters,
+        clustered_n(failures, attempts) AS effective,
+        clustered_n(failed_calls, calls) AS failed_effective,
+        clustered_n(retried, calls) AS retried_effective,
+        clustered_n(slow, timed) AS timed_effective
+    FROM per_cluster
+    GROUP BY is_now
 ),
 -- durations equal to one part in a thousand, the shortest first; n_to: durations up to this one
 steps AS (
@@ -101,16 +141,17 @@ steps AS (
 percentile AS (
     SELECT
         a.is_now,
-        min(CASE WHEN s.n_to >= 0.95 * a.timed - 0.427167 * sqrt(a.timed) THEN s.lowest END) AS low,
-        min(CASE WHEN s.n_to >= 0.95 * a.timed + 0.427167 * sqrt(a.timed) + 1 THEN s.highest END) AS high
+        min(CASE WHEN s.n_to >= 0.95 * a.timed - 0.427167 * a.timed / sqrt(c.timed_effective) THEN s.lowest END) AS low,
+        min(CASE WHEN s.n_to >= 0.95 * a.timed + 0.427167 * a.timed / sqrt(c.timed_effective) + 1 THEN s.highest END) AS high
     FROM attempts_counted AS a
+    JOIN clustered AS c ON c.is_now = a.is_now
     JOIN steps AS s ON s.is_now = a.is_now
     GROUP BY a.is_now
 ),
 with_intervals AS (
     SELECT a.*, c.* EXCLUDE (is_now), p.low AS p95_from, p.high AS p95_to
     FROM attempts_counted AS a
-    LEFT JOIN calls_counted AS c ON c.is_now = a.is_now
+    LEFT JOIN clustered AS c ON c.is_now = a.is_now
     LEFT JOIN percentile AS p ON p.is_now = a.is_now
 )
 SELECT
@@ -118,21 +159,24 @@ SELECT
     coalesce(calls, 0) AS calls,
     coalesce(failed_calls, 0) AS failed_calls,
     failed_calls / nullif(calls, 0) AS call_rate,
-    wilson_low(failed_calls, calls) AS call_low,
-    wilson_high(failed_calls, calls) AS call_high,
+    cluster_low(failed_calls, calls, failed_effective) AS call_low,
+    cluster_high(failed_calls, calls, failed_effective) AS call_high,
     attempts,
     failures,
     failures / nullif(attempts, 0) AS rate,
-    wilson_low(failures, attempts) AS low,
-    wilson_high(failures, attempts) AS high,
+    cluster_low(failures, attempts, effective) AS low,
+    cluster_high(failures, attempts, effective) AS high,
     coalesce(retried, 0) AS retried,
     retried / nullif(calls, 0) AS retried_share,
-    wilson_low(retried, calls) AS retried_low,
-    wilson_high(retried, calls) AS retried_high,
+    cluster_low(retried, calls, retried_effective) AS retried_low,
+    cluster_high(retried, calls, retried_effective) AS retried_high,
     p95,
     least(p95, p95_from) AS p95_low,
     CASE WHEN p95_to IS NOT NULL THEN greatest(p95, p95_to) END AS p95_high,
     left_out,
-    attempts < $min_n AS too_few
+    too_few_draws(clusters, attempts, $min_n) AS too_few,
+    clusters,
+    attempts / nullif(effective, 0) AS design_effect,
+    unread
 FROM with_intervals
 ORDER BY is_now DESC

@@ -4,7 +4,14 @@
 -- call. Attempts that were cancelled, abandoned, paused, declined or expired are counted separately. Attempts before the
 -- requested time are ignored: a retry of such an attempt counts as the first attempt of its call.
 --
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- rising: among many windows, the failure rate of some is high by chance. A window is therefore compared with all other
+-- windows of its group: rise_p is the probability that at least as many of all failures fall into this window, times the
+-- number of windows, so that it holds for all of them together (Bonferroni). Attempts of one conversation (without one, of
+-- one trace) within a window are alike: the test and the intervals count independent attempts. In simulations with constant
+-- rates and up to three attempts per call, at most 5 of 100 histories had a rising window: 5 to 200 conversations, with an
+-- intraclass correlation of up to 0.5, in windows of 1 hour to 1 day.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since     timestamp = NULL  attempts that started at this time or later
 --   until     timestamp = NULL  attempts that started before this time
@@ -22,11 +29,17 @@
 --   failure_rate  share               failures / attempts
 --   failure_low   low(failure_rate)   95 % interval of failure_rate
 --   failure_high  high(failure_rate)  95 % interval of failure_rate
---   rising        flag                retry_share > 10 %, and failure_rate above that of the last window with attempts; NULL if none
+--   rising        flag                retry_share > 10 %, and rise_p < 0.05; NULL if there is no other window
+--   base_rate     number              failures / attempts of all other windows of the group; NULL if there is none
+--   rise_p        number              probability of as many failures in one of the windows at a constant rate, at most 1
 --   left_out      aside               attempts that did not finish
---   too_few       mark                attempts < min_n: a rise may be chance
--- source: a tenth: the retry budget of Site Reliability Engineering (Beyer and others 2016), chapter 21; intervals: Wilson
---   score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124
+--   clusters      count               conversations (or traces, or attempts) that the attempts of the window belong to
+--   design_effect ratio               attempts / independent attempts that failure_rate would be equally certain with
+--   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts
+-- source: a tenth: the retry budget of Site Reliability Engineering (Beyer and others 2016), chapter 21; rise_p: Fisher's exact
+--   test (1935), mid-p (Lancaster 1961), its tail bounded by a geometric sequence, with effective counts (Rao and Scott
+--   1992); intervals: Wilson score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124, with the effective number
+--   of attempts of Korn and Graubard 1998
 WITH scoped AS (
     SELECT *,
         is_finished(status, ending) AS finished
@@ -40,47 +53,117 @@ multi_attempt_calls AS (
     SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
 ),
 numbered AS (
-    SELECT *, 1 AS attempt_no FROM scoped WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
+    SELECT *, draw_key(conversation_id, trace_id) AS cluster, 1 AS attempt_no
+    FROM scoped
+    WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
     UNION ALL
-    SELECT *, row_number() OVER (
-        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, started_at, attempt
-    ) AS attempt_no
+    SELECT *,
+        draw_key(conversation_id, min(trace_id) OVER (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))) AS cluster,
+        row_number() OVER (
+            PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
+            ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
+        ) AS attempt_no
     FROM scoped
     WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
 ),
-counted AS (
+-- the attempts of a conversation in a window: n of them, f failed, r were retries
+clustered AS (
     SELECT
         /* by */ tool, /* end by */
         floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_started_s,
-        count(*) FILTER (WHERE finished) AS attempts,
-        count(*) FILTER (WHERE finished AND attempt_no > 1) AS retries,
-        count(*) FILTER (WHERE finished AND status = 'error') AS failures,
+        cluster,
+        CAST(count(*) FILTER (WHERE finished) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE finished AND status = 'error') AS DOUBLE) AS f,
+        CAST(count(*) FILTER (WHERE finished AND attempt_no > 1) AS DOUBLE) AS r,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM numbered
     GROUP BY ALL
 ),
-with_intervals AS (
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        window_started_s,
+        count(*) FILTER (WHERE n > 0) AS clusters,
+        sum(n) AS n,
+        sum(f) AS f,
+        sum(r) AS r,
+        sum(n * n) AS nn,
+        sum(f * f) AS ff,
+        sum(f * n) AS fn,
+        sum(r * r) AS rr,
+        sum(r * n) AS rn,
+        CAST(sum(left_out) AS BIGINT) AS left_out
+    FROM clustered
+    GROUP BY ALL
+    HAVING sum(n) > 0
+),
+-- the other windows of the group: the same sums, with the prefix o_
+with_others AS (
     SELECT *,
-        failures / attempts AS failure_rate
+        count(*) OVER of_group AS windows,
+        sum(clusters) OVER of_group - clusters AS o_clusters,
+        sum(n) OVER of_group - n AS o_n,
+        sum(f) OVER of_group - f AS o_f,
+        sum(nn) OVER of_group - nn AS o_nn,
+        sum(ff) OVER of_group - ff AS o_ff,
+        sum(fn) OVER of_group - fn AS o_fn
     FROM counted
-    WHERE attempts > 0
+    WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
+),
+with_effective AS (
+    SELECT *,
+        effective_n(clusters, n, f, ff, fn, nn) AS effective,
+        effective_n(clusters, n, r, rr, rn, nn) AS effective_retries,
+        CASE WHEN o_n > 0 THEN o_n / effective_n(o_clusters, o_n, o_f, o_ff, o_fn, o_nn) END AS o_effect
+    FROM with_others
+),
+-- the correlation within conversations is that of the other windows: a storm in this one does not raise it
+with_effect AS (
+    SELECT *,
+        1 + (nn / n - 1) * CASE WHEN o_nn > o_n THEN least(1.0, (o_effect - 1) / (o_nn / o_n - 1)) ELSE 0.0 END AS effect
+    FROM with_effective
+),
+-- independent attempts of the window and of the others, and failures among them
+independent AS (
+    SELECT *,
+        n / effect AS n_1,
+        f / effect AS f_1,
+        o_n / o_effect AS n_2,
+        o_f / o_effect AS f_2
+    FROM with_effect
+),
+-- log_p: logarithm of the hypergeometric probability of exactly these failures; ratio: that of one more to it
+tested AS (
+    SELECT *,
+        lgamma(n_1 + 1) - lgamma(f_1 + 1) - lgamma(n_1 - f_1 + 1) + lgamma(n_2 + 1) - lgamma(f_2 + 1) - lgamma(n_2 - f_2 + 1)
+            - lgamma(n_1 + n_2 + 1) + lgamma(f_1 + f_2 + 1) + lgamma(n_1 - f_1 + n_2 - f_2 + 1) AS log_p,
+        (n_1 - f_1) / (f_1 + 1) * f_2 / (n_2 - f_2 + 1) AS ratio
+    FROM independent
+),
+with_test AS (
+    SELECT *,
+        CASE WHEN o_n > 0 THEN least(1.0, CASE WHEN ratio < 1 AND f / n > o_f / o_n
+            THEN windows * exp(log_p) * (1 / (1 - ratio) - 0.5) ELSE 1.0 END) END AS rise_p
+    FROM tested
 )
 SELECT
     /* by names */ tool, /* end by */
     TIMESTAMP '1970-01-01 00:00:00' + to_seconds(CAST(window_started_s AS BIGINT)) AS "window",
-    attempts,
-    retries,
-    retries / attempts AS retry_share,
-    wilson_low(retries, attempts) AS retry_low,
-    wilson_high(retries, attempts) AS retry_high,
-    failures,
-    failure_rate,
-    wilson_low(failures, attempts) AS failure_low,
-    wilson_high(failures, attempts) AS failure_high,
-    retries / attempts > 0.1 AND failure_rate > lag(failure_rate) OVER (
-        PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY window_started_s
-    ) AS rising,
+    CAST(n AS BIGINT) AS attempts,
+    CAST(r AS BIGINT) AS retries,
+    r / n AS retry_share,
+    cluster_low(r, n, effective_retries) AS retry_low,
+    cluster_high(r, n, effective_retries) AS retry_high,
+    CAST(f AS BIGINT) AS failures,
+    f / n AS failure_rate,
+    cluster_low(f, n, effective) AS failure_low,
+    cluster_high(f, n, effective) AS failure_high,
+    r / n > 0.1 AND rise_p < 0.05 AS rising,
+    o_f / nullif(o_n, 0) AS base_rate,
+    rise_p,
     left_out,
-    attempts < $min_n AS too_few
-FROM with_intervals
+    clusters,
+    n / effective AS design_effect,
+    too_few_draws(clusters, n, $min_n) AS too_few
+FROM with_test
 ORDER BY /* by names */ tool, /* end by */ "window"

@@ -12,7 +12,12 @@
 -- interval of none of at_risk), and if all remaining calls succeeded (here: the lower limit before, and the Wilson interval
 -- of all of at_risk).
 --
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- Calls of one conversation are similar, so the intervals count clusters: a conversation is a cluster. Without a
+-- conversation id, the calls of a trace are a cluster, and a call that is alone in its trace is a cluster of its own. A
+-- share is as certain as that of calls / design_effect independent calls, and the variance of km is multiplied by the
+-- design_effect of naive.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
@@ -34,7 +39,9 @@
 --   censored_low   low(censored)   95 % interval of censored
 --   censored_high  high(censored)  95 % interval of censored
 --   left_out    aside        attempts that did not finish, in the calls that ended with the k-th attempt
---   too_few     mark         at_risk < min_n
+--   clusters    count        conversations (or traces, or calls) that calls belong to
+--   design_effect  ratio     calls / independent calls that naive would be equally certain with; 1 if each cluster has one
+--   too_few     mark         at_risk < min_n, or fewer than 5 clusters of several calls
 -- source: Kaplan and Meier 1958; variance by Greenwood 1926, log-log interval by Kalbfleisch and Prentice 1980; Wilson
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
 WITH scoped AS (
@@ -51,7 +58,7 @@ multi_attempt_calls AS (
 ),
 numbered AS (
     SELECT *, row_number() OVER (
-        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, started_at, attempt
+        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
     ) AS attempt_no
     FROM scoped
     WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
@@ -60,35 +67,69 @@ with_success AS (
     SELECT *,
         count(*) FILTER (WHERE finished) OVER of_call AS attempts_n,
         count(*) FILTER (WHERE NOT finished) OVER of_call AS unfinished,
-        min(attempt_no) FILTER (WHERE finished AND status <> 'error') OVER of_call AS success_no
+        min(attempt_no) FILTER (WHERE finished AND status <> 'error') OVER of_call AS success_no,
+        min(trace_id) OVER of_call AS first_trace
     FROM numbered
     WINDOW of_call AS (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))
 ),
--- one row per call, its first attempt; then the number of calls that ended with the k-th attempt, and how
+-- one row per call, its first attempt; then, by cluster, the number of calls that ended with the k-th attempt, and how
 ended AS (
     SELECT
         /* by */ tool, /* end by */
+        draw_key(conversation_id, first_trace) AS draw,
         greatest(coalesce(success_no, attempts_n), 1) AS k,
-        count(success_no) AS succeeded,
-        count(*) FILTER (WHERE finished AND success_no IS NULL) AS gave_up,
-        sum(unfinished) AS left_out
+        CAST(count(success_no) AS DOUBLE) AS succeeded,
+        CAST(count(*) FILTER (WHERE finished AND success_no IS NULL) AS DOUBLE) AS gave_up,
+        CAST(sum(unfinished) AS DOUBLE) AS left_out
     FROM (
         SELECT * EXCLUDE (attempt_no) FROM with_success WHERE attempt_no = 1
         UNION ALL
         SELECT *,
             CASE WHEN finished THEN 1 ELSE 0 END AS attempts_n,
             CASE WHEN finished THEN 0 ELSE 1 END AS unfinished,
-            CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no
+            CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no,
+            trace_id AS first_trace
         FROM scoped
         WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
     ) AS all_calls
     GROUP BY ALL
 ),
+-- n: calls of the cluster; done and gone: those that succeeded or were given up with the k-th attempt or before
+clustered AS (
+    SELECT *,
+        sum(succeeded + gave_up) OVER of_cluster AS n,
+        sum(succeeded) OVER so_far AS done,
+        sum(gave_up) OVER so_far AS gone,
+        row_number() OVER so_far AS row_no
+    FROM ended
+    WINDOW
+        of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ draw),
+        so_far AS (PARTITION BY /* by names */ tool, /* end by */ draw ORDER BY k)
+),
+-- sums over clusters, as each k adds to them
+summed AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        k,
+        sum(succeeded) AS succeeded,
+        sum(gave_up) AS gave_up,
+        sum(left_out) AS left_out,
+        sum(CASE WHEN row_no = 1 AND n > 0 THEN 1 ELSE 0 END) AS clusters,
+        sum(n * (succeeded + gave_up)) AS nn,
+        sum(done * done - (done - succeeded) * (done - succeeded)) AS done_2,
+        sum(succeeded * n) AS done_n,
+        sum(gone * gone - (gone - gave_up) * (gone - gave_up)) AS gone_2,
+        sum(gave_up * n) AS gone_n
+    FROM clustered
+    GROUP BY ALL
+),
 -- every k up to the last has a row, even if no call ended with it
 filled AS (
-    SELECT /* by names */ tool, /* end by */ k, succeeded, gave_up, left_out FROM ended
+    SELECT /* by names */ tool, /* end by */ k, succeeded, gave_up, left_out, clusters, nn, done_2, done_n, gone_2, gone_n
+    FROM summed
     UNION ALL
-    SELECT /* by names */ tool, /* end by */ attempt_numbers.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out
+    SELECT /* by names */ tool, /* end by */ attempt_numbers.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out,
+        0 AS clusters, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2, 0 AS gone_n
     FROM (SELECT /* by names */ tool, /* end by */ max(k) AS last_k FROM ended GROUP BY ALL) AS groups
     JOIN (SELECT attempt_no AS k FROM numbered UNION SELECT 1) AS attempt_numbers ON attempt_numbers.k <= groups.last_k
 ),
@@ -98,7 +139,13 @@ steps AS (
         k,
         CAST(sum(succeeded) AS BIGINT) AS succeeded,
         CAST(sum(gave_up) AS BIGINT) AS gave_up,
-        CAST(sum(left_out) AS BIGINT) AS left_out
+        CAST(sum(left_out) AS BIGINT) AS left_out,
+        CAST(sum(clusters) AS BIGINT) AS new_clusters,
+        sum(nn) AS nn,
+        sum(done_2) AS done_2,
+        sum(done_n) AS done_n,
+        sum(gone_2) AS gone_2,
+        sum(gone_n) AS gone_n
     FROM filled
     GROUP BY ALL
 ),
@@ -107,8 +154,15 @@ with_totals AS (
         CAST(sum(succeeded + gave_up) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS calls,
         CAST(sum(succeeded + gave_up) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k DESC) AS BIGINT)
             AS at_risk,
-        CAST(sum(succeeded) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k) AS BIGINT) AS done
+        CAST(sum(succeeded) OVER so_far AS BIGINT) AS done,
+        CAST(sum(new_clusters) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS clusters,
+        sum(nn) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS calls_2,
+        sum(done_2) OVER so_far AS all_done_2,
+        sum(done_n) OVER so_far AS all_done_n,
+        sum(gone_2) OVER so_far - gone_2 AS all_gone_2,
+        sum(gone_n) OVER so_far - gone_n AS all_gone_n
     FROM steps
+    WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
 ),
 curve AS (
     SELECT *,
@@ -120,14 +174,20 @@ curve AS (
     WHERE at_risk > 0
     WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
 ),
+with_effective AS (
+    SELECT *,
+        effective_n(clusters, calls, done, all_done_2, all_done_n, calls_2) AS effective,
+        effective_n(clusters, calls, censored_n, all_gone_2, all_gone_n, calls_2) AS effective_censored
+    FROM curve
+),
 with_intervals AS (
     SELECT *,
         CASE WHEN pending = 1 THEN 0.0
-             WHEN pending > 0 THEN 1 - power(pending, exp(-1.959963984540054 * greenwood / abs(ln(pending)))) END AS low,
-        CASE WHEN pending = 1 THEN wilson_high(0, at_risk)
-             WHEN pending > 0 THEN 1 - power(pending, exp(1.959963984540054 * greenwood / abs(ln(pending))))
+             WHEN pending > 0 THEN 1 - power(pending, exp(-1.959963984540054 * greenwood * sqrt(calls / effective) / abs(ln(pending)))) END AS low,
+        CASE WHEN pending = 1 THEN wilson_high(0, at_risk * effective / calls)
+             WHEN pending > 0 THEN 1 - power(pending, exp(1.959963984540054 * greenwood * sqrt(calls / effective) / abs(ln(pending))))
              ELSE 1.0 END AS high
-    FROM curve
+    FROM with_effective
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -138,15 +198,17 @@ SELECT
     gave_up,
     1 - pending AS km,
     coalesce(low, 1 - (1 - coalesce(lag(low) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k), 0))
-        * wilson_high(0, at_risk)) AS km_low,
+        * wilson_high(0, at_risk * effective / calls)) AS km_low,
     high AS km_high,
     done / calls AS naive,
-    wilson_low(done, calls) AS naive_low,
-    wilson_high(done, calls) AS naive_high,
+    cluster_low(done, calls, effective) AS naive_low,
+    cluster_high(done, calls, effective) AS naive_high,
     censored_n / calls AS censored,
-    wilson_low(censored_n, calls) AS censored_low,
-    wilson_high(censored_n, calls) AS censored_high,
+    cluster_low(censored_n, calls, effective_censored) AS censored_low,
+    cluster_high(censored_n, calls, effective_censored) AS censored_high,
     left_out,
-    at_risk < $min_n AS too_few
+    clusters,
+    calls / effective AS design_effect,
+    at_risk < $min_n OR too_few_draws(clusters, calls, 0) AS too_few
 FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ k

@@ -5,7 +5,11 @@
 -- match=exact. All other labelled attempts of the group are without it. Finished attempts count. An attempt is right if its
 -- labels say so (judged.correct). A difference does not prove that the signal is the cause.
 --
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- Attempts of one conversation are similar, so the intervals count clusters, as those of failure_rate do: a conversation is
+-- a cluster. Without a conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is
+-- a cluster of its own.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time
@@ -27,14 +31,17 @@
 --   labelled_share    share             n_with / finished attempts with the signal
 --   labelled_low      low(labelled_share)   95 % interval of labelled_share
 --   labelled_high     high(labelled_share)  95 % interval of labelled_share
---   too_few           mark              n_with or n_without < min_n: read the interval, not the difference
+--   clusters          count             conversations (or traces, or attempts) of the side that has fewer
+--   design_effect     ratio             labelled attempts / independent attempts that the accuracy would be equally certain with, of the side where it is larger
+--   too_few           mark              n_with or n_without < min_n, or fewer than 5 clusters of several attempts: read the interval, not the difference
 -- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; interval of the difference: Newcombe 1998, method
---   10
+--   10; effective numbers of attempts: Kish 1965, Korn and Graubard 1998
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         correct,
-        signals
+        signals,
+        draw_key(conversation_id, trace_id) AS draw
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
     WHERE is_finished(status, ending)
@@ -42,64 +49,101 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- many attempts have the same signals; each distinct set is parsed once
 signal_sets AS (
     SELECT
         /* by names */ tool, /* end by */
         CAST(signals AS TEXT) AS signals,
+        draw,
         count(*) AS attempts,
         count(correct) AS n,
         count(*) FILTER (WHERE correct) AS s
     FROM scoped
     GROUP BY ALL
 ),
-named AS (
+-- many attempts have the same signals; each distinct set is parsed once
+parsed AS (
     SELECT
-        /* by names */ tool, /* end by */
-        CASE WHEN e.type = 'VARCHAR' THEN concat(e.key, '=', json_extract_string(e.value, '$')) ELSE e.key END AS signal,
-        attempts,
-        n,
-        s
-    FROM signal_sets, json_each(CASE WHEN json_type(signals) = 'OBJECT' THEN signals END) AS e
+        signals AS of_set,
+        CASE WHEN e.type = 'VARCHAR' THEN concat(e.key, '=', json_extract_string(e.value, '$')) ELSE e.key END AS signal
+    FROM (SELECT DISTINCT signals FROM signal_sets) AS sets,
+        json_each(CASE WHEN json_type(signals) = 'OBJECT' THEN signals END) AS e
     WHERE CAST(e.value AS TEXT) NOT IN ('null', 'false', '""', '[]', '{}')
       AND coalesce(TRY_CAST(CAST(e.value AS TEXT) AS DOUBLE) <> 0, true)
 ),
--- rows with signal NULL hold the totals of the group
-counted AS (
+-- one row per signal and cluster; rows with signal NULL hold the totals of the cluster
+clustered AS (
     SELECT
         /* by names */ tool, /* end by */
         signal,
+        draw,
         CAST(sum(attempts) AS DOUBLE) AS attempts,
         CAST(sum(n) AS DOUBLE) AS n,
         CAST(sum(s) AS DOUBLE) AS s
     FROM (
-        SELECT * FROM named
+        SELECT /* by names */ tool, /* end by */ signal, draw, attempts, n, s
+        FROM signal_sets
+        JOIN parsed ON of_set = signals
         UNION ALL
-        SELECT /* by names */ tool, /* end by */ NULL AS signal, attempts, n, s FROM signal_sets
+        SELECT /* by names */ tool, /* end by */ NULL AS signal, draw, attempts, n, s FROM signal_sets
     )
     GROUP BY ALL
 ),
+-- t_n and t_s: labelled and right attempts of the cluster, with the signal and without
+with_totals AS (
+    SELECT *,
+        max(CASE WHEN signal IS NULL THEN n END) OVER of_cluster AS t_n,
+        max(CASE WHEN signal IS NULL THEN s END) OVER of_cluster AS t_s
+    FROM clustered
+    WINDOW of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ draw)
+),
+-- sums over clusters with the signal; of those without it, first how they differ from the totals of the same clusters
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        signal,
+        sum(attempts) AS attempts,
+        sum(n) AS n,
+        sum(s) AS s,
+        count(*) FILTER (WHERE n > 0) AS clusters,
+        sum(s * s) AS ss,
+        sum(s * n) AS sn,
+        sum(n * n) AS nn,
+        effective_n(count(*), sum(attempts), sum(n), sum(n * n), sum(n * attempts), sum(attempts * attempts)) AS effective_labelled,
+        count(*) FILTER (WHERE t_n > 0 AND t_n = n) AS without_others,
+        sum((t_s - s) * (t_s - s) - t_s * t_s) AS d_ss,
+        sum((t_s - s) * (t_n - n) - t_s * t_n) AS d_sn,
+        sum((t_n - n) * (t_n - n) - t_n * t_n) AS d_nn
+    FROM with_totals
+    GROUP BY ALL
+),
+-- m attempts without the signal, r of them right
 compared AS (
     SELECT *,
         max(CASE WHEN signal IS NULL THEN n END) OVER of_group - n AS m,
-        max(CASE WHEN signal IS NULL THEN s END) OVER of_group - s AS r
+        max(CASE WHEN signal IS NULL THEN s END) OVER of_group - s AS r,
+        max(CASE WHEN signal IS NULL THEN clusters END) OVER of_group - without_others AS other_clusters,
+        max(CASE WHEN signal IS NULL THEN ss END) OVER of_group + d_ss AS rr,
+        max(CASE WHEN signal IS NULL THEN sn END) OVER of_group + d_sn AS rm,
+        max(CASE WHEN signal IS NULL THEN nn END) OVER of_group + d_nn AS mm
     FROM counted
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
-with_intervals AS (
+with_effective AS (
     SELECT *,
         s / nullif(n, 0) AS p,
-        r / nullif(m, 0) AS q
+        r / nullif(m, 0) AS q,
+        effective_n(clusters, n, s, ss, sn, nn) AS effective,
+        effective_n(other_clusters, m, r, rr, rm, mm) AS other_effective
     FROM compared
     WHERE signal IS NOT NULL
 ),
-wilson AS (
+with_intervals AS (
     SELECT *,
-        wilson_low(s, n) AS p_low,
-        wilson_high(s, n) AS p_high,
-        wilson_low(r, m) AS q_low,
-        wilson_high(r, m) AS q_high
-    FROM with_intervals
+        cluster_low(s, n, effective) AS p_low,
+        cluster_high(s, n, effective) AS p_high,
+        cluster_low(r, m, other_effective) AS q_low,
+        cluster_high(r, m, other_effective) AS q_high
+    FROM with_effective
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -116,8 +160,10 @@ SELECT
     p - q - sqrt(power(p - p_low, 2) + power(q_high - q, 2)) AS low,
     p - q + sqrt(power(p_high - p, 2) + power(q - q_low, 2)) AS high,
     n / attempts AS labelled_share,
-    wilson_low(n, attempts) AS labelled_low,
-    wilson_high(n, attempts) AS labelled_high,
-    n < $min_n OR m < $min_n AS too_few
-FROM wilson
+    cluster_low(n, attempts, effective_labelled) AS labelled_low,
+    cluster_high(n, attempts, effective_labelled) AS labelled_high,
+    CASE WHEN clusters < other_clusters THEN clusters ELSE other_clusters END AS clusters,
+    greatest(coalesce(n / nullif(effective, 0), 1.0), coalesce(m / nullif(other_effective, 0), 1.0)) AS design_effect,
+    too_few_draws(clusters, n, $min_n) OR too_few_draws(other_clusters, m, $min_n) AS too_few
+FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ difference DESC NULLS LAST, signal

@@ -12,7 +12,11 @@
 -- this query says nothing about them. Thresholds are rounded down to four decimals in a group with more than 10000
 -- different confidences.
 --
--- by: tool (default), version, code, agent, conversation, day, hour, status, attributes
+-- Attempts of one conversation are similar, so the intervals of shares count clusters: a conversation is a cluster. Without
+-- a conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is a cluster of its
+-- own. The test and lower_bound count attempts as independent: where design_effect is well above 1, they are too certain.
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL                attempts that started at this time or later
 --   until  timestamp = NULL                attempts that started before this time
@@ -35,14 +39,17 @@
 --   missing_confidence_share  share   finished attempts without a confidence / finished attempts
 --   missing_low               low(missing_confidence_share)   95 % interval of missing_confidence_share
 --   missing_high              high(missing_confidence_share)  95 % interval of missing_confidence_share
---   too_few                   mark    judged < min_n
+--   clusters                  count   conversations (or traces, or attempts) that the judged attempts belong to
+--   design_effect             ratio   judged / independent attempts that the share of right results would be equally certain with; 1 if each cluster has one
+--   too_few                   mark    judged < min_n, or fewer than 5 clusters of several attempts
 -- source: Clopper and Pearson 1934, one-sided; fixed-sequence testing. With one call more, the probability of k or more
 --   right of n grows by pi * P(k - 1 of n) for a wrong call, and falls by (1 - pi) * P(k of n) for a right one
 WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
-        correct
+        correct,
+        draw_key(conversation_id, trace_id) AS draw
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
     WHERE is_finished(status, ending)
@@ -50,14 +57,15 @@ WITH RECURSIVE scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- one row per confidence, and one for the attempts that cannot be used (p is NULL)
+-- one row per confidence and cluster, and one per cluster for its attempts that cannot be used (p is NULL)
 cells AS (
     SELECT
         /* by names */ tool, /* end by */
         CASE WHEN correct IS NOT NULL THEN p END AS p,
-        count(*) AS attempts,
-        count(correct) AS labelled,
-        count(*) FILTER (WHERE p IS NULL) AS unsure,
+        draw,
+        CAST(count(*) AS DOUBLE) AS attempts,
+        CAST(count(correct) AS DOUBLE) AS labelled,
+        CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
     FROM scoped
@@ -75,9 +83,28 @@ totals AS (
         sum(labelled) AS labelled,
         sum(unsure) AS unsure,
         sum(n) AS judged,
-        count(p) AS n_levels
+        count(DISTINCT p) AS n_levels
     FROM numbered
     GROUP BY ALL
+),
+of_clusters AS (
+    SELECT grp, draw, sum(attempts) AS attempts, sum(labelled) AS labelled, sum(unsure) AS unsure, sum(n) AS judged, sum(s) AS s
+    FROM numbered
+    GROUP BY grp, draw
+),
+shares AS (
+    SELECT
+        grp,
+        count(*) FILTER (WHERE judged > 0) AS clusters,
+        sum(judged * judged) AS judged_2,
+        effective_n(count(*) FILTER (WHERE judged > 0), sum(judged), sum(s), sum(s * s), sum(s * judged), sum(judged * judged))
+            AS effective,
+        effective_n(count(*), sum(attempts), sum(labelled), sum(labelled * labelled), sum(labelled * attempts),
+            sum(attempts * attempts)) AS effective_labelled,
+        effective_n(count(*), sum(attempts), sum(unsure), sum(unsure * unsure), sum(unsure * attempts),
+            sum(attempts * attempts)) AS effective_unsure
+    FROM of_clusters
+    GROUP BY grp
 ),
 -- n_to attempts with this confidence or more, s_to of them right
 points AS (
@@ -132,6 +159,21 @@ found AS (
     FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY p) AS lowest FROM tested WHERE failed = 0)
     WHERE lowest = 1
 ),
+-- effective number of judged attempts, for the share at or above each threshold
+covered AS (
+    SELECT c.grp, c.pi, effective_n(max(h.clusters), max(c.judged), sum(c.n), sum(c.n * c.n), sum(c.n * u.judged), max(h.judged_2))
+        AS effective
+    FROM (
+        SELECT f.grp, f.pi, c.draw, sum(c.n) AS n, max(t.judged) AS judged
+        FROM found AS f
+        JOIN totals AS t ON t.grp = f.grp
+        JOIN numbered AS c ON c.grp = f.grp AND c.p >= f.p
+        GROUP BY f.grp, f.pi, c.draw
+    ) AS c
+    JOIN of_clusters AS u ON u.grp = c.grp AND u.draw = c.draw
+    JOIN shares AS h ON h.grp = c.grp
+    GROUP BY c.grp, c.pi
+),
 -- the bound is the x for which s or more right of n have probability 0.05: Newton's method, started at the steepest point
 bounds AS (
     SELECT grp, pi, n, s, 0 AS step, CAST(1 AS DOUBLE) AS moved,
@@ -167,9 +209,16 @@ with_intervals AS (
         t.attempts,
         t.labelled,
         t.unsure,
-        t.judged
+        t.judged,
+        h.clusters,
+        h.effective,
+        h.effective_labelled,
+        h.effective_unsure,
+        v.effective AS effective_covered
     FROM totals AS t
+    JOIN shares AS h ON h.grp = t.grp
     CROSS JOIN requested AS w
+    LEFT JOIN covered AS v ON v.grp = t.grp AND v.pi = w.pi
     LEFT JOIN found AS f ON f.grp = t.grp AND f.pi = w.pi
     LEFT JOIN bounded AS b ON b.grp = t.grp AND b.pi = w.pi
 )
@@ -181,15 +230,17 @@ SELECT
     s / n AS precision,
     x AS lower_bound,
     n / judged AS coverage,
-    wilson_low(n, judged) AS coverage_low,
-    wilson_high(n, judged) AS coverage_high,
+    cluster_low(n, judged, effective_covered) AS coverage_low,
+    cluster_high(n, judged, effective_covered) AS coverage_high,
     CAST(judged AS BIGINT) AS judged,
     labelled / attempts AS labelled_share,
-    wilson_low(labelled, attempts) AS labelled_low,
-    wilson_high(labelled, attempts) AS labelled_high,
+    cluster_low(labelled, attempts, effective_labelled) AS labelled_low,
+    cluster_high(labelled, attempts, effective_labelled) AS labelled_high,
     unsure / attempts AS missing_confidence_share,
-    wilson_low(unsure, attempts) AS missing_low,
-    wilson_high(unsure, attempts) AS missing_high,
-    judged < $min_n AS too_few
+    cluster_low(unsure, attempts, effective_unsure) AS missing_low,
+    cluster_high(unsure, attempts, effective_unsure) AS missing_high,
+    clusters,
+    judged / nullif(effective, 0) AS design_effect,
+    too_few_draws(clusters, judged, $min_n) AS too_few
 FROM with_intervals
 ORDER BY /* by names */ tool, /* end by */ pi

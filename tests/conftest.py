@@ -1,4 +1,4 @@
-"""What every test of the recorder starts from: a store of its own, and faults that are raised."""
+"""Fixtures of all tests: a store for each test, and faults that are raised."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def calls(store: Path) -> Calls:
 
 @pytest.fixture(scope="session")
 def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the demo records: made once, also where several workers run tests. No test writes to it."""
+    """The store of a demo run, made once for all workers. No test writes to it."""
     folder = tmp_path_factory.getbasetemp()
     store = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "demo" / "demo.duckdb"
     store.parent.mkdir(exist_ok=True)

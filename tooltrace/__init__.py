@@ -16,11 +16,11 @@ from tooltrace import clickhouse as _clickhouse  # noqa: F401 - registers its UR
 from tooltrace.analysis.api import connect, query
 from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.core.confidence import ConfidenceRules
-from tooltrace.core.next_step import resolve_next_step
+from tooltrace.core.next_step import NextStep, resolve_next_step
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import PausedCall, ResponseMeta, Source, ToolError, ToolResponse
 from tooltrace.errors import TooltraceError
-from tooltrace.labels import label, outcome_from
+from tooltrace.labels import correct, label, outcome_from
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.recording.config import configure, flush, shutdown
 from tooltrace.recording.context import context
@@ -39,6 +39,7 @@ __all__ = [
     "RULES",
     "ConfidenceRules",
     "NextAction",
+    "NextStep",
     "PausedCall",
     "Redaction",
     "ResponseMeta",
@@ -56,6 +57,7 @@ __all__ = [
     "configure",
     "connect",
     "context",
+    "correct",
     "flush",
     "install",
     "label",

@@ -74,7 +74,7 @@ raise_faults = os.environ.get("TOOLTRACE_STRICT") == "1"
 """Whether faults of the recorder are raised instead of counted: for tests, set by ``TOOLTRACE_STRICT=1``."""
 
 
-_MANY = 1024
+_MAX_COUNTS = 1024
 """Number of separate counts in a LossCounter above which they are summed by reason."""
 
 
@@ -96,7 +96,7 @@ class LossCounter:
     def count(self, reason: str, number: int = 1) -> None:
         """Count ``number`` records as lost for ``reason``."""
         self._counted.append((reason, number))
-        if len(self._counted) > _MANY:  # no writer drains the counts at present: sum them, to bound the memory
+        if len(self._counted) > _MAX_COUNTS:  # no writer drains the counts at present: sum them, to bound the memory
             self._counted.extend(self.drain().items())
 
     @property

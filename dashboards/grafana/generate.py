@@ -64,8 +64,6 @@ RELIABLE: Final = ("series", "confidence_from", "confidence_to", "n", "confidenc
     "band_high", "outside", "too_few")  # fmt: skip
 THRESHOLDS: Final = ("precision_asked", "threshold", "n", "precision", "lower_bound", "coverage", "coverage_low",
     "coverage_high", "judged", "too_few")  # fmt: skip
-DRIFT: Final = ("statistic", "n", "alarm_at", "change_point", "before", "before_low", "before_high", "after", "after_low",
-    "after_high", "n_before", "n_after", "worse", "weak", "too_few")  # fmt: skip
 BREAKER: Final = ("attempts", "failures", "trips", "would_block", "prevented", "blocked_good", "precision", "low", "high",
     "prevented_share", "prevented_low", "prevented_high", "time_open_ms", "saved_ms", "too_few")  # fmt: skip
 NOW: Final = ("calls", "call_rate", "retried_share", "p95")
@@ -97,7 +95,6 @@ def overview_panels() -> list[Panel]:
         table("Incidents", PanelQuery("incidents", tool), ("tool", *INCIDENTS)),
         table("Waiting for a person", PanelQuery("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
         table("New tools, versions and codes", PanelQuery("changes"), PanelQuery("changes").columns),
-        table("Drift", _once("drift", tool), ("tool", *DRIFT)),
         table("Circuit breaker simulation", _once("breaker", tool), ("tool", *BREAKER)),
     ]  # fmt: skip
 
@@ -128,7 +125,6 @@ def tool_panels() -> list[Panel]:
             height=5),
         table("Confidence thresholds", _once("thresholds", one_tool=True), THRESHOLDS, width=12),
         table("Circuit breaker simulation", _once("breaker", one_tool=True), BREAKER, width=12),
-        table("Drift", _once("drift", one_tool=True), DRIFT, height=6),
         table("Incidents", _of("incidents"), INCIDENTS),
         table("Waiting for a person", _of("gates"), GATES, colours={"waiting": COVER}),
         table("Latest attempts", _of("recent", limit=100), ("ended_at", "status", "ending", "code", "duration_ms",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dashboards.grafana.panel_sql import PanelQuery
-from tooltrace.store.result import Column
+from tooltrace.store.result import ResultColumn
 
 PLUGIN: Final = "grafana-clickhouse-datasource"
 PLUGIN_VERSION: Final = "4.20.0"
@@ -231,7 +231,7 @@ def _band(low: str, high: str) -> list[Json]:
     return [_named(high, [*quiet, hidden, *filled]), _named(low, [*quiet, hidden])]
 
 
-def _table_properties(name: str, column: Column | None, colours: Mapping[str, Any]) -> list[Json]:
+def _table_properties(name: str, column: ResultColumn | None, colours: Mapping[str, Any]) -> list[Json]:
     properties = _properties(column)
     if column is not None:
         properties.append(_property("description", column.meaning))
@@ -247,18 +247,18 @@ def _coloured(steps: Any) -> list[Json]:
     return [_property("thresholds", thresholds(steps)), _property("color", {"mode": "thresholds"})]
 
 
-def _properties(column: Column | None) -> list[Json]:
+def _properties(column: ResultColumn | None) -> list[Json]:
     unit = UNITS.get(column.unit, {}) if column else {}
     return [_property(name, value) for name, value in unit.items()]
 
 
-def _heading(query: PanelQuery, name: str) -> Column | None:
+def _heading(query: PanelQuery, name: str) -> ResultColumn | None:
     """Return the column in the heading; the end of an interval has the unit of the figure."""
     columns = {column.name: column for column in query.definition.header.columns}
     column = columns.get(name)
     if column is None or column.end_of is None:
         return column
-    return Column(name=name, unit=columns[column.end_of[1]].unit, meaning=column.meaning)
+    return ResultColumn(name=name, unit=columns[column.end_of[1]].unit, meaning=column.meaning)
 
 
 def _named(name: str, properties: list[Json]) -> Json:

@@ -118,7 +118,7 @@ def test_any_outcomes_give_numbers(pairs):
     assert np.all((platt(p, y)(p) > 0) & (platt(p, y)(p) < 1))
 
 
-def test_recalibration_out_of_fold_takes_the_gap_away():
+def test_out_of_fold_recalibration_removes_the_gap():
     p, y = made(3000, seed=5, bend=0.3)
     before, after = smooth_ece(p, y), smooth_ece(out_of_fold(beta, p, y), y)
     assert before > 0.2
@@ -126,7 +126,7 @@ def test_recalibration_out_of_fold_takes_the_gap_away():
     assert np.array_equal(out_of_fold(platt, p, y), out_of_fold(platt, p, y))
 
 
-def test_out_of_fold_curves_have_not_seen_what_they_change():
+def test_out_of_fold_curves_are_fitted_without_the_rows_they_change():
     seen = []
 
     def fit(p, y):
@@ -143,7 +143,7 @@ def test_out_of_fold_curves_have_not_seen_what_they_change():
     ("p", "y"),
     [([], []), ([0.5], []), ([0.5, 0.6], [1]), ([1.5], [1]), ([float("nan")], [1]), ([0.5], [None]), ([[0.5]], [[1]])],
 )
-def test_what_cannot_be_used_is_refused(p, y):
+def test_unusable_values_are_refused(p, y):
     for ask in (smooth_ece, platt, beta):
         with pytest.raises(BadParameter):
             ask(p, y)

@@ -28,7 +28,7 @@ Run = Callable[..., Result]
 def made(number: int, **given: Any) -> ToolCall:
     known: dict[str, Any] = {
         "tool": "search", "call_id": f"call_{number}", "trace_id": f"{number:032x}", "span_id": f"{number:016x}",
-        "conversation_id": "session", "started_at": NOW - timedelta(seconds=100 - number), "duration_ms": 10.0,
+        "started_at": NOW - timedelta(seconds=100 - number), "duration_ms": 10.0,
         "status": "success",
     }  # fmt: skip
     return ToolCall(**{**known, **given})

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from tooltrace.cli.errors import Group, until_stopped
+from tooltrace.cli.errors import CommandGroup, until_stopped
 
 
 def answer() -> None:
@@ -22,7 +22,7 @@ def test_a_live_view_ends_in_peace():
 
 
 def test_a_command_is_aborted_in_one_line():
-    @click.group(cls=Group)
+    @click.group(cls=CommandGroup)
     def cli() -> None: ...
 
     cli.command("ask")(answer)

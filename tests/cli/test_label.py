@@ -195,7 +195,7 @@ class TestFile:
         done = run("label", "--file", path)
         assert done.stdout == "6 labels recorded, 0 rows skipped; 3 without a recorded call.\n"
 
-    def test_of_several_rows_of_a_call_the_last_counts(self, run, history, file, where):
+    def test_the_last_of_several_rows_of_a_call_counts(self, run, history, file, where):
         run("label", "--file", file("call_id,correct\ncall_3,yes\ncall_3,no\n"), "--by", "ann")
         with tt.connect(where) as db:
             assert db.execute("SELECT correct, labelers FROM judged WHERE span_id = ?", [f"{3:016x}"]).fetchall() == [
@@ -212,7 +212,7 @@ class TestFile:
             (b"PAR1 and no more", "PAR1 and no more"),
         ],
     )
-    def test_a_file_that_holds_no_labels_fails(self, run, file, where, text, said):
+    def test_a_file_without_labels_fails(self, run, file, where, text, said):
         done = run("label", "--file", path := file(text))
         assert (done.exit_code, done.stdout) == (1, "")
         assert done.stderr.startswith(f"tooltrace: {path}")

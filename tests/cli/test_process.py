@@ -63,7 +63,7 @@ def test_tail_follows_other_processes_until_ctrl_c(history, put, environment, ma
     assert (process.returncode, said) == (0, "")
 
 
-def test_a_foreign_holder_is_named_by_its_pid(history, environment, where):
+def test_the_error_names_the_pid_of_a_process_that_locks_the_store(history, environment, where):
     assert asked(environment, "doctor", "--mend").returncode == 0
     script = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", script, str(where)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

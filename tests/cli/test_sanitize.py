@@ -32,7 +32,7 @@ def test_known_tricks(text, shown):
 
 
 @given(st.text(st.characters() | st.sampled_from("\x1b\x9b\x9d\x90[]Pm;\x07\\")))
-def test_nothing_that_steers_a_terminal_is_left(text):
+def test_control_characters_are_removed(text):
     for lines in (False, True):
         left = clean(text, lines=lines)
         assert not {c for c in left if unicodedata.category(c) in ("Cc", "Cs")} - ({"\n", "\t"} if lines else set())

@@ -47,7 +47,12 @@ def test_filters_apply_and_untrusted_text_is_cleaned(run):
 
 @pytest.mark.usefixtures("history")
 def test_a_repeated_filter_accepts_any_of_its_values(run, put, made):
-    put(made(30, tool="other"), made(31, tool="fetch", agent="a", code="X", status="error", conversation_id="c9"))
+    put(
+        made(30, tool="other"),
+        made(31, tool="fetch", agent="a", code="X", status="error", conversation_id="c9"),
+        made(32, conversation_id="session", status=None, ending="cancelled"),
+        made(33, conversation_id="session", status="error", ending="raised"),
+    )
 
     def shown(*filters):
         return len(run("tail", "--no-follow", "-n", "100", *filters).stdout.splitlines())
@@ -70,7 +75,7 @@ def test_the_newest_matching_attempts_are_shown_in_order(run, put, made):
 
 
 @pytest.mark.usefixtures("history")
-def test_a_text_is_looked_for_whatever_its_case(run):
+def test_the_text_filter_ignores_case(run):
     (line,) = run("tail", "--no-follow", "--text", "CATS").stdout.splitlines()
     assert "TIMEOUT" in line
     assert run("tail", "--no-follow", "--text", "no such words").stdout == ""
@@ -88,7 +93,7 @@ def test_as_json_each_line_is_an_object(run):
     assert json.loads(hostile)["said"].startswith("\x1b[31mred"), "for programs, what was recorded"
 
 
-def test_each_attempt_is_given_once_and_none_is_missed(put, history):
+def test_each_attempt_is_shown_exactly_once(put, history):
     follower = RowFollower(history)
     assert ids(follower.last(2)) == ["call_23", "call_24"]
     assert follower.more() == []
@@ -107,7 +112,7 @@ def test_older_attempts_are_not_returned_as_new(put, where):
     assert ids(follower.more()) == ["new_99"]
 
 
-def test_a_filter_holds_for_news_too(put, history):
+def test_a_filter_applies_to_new_rows_too(put, history):
     follower = RowFollower(history, tool="fetch", status="error")
     assert follower.last(10) == []
     put(ended(1), ended(2, tool="fetch"), ended(3, tool="fetch", status="error"))

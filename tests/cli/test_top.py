@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tooltrace.cli.top_view import look
+from tooltrace.cli.top_view import load_view
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07[bold]x[/bold]\u202e"
 
@@ -82,7 +82,7 @@ def test_no_more_tools_than_lines(where, put, made):
     from rich.console import Console
 
     console = Console(width=100, height=20, file=io.StringIO())
-    console.print(look(where, "1d", "excess").table(100, 20))
+    console.print(load_view(where, "1d", "excess").table(100, 20))
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= 20
     assert lines[-1] == "and 19 more"
@@ -93,11 +93,11 @@ def test_no_more_tools_than_lines(where, put, made):
 
 @pytest.mark.usefixtures("busy")
 @pytest.mark.parametrize(("width", "heads"), [(60, 6), (80, 7), (100, 8), (200, 8)])
-def test_figures_are_whole_however_narrow_it_is(where, width, heads):
+def test_figures_are_never_cut_in_a_narrow_terminal(where, width, heads):
     from rich.console import Console
 
     console = Console(width=width, height=20, file=io.StringIO())
-    console.print(look(where, "1d", "excess").table(width, 20))
+    console.print(load_view(where, "1d", "excess").table(width, 20))
     lines = console.file.getvalue().splitlines()
     (head,) = [line for line in lines if "calls  " in line and "tooltrace" not in line]
     assert len(re.split(r"\s{2,}", head.strip())) == heads

@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tooltrace.analysis import ask, find, run
+from tooltrace.analysis import find, query_store, run
 from tooltrace.store.url import Address
 
 Row = tuple[Any, ...]
@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 def both(con: Any, engine: Any, database: str, name: str, by: Any = None, **given: Any) -> tuple[list[Row], list[Row]]:
     """The answer of DuckDB, and of ClickHouse. Columns have the same names and types in both."""
     duck = run(con, name, by=by, **given)
-    house = ask(address(engine, database), name, by=by, **given)
+    house = query_store(address(engine, database), name, by=by, **given)
     assert house.columns == duck.columns
     kinds = [
         (column, kind(mine), kind(other))
@@ -34,7 +34,7 @@ def address(engine: Any, database: str) -> Address:
 
 
 def kind(type_: Any) -> str:
-    """Of what kind a type is: whole numbers of any size are one, and so are figures."""
+    """Return the kind of a type; integers of any size are one kind, and so are floats."""
     name = str(type_).partition("(")[0]
     whole, figure = ("TINYINT", "SMALLINT", "INTEGER", "HUGEINT"), ("FLOAT", "DECIMAL")
     return "BIGINT" if name in whole else "DOUBLE" if name in figure else "VARCHAR" if name == "JSON" else name

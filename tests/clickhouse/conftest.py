@@ -75,7 +75,7 @@ def records_of(store: Path) -> list[Record]:
     with open_reader(store) as con:
         return [
             _record(kind, RECORDS[kind], row)
-            for kind in ("call", "span", "outcome", "gate", "message", "loss")
+            for kind in ("call", "span", "outcome", "correction", "gate", "message", "loss")
             for row in con.execute(
                 f"SELECT {', '.join(chr(34) + name + chr(34) for name in RECORDS[kind].names)} FROM {RECORDS[kind].name}"
             ).fetchall()

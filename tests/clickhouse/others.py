@@ -92,7 +92,7 @@ def _oddities() -> list[SpanData]:
 
 
 def no_calls() -> list[SpanData]:
-    """Spans that are no tool calls."""
+    """Spans that are not tool calls."""
     said: list[dict[str, Any]] = [
         {}, {"gen_ai.operation.name": "chat"}, {"gen_ai.operation.name": "chat", "gen_ai.tool.name": "add"}, {"openinference.span.kind": "LLM"},
         {"openinference.span.kind": "CHAIN", "gen_ai.tool.name": "add"}, {"mcp.method.name": "tools/list"}, {"traceloop.span.kind": "agent"},

@@ -1,4 +1,4 @@
-"""What goes on for long: answers that are reached step by step, more steps than ClickHouse takes unless it is told."""
+"""Recursive queries with more steps than ClickHouse allows by default."""
 
 from __future__ import annotations
 

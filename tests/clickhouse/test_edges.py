@@ -1,4 +1,4 @@
-"""What is rare: nothing at all, what is unknown, one class only, attempts a microsecond apart, text that needs care."""
+"""Rare histories: empty ones, unknown values, a single class, attempts a microsecond apart, special characters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.clickhouse.compare import address, both, differences, kind
 from tests.clickhouse.conftest import Fill
 from tooltrace.analysis import catalogue, find
 from tooltrace.clickhouse.query import connect
-from tooltrace.core.records import Gate, Message, Outcome, Record, ToolCall
+from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, ToolCall
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
@@ -85,7 +85,7 @@ def one(rng: random.Random, place: int, moment: datetime) -> list[Record]:
         stats=some(Json('{"retry_after_s":2}'), Json('{"retry_after_s":"soon"}'), Json('{"retry_after_s":0.5}')),
         attributes=some(Json('{"region":"eu"}'), Json('{"region":"it\'s","a.b":"c","a/b":"d"}')),
         rule=some("failure_words"),
-        rule_grade=some("heuristic", "certain"),
+        rule_grade=some("heuristic", "certain", "unread"),
         sources=some(Json('[{"type":"document","id":"1"},{"id":""},{"url":"u"}]'), Json("[]")),
         host=some("here"),
         pid=some(1, 2),
@@ -138,11 +138,23 @@ def without_errors(rng: random.Random) -> list[Record]:
     return found
 
 
+def corrections() -> list[Record]:
+    """Corrections of attempts that were not recorded: ClickHouse has them, and does not apply any."""
+    return [
+        Correction(span_id="f" * 16, status="success", reason="it's a log", corrected_at=START),
+        Correction(call_id="none", labeler="reread", labeler_kind="rule", corrected_at=START + timedelta(seconds=1)),
+        Correction(
+            call_id="none", status="error", code="TIMEOUT", rule="flags", rule_grade="certain", labeler_kind="agent",
+            corrected_at=START + timedelta(seconds=2),
+        ),
+    ]  # fmt: skip
+
+
 CASES: dict[str, Callable[[], list[Record]]] = {
     "nothing": list,
     "one": lambda: attempts(random.Random(4), 1),
     "one_class": lambda: without_errors(random.Random(1)),
-    "anything": lambda: attempts(random.Random(1), 400),
+    "anything": lambda: [*attempts(random.Random(1), 400), *corrections()],
     "else_": lambda: attempts(random.Random(2), 150),
 }
 
@@ -200,7 +212,19 @@ def naive(value: Any) -> Any:
 
 @pytest.mark.parametrize(
     "table",
-    ["attempts", "tool_calls", "calls", "outcomes", "gates", "messages", "sources", "judged", "spans", "losses"],
+    [
+        "attempts",
+        "tool_calls",
+        "calls",
+        "outcomes",
+        "corrections",
+        "gates",
+        "messages",
+        "sources",
+        "judged",
+        "spans",
+        "losses",
+    ],
 )
 def test_tables_are_the_same(case: Any, engine: Any, table: str) -> None:
     """Every column of every table, row by row."""
@@ -212,7 +236,7 @@ def test_tables_are_the_same(case: Any, engine: Any, table: str) -> None:
     assert [kind(one) for one in mine.types] == [kind(one) for one in other.types]
     key = [
         mine.columns.index(name)
-        for name in ("span_id", "last_span_id", "call_id", "id", "labeled_at", "at")
+        for name in ("span_id", "last_span_id", "call_id", "id", "labeled_at", "corrected_at", "at")
         if name in mine.columns
     ]
     order = lambda row: [str(row[at]) for at in key]  # noqa: E731

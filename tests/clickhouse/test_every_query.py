@@ -51,7 +51,7 @@ def one(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
 
 
 def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
-    """What the query has to be told, and what makes its answer interesting."""
+    """Parameters of each query that give it an interesting result."""
     known = {
         "call": {"id": one(con, "SELECT call_id FROM tool_calls WHERE attempt = 3 ORDER BY span_id LIMIT 1")},
         "labels": {"call_id": one(con, "SELECT call_id FROM outcomes WHERE span_id IS NULL ORDER BY call_id LIMIT 1")},
@@ -62,6 +62,7 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     known["overview"] = {"since": middle, "before": one(con, "SELECT min(started_at) FROM tool_calls")}
     known["gap"] = known["overview"]
     known["compare"] = {"before_until": middle, "since": middle}
+    known["incidents"] = {"chance": 1e9}
     known["changes"] = {"since": one(con, "SELECT min(started_at) + INTERVAL 5 DAY FROM tool_calls")}
     known["burn_rate"] = {"until": one(con, "SELECT max(started_at) FROM tool_calls")}
     takes = {parameter.name for parameter in find(name).header.parameters}
@@ -69,14 +70,14 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", catalogue())
-def test_of_200_000_attempts(big: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
+def test_both_engines_agree_on_200_000_attempts(big: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
     duck, house = both(big, engine, BIG, name, **needed(big, name))
     assert duck
     assert not differences(duck, house)[:5]
 
 
 @pytest.mark.parametrize("name", catalogue())
-def test_of_attributes_that_are_json(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
+def test_both_engines_agree_on_json_attributes(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
     duck, house = both(small, engine, AS_JSON, name, **needed(small, name))
     assert duck
     assert not differences(duck, house)[:5]
@@ -96,7 +97,9 @@ def test_by_everything(small: duckdb.DuckDBPyConnection, engine: Any, name: str)
 
 
 @pytest.mark.parametrize("name", catalogue())
-def test_of_one_tool_in_a_window(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
+def test_both_engines_agree_on_one_tool_in_a_time_range(
+    small: duckdb.DuckDBPyConnection, engine: Any, name: str
+) -> None:
     takes = {parameter.name for parameter in find(name).header.parameters}
     since = one(small, "SELECT min(started_at) + INTERVAL 3 DAY FROM tool_calls")
     until = one(small, "SELECT min(started_at) + INTERVAL 9 DAY FROM tool_calls")

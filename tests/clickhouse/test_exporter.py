@@ -1,5 +1,4 @@
-"""What the collector's genuine exporter writes into ClickHouse, as maps and as JSON, is read as it was recorded, and is what we
-write ourselves."""
+"""Rows of the collector's genuine exporter, as maps and as JSON, equal the recorded calls and the rows that we write."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from tests.clickhouse.test_edges import duck
 from tests.collector.conftest import otelcol  # noqa: F401
 from tests.collector.harness import Collector, free_port, until
 from tests.collector.test_clickhouse import alive, asking
-from tooltrace.analysis import ask, catalogue, find
+from tooltrace.analysis import catalogue, find
 from tooltrace.clickhouse import views
 from tooltrace.clickhouse.attribute_sql import Variant
 from tooltrace.clickhouse.client import ClickHouseConnection
@@ -75,10 +74,10 @@ def captured(
     kind = f"yaml:exporters::clickhouse::json: {str(variant == 'json').lower()}"
     where = {"CLICKHOUSE": f"http://127.0.0.1:{port}"}
     collector = Collector(otelcol, "to-clickhouse.yaml", folder, where, [plain_bytes, kind])
-    ask, store = asking(port), folder / "t.duckdb"
+    run_sql, store = asking(port), folder / "t.duckdb"
     found = Captured(store, variant, f"genuine_{variant}", f"later_{variant}", "", b"")
     try:
-        until(lambda: alive(ask), 120, "the engine answers")
+        until(lambda: alive(run_sql), 120, "the engine answers")
         collector.start()
         subprocess.run(
             [sys.executable, str(DEMO), str(CALLS), str(store)], env=collector.environment("grpc"), check=True
@@ -88,7 +87,7 @@ def captured(
         collector.start()
         say_more(found, collector)
         collector.stop()
-        made = [ask(f"SHOW CREATE TABLE otel.{table}")[0]["statement"] for table in TABLES]
+        made = [run_sql(f"SHOW CREATE TABLE otel.{table}")[0]["statement"] for table in TABLES]
     finally:
         collector.kill()
         server.kill()
@@ -174,7 +173,7 @@ def test_queries_answer_as_from_the_store(captured: Captured, engine: Any, name:
     assert not differences(mine, theirs)[:5]
 
 
-def test_we_insert_what_the_exporter_does(captured: Captured, engine: Any) -> None:
+def test_inserted_rows_equal_those_of_the_collectors_exporter(captured: Captured, engine: Any) -> None:
     """The same rows to the last letter, but for what the application's SDK measured and said itself."""
     database = captured.database
     for table in TABLES:
@@ -226,7 +225,7 @@ def test_a_label_arrives_by_the_collector(captured: Captured, engine: Any) -> No
 
 
 def test_tool_spans_of_others_are_the_calls_that_the_store_has(captured: Captured, engine: Any, tmp_path: Path) -> None:
-    records = Assembler(Settings(store=None)).take(list(spans_from_proto(captured.others)))
+    records = Assembler(Settings(store=None)).convert(list(spans_from_proto(captured.others)))
     asked = "SELECT * FROM tool_calls WHERE service = 'shop' ORDER BY trace_id"
     with duck(tmp_path / "others.duckdb", records) as con, connect(address(engine, captured.later)) as lease:
         mine, theirs = con.sql(asked), lease.sql(asked)
@@ -235,8 +234,8 @@ def test_tool_spans_of_others_are_the_calls_that_the_store_has(captured: Capture
     assert not differing(columns, *found)[:5]
 
 
-def test_spans_of_others_that_are_no_tool_calls_stay_spans(captured: Captured, engine: Any, tmp_path: Path) -> None:
-    records = Assembler(Settings(store=None)).take(list(spans_from_proto(captured.others)))
+def test_external_spans_that_are_not_tool_calls_stay_spans(captured: Captured, engine: Any, tmp_path: Path) -> None:
+    records = Assembler(Settings(store=None)).convert(list(spans_from_proto(captured.others)))
     asked = "SELECT * FROM spans ORDER BY trace_id"
     with duck(tmp_path / "others.duckdb", records) as con, connect(address(engine, captured.later)) as lease:
         mine, theirs = con.sql(asked).fetchall(), lease.sql(asked).fetchall()

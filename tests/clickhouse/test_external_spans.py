@@ -35,7 +35,7 @@ def insert(engine: Any, database: str, forms: list[SpanData]) -> None:
 
 
 def taken(engine: Any, database: str, forms: list[SpanData], sql: str) -> list[Any]:
-    """What ``sql`` gives of ``forms``."""
+    """Return the rows of ``sql`` for the spans ``forms``."""
     tables = replace(exporters_tables(engine, database), foreign=True)
     insert(engine, database, forms)
     views.apply(engine, tables, database)
@@ -71,7 +71,9 @@ def test_the_same_spans_are_tool_calls(engine: Any) -> None:
 
 def test_an_exception_has_the_code_that_it_has_in_the_store(engine: Any) -> None:
     forms = [tool(error=(name, "why")) for name in sorted(CODES)]
-    calls = {call.span_id: call for call in Assembler(Settings(store=None)).take(forms) if isinstance(call, ToolCall)}
+    calls = {
+        call.span_id: call for call in Assembler(Settings(store=None)).convert(forms) if isinstance(call, ToolCall)
+    }
     wrong = set()
     for found in taken(
         engine, "foreign_codes", forms, "SELECT span_id, ending, code, retryable, error_type FROM tool_calls"
@@ -87,11 +89,13 @@ def test_an_exception_has_the_code_that_it_has_in_the_store(engine: Any) -> None
     assert wrong <= {name for name, verdicts in several.items() if len(verdicts) > 1} | builtin
 
 
-def test_a_call_that_two_libraries_tell_of_is_there_twice_and_check_says_so(engine: Any) -> None:
+def test_a_call_reported_by_two_libraries_is_counted_twice_and_check_reports_it(engine: Any) -> None:
     outer = tool("add", call_id="c1", arguments={"a": 1})
     inner = mcp("add", outer, attributes={"gen_ai.tool.call.arguments": '{"a":1}'})
     alone = tool("add", trace_id="9" * 32)
-    calls = [call for call in Assembler(Settings(store=None)).take([outer, inner, alone]) if isinstance(call, ToolCall)]
+    calls = [
+        call for call in Assembler(Settings(store=None)).convert([outer, inner, alone]) if isinstance(call, ToolCall)
+    ]
     assert len(calls) == 2
     assert len(taken(engine, "foreign_twice", [outer, inner, alone], "SELECT * FROM tool_calls")) == 3
     where = address(engine, "foreign_twice").url
@@ -100,7 +104,7 @@ def test_a_call_that_two_libraries_tell_of_is_there_twice_and_check_says_so(engi
     assert "3 of them only from spans of other instrumentations; 1 are probably duplicates" in done.stdout
 
 
-def test_they_are_spans_where_nobody_asked_for_them(engine: Any) -> None:
+def test_external_tool_spans_stay_spans_by_default(engine: Any) -> None:
     where = address(engine, "foreign_not")
     exporters_tables(engine, "foreign_not")
     insert(engine, "foreign_not", plain())
@@ -114,7 +118,7 @@ def test_they_are_spans_where_nobody_asked_for_them(engine: Any) -> None:
             assert lease.sql(count).fetchall() == [(calls, len(plain()) - calls)]
 
 
-def test_tables_take_them_as_they_come(engine: Any, tmp_path: Path) -> None:
+def test_materialized_tables_include_new_external_calls(engine: Any, tmp_path: Path) -> None:
     tables = replace(exporters_tables(engine, "foreign_kept"), foreign=True)
     forms = plain()
     half = len(forms) // 2
@@ -127,13 +131,13 @@ def test_tables_take_them_as_they_come(engine: Any, tmp_path: Path) -> None:
     insert(engine, "foreign_kept", forms[half:])
     insert(engine, "foreign_kept", forms[half:])
     asked = "SELECT * FROM tool_calls ORDER BY trace_id"
-    records = Assembler(Settings(store=None)).take(forms)
+    records = Assembler(Settings(store=None)).convert(forms)
     with duck(tmp_path / "kept.duckdb", records) as con, connect(address(engine, "foreign_kept")) as lease:
         mine, theirs = con.sql(asked), lease.sql(asked)
         assert not differing(mine.columns, mine.fetchall(), theirs.fetchall())[:5]
 
 
-def test_a_call_of_ours_without_a_recorder_is_no_other_s(engine: Any, fill: Fill) -> None:
+def test_a_native_call_without_a_recorder_version_is_not_external(engine: Any, fill: Fill) -> None:
     call = ToolCall(
         tool="t", call_id="c", trace_id="1" * 32, span_id="2" * 16, started_at=datetime(2026, 3, 1, tzinfo=UTC)
     )
@@ -145,10 +149,10 @@ def test_a_call_of_ours_without_a_recorder_is_no_other_s(engine: Any, fill: Fill
 
 
 @pytest.mark.parametrize("result", ['{"ok": false, "error": "not_in_channel"}', "error: no such file"])
-def test_a_failure_that_only_the_result_tells_is_not_seen(engine: Any, result: str) -> None:
+def test_a_failure_described_only_in_the_result_is_not_detected(engine: Any, result: str) -> None:
     form = tool(attributes={"gen_ai.tool.call.result": result})
-    (call,) = Assembler(Settings(store=None)).take([form])
+    (call,) = Assembler(Settings(store=None)).convert([form])
     assert isinstance(call, ToolCall)
     assert call.status == "error"
     sql = "SELECT status, rule, rule_grade FROM tool_calls"
-    assert taken(engine, f"foreign_result_{len(result)}", [form], sql) == [("success", "span_status", "heuristic")]
+    assert taken(engine, f"foreign_result_{len(result)}", [form], sql) == [("success", "span_status", "unread")]

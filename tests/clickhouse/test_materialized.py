@@ -13,7 +13,7 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address
 from tests.clickhouse.conftest import Fill, records_of
 from tests.clickhouse.exporter import SPANS, definition
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 from tooltrace.cli import cli
 from tooltrace.clickhouse.attribute_sql import Variant
 from tooltrace.store.url import Address
@@ -51,10 +51,10 @@ def read(engine: Any, question: Callable[[], Any]) -> int:
 
 def test_less_is_read_and_the_answer_is_the_same(where: Address, engine: Any) -> None:
     init(where, "--apply")
-    ((span,),) = ask(where, "recent", limit=1).project("span_id").fetchall()
+    ((span,),) = query_store(where, "recent", limit=1).project("span_id").fetchall()
     questions: dict[str, Callable[[], Any]] = {
-        "tool": lambda: ask(where, "latency", tool="fetch").fetchall(),
-        "span and trace": lambda: ask(where, "around", span_id=span).fetchall(),
+        "tool": lambda: query_store(where, "latency", tool="fetch").fetchall(),
+        "span and trace": lambda: query_store(where, "around", span_id=span).fetchall(),
     }
     answers = {name: question() for name, question in questions.items()}
     before = {}
@@ -68,7 +68,7 @@ def test_less_is_read_and_the_answer_is_the_same(where: Address, engine: Any) ->
         assert question() == answers[name]
 
 
-def test_it_is_printed_what_changes(where: Address) -> None:
+def test_the_indexes_option_adds_index_statements(where: Address) -> None:
     said = init(where, "--indexes")
     assert said.stdout.count("ADD INDEX IF NOT EXISTS") == 3
     assert "INDEX" not in init(where).stdout

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.history import make_history
 from tests.clickhouse.compare import address
 from tests.clickhouse.conftest import Fill, records_of
-from tooltrace.analysis import ask, catalogue, find
+from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.clickhouse.plan_check import require_allowed_tables
 from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.errors import QueryError
@@ -46,13 +46,18 @@ async def test_pages_are_shown(browser: Any, page: str) -> None:
 
 async def test_a_call_is_shown_and_labelled(browser: Any, engine: Any) -> None:
     where = address(engine, "pages")
-    span = ask(where, "recent", status="success", limit=1).fetchall()[0][-1]
+    span = query_store(where, "recent", status="success", limit=1).fetchall()[0][-1]
     assert span in (await browser.get("/call", params={"id": span})).text
     form = {"span_id": span, "verdict": "wrong", "labeler": "me"}
     done = await browser.post("/label", data=form, headers={"origin": "http://127.0.0.1"}, follow_redirects=False)
     assert done.status_code in (200, 303), done.text[:500]
-    call = ask(where, "recent", limit=500).project("call_id, span_id").filter(f"span_id = '{span}'").fetchall()[0][0]
-    labels = ask(where, "labels", call_id=call).fetchall()
+    call = (
+        query_store(where, "recent", limit=500)
+        .project("call_id, span_id")
+        .filter(f"span_id = '{span}'")
+        .fetchall()[0][0]
+    )
+    labels = query_store(where, "labels", call_id=call).fetchall()
     assert [row[1:3] for row in labels if row[4] == "me"] == [(span, False)]
 
 
@@ -65,7 +70,7 @@ async def test_typed_sql_is_answered(browser: Any, engine: Any) -> None:
     assert done.status_code == 200, done.text
     found = done.json()
     assert found["columns"] == [["status", "VARCHAR"], ["n", "BIGINT"], ["latest", "TIMESTAMP"]]
-    asked = ask(address(engine, "pages"), "failure_rate", by=("status",)).project("status, attempts").fetchall()
+    asked = query_store(address(engine, "pages"), "failure_rate", by=("status",)).project("status, attempts").fetchall()
     assert dict(asked).items() >= {row[0]: row[1] for row in found["rows"] if row[0] in ("success", "error")}.items()
     assert found["cut"] is None
     assert (await browser.get("/sql", params={"query": "failure_rate"})).status_code == 200
@@ -84,7 +89,7 @@ async def test_a_query_of_the_catalogue_can_be_run_as_it_is_shown(browser: Any) 
     assert done.json()["rows"]
 
 
-async def test_a_long_answer_is_cut_and_says_so(browser: Any) -> None:
+async def test_a_long_result_is_cut_and_marked(browser: Any) -> None:
     found = (await put(browser, "SELECT span_id FROM tool_calls")).json()
     assert (len(found["rows"]), found["cut"]) == (100, "rows")
 
@@ -123,7 +128,9 @@ async def test_a_long_answer_is_cut_and_says_so(browser: Any) -> None:
         ("SELECT repeat('x', 1000000) || span_id AS long FROM tool_calls, generate_series(1, 100000) AS g ORDER BY 1", "memory"),
     ],
 )  # fmt: skip
-async def test_what_is_no_question_to_the_store_is_refused(browser: Any, engine: Any, sql: str, told: str) -> None:
+async def test_statements_that_are_not_queries_of_the_store_are_refused(
+    browser: Any, engine: Any, sql: str, told: str
+) -> None:
     engine.command("CREATE TABLE IF NOT EXISTS pages.secrets (a String) ENGINE = Memory AS SELECT 'hidden'")
     done = await put(browser, sql)
     assert done.status_code == 422, done.text[:300]
@@ -166,7 +173,7 @@ async def test_limits_are_of_the_question_and_not_of_each_step(browser: Any, eng
         ("DESCRIBE calls", None),
     ],
 )  # fmt: skip
-def test_what_the_server_would_read_is_known_before(engine: Any, sql: str, read: str | None) -> None:
+def test_the_tables_that_a_query_reads_are_checked_before_it_runs(engine: Any, sql: str, read: str | None) -> None:
     def told(statement: str) -> str:
         return str(engine.raw_query(statement, fmt="TSVRaw").decode())
 

@@ -69,7 +69,7 @@ def lease(engine: Any) -> Any:
         f"(SELECT count(*) FROM {ROWS} WHERE 'a_c' LIKE 'a\\_c')", f"(SELECT count(*) FROM {ROWS} WHERE 'a\\c' NOT LIKE 'a\\_')",
     ],
 )  # fmt: skip
-def test_an_expression_means_what_it_means_in_duckdb(lease: Any, sql: str) -> None:
+def test_an_expression_has_the_value_of_duckdb(lease: Any, sql: str) -> None:
     asked = f"SELECT {sql} AS a"
     assert not differences(duckdb.sql(asked).fetchall(), lease.sql(asked).fetchall())
 
@@ -92,7 +92,7 @@ def test_an_expression_means_what_it_means_in_duckdb(lease: Any, sql: str) -> No
         f"SELECT l.*, r.p AS q FROM {PAIRS} LEFT JOIN (SELECT 1 AS k, 'A' AS p) AS r ON l.k = r.k ORDER BY ALL",
     ],
 )
-def test_a_question_means_what_it_means_in_duckdb(lease: Any, sql: str) -> None:
+def test_a_query_has_the_result_of_duckdb(lease: Any, sql: str) -> None:
     assert lease.sql(sql).fetchall() == duckdb.sql(sql).fetchall()
 
 
@@ -135,13 +135,13 @@ def test_nothing_but_a_question_is_put(lease: Any, engine: Any, statement: str) 
         "SELECT convert('a' USING \"x)\") AS a", "SELECT tool FROM tool_calls WHERE tool IN agent",
     ],
 )  # fmt: skip
-def test_what_would_be_another_answer_is_refused(sql: str) -> None:
+def test_sql_with_a_different_meaning_in_clickhouse_is_refused(sql: str) -> None:
     with pytest.raises(QueryError, match=r"^cannot (translate|parse)|^two columns of the result"):
         to_clickhouse(sql)
 
 
 @pytest.mark.parametrize("level", ["quantile({}, 0.5)", "({} ->> 'a')"])
-def test_what_grows_with_each_level_is_refused_before_it_is_large(level: str) -> None:
+def test_exponential_growth_is_refused_early(level: str) -> None:
     sql = "'{}'"
     for _ in range(20):
         sql = level.replace("{}", sql, 1)
@@ -150,7 +150,7 @@ def test_what_grows_with_each_level_is_refused_before_it_is_large(level: str) ->
 
 
 @pytest.mark.parametrize("sql", ["(" * 3000 + "1" + ")" * 3000, "+".join("1" * 5000), "NOT " * 3000 + "true"])
-def test_what_is_nested_too_deep_is_refused(sql: str) -> None:
+def test_deep_nesting_is_refused(sql: str) -> None:
     with pytest.raises(QueryError, match="too deep"):
         to_clickhouse(f"SELECT {sql} AS a")
 
@@ -163,7 +163,7 @@ def test_a_step_called_as_a_table_is_read_instead_of_it(engine: Any, fill: Any) 
         assert lease.sql(sql).fetchall() == [(0, None)]
 
 
-def test_all_columns_of_a_table_that_is_not_ours_are_there(lease: Any) -> None:
+def test_all_columns_of_an_external_table_can_be_queried(lease: Any) -> None:
     found = lease.sql(
         "SELECT t.*, l.Body AS said FROM otel_traces AS t LEFT JOIN otel_logs AS l ON l.SpanId = t.SpanId"
     )
@@ -173,7 +173,7 @@ def test_all_columns_of_a_table_that_is_not_ours_are_there(lease: Any) -> None:
 @pytest.mark.parametrize(
     "statement", ["SELECT unhex('ff') AS b", "SELECT toUInt64(18446744073709551615) AS a", "DROP TABLE otel_traces"]
 )
-def test_what_cannot_be_shown_is_said_in_one_line(engine: Any, statement: str) -> None:
+def test_an_unsupported_value_is_a_one_line_error(engine: Any, statement: str) -> None:
     done = CliRunner().invoke(cli, ["sql", statement, "--store", address(engine, "typed").url], catch_exceptions=False)
     assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_shown_is_said_in_one_line(engine: Any, statement: str) -
         "clickhouse://u:pass#word@h/db",
     ],
 )
-def test_an_address_that_is_none_is_said_without_its_password(url: str) -> None:
+def test_the_error_for_an_invalid_address_hides_the_password(url: str) -> None:
     with pytest.raises(ConfigError, match="is not a valid URL|contains #") as found:
         ClickHouseConnection(Address(url))
     assert "pass#" not in str(found.value)
@@ -215,7 +215,7 @@ def test_check_counts_this_database_alone(engine: Any) -> None:
     assert [(one.name, one.rows) for one in store_stats(house, engine).sizes] == [(f"{name}.otel_traces", 1)]
 
 
-def test_tables_of_an_older_version_get_what_they_lack(engine: Any) -> None:
+def test_tables_of_an_older_version_get_missing_columns(engine: Any) -> None:
     tables = exporters_tables(engine, "older")
     where = address(engine, "older").url
     columns = "Timestamp, SpanId, SpanAttributes"
@@ -239,7 +239,7 @@ def test_tables_of_an_older_version_get_what_they_lack(engine: Any) -> None:
     )
 
 
-def test_what_is_sent_is_of_the_tables_kind(engine: Any) -> None:
+def test_the_variant_must_match_the_tables(engine: Any) -> None:
     exporters_tables(engine, "of_json", "json")
     where = address(engine, "of_json").url
     label = Outcome(span_id="a", correct=True, labeled_at=datetime(2026, 3, 1, tzinfo=UTC))

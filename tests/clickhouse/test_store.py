@@ -77,7 +77,9 @@ def close(a: Any, b: Any) -> bool:
     return bool(a == pytest.approx(b, rel=1e-9) if isinstance(a, float) else a == b)
 
 
-def test_python_asks_as_it_does_of_a_file(house: Address, local: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_queries_clickhouse_as_it_queries_a_file(
+    house: Address, local: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TOOLTRACE_STORE", house.url)
     found = tt.query("failure_rate", by=["agent"])
     assert close(
@@ -89,14 +91,14 @@ def test_python_asks_as_it_does_of_a_file(house: Address, local: Path, monkeypat
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(ROWS,)]
 
 
-def test_what_is_asked_wrongly_is_said_before_anything_is_asked(house: Address) -> None:
+def test_wrong_parameters_are_reported_before_any_request(house: Address) -> None:
     with pytest.raises(BadParameter, match="min_n"):
         tt.query("failure_rate", store=house.url, min_n="few")
     with pytest.raises(QueryError):
         tt.query("failure_rates", store=house.url)
 
 
-def test_wrong_sql_is_said_in_one_line(house: Address) -> None:
+def test_wrong_sql_is_a_one_line_error(house: Address) -> None:
     done = command("sql", "SELECT nothing FROM tool_calls", "--store", house.url)
     assert done.exit_code == 1
     assert done.stderr.count("\n") == 1
@@ -109,7 +111,7 @@ def test_text_of_a_parameter_is_text(house: Address) -> None:
         assert tt.query("failure_rate", store=house.url, by=f"attributes.{text}").fetchall()
 
 
-def test_without_views_it_is_said_what_makes_them(engine: Any) -> None:
+def test_missing_views_are_reported_with_the_command_that_creates_them(engine: Any) -> None:
     exporters_tables(engine, "bare")
     with pytest.raises(StoreMissing, match="tooltrace clickhouse init"):
         tt.query("recent", store=address(engine, "bare").url)
@@ -117,7 +119,7 @@ def test_without_views_it_is_said_what_makes_them(engine: Any) -> None:
         tt.query("recent", store=address(engine, "no_such").url)
 
 
-def test_nobody_answers() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     with pytest.raises(StoreError, match=r"cannot connect to the store .*u:…@127\.0\.0\.1:1/otel") as found:
         tt.query("recent", store="clickhouse://u:secret@127.0.0.1:1/otel")
     assert "secret" not in str(found.value)
@@ -142,11 +144,11 @@ def test_a_command_that_writes_refuses_an_address(house: Address) -> None:
     assert "local store" in done.stderr
 
 
-def test_init_prints_what_it_would_do_and_then_does_it(engine: Any, local: Path) -> None:
+def test_init_prints_its_statements_and_runs_them_with_apply(engine: Any, local: Path) -> None:
     exporters_tables(engine, "fresh")
     where = ["--store", address(engine, "fresh").url]
     printed = command("clickhouse", "init", *where)
-    assert printed.stdout.count("CREATE OR REPLACE VIEW") == 11
+    assert printed.stdout.count("CREATE OR REPLACE VIEW") == 12
     assert "counts a span twice" in printed.stderr
     with pytest.raises(StoreMissing):
         tt.query("recent", store=where[1])
@@ -157,7 +159,7 @@ def test_init_prints_what_it_would_do_and_then_does_it(engine: Any, local: Path)
     assert f"{ROWS:,} attempts; 0 duplicate rows" in command("clickhouse", "check", *where).stdout
 
 
-def test_init_says_what_is_missing_and_what_it_would_not_do(engine: Any) -> None:
+def test_init_reports_missing_exporter_tables_and_wrong_options(engine: Any) -> None:
     engine.command("CREATE DATABASE without_tables")
     where = address(engine, "without_tables").url
     done = command("clickhouse", "init", "--apply", "--store", where)
@@ -169,7 +171,7 @@ def test_init_says_what_is_missing_and_what_it_would_not_do(engine: Any) -> None
     assert "--tables" in done.stderr
 
 
-def test_history_arrives_whole_and_once(engine: Any, local: Path) -> None:
+def test_history_arrives_completely_and_once(engine: Any, local: Path) -> None:
     exporters_tables(engine, "sent")
     where = address(engine, "sent")
     views.apply(engine, ClickHouseConnection(where).tables, "sent")
@@ -203,7 +205,7 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
             assert not differences(*both(con, engine, "twice", name, **needed.get(name, {})))[:5], name
 
 
-def test_what_was_delivered_twice_is_found(engine: Any, house: Address) -> None:
+def test_duplicate_deliveries_are_reported(engine: Any, house: Address) -> None:
     tables = exporters_tables(engine, "doubled")
     for _ in range(2):
         engine.command(f"INSERT INTO doubled.{tables.traces} SELECT * FROM house.{tables.traces}")
@@ -213,7 +215,7 @@ def test_what_was_delivered_twice_is_found(engine: Any, house: Address) -> None:
     assert f"{2 * ROWS:,} attempts; {ROWS:,} duplicate rows" in done.stdout
 
 
-def test_a_label_goes_there_and_counts(engine: Any, fill: Fill, local: Path) -> None:
+def test_a_label_is_written_to_clickhouse_and_counts(engine: Any, fill: Fill, local: Path) -> None:
     fill("labelled", records_of(local))
     where = address(engine, "labelled")
     span = tt.query("recent", store=where.url, status="success", limit=1).fetchall()[0][-1]
@@ -249,7 +251,7 @@ def test_another_s_evaluation_is_an_outcome(engine: Any) -> None:
     assert found == [("ok", None, 0.75, "relevance"), ("word", False, None, "answer")]
 
 
-def test_spans_that_are_no_tool_calls_are_spans(engine: Any) -> None:
+def test_spans_that_are_not_tool_calls_are_rows_of_spans(engine: Any) -> None:
     tables = exporters_tables(engine, "other")
     views.apply(engine, tables, "other")
     row = {
@@ -268,7 +270,7 @@ def test_spans_that_are_no_tool_calls_are_spans(engine: Any) -> None:
     assert json.loads(events)[0]["name"] == "it"
 
 
-def test_a_process_asks_there_and_records_here(
+def test_a_process_queries_clickhouse_and_records_locally(
     house: Address, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tooltrace.recording import config

@@ -1,4 +1,4 @@
-"""What the translation is careful about, and that it is."""
+"""Special cases of the translation to ClickHouse."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_figure_reads_back(value: float) -> None:
         ("WITH t AS (SELECT 1 AS x), u AS (SELECT x FROM t UNION ALL SELECT x + 1 AS x FROM t) SELECT sum(x) AS s FROM u", [(3,)]),
     ],
 )  # fmt: skip
-def test_it_means_what_it_means_in_duckdb(lease: ClickHouseSession, sql: str, expected: list[Any]) -> None:
+def test_translated_sql_has_the_result_of_duckdb(lease: ClickHouseSession, sql: str, expected: list[Any]) -> None:
     assert answered(lease, sql) == expected
 
 
@@ -100,20 +100,20 @@ def test_rows_that_are_numbered_as_they_come_are_so_for_all_who_read_them(lease:
     assert answered(lease, sql) == [(100_000,)]
 
 
-def test_what_is_no_sql_is_said(lease: ClickHouseSession) -> None:
+def test_invalid_sql_is_an_error(lease: ClickHouseSession) -> None:
     with pytest.raises(QueryError):
         lease.sql("SELECT FROM WHERE")
     with pytest.raises(QueryError):
         lease.sql("SELECT no_such_function_anywhere(1) AS a")
 
 
-def test_messages_are_joined_only_where_they_are_asked_for() -> None:
+def test_messages_are_joined_only_if_their_columns_are_used() -> None:
     assert "FROM attempts" in str(to_clickhouse(catalogue()["latency"].render()))
     assert "FROM tool_calls" in str(to_clickhouse("SELECT * FROM tool_calls"))
     assert "FROM tool_calls" in str(to_clickhouse("SELECT seen_error FROM tool_calls"))
 
 
-def test_a_day_is_read_where_a_day_is_asked_for(engine: Any, fill: Fill) -> None:
+def test_a_day_filter_reads_one_day(engine: Any, fill: Fill) -> None:
     start = datetime(2026, 3, 1, tzinfo=UTC)
     fill(
         "days",
@@ -132,7 +132,7 @@ def test_a_day_is_read_where_a_day_is_asked_for(engine: Any, fill: Fill) -> None
     assert engine.query(script.select).result_rows == [(2,)]
 
 
-def test_the_address_says_where_the_tables_are() -> None:
+def test_the_address_names_the_database_and_the_tables() -> None:
     from tooltrace.store.url import Address
 
     house = ClickHouseConnection(
@@ -167,5 +167,5 @@ def test_a_macro_with_too_few_arguments_is_refused() -> None:
         to_clickhouse("SELECT wilson_low(1)", only=NAMES)
 
 
-def test_an_argument_of_a_macro_keeps_its_own_order_of_operators() -> None:
+def test_macro_arguments_keep_operator_precedence() -> None:
     assert "(a OR b) IS NULL" in to_clickhouse("SELECT is_finished(a OR b, c) FROM tool_calls").select

@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 def until(done: Callable[[], Any], seconds: float, what: str) -> Any:
-    """What ``done`` says once it says something; an AssertionError after ``seconds``."""
+    """Return the first true value of ``done()``. Raises AssertionError after ``seconds``."""
     end = time.monotonic() + seconds
     while not (found := done()):
         assert time.monotonic() < end, f"{what}: not after {seconds} s"
@@ -226,7 +226,7 @@ class Application:
 
     @property
     def said(self) -> str:
-        """What it has complained of so far."""
+        """Errors in its log so far."""
         return self._log.read_text()
 
     @property

@@ -53,7 +53,7 @@ def phoenix(python: str, folder: Path) -> Any:
 
 
 def shown(address: str, project: str, store: Path) -> Any:
-    """What Phoenix shows of ``project``, when it is as much as ``store`` has."""
+    """Return what Phoenix shows of ``project``, once it has as many spans as ``store``."""
     with tt.connect(store) as db:
         attempts = db.execute("SELECT count(*) FROM tool_calls").fetchall()[0][0]
     spans = f"{address}/v1/projects/{project}/spans?limit=1000"

@@ -1,4 +1,4 @@
-"""What the demo records goes to a collector whole: its file and the store say the same, attribute by attribute."""
+"""The demo's records reach a collector: its file and the store agree on every attribute."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sent(request: Any, otelcol: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def tooltrace(*words: str, env: dict[str, str] | None = None) -> str:
-    """What the command prints."""
+    """Return the output of the command."""
     command = [sys.executable, "-m", "tooltrace.cli", *words]
     done = subprocess.run(command, env=env or quiet(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ def test_every_attempt_is_one_span(sent: tuple[Collector, Path]) -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_span_and_row_say_the_same(sent: tuple[Collector, Path]) -> None:
+def test_span_and_row_agree(sent: tuple[Collector, Path]) -> None:
     collector, store = sent
     by_id = {span["spanId"]: span for span in collector.spans()}
     compared = Counter[str]()
@@ -145,7 +145,7 @@ def test_the_metric_counts_every_attempt_in_its_bucket(sent: tuple[Collector, Pa
     assert sums == pytest.approx(seconds)
 
 
-def test_every_label_is_an_evaluation_beside_its_span(sent: tuple[Collector, Path]) -> None:
+def test_every_label_is_an_evaluation_event_of_its_span(sent: tuple[Collector, Path]) -> None:
     collector, store = sent
     events = [log for log in collector.logs() if log.get("eventName") == "gen_ai.evaluation.result"]
     outcomes = rows(store, "outcomes")
@@ -161,7 +161,7 @@ def test_every_label_is_an_evaluation_beside_its_span(sent: tuple[Collector, Pat
     )
 
 
-def test_every_exception_is_an_event_beside_its_span(sent: tuple[Collector, Path]) -> None:
+def test_every_exception_is_an_event_of_its_span(sent: tuple[Collector, Path]) -> None:
     collector, store = sent
     events = {log["spanId"]: log for log in collector.logs() if log.get("eventName") == names.EXCEPTION_EVENT}
     raised = [row for row in rows(store) if row["ending"] == "raised" and row["status"] == "error"]

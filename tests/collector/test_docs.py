@@ -16,7 +16,7 @@ ON_TOP = {"sampling.yaml": "to-clickhouse.yaml"}
 
 
 @pytest.mark.parametrize("config", sorted(path.name for path in CONFIGS.iterdir()))
-def test_a_configuration_is_valid_as_it_stands(otelcol: Path, config: str) -> None:
+def test_the_documented_configuration_is_valid(otelcol: Path, config: str) -> None:
     files = [name for name in (ON_TOP.get(config), config) if name is not None]
     command = [str(otelcol), "validate", *(f"--config={CONFIGS / name}" for name in files)]
     done = subprocess.run(command, env=quiet(), capture_output=True, text=True, check=False)

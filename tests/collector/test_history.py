@@ -1,4 +1,4 @@
-"""What was recorded before anybody thought of a collector: ``tooltrace export otlp`` sends it, each span once."""
+"""``tooltrace export otlp`` sends the history, each span once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def record(store: Path, calls: int) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
-def test_history_goes_once(collector: MakeCollector, tmp_path: Path, protocol: str) -> None:
+def test_history_is_sent_once(collector: MakeCollector, tmp_path: Path, protocol: str) -> None:
     one, store = collector("to-file.yaml"), tmp_path / "t.duckdb"
     export = ["export", "otlp", "--endpoint", one.endpoint(protocol), "--protocol", protocol, "--store", str(store)]
     packed = {**quiet(), "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"}

@@ -55,7 +55,7 @@ def test_away_for_a_while(collector: MakeCollector, application: MakeApplication
 
 
 def test_killed_in_the_middle_of_requests(collector: MakeCollector, application: MakeApplication) -> None:
-    """What it had written and not yet said yes to comes again: a request a kill, at most."""
+    """Unacknowledged requests are repeated: at most one for each kill."""
     one, kills = collector("to-file.yaml"), 5
     agent = application(one, "http/protobuf")
     for number in range(kills):

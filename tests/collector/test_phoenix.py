@@ -19,7 +19,7 @@ ISOLATED = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo u
 
 
 def isolated() -> list[str]:
-    """What a command begins with to see no network but the loopback; nothing where that is not to be had."""
+    """Prefix of a command that limits it to the loopback interface; empty where that is not possible."""
     try:
         done = subprocess.run([*ISOLATED, "true"], capture_output=True, check=False)
     except OSError:
@@ -29,7 +29,7 @@ def isolated() -> list[str]:
 
 @pytest.fixture(scope="module")
 def known(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, Rows]]:
-    """Of each project: what Phoenix shows, and the rows of the store."""
+    """For each project: the spans that Phoenix shows, and the rows of the store."""
     python, folder = python_with("phoenix"), tmp_path_factory.mktemp("phoenix")
     program = [sys.executable, str(ROOT / "tests" / "collector" / "phoenix_run.py")]
     command = [*isolated(), *program, str(python), str(otelcol), str(folder)]
@@ -40,7 +40,7 @@ def known(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 @pytest.fixture(params=["through", "direct"])
 def shown(request: Any, known: dict[str, tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
-    """What Phoenix shows, through a collector or directly, and the rows of the store."""
+    """The spans that Phoenix shows, sent through a collector or directly, and the rows of the store."""
     return known[request.param]
 
 

@@ -1,4 +1,4 @@
-"""What a collector has taken arrives, whatever ends in between: its queue is on the disk."""
+"""Records that a collector accepted arrive although it is stopped or killed: its queue is on the disk."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_receiver_is_away_and_the_collector_is_killed(
     assert arrived == Counter(row["span_id"] for row in rows(store))
 
 
-def test_a_full_queue_sends_nobody_away(collector: MakeCollector, application: MakeApplication, tmp_path: Path) -> None:
+def test_a_full_queue_loses_no_records(collector: MakeCollector, application: MakeApplication, tmp_path: Path) -> None:
     """The collector says so, and what it does not take waits with the sender."""
     receiver = collector("to-file.yaml")
     receiver.kill()
@@ -61,7 +61,7 @@ def test_a_full_queue_sends_nobody_away(collector: MakeCollector, application: M
     assert not rows(agent.store, "losses")
 
 
-def test_a_collector_that_is_asked_to_end_passes_on_what_it_holds(collector: MakeCollector, tmp_path: Path) -> None:
+def test_a_stopped_collector_passes_on_its_queue(collector: MakeCollector, tmp_path: Path) -> None:
     """In memory, with the batch processor; and the debug exporter shows what came."""
     held = "{batch: {timeout: 600s, send_batch_size: 1000000}}"
     traces = "{processors: [memory_limiter, batch], exporters: [file/traces, debug]}"

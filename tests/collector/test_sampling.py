@@ -54,7 +54,7 @@ tt.shutdown()
 """
 
 
-def test_what_went_otherwise_is_kept_and_a_tenth_of_the_rest(collector: MakeCollector, tmp_path: Path) -> None:
+def test_unusual_calls_and_a_tenth_of_the_rest_are_sampled(collector: MakeCollector, tmp_path: Path) -> None:
     overlay = str(CONFIGS / "sampling.yaml")
     soon = ("yaml:processors::tail_sampling::decision_wait: 1s", "yaml:processors::tail_sampling::num_traces: 50000")
     receiving = collector("to-file.yaml", overlay, *soon)

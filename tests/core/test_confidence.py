@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import pickle
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from tooltrace.core.confidence import band
 RULES = tt.ConfidenceRules({"exact_title": 0.25, "same_author": 0.15, "old": -0.4}, base=0.5)
 
 
-def test_signals_that_fired_make_the_score_and_are_kept() -> None:
+def test_fired_signals_make_the_score_and_are_recorded() -> None:
     score = RULES.score(["exact_title", "same_author"])
     assert score == pytest.approx(0.9)
     assert score.signals == {"exact_title": 0.25, "same_author": 0.15}
@@ -27,7 +29,9 @@ def test_a_signal_fires_or_not_or_by_half() -> None:
 
 
 @given(st.dictionaries(st.text(min_size=1), st.floats(-1e6, 1e6)), st.floats(0, 1), st.data())
-def test_a_score_is_a_confidence_whatever_fires(weights: dict[str, float], base: float, data: st.DataObject) -> None:
+def test_any_combination_of_signals_gives_a_valid_confidence(
+    weights: dict[str, float], base: float, data: st.DataObject
+) -> None:
     fired = data.draw(st.lists(st.sampled_from(sorted(weights)), unique=True) if weights else st.just([]))
     score = tt.ConfidenceRules(weights, base=base).score(fired)
     assert 0.0 <= score <= 1.0
@@ -35,7 +39,7 @@ def test_a_score_is_a_confidence_whatever_fires(weights: dict[str, float], base:
     assert tt.ToolResponse.success("x", confidence=score).confidence == score
 
 
-def test_a_response_and_its_record_take_the_signals_along(store: object) -> None:
+def test_signals_are_in_the_response_and_the_record(store: object) -> None:
     response = tt.ToolResponse.success("x", confidence=RULES.score(["old"]))
     assert response.signals == {"old": -0.4}
     tt.trace_tool(lambda: response)()
@@ -45,18 +49,18 @@ def test_a_response_and_its_record_take_the_signals_along(store: object) -> None
         ]
 
 
-def test_signals_said_by_hand_are_left_as_they_are() -> None:
+def test_explicit_signals_are_unchanged() -> None:
     assert tt.ToolResponse.success("x", confidence=RULES.score(["old"]), signals={"a": 1.0}).signals == {"a": 1.0}
 
 
 @pytest.mark.parametrize("bad", [{"weights": {"a": math.nan}}, {"weights": {"a": "1"}}, {"weights": {}, "base": 1.1}])
-def test_what_cannot_be_weighed_is_refused(bad: dict[str, object]) -> None:
+def test_invalid_weights_are_refused(bad: dict[str, object]) -> None:
     with pytest.raises(tt.TooltraceError):
         tt.ConfidenceRules(**bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("signals", [["exact_titel"], {"old": 2}, {"old": math.nan}, {"old": "yes"}])
-def test_a_signal_nobody_knows_or_no_strength_is_refused(signals: object) -> None:
+def test_an_unknown_signal_or_invalid_strength_is_refused(signals: object) -> None:
     with pytest.raises(tt.TooltraceError):
         RULES.score(signals)  # type: ignore[arg-type]
 
@@ -70,8 +74,10 @@ def test_bands_begin_at_their_bounds() -> None:
     [
         (tt.ToolResponse.success("x"), "continue"),
         (tt.ToolResponse.success("x", confidence=0.8), "continue"),
-        (tt.ToolResponse.success("x", confidence=0.79), "ask_user"),
+        (tt.ToolResponse.success("x", confidence=0.79), "continue"),
+        (tt.ToolResponse.success("x", confidence=0.5), "continue"),
         (tt.ToolResponse.partial("x", confidence=0.49), "human_review"),
+        (tt.ToolResponse.success("x", confidence=0.79, next_action="ask_user"), "ask_user"),
         (tt.ToolResponse.success("x", confidence=0.1, next_action="continue"), "continue"),
         (tt.ToolResponse.error("TIMEOUT", "x"), "retry"),
         (tt.ToolResponse.error("TIMEOUT", "x", retryable=False), "human_review"),
@@ -86,3 +92,42 @@ def test_bands_begin_at_their_bounds() -> None:
 )  # fmt: skip
 def test_the_next_step(response: tt.ToolResponse, step: str) -> None:
     assert tt.resolve_next_step(response) == step
+
+
+def test_an_application_chooses_the_step_after_a_low_confidence() -> None:
+    low, middle = (tt.ToolResponse.success("x", confidence=value) for value in (0.49, 0.5))
+    assert [tt.resolve_next_step(each, low="ask_user") for each in (low, middle)] == ["ask_user", "continue"]
+
+
+def test_the_step_has_the_facts_that_it_depends_on() -> None:
+    error = tt.ToolResponse.error("MY_CODE", "x", retryable=True, user_message="Please wait.")
+    step = tt.resolve_next_step(error)
+    assert (step, step.action, step.retryable, step.user_message, step.uncertain) == (
+        "retry",
+        "retry",
+        True,
+        "Please wait.",
+        False,
+    )
+    assert type(step.action) is str
+
+
+def test_a_step_takes_retryable_from_the_code_where_the_tool_states_nothing() -> None:
+    response = tt.ToolResponse(status="error", error={"code": "RATE_LIMIT", "message": "x"})  # type: ignore[call-arg]
+    assert tt.resolve_next_step(response).retryable is True
+    assert tt.resolve_next_step(tt.ToolResponse.success("x")).retryable is None
+
+
+@pytest.mark.parametrize(("confidence", "uncertain"), [(None, False), (0.8, False), (0.79, True), (0.1, True)])
+def test_a_step_and_the_message_agree_on_uncertainty(confidence: float | None, uncertain: bool) -> None:
+    response = tt.ToolResponse.success("x", confidence=confidence)
+    assert tt.resolve_next_step(response).uncertain is uncertain
+    assert response.to_message("c1", "plain").startswith("Uncertain") is uncertain
+
+
+def test_a_step_survives_pickle_and_is_json_text() -> None:
+    step = tt.resolve_next_step(tt.ToolResponse.error("TIMEOUT", "x", user_message="wait"))
+    again = pickle.loads(pickle.dumps(step))
+    assert repr(again) == repr(step) == "NextStep('retry', retryable=True, user_message='wait', uncertain=False)"
+    assert json.dumps(step) == '"retry"'
+    assert tt.ToolResponse.success("x", next_action=step.action).next_action == "retry"

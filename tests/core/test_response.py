@@ -84,7 +84,7 @@ def test_json_out_and_in_loses_nothing(response: tt.ToolResponse) -> None:
     assert tt.ToolResponse.model_validate(response.model_dump()) == response
 
 
-def test_json_says_error_as_the_protocols_do() -> None:
+def test_json_uses_the_protocols_name_for_the_error() -> None:
     said = json.loads(tt.ToolResponse.error("TIMEOUT", "too late").model_dump_json())
     assert said["error"] == {
         "code": "TIMEOUT",
@@ -97,14 +97,14 @@ def test_json_says_error_as_the_protocols_do() -> None:
     assert said["code"] == "TIMEOUT"
 
 
-def test_json_schema_describes_what_json_holds() -> None:
+def test_json_schema_describes_the_json() -> None:
     schema = tt.ToolResponse.model_json_schema()
     assert schema["required"] == ["status"]
     assert set(schema["properties"]) == set(json.loads(tt.ToolResponse.success().model_dump_json()))
 
 
 @pytest.mark.parametrize("confidence", [1.0001, -0.1, float("nan"), float("inf"), 2, "nan"])
-def test_what_is_no_confidence_is_refused_in_words(confidence: Any) -> None:
+def test_an_invalid_confidence_is_refused_with_a_message(confidence: Any) -> None:
     with pytest.raises(ValidationError, match="confidence"):
         tt.ToolResponse.success("x", confidence=confidence)
 
@@ -128,7 +128,7 @@ def test_an_unknown_field_is_refused_not_dropped() -> None:
         tt.ToolResponse.success("x", confidance=0.5)
 
 
-def test_error_on_the_class_builds_and_on_an_instance_tells() -> None:
+def test_error_builds_on_the_class_and_reads_on_an_instance() -> None:
     response = tt.ToolResponse.error("ORDER_NOT_FOUND", "no order 7", suggestion="ask again")
     assert response.error is response.error_info
     assert response.error is not None
@@ -143,7 +143,7 @@ def test_every_code_of_hello_agents_is_known_and_advised() -> None:
     assert set(ADVICE) == set(tt.ToolErrorCode)
 
 
-def test_what_the_tool_left_unsaid_comes_from_the_table_and_what_it_said_stays() -> None:
+def test_missing_advice_comes_from_the_table_of_codes() -> None:
     unsaid = tt.ToolResponse.error(tt.ToolErrorCode.RATE_LIMIT, "slow down")
     assert unsaid.error is not None
     assert (unsaid.error.retryable, unsaid.next_action) == (True, "retry")
@@ -160,19 +160,88 @@ def test_a_custom_code_is_a_code_without_a_guess() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "status", "rule"),
+    ("value", "status", "rule", "grade"),
     [
-        ("text", "success", "plain"),
-        ({"a": 1}, "success", "plain"),
-        (None, "success", "none"),
-        (OSError("x"), "error", "exception"),
+        ("text", "success", "plain", "unread"),
+        ({"a": 1}, "success", "plain", "unread"),
+        (None, "success", "none", "unread"),
+        ({"ok": True}, "success", "flags", "certain"),
+        (OSError("x"), "error", "exception", "certain"),
     ],
 )
-def test_normalize_says_by_which_rule(value: Any, status: str, rule: str) -> None:
+def test_normalize_names_the_rule(value: Any, status: str, rule: str, grade: str) -> None:
     response = tt.normalize(value)
-    assert (response.status, response.meta.rule, response.meta.rule_grade) == (status, rule, "certain")
+    assert (response.status, response.meta.rule, response.meta.rule_grade) == (status, rule, grade)
 
 
-def test_normalize_gives_a_response_back_as_it_is() -> None:
+def test_normalize_returns_a_response_unchanged() -> None:
     response = tt.ToolResponse.success("x")
     assert tt.normalize(response) is response
+
+
+@pytest.mark.parametrize(
+    ("response", "words"),
+    [
+        (tt.ToolResponse.error("TIMEOUT", "late"), "Error: late"),
+        (tt.ToolResponse.error("TIMEOUT", "late", text=""), "Error: late"),
+        (tt.ToolResponse.error("TIMEOUT", "late", text="near: a.txt"), "Error: near: a.txt"),
+        (tt.ToolResponse.error("TIMEOUT", "Error: disk full"), "Error: disk full"),
+        (tt.ToolResponse.success("42"), "42"),
+        (tt.ToolResponse.success(data={"n": 1}), '{"n":1}'),
+        (tt.ToolResponse.partial("100 rows", reason="cut"), "100 rows"),
+        (tt.ToolResponse.success(), ""),
+    ],
+)
+def test_a_response_as_text_is_the_answer_in_words(response: tt.ToolResponse, words: str) -> None:
+    assert str(response) == f"{response}" == words
+
+
+class TestHelloAgentsNames:
+    def test_an_error_is_read_like_a_dict(self) -> None:
+        error = tt.ToolResponse.error("NOT_FOUND", "no such file").error_info
+        assert error is not None
+        assert (error.get("code", "UNKNOWN"), error["message"], error.get("suggestion", "none")) == (
+            "NOT_FOUND", "no such file", "none",
+        )  # fmt: skip
+        assert (error.get("stack"), "code" in error, "stack" in error) == (None, True, False)
+        with pytest.raises(KeyError):
+            error["stack"]
+
+    def test_the_serialized_form_has_the_members_of_that_package(self) -> None:
+        full = tt.ToolResponse.success("OK", {"value": 123}, {"time_ms": 50}, {"tool": "test"}, confidence=0.9)
+        assert full.to_dict() == {
+            "status": "success",
+            "text": "OK",
+            "data": {"value": 123},
+            "stats": {"time_ms": 50},
+            "context": {"tool": "test"},
+        }
+        assert tt.ToolResponse.error("MINE", "gone").to_dict() == {
+            "status": "error",
+            "text": "gone",
+            "data": {},
+            "error": {"code": "MINE", "message": "gone"},
+        }
+
+    @pytest.mark.parametrize(
+        "response",
+        [
+            tt.ToolResponse.success("好", {"value": 1}, {"time_ms": 1}),
+            tt.ToolResponse.partial("cut", {"n": 1}, None, {"path": "/x"}),
+            tt.ToolResponse.error("TIMEOUT", "late", True, "Wait."),
+            tt.ToolResponse.success(data=0),
+        ],
+    )
+    def test_the_serialized_form_is_read_back(self, response: tt.ToolResponse) -> None:
+        again = tt.ToolResponse.from_json(response.to_json())
+        assert again.to_dict() == response.to_dict()
+        assert "好" in response.to_json() or response.text != "好"
+
+    def test_an_error_without_details_is_read_from_its_text(self) -> None:
+        response = tt.ToolResponse.from_dict({"status": "error", "text": "gone", "data": {}, "extra": 1})
+        assert (response.code, response.text, response.data) == ("EXECUTION_ERROR", "gone", None)
+
+    def test_codes_are_listed(self) -> None:
+        assert set(HELLO_AGENTS_PACKAGE) <= set(tt.ToolErrorCode.get_all_codes())
+        assert tt.ToolErrorCode.is_valid_code("NOT_FOUND")
+        assert not tt.ToolErrorCode.is_valid_code("MINE")

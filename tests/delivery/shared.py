@@ -1,4 +1,4 @@
-"""What the tests of delivery share: records, journals, and deliveries that do not wait long."""
+"""Helpers of the delivery tests: records, journals, and deliveries with short waits."""
 
 from __future__ import annotations
 

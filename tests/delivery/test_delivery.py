@@ -54,7 +54,7 @@ def test_spans_events_and_durations_of_each_call_arrive_once(paths: StorePaths, 
     sender.close()
 
 
-def test_a_new_destination_gets_what_is_recorded_from_then_on(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_a_new_destination_gets_records_from_its_creation_on(paths: StorePaths, receiver: HttpReceiver) -> None:
     old = Journal(paths.journal)
     old.write(encode(made(1)))
     assert old.path is not None
@@ -70,7 +70,7 @@ def test_a_new_destination_gets_what_is_recorded_from_then_on(paths: StorePaths,
     old.close()
 
 
-def test_another_deliverer_goes_on_where_one_ended(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_delivery_resumes_where_another_process_ended(paths: StorePaths, receiver: HttpReceiver) -> None:
     first = delivery(paths, otlp(receiver.endpoint))
     write(paths, made(1))
     drained(first)
@@ -82,9 +82,7 @@ def test_another_deliverer_goes_on_where_one_ended(paths: StorePaths, receiver: 
     second.close()
 
 
-def test_a_fold_keeps_what_a_destination_waits_for_and_removes_it_afterwards(
-    paths: StorePaths, receiver: HttpReceiver
-) -> None:
+def test_a_fold_removes_journals_only_after_delivery(paths: StorePaths, receiver: HttpReceiver) -> None:
     sender = delivery(paths, otlp(receiver.endpoint))
     write(paths, made(1))
     assert fold(paths).removed == 0
@@ -99,7 +97,7 @@ def test_a_fold_keeps_what_a_destination_waits_for_and_removes_it_afterwards(
     sender.close()
 
 
-def test_a_destination_that_is_forgotten_holds_nothing_back(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_a_forgotten_destination_retains_no_journals(paths: StorePaths, receiver: HttpReceiver) -> None:
     delivery(paths, otlp(receiver.endpoint)).close()
     write(paths, made(1))
     fold(paths)
@@ -112,7 +110,7 @@ def test_a_destination_that_is_forgotten_holds_nothing_back(paths: StorePaths, r
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504, 401, 403, 302, 404])
-def test_what_is_not_for_what_was_sent_is_tried_until_it_is_taken(
+def test_failures_independent_of_the_records_are_retried_until_success(
     paths: StorePaths, receiver: HttpReceiver, status: int
 ) -> None:
     receiver.script.extend(Answer(status) for _ in range(4))
@@ -127,7 +125,7 @@ def test_what_is_not_for_what_was_sent_is_tried_until_it_is_taken(
 
 
 @pytest.mark.parametrize("code", ["UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "UNAUTHENTICATED", "UNIMPLEMENTED"])
-def test_so_it_is_by_grpc(paths: StorePaths, by_grpc: GrpcReceiver, code: str) -> None:
+def test_grpc_failures_are_retried_until_success(paths: StorePaths, by_grpc: GrpcReceiver, code: str) -> None:
     receiver, protocol = by_grpc, "grpc"
     receiver.script.extend(Answer(code) for _ in range(3))
     sender = delivery(paths, otlp(receiver.endpoint, protocol))
@@ -146,7 +144,7 @@ def asked_to_wait(protocol: str, seconds: float) -> Answer:
     return Answer("RESOURCE_EXHAUSTED", trailing=(("grpc-status-details-bin", status),))
 
 
-def test_who_asks_to_wait_is_left_in_peace_that_long(paths: StorePaths, either: Any) -> None:
+def test_retry_after_is_respected(paths: StorePaths, either: Any) -> None:
     receiver, protocol = either
     times: list[float] = []
 
@@ -180,9 +178,7 @@ def test_a_receiver_that_is_killed_and_back_gets_everything_once(paths: StorePat
 
 
 @pytest.mark.parametrize("slow", ["traces", "logs", "metrics"])
-def test_a_slow_receiver_is_asked_again(
-    paths: StorePaths, either: Any, slow: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_timeout_is_retried(paths: StorePaths, either: Any, slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.3")
     receiver, protocol = either
     hold = threading.Event()
@@ -249,7 +245,7 @@ def test_poison_is_set_aside_counted_and_stops_nothing(paths: StorePaths, either
     assert loss[2].startswith("otlp traces: http://127.0.0.1:")
 
 
-def test_what_has_no_form_in_otlp_is_set_aside_too(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_records_that_otlp_cannot_encode_are_dead_letters(paths: StorePaths, receiver: HttpReceiver) -> None:
     sender = delivery(paths, otlp(receiver.endpoint))
     odd = made(2, span_id="not hex")
     write(paths, made(1), odd, made(3))
@@ -269,7 +265,7 @@ def test_a_batch_that_is_too_large_is_sent_in_smaller_ones(paths: StorePaths, re
     sender.close()
 
 
-def test_a_partial_success_is_taken_counted_and_said_once(
+def test_a_partial_success_is_counted_and_logged_once(
     paths: StorePaths, either: Any, lenient: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver, protocol = either
@@ -316,7 +312,7 @@ def test_losses_go_out_but_those_of_delivery(paths: StorePaths, receiver: HttpRe
     sender.close()
 
 
-def test_damaged_and_torn_lines_stop_nothing_and_hold_nothing(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_damaged_and_torn_lines_do_not_stop_delivery(paths: StorePaths, receiver: HttpReceiver) -> None:
     sender = delivery(paths, otlp(receiver.endpoint))
     path = write(paths, made(1))
     line = encode(made(2))
@@ -356,7 +352,7 @@ def test_a_long_line_is_a_batch_of_its_own(paths: StorePaths, receiver: HttpRece
     sender.close()
 
 
-def test_no_busy_journal_keeps_the_others_waiting(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_a_busy_journal_does_not_delay_the_others(paths: StorePaths, receiver: HttpReceiver) -> None:
     sender = delivery(paths, otlp(receiver.endpoint))
     for name, start in (("a-1-x.jsonl", 0), ("b-1-x.jsonl", 5000)):
         write(paths, *(made(start + number) for number in range(2000))).rename(paths.journal / name)
@@ -377,7 +373,7 @@ def test_a_cursor_that_cannot_be_read_costs_no_record(paths: StorePaths, receive
     sender.close()
 
 
-def test_a_destination_far_behind_lets_go_of_the_oldest_and_it_is_counted(
+def test_a_lagging_destination_drops_the_oldest_records_and_counts_them(
     paths: StorePaths, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tooltrace.store import delivery_cursors

@@ -54,7 +54,7 @@ def test_every_record_is_read_as_it_was(paths: StorePaths) -> None:
     assert [part.kind for part in history.batches()] == ["call", "span", "outcome", "gate", "message", "loss"]
 
 
-def test_it_can_be_asked_for_a_time_and_a_tool(paths: StorePaths) -> None:
+def test_history_can_be_limited_to_a_time_range_and_a_tool(paths: StorePaths) -> None:
     calls = [made(number, tool="ab"[number % 2], started_at=START + timedelta(hours=number)) for number in range(6)]
     write(paths, *calls, *(Outcome(call_id=f"c{n}", correct=True, labeled_at=START) for n in range(6)),
           Outcome(call_id="c2", span_id=f"{3:016x}", correct=False, labeled_at=START))  # fmt: skip
@@ -65,7 +65,7 @@ def test_it_can_be_asked_for_a_time_and_a_tool(paths: StorePaths) -> None:
     assert Counter(record.call_id for record in found if isinstance(record, Outcome)) == {"c0": 1, "c2": 2, "c4": 1}
 
 
-def test_what_is_recorded_meanwhile_is_for_the_next_time(paths: StorePaths) -> None:
+def test_records_made_during_an_export_are_left_for_the_next_one(paths: StorePaths) -> None:
     write(paths, made(1), made(2))
     history = History(paths, batch=1)
     parts = history.batches()
@@ -78,7 +78,7 @@ def test_what_is_recorded_meanwhile_is_for_the_next_time(paths: StorePaths) -> N
     assert again.count(first.places) == 2
 
 
-def test_a_database_that_was_made_anew_is_noticed(paths: StorePaths) -> None:
+def test_a_recreated_database_is_detected(paths: StorePaths) -> None:
     write(paths, *(made(number) for number in range(10)))
     history = History(paths, batch=4)
     parts = history.batches()
@@ -97,7 +97,7 @@ def test_a_database_that_was_made_anew_is_noticed(paths: StorePaths) -> None:
         read(History(paths), places=place)
 
 
-def test_no_store_is_no_history(paths: StorePaths) -> None:
+def test_a_missing_store_has_no_history(paths: StorePaths) -> None:
     with pytest.raises(StoreMissing):
         History(paths)
 
@@ -139,7 +139,7 @@ def test_a_replay_that_is_broken_off_anywhere_sends_each_record_once(paths: Stor
     assert file.load().sent == 500
 
 
-def test_it_waits_for_a_slow_receiver_and_gives_up_on_a_dead_one(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_export_waits_for_a_slow_receiver_and_fails_for_a_dead_one(paths: StorePaths, receiver: HttpReceiver) -> None:
     write(paths, made(1))
     receiver.script.extend([Answer(503), Answer(429)])
     waits: list[Unavailable] = []
@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_finished_is_abandoned(paths: StorePaths) -> None:
 # the command
 
 
-def test_the_command_sends_each_record_once_until_it_is_asked_again(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_the_command_sends_each_record_once_unless_restarted(paths: StorePaths, receiver: HttpReceiver) -> None:
     write(paths, made(1), made(2))
     arguments = ("otlp", "--store", paths.database, "--endpoint", receiver.endpoint)
     assert command(*arguments).output == "2 records sent; 0 rejected.\n"
@@ -187,7 +187,7 @@ def test_the_command_sends_each_record_once_until_it_is_asked_again(paths: Store
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 2)
 
 
-def test_what_began_before_and_was_delivered_all_the_same_is_not_sent_again(
+def test_records_from_before_the_cursor_that_were_delivered_are_not_sent_again(
     paths: StorePaths, receiver: HttpReceiver
 ) -> None:
     """The first call of a program has ended before its delivery begins, and so have the older ones of an import."""
@@ -214,7 +214,7 @@ def test_filters_signals_headers_and_protocol(paths: StorePaths, either: Any) ->
     assert receiver.requests[0].headers["x-key"] == "a=b"
 
 
-def test_what_is_delivered_by_itself_is_left_out(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_records_of_live_delivery_are_left_out(paths: StorePaths, receiver: HttpReceiver) -> None:
     write(paths, made(1))
     sender = delivery(paths, otlp(receiver.endpoint))
     later = sender.cursor.begun_at + timedelta(seconds=1)
@@ -226,7 +226,7 @@ def test_what_is_delivered_by_itself_is_left_out(paths: StorePaths, receiver: Ht
     assert receiver.spans == dict.fromkeys(ids(1, 2), 1)
 
 
-def test_pending_delivers_what_waits(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_pending_delivers_waiting_records(paths: StorePaths, receiver: HttpReceiver) -> None:
     delivery(paths, otlp(receiver.endpoint)).close()
     write(paths, made(1))
     status = command("--status", "--store", paths.database).output
@@ -259,14 +259,14 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
         (("../otlp", "--forget"), 1, "name of a destination must be"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(paths: StorePaths, arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_wrong_usage_is_a_one_line_error(paths: StorePaths, arguments: tuple[str, ...], code: int, said: str) -> None:
     write(paths, made(1))
     done = command(*arguments, "--store", paths.database)
     assert (done.exit_code, done.output.count("\n")) == (code, 1)
     assert said in done.output
 
 
-def test_a_history_that_is_interrupted_says_how_to_go_on(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_an_interrupted_export_prints_how_to_resume(paths: StorePaths, receiver: HttpReceiver) -> None:
     import signal
 
     write(paths, *(made(number) for number in range(600)))
@@ -300,7 +300,7 @@ def test_progress_that_cannot_be_read_begins_again(paths: StorePaths, tmp_path: 
 
 @pytest.mark.parametrize("name", ["parquet", "jsonl", "otlp-json", "csv"])
 @pytest.mark.parametrize("wrong", [(), ("--since", "nonsense")])
-def test_a_file_that_is_not_begun_leaves_nothing_behind(tmp_path: Path, name: str, wrong: tuple[str, ...]) -> None:
+def test_a_failed_start_creates_no_file(tmp_path: Path, name: str, wrong: tuple[str, ...]) -> None:
     """There is no store, or the question makes no sense."""
     folder = tmp_path / "out"
     assert command(name, "--store", tmp_path / "none.duckdb", "-o", folder / "calls", *wrong).exit_code > 0

@@ -84,13 +84,13 @@ def test_a_short_program_has_delivered_when_it_ends(paths: StorePaths, receiver:
 
 
 @pytest.mark.parametrize("durability", ["call", "fsync"])
-def test_so_has_one_that_writes_each_call_at_once(paths: StorePaths, receiver: HttpReceiver, durability: str) -> None:
+def test_durability_call_delivers_too(paths: StorePaths, receiver: HttpReceiver, durability: str) -> None:
     run(PATIENT + f"tt.configure(durability={durability!r}); run(20)", paths.database, **{ENDPOINT: receiver.endpoint})
     assert set(receiver.spans.values()) == {1}
     assert len(receiver.spans) == 20
 
 
-def test_nothing_is_exported_that_was_not_asked_for(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_only_selected_destinations_receive_records(paths: StorePaths, receiver: HttpReceiver) -> None:
     code = (
         "tt.configure(); run(3); tt.flush();"
         "print([name for name in sys.modules if name.startswith('tooltrace.exporters') or name == 'urllib3'])"
@@ -150,7 +150,7 @@ def test_nor_for_ever_for_one_that_hangs(paths: StorePaths, protocol: str) -> No
     assert process.returncode == 0, err
 
 
-def test_a_destination_that_hangs_takes_no_time_from_another(paths: StorePaths) -> None:
+def test_a_hanging_destination_does_not_delay_another(paths: StorePaths) -> None:
     """The other is through while the first still hangs, and the process ends."""
     code = """
 class Hanging:
@@ -177,7 +177,7 @@ search(1); tt.flush(); assert sent.wait(120)
     assert (process.returncode, out, err) == (0, "1\n", "")
 
 
-def test_the_rest_goes_with_the_next_process(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_the_next_process_delivers_the_rest(paths: StorePaths, receiver: HttpReceiver) -> None:
     receiver.stop()
     run("run(700)", paths.database, **{ENDPOINT: receiver.endpoint})
     assert len(spans_of(paths.database)) == 700
@@ -217,7 +217,7 @@ def test_a_collector_away_for_an_hour_and_back_gets_everything_once_in_bounded_m
 
 
 def test_after_a_kill_another_process_delivers_the_rest(paths: StorePaths, receiver: HttpReceiver) -> None:
-    """What was under way when it was killed is one request of each signal at most."""
+    """At most one request of each signal was under way at the kill."""
     hold = threading.Event()
     receiver.rule = lambda _signal, _message: Answer(hold=hold) if len(receiver.requests) >= 6 else None
     process = python(PROGRAM + "run(5000); tt.flush(); sys.stdin.read()",
@@ -269,7 +269,7 @@ delivered(40)
     assert len(receiver.spans) == receiver.counted == 40
 
 
-def test_a_child_goes_on_when_its_parent_is_gone(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_a_forked_child_delivers_after_its_parent_ends(paths: StorePaths, receiver: HttpReceiver) -> None:
     code = """
 run(10); delivered(10)
 if os.fork():
@@ -299,7 +299,7 @@ run(600)
 
 
 def test_requests_of_delivery_are_nobodys_spans(paths: StorePaths, receiver: HttpReceiver) -> None:
-    """What instruments HTTP clients asks the context whether it may."""
+    """Instrumentations of HTTP clients read this key of the context."""
     code = """
 import urllib3
 from opentelemetry import context
@@ -324,7 +324,7 @@ run(5); tt.shutdown(); print(seen)
         ("'otlp', store=None", "export needs a store"),
     ],
 )
-def test_what_cannot_be_a_destination_is_said_at_once(paths: StorePaths, export: str, said: str) -> None:
+def test_an_invalid_destination_is_reported_at_once(paths: StorePaths, export: str, said: str) -> None:
     code = f"""
 try:
     tt.configure(export={export})
@@ -340,7 +340,7 @@ except tt.TooltraceError as error:
 GIVEN_UP = "until(lambda: not any('tooltrace-export' in thread.name for thread in threading.enumerate())); "
 
 
-def test_a_missing_package_is_said_once_and_nothing_is_lost(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_a_missing_package_is_logged_once_and_loses_nothing(paths: StorePaths, receiver: HttpReceiver) -> None:
     code = "sys.modules['urllib3'] = None\nrun(5); tt.flush()\n" + GIVEN_UP + "run(5)"
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
     _, err = process.communicate(timeout=120)
@@ -351,7 +351,7 @@ def test_a_missing_package_is_said_once_and_nothing_is_lost(paths: StorePaths, r
     assert len(receiver.spans) == 11
 
 
-def test_follow_delivers_what_other_processes_record_until_ctrl_c(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_follow_delivers_records_of_other_processes_until_ctrl_c(paths: StorePaths, receiver: HttpReceiver) -> None:
     run("tt.configure(export=None); run(3)", paths.database)
     process = follow(paths, receiver)
     wait_for_cursor(paths)

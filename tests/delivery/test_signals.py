@@ -58,7 +58,7 @@ def left(paths: StorePaths, name: str) -> int:
 
 
 class Default(http.server.BaseHTTPRequestHandler):
-    """Whoever asks localhost:4318 was not told to."""
+    """No test selects localhost:4318."""
 
     asked: list[str] = []
 
@@ -72,7 +72,7 @@ class Default(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def default_port() -> Iterator[list[str]]:
-    """What is asked of localhost:4318, where nobody else listens there."""
+    """Requests to localhost:4318; skips where another program listens there."""
     Default.asked = []
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 4318), Default)
@@ -84,7 +84,7 @@ def default_port() -> Iterator[list[str]]:
     server.server_close()
 
 
-def test_an_endpoint_for_traces_alone_delivers_every_batch_and_asks_nobody_else(
+def test_an_endpoint_for_traces_alone_gets_every_batch(
     paths: StorePaths, receiver: HttpReceiver, default_port: list[str]
 ) -> None:
     code = FAILING + "run(1500); fail(100); tt.flush(); delivered(1600)"
@@ -109,7 +109,7 @@ def test_an_endpoint_for_another_signal_alone(paths: StorePaths, receiver: HttpR
 
 
 @pytest.mark.parametrize("fails", ["traces", "logs", "metrics"])
-def test_a_signal_whose_receiver_says_no_for_ever_holds_up_no_other(
+def test_a_refused_signal_does_not_delay_the_others(
     paths: StorePaths, receiver: HttpReceiver, other: HttpReceiver, fails: str
 ) -> None:
     other.rule = lambda _signal, _message: Answer(503)
@@ -168,7 +168,7 @@ def test_each_signal_has_a_switch_of_its_own(paths: StorePaths, receiver: HttpRe
     assert len(receiver.spans) == (30 if "traces" in on else 0)
 
 
-def test_a_signal_that_is_switched_off_holds_back_no_journal(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_a_disabled_signal_retains_no_journal(paths: StorePaths, receiver: HttpReceiver) -> None:
     receiver.rule = lambda signal, _message: Answer(503) if signal == "logs" else None
     everything = {f"{BASE}ENDPOINT": receiver.endpoint}
     run(FAILING + "fail(10); tt.flush(); tried()", paths.database, **everything)
@@ -218,7 +218,7 @@ def before(paths: StorePaths, receiver: HttpReceiver, *, broken_off: bool) -> No
 
 @pytest.mark.parametrize("by_command", [False, True])
 @pytest.mark.parametrize("broken_off", [False, True])
-def test_its_progress_is_taken_over_and_nothing_is_sent_twice_or_left_out(
+def test_the_progress_of_an_old_cursor_continues_exactly(
     paths: StorePaths, receiver: HttpReceiver, broken_off: bool, by_command: bool
 ) -> None:
     before(paths, receiver, broken_off=broken_off)
@@ -237,7 +237,7 @@ def test_its_progress_is_taken_over_and_nothing_is_sent_twice_or_left_out(
     assert names(paths) == ["otlp-logs", "otlp-metrics", "otlp-traces"]
 
 
-def test_it_is_not_taken_from_a_process_that_still_delivers_by_it(paths: StorePaths, receiver: HttpReceiver) -> None:
+def test_an_old_cursor_in_use_is_not_converted(paths: StorePaths, receiver: HttpReceiver) -> None:
     before(paths, receiver, broken_off=False)
     lock = DestinationFiles.of(paths, "otlp").lock()
     assert lock.try_exclusive()

@@ -60,7 +60,7 @@ def through(work: DeliveryBatch, tries: int = 2000) -> int:
 
 
 @given(st.integers(1, 200), st.sets(st.integers(0, 199), max_size=12))
-def test_each_poisonous_record_is_found_and_every_other_is_taken_once(count: int, poison: set[int]) -> None:
+def test_refused_records_are_isolated_and_all_others_arrive_once(count: int, poison: set[int]) -> None:
     poison = {number for number in poison if number < count}
     refusals: list[RejectedRecords] = []
     taker = Taker(lambda part, numbers: Refused("bad") if part == "traces" and poison & {*numbers} else None)
@@ -105,7 +105,7 @@ def test_a_receiver_that_fails_at_everything_costs_no_record(count: int) -> None
 
 
 @given(st.integers(2, 12), st.integers(1, 40))
-def test_a_receiver_that_is_well_again_gets_what_it_failed_at(count: int, recovers: int) -> None:
+def test_a_recovered_receiver_gets_the_failed_records(count: int, recovers: int) -> None:
     """However far the search for the record at fault had come."""
     refusals: list[RejectedRecords] = []
     tries: list[int] = []
@@ -120,7 +120,7 @@ def test_a_receiver_that_is_well_again_gets_what_it_failed_at(count: int, recove
     assert taker.taken == Counter(("traces", number) for number in range(count))
 
 
-def test_a_part_that_was_taken_is_not_sent_again_when_another_has_to_wait() -> None:
+def test_an_accepted_part_is_not_sent_again_while_another_waits() -> None:
     away, done = [True], []
     taker = Taker(lambda part, _: Unavailable("later") if part == "logs" and away[0] else None)
     work = DeliveryBatch(taker, made(10), on_acknowledged=done.append)
@@ -137,13 +137,13 @@ def test_a_part_that_was_taken_is_not_sent_again_when_another_has_to_wait() -> N
     assert len(taker.sizes) == 5
 
 
-def test_what_another_process_has_sent_is_left_out() -> None:
+def test_parts_sent_by_another_process_are_skipped() -> None:
     taker = Taker(lambda _part, _numbers: None)
     DeliveryBatch(taker, made(3), acknowledged=["traces"]).send()
     assert {part for part, _ in taker.taken} == {"logs"}
 
 
-def test_half_a_batch_that_was_taken_is_not_sent_again_after_a_wait() -> None:
+def test_an_accepted_half_is_not_sent_again_after_a_wait() -> None:
     state = {"away": False}
 
     def judge(_part: str, numbers: list[int]) -> ExportError | None:
@@ -164,7 +164,7 @@ def test_half_a_batch_that_was_taken_is_not_sent_again_after_a_wait() -> None:
     assert len(taker.taken) == 10
 
 
-def test_what_is_refused_whole_or_in_part_is_counted_and_not_asked_about_again() -> None:
+def test_refused_records_are_counted_and_not_sent_again() -> None:
     refusals: list[RejectedRecords] = []
 
     def judge(part: str, _numbers: list[int]) -> ExportError:
@@ -187,7 +187,7 @@ def test_any_other_error_is_doubtful(error: Exception, tries: int) -> None:
     assert [refusal.count for refusal in refusals] == [1]
 
 
-def test_a_destination_without_parts_gets_whole_batches() -> None:
+def test_a_destination_without_parts_gets_undivided_batches() -> None:
     class Simple:
         got: list[Any] = []
 

@@ -28,6 +28,7 @@ HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 SHOWN = {
     "README.md": 2,
     "docs/tutorial.md": 5,
+    "docs/how-to/correct-readings.md": 1,
     "docs/how-to/describe-calls.md": 1,
     "docs/how-to/labels.md": 1,
     "docs/how-to/model-messages.md": 1,
@@ -70,7 +71,7 @@ def test_every_page_with_python_code_is_listed() -> None:
 
 
 @pytest.mark.parametrize("page", SHOWN)
-def test_the_code_of_a_page_runs_and_prints_what_is_shown(page: str, tmp_path: Path) -> None:
+def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     (tmp_path / "tests").mkdir()
     found, shown = blocks(ROOT / page), 0

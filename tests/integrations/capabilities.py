@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import records
-from tooltrace.core.records import Message, ToolCall
+from tooltrace.core.records import Gate, Message, ToolCall
 
 PAGE = Path(__file__).parents[2] / "docs" / "integrations.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
@@ -42,7 +42,7 @@ class Observed:
     """Columns of what the framework itself does not have."""
 
     def row(self) -> dict[str, bool]:
-        """What was recorded, by column."""
+        """Recorded values by column."""
         added, failed = self.added, self.failed
         return {
             "call id": added.call_id == "c1",
@@ -68,8 +68,19 @@ def by_id(calls: Callable[[], list[ToolCall]]) -> dict[str, ToolCall]:
 
 
 def messages(store: Path) -> dict[str, str | None]:
-    """What the model read, by call id."""
+    """Texts that the model received, by call id."""
     return {record.call_id: record.text for record in records(store) if isinstance(record, Message)}
+
+
+def check_review(store: Path, paused: ToolCall, resumed: ToolCall, kind: str, decision: str = "approved") -> Gate:
+    """Check that the question about ``paused`` and the answer that ``resumed`` it are recorded; return the answer."""
+    gates = [each for each in records(store) if isinstance(each, Gate) and each.call_id == paused.call_id]
+    asked, answered = gates
+    assert (asked.span_id, asked.kind, asked.decision, asked.answered_at) == (paused.span_id, kind, None, None)
+    assert (answered.span_id, answered.kind, answered.decision) == (paused.span_id, kind, decision)
+    assert (answered.asked_at, answered.resumed_span_id) == (asked.asked_at, resumed.span_id)
+    assert answered.answered_at is not None
+    return answered
 
 
 def check(integration: str, observed: Observed) -> None:

@@ -1,4 +1,4 @@
-"""What every integration is built on: one call of a framework, begun and ended once."""
+"""The base of every integration: one call of a framework, begun and ended once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
-from tests.integrations.capabilities import messages
-from tooltrace.core.records import ToolCall
+from tests.conftest import records
+from tests.integrations.capabilities import check_review, messages
+from tooltrace.core.records import Gate, ToolCall
 from tooltrace.integrations import framework_call
 from tooltrace.integrations.framework_call import FrameworkCall, parse_arguments, spec_for
 
@@ -27,7 +28,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def test_a_call_is_recorded_with_what_the_framework_knows(calls: Calls, store: Any) -> None:
+def test_a_call_is_recorded_with_values_of_the_framework(calls: Calls, store: Any) -> None:
     call = begin(arguments='{"a": 1}', call_id="c1", agent="clerk", conversation="chat", attributes={"run": 3})
     call.returned(3)
     call.model_reads("three")
@@ -41,7 +42,7 @@ def test_a_call_is_recorded_with_what_the_framework_knows(calls: Calls, store: A
     assert (json.loads(row.attributes), messages(store)) == ({"run": 3}, {"c1": "three"})
 
 
-def test_what_the_framework_does_not_know_comes_from_the_context(calls: Calls) -> None:
+def test_missing_values_come_from_the_context(calls: Calls) -> None:
     with tt.context(call_id="c9", conversation_id="outer", agent_name="boss", key="value"):
         begin().returned(1)
     (row,) = calls()
@@ -130,6 +131,53 @@ def test_ends_without_an_execution(calls: Calls) -> None:
     assert (cached.cached, cached.status) == (True, "success")
 
 
+def test_the_next_call_with_the_same_id_has_the_persons_answer(calls: Calls, store: Any) -> None:
+    def ask(number: int, conversation: str = "chat") -> FrameworkCall:
+        return begin(arguments={"a": number}, call_id="c1", conversation=conversation)
+
+    ask(1).finish("paused")
+    ask(1, "other").returned(0)
+    ask(2).returned(2)
+    ask(3).returned(3)
+    paused, _, resumed, _ = calls()
+    assert check_review(store, paused, resumed, "confirmation").changed == '{"a":2}'
+
+
+def test_a_call_may_wait_again_and_be_declined(calls: Calls, store: Any) -> None:
+    begin(call_id="c1").finish("paused", waits_for="input")
+    begin(call_id="c1").finish("paused")
+    begin(call_id="c1").finish("declined", note="my password is hunter2-hunter2")
+    first, second, last = calls()
+    gates = [each for each in records(store) if isinstance(each, Gate)]
+    assert [(each.kind, each.decision, each.span_id, each.resumed_span_id) for each in gates] == [
+        ("input", None, first.span_id, None),
+        ("input", "approved", first.span_id, second.span_id),
+        ("confirmation", None, second.span_id, None),
+        ("confirmation", "declined", second.span_id, last.span_id),
+    ]
+    assert (gates[0].note, gates[3].note is not None) == (None, True)
+
+
+def test_a_call_without_an_id_and_an_abandoned_one_ask_nothing(calls: Calls, store: Any) -> None:
+    begin().finish("paused")
+    begin().returned(1)
+    begin(call_id="c7").finish("paused")
+    begin(call_id="c7").finish("abandoned")
+    gates = [each for each in records(store) if isinstance(each, Gate)] if calls() else []
+    assert [(each.call_id, each.decision) for each in gates] == [("c7", None)]
+
+
+def test_a_second_observer_adds_no_gate(calls: Calls, store: Any) -> None:
+    outer = begin(arguments={"a": 1}, call_id="c1")
+    with outer.active():
+        inner = begin(arguments={"a": 1})
+        inner.finish("paused", waits_for="input")
+    outer.returned("the framework's text about the pause")
+    begin(arguments={"a": 1}, call_id="c1").returned(1)
+    paused, resumed = calls()
+    check_review(store, paused, resumed, "input")
+
+
 def test_leaving_in_another_context_is_harmless(calls: Calls) -> None:
     call = begin(call_id="c1")
     contextvars.copy_context().run(call.enter)
@@ -138,7 +186,7 @@ def test_leaving_in_another_context_is_harmless(calls: Calls) -> None:
     assert [row.parent_span_id for row in calls()] == [None, None]
 
 
-def test_a_call_that_cannot_be_begun_records_nothing_and_raises_nothing(
+def test_a_call_that_cannot_begin_records_and_raises_nothing(
     lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> None:

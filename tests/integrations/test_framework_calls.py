@@ -1,48 +1,18 @@
-"""What real frameworks know about a call, how they pause one, and which of their objects cannot be decorated."""
+"""Context of calls in pydantic-ai, openai-agents and LangGraph, their pauses, and objects that cannot be decorated."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
-import opentelemetry.trace as trace_api
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 import tooltrace as tt
-from tooltrace.core.records import ToolCall
-from tooltrace.errors import ConfigError
-from tooltrace.ingest.spans import TooltraceSpanProcessor
-
-Calls = Callable[[], list[ToolCall]]
+from tests.integrations.shared_framework_calls import Calls, identity, is_refused
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the frameworks' own
-
-
-@pytest.fixture
-def provider(store: Path) -> Iterator[TracerProvider]:
-    """An application's provider with the recorder's processor, for the recorder and for instrumentations."""
-    provider = TracerProvider()
-    provider.add_span_processor(TooltraceSpanProcessor())
-    tt.configure(store=store, tracer_provider=provider)
-    yield provider
-    provider.shutdown()
-
-
-def identity(call: ToolCall) -> tuple[str, str | None, str | None]:
-    return call.call_id, call.agent, call.conversation_id
-
-
-def is_refused(tool: Any) -> None:
-    for decorate in (tt.trace_tool, tt.trace_tool(name="other")):
-        with pytest.raises(ConfigError, match="put @trace_tool below the framework's decorator"):
-            decorate(tool)
-
-
-# pydantic-ai
 
 
 def pydantic_agent(function: Any, *, context: bool, **options: Any) -> Any:
@@ -128,9 +98,6 @@ def test_pydantic_ai_tool_is_refused() -> None:
     is_refused(ai.Tool(weather))
 
 
-# openai-agents
-
-
 def test_openai_agents_names_the_call(calls: Calls) -> None:
     agents = pytest.importorskip("agents", reason="needs openai-agents: make test-openai-agents")
     if not hasattr(agents, "function_tool"):
@@ -183,9 +150,6 @@ def test_openai_agents_tool_is_refused() -> None:
     is_refused(agents.function_tool(weather))
 
 
-# LangGraph
-
-
 def run_langgraph(*tools: Any, config: dict[str, Any] | None = None, **compiled: Any) -> Any:
     from langchain_core.messages import AIMessage
     from langgraph.graph import MessagesState, StateGraph
@@ -222,6 +186,21 @@ def test_langgraph_names_the_call(calls: Calls) -> None:
         ("c_marked", "clerk", "talk"),
         ("c_runtime", "clerk", "talk"),
     ]
+
+
+def test_langgraph_names_the_conversation_of_a_tool_that_does_not_ask_for_it(calls: Calls) -> None:
+    pytest.importorskip("langgraph")
+    tools = pytest.importorskip("langchain_core.tools")
+
+    @tt.trace_tool
+    def weather(city: str) -> str:
+        """The weather."""
+        return city
+
+    config = {"configurable": {"thread_id": "talk"}, "metadata": {"lc_agent_name": "clerk"}}
+    run_langgraph(tools.tool(weather), config=config)
+    weather("Oslo")
+    assert [identity(call)[1:] for call in calls()] == [("clerk", "talk"), (None, None)]
 
 
 def test_langgraph_interrupt_pauses_a_call(calls: Calls) -> None:
@@ -264,335 +243,3 @@ def test_langgraph_tool_is_refused() -> None:
         return city
 
     is_refused(tools.tool(weather))
-
-
-# strands
-
-
-def strands_agent(*tools: Any) -> Any:
-    strands = pytest.importorskip("strands")
-    from strands.models import Model
-
-    class Scripted(Model):
-        def update_config(self, **named: Any) -> None: ...
-        def get_config(self) -> Any:
-            return {}
-
-        async def structured_output(self, *args: Any, **named: Any) -> Any:
-            yield {}
-
-        async def stream(self, messages: Any, *args: Any, **named: Any) -> Any:
-            yield {"messageStart": {"role": "assistant"}}
-            if len(messages) == 1:
-                yield {"contentBlockStart": {"start": {"toolUse": {"name": "weather", "toolUseId": "c1"}}}}
-                yield {"contentBlockDelta": {"delta": {"toolUse": {"input": '{"city": "Oslo"}'}}}}
-                yield {"contentBlockStop": {}}
-                yield {"messageStop": {"stopReason": "tool_use"}}
-            else:
-                yield {"contentBlockDelta": {"delta": {"text": "done"}}}
-                yield {"contentBlockStop": {}}
-                yield {"messageStop": {"stopReason": "end_turn"}}
-
-    return strands.Agent(model=Scripted(), name="clerk", tools=list(tools), callback_handler=None)
-
-
-def test_strands_names_the_call(calls: Calls) -> None:
-    strands = pytest.importorskip("strands")
-    globals()["StrandsContext"] = strands.ToolContext
-
-    @strands.tool(context=True)
-    @tt.trace_tool
-    def weather(city: str, tool_context: StrandsContext) -> str:  # noqa: F821
-        """The weather.
-
-        Args:
-            city: Where.
-        """
-        return city
-
-    strands_agent(weather)("go")
-    assert [identity(call)[:2] for call in calls()] == [("c1", "clerk")]
-
-
-def test_strands_with_its_own_span_is_one_row(calls: Calls, provider: TracerProvider) -> None:
-    strands = pytest.importorskip("strands")
-
-    @strands.tool
-    @tt.trace_tool
-    def weather(city: str) -> str:
-        """The weather.
-
-        Args:
-            city: Where.
-        """
-        return city
-
-    agent = strands_agent(weather)
-    agent.tracer.tracer_provider = provider
-    agent.tracer.tracer = provider.get_tracer("strands")
-    agent("go")
-    provider.force_flush()
-    (call,) = calls()
-    assert (call.call_id, json.loads(call.arguments or "")) == ("c1", {"city": "Oslo"})
-
-
-def test_strands_interrupt_pauses_a_call(calls: Calls) -> None:
-    strands = pytest.importorskip("strands")
-    globals()["StrandsContext"] = strands.ToolContext
-
-    @strands.tool(context=True)
-    @tt.trace_tool
-    def weather(city: str, tool_context: StrandsContext) -> str:  # noqa: F821
-        """The weather.
-
-        Args:
-            city: Where.
-        """
-        return str(tool_context.interrupt("really"))
-
-    result = strands_agent(weather)("go")
-    assert result.stop_reason == "interrupt"
-    (call,) = calls()
-    assert (call.ending, call.status, call.call_id) == ("paused", None, "c1")
-
-
-def test_strands_tool_is_refused() -> None:
-    strands = pytest.importorskip("strands")
-
-    def weather(city: str) -> str:
-        """The weather.
-
-        Args:
-            city: Where.
-        """
-        return city
-
-    is_refused(strands.tool(weather))
-
-
-# google-adk
-
-
-def run_google_adk(function: Any) -> str:
-    """Run an agent named clerk whose model calls ``function`` once, with the call id c1; return the session."""
-    from google.adk.agents import LlmAgent
-    from google.adk.models import BaseLlm, LlmResponse
-    from google.adk.runners import InMemoryRunner
-    from google.adk.tools import FunctionTool
-    from google.genai import types
-
-    class Scripted(BaseLlm):
-        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
-            request = types.FunctionCall(id="c1", name="weather", args={"city": "Oslo"})
-            part = types.Part(function_call=request) if len(llm_request.contents) == 1 else types.Part(text="x")
-            yield LlmResponse(content=types.Content(role="model", parts=[part]))
-
-    agent = LlmAgent(name="clerk", model=Scripted(model="scripted"), tools=[FunctionTool(function)])
-    runner = InMemoryRunner(agent=agent)
-
-    async def run() -> str:
-        session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
-        message = types.Content(role="user", parts=[types.Part(text="go")])
-        async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=message):
-            pass
-        return str(session.id)
-
-    return asyncio.run(run())
-
-
-def test_google_adk_names_the_call(calls: Calls) -> None:
-    pytest.importorskip("google.adk")
-    from google.adk.tools import ToolContext
-
-    globals()["AdkContext"] = ToolContext
-
-    @tt.trace_tool
-    def weather(city: str, tool_context: AdkContext) -> dict[str, str]:  # noqa: F821
-        """The weather."""
-        return {"city": city}
-
-    session = run_google_adk(weather)
-    assert [identity(call) for call in calls()] == [("c1", "clerk", session)]
-
-
-def test_google_adk_with_its_own_span_is_one_row(calls: Calls, provider: TracerProvider) -> None:
-    pytest.importorskip("google.adk")
-    trace_api.set_tracer_provider(
-        provider
-    )  # the only provider that ADK uses; no other test of its environment sets one
-
-    @tt.trace_tool
-    def weather(city: str) -> dict[str, str]:
-        """The weather."""
-        return {"city": city}
-
-    run_google_adk(weather)
-    provider.force_flush()
-    (call,) = calls()
-    assert (call.tool, json.loads(call.arguments or "")) == ("weather", {"city": "Oslo"})
-
-
-def test_google_adk_interrupted_node_pauses_a_call(calls: Calls) -> None:
-    errors = pytest.importorskip("google.adk.workflow._errors")
-
-    @tt.trace_tool
-    def weather(city: str) -> str:
-        raise errors.NodeInterruptedError
-
-    with pytest.raises(errors.NodeInterruptedError):
-        weather("Oslo")
-    assert [(call.ending, call.status) for call in calls()] == [("paused", None)]
-
-
-def test_google_adk_tool_is_refused() -> None:
-    tools = pytest.importorskip("google.adk.tools")
-
-    def weather(city: str) -> str:
-        return city
-
-    is_refused(tools.FunctionTool(weather))
-
-
-# llama-index
-
-
-def test_llama_index_waiting_for_an_event_pauses_a_call(calls: Calls) -> None:
-    pytest.importorskip("llama_index.core")
-    from llama_index.core.workflow import Context, HumanResponseEvent, StartEvent, StopEvent, Workflow, step
-
-    globals().update(LlamaContext=Context, StartEvent=StartEvent, StopEvent=StopEvent)
-
-    @tt.trace_tool
-    async def ask(ctx: LlamaContext, city: str) -> str:  # noqa: F821
-        event = await ctx.wait_for_event(HumanResponseEvent)
-        return str(event.response)
-
-    class Flow(Workflow):
-        @step
-        async def start(self, ctx: LlamaContext, ev: StartEvent) -> StopEvent:  # noqa: F821
-            return StopEvent(result=await ask(ctx, city="Oslo"))
-
-    async def run() -> Any:
-        handler = Flow().run()
-        while not calls():
-            await asyncio.sleep(0)
-        handler.ctx.send_event(HumanResponseEvent(response="yes"))
-        return await handler
-
-    assert asyncio.run(run()) == "yes"
-    assert [(call.ending, call.status) for call in calls()] == [("paused", None), ("returned", "success")]
-
-
-# crewai, agno, agent-framework
-
-
-def test_crewai_human_feedback_pauses_a_call(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CREWAI_DISABLE_TELEMETRY", "true")
-    types = pytest.importorskip("crewai.flow.async_feedback.types")
-
-    @tt.trace_tool
-    def weather(city: str) -> str:
-        raise types.HumanFeedbackPending(types.PendingFeedbackContext("f", "Flow", "step", "draft", "really?"))
-
-    with pytest.raises(types.HumanFeedbackPending):
-        weather("Oslo")
-    assert [(call.ending, call.status) for call in calls()] == [("paused", None)]
-
-
-def test_crewai_tool_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CREWAI_DISABLE_TELEMETRY", "true")
-    tools = pytest.importorskip("crewai.tools")
-
-    def weather(city: str) -> str:
-        """The weather."""
-        return city
-
-    is_refused(tools.tool("weather")(weather))
-
-
-def test_agent_framework_names_the_call(calls: Calls) -> None:
-    framework = pytest.importorskip("agent_framework")
-
-    def weather(city: str, ctx: Any) -> str:
-        """The weather."""
-        return city
-
-    weather.__annotations__.update(city=str, ctx=framework.FunctionInvocationContext, **{"return": str})
-    traced = framework.tool(tt.trace_tool(weather))
-    arguments, session = {"city": "Oslo"}, framework.AgentSession(session_id="talk")
-    context = framework.FunctionInvocationContext(
-        function=traced, arguments=arguments, session=session, metadata={"call_id": "c1"}
-    )
-    asyncio.run(traced.invoke(arguments=arguments, context=context))
-    assert [identity(call) for call in calls()] == [("c1", None, "talk")]
-
-
-def test_agent_framework_input_request_pauses_a_call(calls: Calls) -> None:
-    exceptions = pytest.importorskip("agent_framework.exceptions")
-
-    @tt.trace_tool
-    def weather(city: str) -> str:
-        raise exceptions.UserInputRequiredException([])
-
-    with pytest.raises(exceptions.UserInputRequiredException):
-        weather("Oslo")
-    assert [(call.ending, call.status) for call in calls()] == [("paused", None)]
-
-
-def test_agno_cancelled_run_cancels_a_call(calls: Calls) -> None:
-    exceptions = pytest.importorskip("agno.exceptions")
-
-    @tt.trace_tool
-    def weather(city: str) -> str:
-        raise exceptions.RunCancelledException
-
-    with pytest.raises(exceptions.RunCancelledException):
-        weather("Oslo")
-    assert [(call.ending, call.status) for call in calls()] == [("cancelled", None)]
-
-
-# MCP
-
-
-def test_mcp_tool_is_refused() -> None:
-    pytest.importorskip("mcp")
-    module = pytest.importorskip("mcp.server.mcpserver", reason="needs mcp 2")
-    for decorate in (tt.trace_tool, tt.trace_tool(name="other")):
-        server = module.MCPServer("s")
-        with pytest.raises(ConfigError, match="below the framework's decorator"):
-
-            @decorate
-            @server.tool()
-            def weather(city: str) -> str:
-                return city
-
-    @server.tool()
-    @tt.trace_tool
-    def below(city: str) -> str:
-        return city
-
-    assert below("Oslo") == "Oslo"
-
-    def registered(city: str) -> str:
-        return city
-
-    server.add_tool(registered)
-    module.MCPServer("traced").add_tool(tt.trace_tool(registered))
-
-
-# smolagents
-
-
-def test_smolagents_tool_is_refused() -> None:
-    smolagents = pytest.importorskip("smolagents")
-
-    @smolagents.tool
-    def weather(city: str) -> str:
-        """The weather.
-
-        Args:
-            city: Where.
-        """
-        return city
-
-    is_refused(weather)

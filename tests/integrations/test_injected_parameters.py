@@ -170,20 +170,23 @@ def test_fastmcp(calls: Calls) -> None:
     def database() -> Deps:
         return Deps()
 
-    async def weather(city: str, ctx: Context) -> str:  # noqa: F821
-        assert ctx.request_id
-        return city
+    def functions() -> tuple[Callable[..., Any], ...]:  # new ones: a server marks the functions that it registers
+        async def weather(city: str, ctx: Context) -> str:  # noqa: F821
+            assert ctx.request_id
+            return city
 
-    def optional(city: str, ctx: Context | None = None) -> str:  # noqa: F821
-        return city
+        def optional(city: str, ctx: Context | None = None) -> str:  # noqa: F821
+            return city
 
-    async def dependent(city: str, db: Deps = Depends(database), ctx: Any = CurrentContext()) -> str:  # noqa: B008
-        assert db.key == "SECRET"
-        return city
+        async def dependent(city: str, db: Deps = Depends(database), ctx: Any = CurrentContext()) -> str:  # noqa: B008
+            assert db.key == "SECRET"
+            return city
+
+        return weather, optional, dependent
 
     async def run(trace: Callable[[Any], Any], *, call: bool) -> Any:
         server = fastmcp.FastMCP("s")
-        for each in (weather, optional, dependent):
+        for each in functions():
             server.tool(trace(each))
         async with fastmcp.Client(server) as client:
             found = await client.list_tools()

@@ -1,10 +1,11 @@
-"""What is replaced in somebody else's class is put back, whatever happened to it meanwhile."""
+"""Patched attributes are restored, whatever happened to the class meanwhile."""
 
 from __future__ import annotations
 
 import gc
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -76,7 +77,7 @@ def test_where_the_hook_raises_all_is_as_before(library: Any) -> None:
     assert not patches.on
 
 
-def test_what_somebody_wrapped_stays_and_is_replaced_once(library: Any) -> None:
+def test_a_patch_wrapped_by_others_stays_and_is_not_repeated(library: Any) -> None:
     original = library.run
     patches, hook = hooked(library)
     patches.make(hook)
@@ -93,7 +94,7 @@ def test_what_somebody_wrapped_stays_and_is_replaced_once(library: Any) -> None:
 
 
 @pytest.mark.parametrize("left", ["original", "ours"])
-def test_what_had_to_stay_and_was_let_go_of_is_replaced_anew(library: Any, left: str) -> None:
+def test_a_patch_that_is_no_longer_wrapped_is_applied_again(library: Any, left: str) -> None:
     original = library.run
     patches, hook = hooked(library)
     patches.make(hook)
@@ -107,7 +108,7 @@ def test_what_had_to_stay_and_was_let_go_of_is_replaced_anew(library: Any, left:
     assert library.run is original
 
 
-def test_a_class_is_not_kept_alive() -> None:
+def test_a_patched_class_can_be_collected() -> None:
     patches, gone = MonkeyPatcher(), []
 
     def hook() -> None:
@@ -122,3 +123,30 @@ def test_a_class_is_not_kept_alive() -> None:
     gc.collect()
     assert gone[0]() is None
     patches.undo()
+
+
+class Proxy:
+    """Replacement of a method as wrapt makes it: a function to isinstance, which knows its instance only once bound."""
+
+    __class__ = FunctionType  # type: ignore[assignment]
+    __name__ = __qualname__ = "run"
+    __doc__ = None
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__code__ = function.__code__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Callable[..., Any]:
+        return lambda *args: f"<{type(instance).__name__}: {self.function(instance, *args)}>"
+
+    def __call__(self, *args: Any) -> Any:
+        raise AssertionError("called without its instance")
+
+
+def test_a_method_that_another_library_wrapped_is_called_with_its_instance(library: Any) -> None:
+    library.run = Proxy(library.run)
+    patches, hook = hooked(library)
+    patches.make(hook)
+    assert library().run() == "<Library: ran>!"
+    patches.undo()
+    assert library().run() == "<Library: ran>"

@@ -41,7 +41,7 @@ def run(folder: Path, code: str) -> list[str]:
     return [*done.stdout.splitlines(), *(line for line in done.stderr.splitlines() if "integration" in line)]
 
 
-def test_install_covers_what_is_imported_and_skips_what_fails(tmp_path: Path) -> None:
+def test_install_covers_imported_frameworks_and_skips_failing_ones(tmp_path: Path) -> None:
     code = "import json, tooltrace as tt; print(tt.install()); tt.uninstall()"
     printed = run(tmp_path, code)
     assert printed[:2] == ["installed", "['loaded']"]
@@ -49,7 +49,7 @@ def test_install_covers_what_is_imported_and_skips_what_fails(tmp_path: Path) ->
     assert "the integration 'broken' cannot be installed; it records nothing" in printed
 
 
-def test_install_by_name_raises_what_is_wrong(tmp_path: Path) -> None:
+def test_install_by_name_raises_the_error(tmp_path: Path) -> None:
     code = """
 import tooltrace as tt
 for name in ("loaded", "absent", "broken", "loade"):
@@ -81,7 +81,7 @@ print(integration.install.__doc__ is not None)
 def test_every_integration_is_registered() -> None:
     folder = Path(tt.__file__).parent / "integrations"
     modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    helpers = {"__init__", "framework_call", "monkeypatch", "shared_call", "side_table"}
+    helpers = {"__init__", "framework_call", "monkeypatch", "reviews", "side_table"}
     assert {point.value for point in OWN} == {f"tooltrace.integrations.{name}" for name in modules - helpers}
 
 

@@ -30,7 +30,7 @@ def forgotten() -> None:
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> Events:
-    """What the application's LoggerProvider was given; the provider can be set once a process, so it is put in place."""
+    """Log records of the application's LoggerProvider. The provider can be set once per process, so it is patched in."""
     exporter, provider = InMemoryLogRecordExporter(), LoggerProvider(shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     monkeypatch.setattr(logs_api, "_LOGGER_PROVIDER", provider)
@@ -66,6 +66,7 @@ def test_a_label_is_an_event_parented_to_the_judged_span(store: Path, calls: Any
         "evaluation.explanation": f"stale; password={MASK}",
         "tool.call.id": "c",
         "tooltrace.labeler": "ann",
+        "tooltrace.judged.kind": "call",
         "tooltrace.said": ("correct",),
     }
     with tt.connect() as db:
@@ -94,7 +95,7 @@ def test_score_and_label_are_as_the_view_has_them(
         assert db.execute("SELECT score, correct FROM judged").fetchall() == [(value, label == "correct")]
 
 
-def test_of_a_calls_attempts_the_last_that_reported_is_judged(store: Path, calls: Any, events: Events) -> None:
+def test_the_last_reported_attempt_of_a_call_is_judged(store: Path, calls: Any, events: Events) -> None:
     for response in (tt.ToolResponse.error("TIMEOUT", "late"), tt.ToolResponse.success("x")):
         tt.TraceLogger().record("t", response, call_id="c")
     first, second = calls()
@@ -104,7 +105,7 @@ def test_of_a_calls_attempts_the_last_that_reported_is_judged(store: Path, calls
     assert said(events()[1])["tooltrace.judged.span_id"] == first.span_id
 
 
-def test_where_the_span_is_not_known_the_event_has_no_parent_of_somebody_elses(store: Path, events: Events) -> None:
+def test_an_event_without_a_span_has_no_parent(store: Path, events: Events) -> None:
     @tt.trace_tool
     def judge() -> None:
         tt.label(call_id="unknown", correct=True)
@@ -115,9 +116,7 @@ def test_where_the_span_is_not_known_the_event_has_no_parent_of_somebody_elses(s
     assert [ids(event) for event in events()] == [("0" * 32, "0" * 16)] * 3
 
 
-def test_what_a_program_labels_goes_out_beside_spans_of_other_processes(
-    store: Path, calls: Any, events: Events
-) -> None:
+def test_labels_for_spans_of_other_processes_are_exported(store: Path, calls: Any, events: Events) -> None:
     for number in range(3):
         tt.TraceLogger().record("t", number, call_id=f"c{number}")
     before = {call.call_id: (call.trace_id, call.span_id) for call in calls()}
@@ -128,7 +127,7 @@ def test_what_a_program_labels_goes_out_beside_spans_of_other_processes(
     assert [ids(event) for event in events()] == [before["c1"], before["c2"], before["c0"]]
 
 
-def test_what_is_written_before_the_caller_goes_on_is_remembered_too(store: Path, calls: Any, events: Events) -> None:
+def test_synchronous_writes_are_remembered_too(store: Path, calls: Any, events: Events) -> None:
     tt.configure(store=store, durability="call")
     tt.TraceLogger().record("t", 1, call_id="c")
     tt.label(call_id="c", correct=True)
@@ -136,7 +135,7 @@ def test_what_is_written_before_the_caller_goes_on_is_remembered_too(store: Path
     assert ids(event) == (calls()[0].trace_id, calls()[0].span_id)
 
 
-def test_a_labelled_file_goes_out(store: Path, tmp_path: Path, events: Events) -> None:
+def test_labels_of_a_file_are_exported(store: Path, tmp_path: Path, events: Events) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("call_id,score\na,0.5\nb,2\nc,0.25\n")
     assert CliRunner().invoke(cli, ["label", "--file", str(path), "--store", str(store)]).exit_code == 0

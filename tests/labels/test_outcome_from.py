@@ -46,7 +46,7 @@ def ask(sql: str = LABELS, store: Path | None = None) -> Rows:
 
 
 class TestSelect:
-    def test_what_a_select_says_is_what_is_labelled(self, history: Path) -> None:
+    def test_the_rows_of_a_select_become_labels(self, history: Path) -> None:
         sql = "SELECT call_id, confidence > 0.5 AS correct, text AS reason FROM tool_calls WHERE confidence IS NOT NULL"
         assert tt.outcome_from(sql, labeler="sure") == 2
         assert ask() == [("a", True, None, "sure", "Paris"), ("b", False, None, "sure", "Rome")]
@@ -55,12 +55,12 @@ class TestSelect:
             ("b", False),
         ]
 
-    def test_columns_are_taken_by_name_whatever_their_order_and_case(self, history: Path) -> None:
+    def test_columns_are_matched_by_name_in_any_order_and_case(self, history: Path) -> None:
         assert tt.outcome_from("SELECT 0.25 AS Score, 'b' AS CALL_ID; -- that is all", labeler="x") == 1
         assert ask() == [("b", None, 0.25, "x", None)]
 
     @pytest.mark.parametrize("correct", ["1", "'yes'", "1.0", "true", "CAST(1 AS DECIMAL(3, 1))"])
-    def test_right_may_be_said_in_several_types(self, history: Path, correct: str) -> None:
+    def test_correct_may_have_several_types(self, history: Path, correct: str) -> None:
         assert tt.outcome_from(f"SELECT 'b' AS call_id, {correct} AS correct", labeler="x") == 1
         assert ask() == [("b", True, None, "x", None)]
 
@@ -69,12 +69,12 @@ class TestSelect:
         assert tt.outcome_from(sql, labeler="x") == 1
         assert ask("SELECT t.code FROM judged JOIN tool_calls AS t USING (span_id)") == [("TIMEOUT",)]
 
-    def test_rows_that_say_nothing_are_not_labelled(self, history: Path) -> None:
+    def test_rows_without_a_judgement_are_skipped(self, history: Path) -> None:
         assert tt.outcome_from("SELECT call_id, NULL AS correct FROM tool_calls", labeler="x") == 0
         assert tt.outcome_from("SELECT call_id, true AS correct FROM tool_calls WHERE false", labeler="x") == 0
         assert ask() == []
 
-    def test_a_labeler_judges_once_unless_asked_again(self, history: Path) -> None:
+    def test_a_labeler_judges_a_call_once_unless_repeated(self, history: Path) -> None:
         sql = "SELECT DISTINCT call_id, true AS correct FROM tool_calls WHERE tool = 'search'"
         assert [tt.outcome_from(sql, labeler="x") for _ in range(2)] == [2, 0]
         assert tt.outcome_from(sql, labeler="y") == 2
@@ -94,7 +94,7 @@ class TestSelect:
     def test_a_call_that_has_not_come_yet_is_labelled_once(self, history: Path) -> None:
         assert [tt.outcome_from("SELECT 'later' AS call_id, 1 AS correct", labeler="x") for _ in range(2)] == [1, 0]
 
-    def test_what_a_person_labelled_is_not_what_a_program_labelled(self, history: Path) -> None:
+    def test_labels_of_persons_and_programs_are_separate(self, history: Path) -> None:
         tt.label(call_id="b", correct=False, source="ann")
         assert tt.outcome_from("SELECT 'b' AS call_id, true AS correct", labeler="x") == 1
         assert tt.outcome_from("SELECT 'b' AS call_id, true AS correct", labeler="ann") == 0
@@ -102,7 +102,7 @@ class TestSelect:
     def test_rows_that_agree_are_one_label(self, history: Path) -> None:
         assert tt.outcome_from("SELECT call_id, 0.5 AS score FROM tool_calls WHERE call_id = 'a'", labeler="x") == 1
 
-    def test_rows_that_do_not_agree_are_refused_whole(self, history: Path) -> None:
+    def test_contradictory_rows_refuse_the_statement(self, history: Path) -> None:
         sql = "SELECT call_id, status = 'success' AS correct FROM tool_calls ORDER BY call_id DESC"
         with pytest.raises(
             LabelError, match=r"two different judgements of a: use span_id to label one attempt; nothing was recorded"
@@ -129,12 +129,12 @@ class TestSelect:
             ("", "accepts one SELECT"),
         ],
     )
-    def test_what_makes_no_labels_is_refused_whole(self, history: Path, sql: str, message: str) -> None:
+    def test_a_select_that_is_not_of_labels_is_refused(self, history: Path, sql: str, message: str) -> None:
         with pytest.raises(LabelError, match=f"({message})(.|\n)*; nothing was recorded$"):
             tt.outcome_from(sql, labeler="x")
         assert ask() == []
 
-    def test_a_bad_row_among_good_ones_leaves_none(self, history: Path) -> None:
+    def test_one_bad_row_refuses_all_rows(self, history: Path) -> None:
         with pytest.raises(LabelError):
             tt.outcome_from("SELECT i AS call_id, i / 9 AS score FROM range(12) AS t(i)", labeler="x")
         assert ask() == []
@@ -194,12 +194,12 @@ class TestFunction:
             (Verdict(correct=False, reason="so"), (False, None, "so")),
         ],
     )
-    def test_what_it_may_say(self, history: Path, returned: Any, stored: Any) -> None:
+    def test_the_function_may_return_these_values(self, history: Path, returned: Any, stored: Any) -> None:
         assert tt.outcome_from(lambda row: returned if row["call_id"] == "b" else None, labeler="x") == 1
         assert ask("SELECT correct, score, reason FROM outcomes") == [stored]
 
     @pytest.mark.parametrize("returned", [{}, {"correct": None}, Verdict()])
-    def test_what_says_nothing_is_no_label(self, history: Path, returned: Any) -> None:
+    def test_an_empty_judgement_is_not_a_label(self, history: Path, returned: Any) -> None:
         assert tt.outcome_from(lambda _: returned, labeler="x") == 0
 
     @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ class TestFunction:
             ([True], r"got \[True\]"),
         ],
     )
-    def test_what_it_may_not_say(self, history: Path, returned: Any, cause: str) -> None:
+    def test_the_function_may_not_return_other_values(self, history: Path, returned: Any, cause: str) -> None:
         with pytest.raises(LabelError, match=rf"{cause}.*\(attempt [0-9a-f]{{16}} of a\); nothing was recorded"):
             tt.outcome_from(lambda _: returned, labeler="x")
         assert ask() == []
 
-    def test_it_may_do_to_its_row_what_it_likes(self, history: Path) -> None:
+    def test_the_function_may_change_its_row(self, history: Path) -> None:
         assert tt.outcome_from(lambda row: not row.clear(), labeler="x") == 4
 
     def test_it_judges_the_attempt_it_was_shown(self, history: Path) -> None:
@@ -229,13 +229,13 @@ class TestFunction:
         )
         assert judged == [("a", 1, False), ("a", 2, True), ("b", 1, True), ("c", 1, True)]
 
-    def test_it_is_not_shown_what_its_labeler_judged_unless_asked_again(self, history: Path) -> None:
+    def test_the_function_gets_unlabelled_rows_unless_repeated(self, history: Path) -> None:
         tt.label(call_id="a", correct=True, source="x")
         tt.label(call_id="b", correct=True, source="somebody else")
         shown = lambda **more: tt.outcome_from(lambda row: 1.0, labeler="x", **more)  # noqa: E731
         assert [shown(), shown(), shown(again=True)] == [3, 0, 4]
 
-    def test_what_it_said_before_it_raised_is_kept_and_its_error_is_its_own(self, history: Path) -> None:
+    def test_labels_before_an_exception_are_stored(self, history: Path) -> None:
         def judge(row: dict[str, Any]) -> bool:
             if row["tool"] == "add":
                 raise KeyError("mine")
@@ -246,12 +246,12 @@ class TestFunction:
         assert len(ask()) == 3
         assert tt.outcome_from(lambda row: True, labeler="x") == 1
 
-    def test_what_it_said_before_a_wrong_word_is_kept_and_that_is_said(self, history: Path) -> None:
+    def test_labels_before_an_invalid_value_are_stored_and_counted(self, history: Path) -> None:
         with pytest.raises(LabelError, match="3 labels before it were recorded"):
             tt.outcome_from(lambda row: "?" if row["tool"] == "add" else True, labeler="x")
         assert len(ask()) == 3
 
-    def test_it_may_ask_the_store_and_call_traced_tools(self, history: Path) -> None:
+    def test_the_function_may_query_the_store_and_call_traced_tools(self, history: Path) -> None:
         @tt.trace_tool
         def model(text: str) -> bool:
             return "i" in text
@@ -273,7 +273,7 @@ class TestFunction:
         assert rows == [f"c{number:02}" for number in range(30)]
 
     @pytest.mark.filterwarnings("error")
-    def test_a_coroutine_is_no_judgement(self, history: Path) -> None:
+    def test_a_coroutine_is_not_a_judgement(self, history: Path) -> None:
         async def judge(row: dict[str, Any]) -> bool:
             return True
 
@@ -285,17 +285,17 @@ class TestFunction:
 
 class TestWrongUse:
     @pytest.mark.parametrize("labeler", ["", None, 5])
-    def test_who_says_so_must_have_a_name(self, history: Path, labeler: Any) -> None:
+    def test_a_label_requires_a_labeler(self, history: Path, labeler: Any) -> None:
         with pytest.raises(LabelError, match="labeler must be the name"):
             tt.outcome_from(lambda row: True, labeler=labeler)
 
     @pytest.mark.parametrize("source", [None, 5, ["SELECT 1"]])
-    def test_what_is_neither_sql_nor_function_is_refused(self, history: Path, source: Any) -> None:
+    def test_a_source_must_be_sql_or_a_function(self, history: Path, source: Any) -> None:
         with pytest.raises(LabelError, match="accepts SQL or a function that is not async"):
             tt.outcome_from(source, labeler="x")
 
     @pytest.mark.parametrize("source", ["SELECT 'a' AS call_id, 1 AS correct", lambda row: True])
-    def test_without_a_store_that_is_said(self, tmp_path: Path, store: Path, source: Callable[..., Any] | str) -> None:
+    def test_a_missing_store_is_reported(self, tmp_path: Path, store: Path, source: Callable[..., Any] | str) -> None:
         with pytest.raises(StoreMissing):
             tt.outcome_from(source, labeler="x")
         tt.configure(store=None)

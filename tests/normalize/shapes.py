@@ -1,4 +1,4 @@
-"""What the tests of the rules share: any JSON data, and whether a response kept all of it."""
+"""Helpers of the rule tests: any JSON data, and whether a response preserves all of it."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def both(value: Any) -> ToolResponse:
     return read(value)
 
 
-def test_a_tool_results_media_are_kept():
+def test_the_media_of_a_tool_result_are_recorded():
     found = both(ToolResult(content="a chart", images=[{"url": "http://x/y.png"}]))
     assert (found.status, found.text, found.data) == ("success", "a chart", None)
     assert found.context == {"images": [{"url": "http://x/y.png"}]}
@@ -95,7 +95,7 @@ def test_an_execution_that_succeeded():
     assert both(FunctionExecutionResult(status="success", result="words")).text == "words"
 
 
-def test_an_execution_that_returned_a_tool_result_says_what_that_says():
+def test_an_execution_has_the_status_of_its_tool_result():
     inner = ToolResult(content="a chart", images=[{"url": "u"}])
     found = both(FunctionExecutionResult(status="success", result=inner))
     assert (found.text, found.data) == ("a chart", None)
@@ -125,7 +125,7 @@ def test_a_call_on_record_that_failed():
 
 @pytest.mark.parametrize("result", [None, "Function call was rejected by the user"])
 @pytest.mark.parametrize("flag", [True, None])
-def test_what_a_person_declined_is_no_failure(flag, result):
+def test_a_declined_call_is_not_a_failure(flag, result):
     call = ToolExecution("c1", "rm", tool_call_error=flag, result=result, requires_confirmation=True, confirmed=False)
     found = both(dataclasses.replace(call, confirmation_note="too risky"))
     assert (found.status, found.code, found.meta.rule) == ("success", "DECLINED", "agno_declined")
@@ -134,7 +134,7 @@ def test_what_a_person_declined_is_no_failure(flag, result):
     assert found.context["confirmed"] is False
 
 
-def test_what_a_person_allowed_fails_as_any_other():
+def test_an_approved_call_can_fail():
     call = ToolExecution(
         "c1", "rm", tool_call_error=True, result="no such file", requires_confirmation=True, confirmed=True
     )
@@ -172,7 +172,7 @@ def test_a_failure_inside_a_success_is_found():
         {"tool_name": "saw", "result": "sharp"},
     ],
 )
-def test_what_only_resembles_these_is_left_alone(value):
+def test_similar_objects_are_not_matched(value):
     assert (read(value).meta.rule, read(value).data) == ("plain", value)
 
 
@@ -209,7 +209,7 @@ SHAPES = st.one_of(
 
 
 @given(SHAPES)
-def test_whatever_the_fields_hold_nothing_raises_and_nothing_is_lost(shape):
+def test_any_field_values_are_accepted_and_preserved(shape):
     kind, fields = shape
     found = read(fields)
     assert set(lost(fields, found)) <= {"success", "failure"}

@@ -51,7 +51,7 @@ def test_all_of_it_failed(value: dict, code: str, message: str) -> None:
     assert (found.status, found.code, found.error.message, found.data) == ("error", code, message, value)
 
 
-def test_rows_that_say_whether_they_were_done() -> None:
+def test_rows_with_a_status_are_read() -> None:
     value = {"items": [{"id": 4, "success": True}, {"id": 5, "success": False, "message": "no such row"}], "total": 2}
     found = read(value)
     assert (found.status, found.reason, found.data) == ("partial", "1 of 2 failed", value)
@@ -77,7 +77,7 @@ def test_rows_that_say_whether_they_were_done() -> None:
         {"results": [{"id": 1, "ok": False, "error": "x"}, {"id": 2, "ok": False, "error": "x"}]},
     ],
 )
-def test_what_is_no_failed_batch(value: dict) -> None:
+def test_other_lists_are_not_failed_batches(value: dict) -> None:
     assert read(value).status == "success"
 
 
@@ -106,6 +106,6 @@ SHAPES = (
 
 
 @given(st.one_of(*SHAPES))
-def test_nothing_is_lost_nor_left_unasked(value: dict) -> None:
+def test_any_value_is_accepted_and_preserved(value: dict) -> None:
     assert lost(value, read(value)) == []
     assert apply_rules_to_view(ResultView(value), RULES) == apply_rules_to_view(ResultView(value), ASKED_ALL)

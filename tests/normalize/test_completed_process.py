@@ -18,7 +18,7 @@ def run(script: str, **options: Any) -> ToolResponse:
     return normalize(done, rules=(RULE,))
 
 
-def test_a_success_is_what_it_printed() -> None:
+def test_a_success_has_the_output_as_data() -> None:
     response = run("echo hello; echo careful >&2")
     assert (response.status, response.text, response.data, response.meta.rule) == (
         "success",
@@ -61,7 +61,7 @@ def test_how_it_ended_is_the_code(script: str, code: str, kind: str, retryable: 
     )
 
 
-def test_the_message_is_the_end_of_what_it_said_of_the_error() -> None:
+def test_the_message_is_the_end_of_stderr() -> None:
     response = run("echo working; echo 'disk on fire' >&2; exit 1")
     assert response.error is not None
     assert response.error.message == "disk on fire"
@@ -75,7 +75,7 @@ def test_the_message_is_the_end_of_what_it_said_of_the_error() -> None:
     assert run("exit 137").error.message == "exit status 137: SIGKILL"
 
 
-def test_much_is_bounded_and_says_so() -> None:
+def test_long_output_is_cut_and_marked() -> None:
     script = (
         f"import sys; sys.stdout.write('o' * 3_000_000); sys.stderr.write('e' * 3_000_000 + '\\nthe end'); sys.exit(2)"
     )
@@ -115,12 +115,12 @@ def test_another_command_has(command: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [None, "1", 1.0, True, object()])
-def test_what_is_no_exit_status_is_not_read(status: Any) -> None:
+def test_other_return_codes_are_not_read(status: Any) -> None:
     done: Any = subprocess.CompletedProcess(["x"], status, "out", "err")
     assert normalize(done, rules=(RULE,)).meta.rule == "plain"
 
 
-def test_an_attribute_that_raises_is_no_crash() -> None:
+def test_an_attribute_that_raises_is_ignored() -> None:
     class Broken(subprocess.CompletedProcess):  # type: ignore[type-arg]
         @property
         def stdout(self) -> str:

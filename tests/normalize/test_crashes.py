@@ -1,4 +1,4 @@
-"""What programs print when they die; and what only quotes it."""
+"""Output of crashed programs, and text that only quotes it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_traceback_that_is_quoted(lead: str) -> None:
         "\nExit code: 0",
     ],
 )
-def test_a_traceback_after_which_it_goes_on(tail: str) -> None:
+def test_a_traceback_followed_by_output_is_not_a_crash(tail: str) -> None:
     assert read(f"{TRACE}KeyError: 'city'{tail}").status == "success"
 
 
@@ -136,7 +136,7 @@ def test_a_traceback_that_is_the_tools_own(lead: str) -> None:
         "remote: Enumerating objects: 5, done.\nTo g.test:x.git\n   a1..b2  main -> main",
     ],
 )
-def test_what_only_looks_so(said: str) -> None:
+def test_text_that_resembles_a_crash_is_not_one(said: str) -> None:
     assert read(said).status == "success"
 
 

@@ -14,7 +14,7 @@ FAILED = {
 }
 
 
-def test_a_failure_keeps_the_tools_own_code() -> None:
+def test_a_failure_has_the_tools_code() -> None:
     found = read(FAILED)
     error = found.error
     assert (found.status, found.code, error.message) == ("error", "CITY_UNKNOWN", "no such town")
@@ -37,7 +37,7 @@ def test_a_code_that_means_one_of_the_table_is_that_one(code: str, known: str) -
     assert code in (found.code, found.error.type)
 
 
-def test_what_it_does_not_say_comes_from_the_code() -> None:
+def test_missing_advice_comes_from_the_code() -> None:
     found = read({"success": False, "error": {"code": "TIMEOUT", "message": "late"}})
     assert (found.error.retryable, found.next_action) == (True, "retry")
 
@@ -65,7 +65,7 @@ def test_success_with_an_error_is_partial() -> None:
     assert (found.status, found.code, found.data, found.reason) == ("partial", "X", [1], "two of three")
 
 
-def test_a_failure_that_has_data_keeps_it() -> None:
+def test_the_data_of_a_failure_is_preserved() -> None:
     found = read({"success": False, "data": [1], "error": {"code": "X", "message": "cut"}})
     assert (found.status, found.data) == ("error", [1])
 

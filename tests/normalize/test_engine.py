@@ -50,7 +50,7 @@ def test_a_hostile_result_is_recorded_and_handed_on(calls: Calls) -> None:
     assert [(call.tool, call.status) for call in calls()] == [(name, "success") for name in "abcd"]
 
 
-def test_a_rule_of_ones_own_comes_first_and_sees_the_object_itself() -> None:
+def test_a_custom_rule_comes_first_and_receives_the_object() -> None:
     seen = []
     peek = tt.rule("peek")(lambda value: seen.append(value))
     thing = object()
@@ -71,7 +71,7 @@ def test_a_rule_of_ones_own_looks_into_envelopes(value: Any) -> None:
     assert (found.status, found.code, (found.meta.rule or "").rpartition("/")[2]) == ("error", "ACME", "acme")
 
 
-def test_a_rule_of_ones_own_reads_what_a_stream_said(calls: Calls) -> None:
+def test_a_custom_rule_reads_the_items_of_a_stream(calls: Calls) -> None:
     @tt.trace_tool(rules=[acme, *tt.RULES])
     def stream() -> Any:
         yield "ACME "
@@ -82,7 +82,7 @@ def test_a_rule_of_ones_own_reads_what_a_stream_said(calls: Calls) -> None:
     assert (call.status, call.code, call.rule) == ("error", "ACME", "acme")
 
 
-def test_a_rule_that_fails_is_passed_over_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_rule_is_skipped_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     broken = tt.rule("broken")(lambda value: 1 / 0)
     nonsense = tt.rule("nonsense")(lambda value: "no response")
     assert tt.normalize({"ok": False, "error": "x"}, rules=[broken, nonsense, *tt.RULES]).status == "error"
@@ -90,7 +90,7 @@ def test_a_rule_that_fails_is_passed_over_and_said_once(caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize("rules", [[len], None, "acme", [acme, 1]])
-def test_what_is_no_rule_is_refused(rules: Any) -> None:
+def test_a_value_that_is_not_a_rule_is_refused(rules: Any) -> None:
     with pytest.raises(ConfigError):
         tt.normalize(1, rules=rules)
     with pytest.raises(ConfigError):
@@ -119,6 +119,36 @@ def test_heuristics_can_be_left_out(calls: Calls) -> None:
     assert all(rule.grade == "certain" for rule in tt.CERTAIN_RULES)
 
 
+@pytest.mark.parametrize(
+    ("value", "rule", "grade"),
+    [
+        (["a"], "plain", "unread"),
+        ([{"type": "text", "text": "Ulm is sunny"}], "content_blocks", "unread"),
+        ([{"type": "text", "text": '{"ok": true, "data": 1}'}], "content_blocks/flags", "certain"),
+        ({"role": "tool", "tool_call_id": "c1", "content": "sunny"}, "openai_tool_output", "unread"),
+        (
+            {"role": "tool", "tool_call_id": "c1", "content": "sunny", "status": "success"},
+            "openai_tool_output",
+            "certain",
+        ),
+        ({"name": "f", "response": {"weather": "sunny"}}, "gemini_function_response", "unread"),
+        ({"name": "f", "response": {"output": "sunny"}}, "gemini_function_response", "certain"),
+        ({"isError": False, "content": [{"type": "text", "text": "sunny"}]}, "mcp", "certain"),
+        (tt.ToolResponse.success("sunny"), None, None),
+    ],
+)
+def test_a_success_is_unread_unless_the_result_states_it(value: Any, rule: str | None, grade: str | None) -> None:
+    response = tt.normalize(value)
+    assert (response.status, response.meta.rule, response.meta.rule_grade) == ("success", rule, grade)
+
+
+def test_an_own_rule_states_a_success(calls: Calls) -> None:
+    own = tt.rule("own")(lambda value: tt.ToolResponse.success(data=value) if value == 7 else None)
+    for value in (7, 8):
+        tt.trace_tool(rules=[own, *tt.RULES])(lambda value=value: value)()
+    assert [(call.rule, call.rule_grade) for call in calls()] == [("own", "certain"), ("plain", "unread")]
+
+
 class Text(str):
     pass
 
@@ -135,7 +165,7 @@ def test_a_text_of_another_class_is_a_text(calls: Calls, value: str) -> None:
     assert tt.normalize(Text("fine")).text == "fine"
 
 
-def test_a_name_of_any_length_is_not_kept() -> None:
+def test_long_member_names_are_not_cached() -> None:
     before = terms._known_snake.cache_info().currsize
     for number in range(20):
         tt.normalize({f"{number}{'x' * 10_000}": 1})
@@ -149,7 +179,7 @@ def test_the_signals_of_a_score_come_along_by_the_decorator_too(calls: Calls) ->
     assert [(call.confidence, call.signals) for call in calls()] == [(0.75, '{"exact":0.25}')] * 2
 
 
-def test_metadata_alone_keeps_no_words_of_a_partial_result(calls: Calls) -> None:
+def test_capture_metadata_stores_no_text_of_a_partial_result(calls: Calls) -> None:
     tt.trace_tool(capture="metadata")(lambda: tt.ToolResponse.partial("first line of it", reason="first line of it"))()
     (call,) = calls()
     assert (call.status, call.error_message, call.text) == ("partial", None, None)

@@ -83,12 +83,12 @@ def test_both_spellings_read_the_same(value: dict) -> None:
         ("conflict", "CONFLICT"),
     ],
 )
-def test_the_type_names_the_code_and_is_kept(kind: str, code: str) -> None:
+def test_the_type_gives_the_code_and_is_recorded(kind: str, code: str) -> None:
     found = read({"success": False, "error": {"type": kind, "message": "it went wrong"}})
     assert (found.code, found.error.type, found.meta.rule) == (code, kind, "envelope")
 
 
-def test_an_unknown_type_leaves_the_code_to_the_words() -> None:
+def test_the_message_gives_the_code_for_an_unknown_type() -> None:
     found = read({"success": False, "error": {"type": "weather", "message": "the station timed out"}})
     assert (found.code, found.error.type) == ("TIMEOUT", "weather")
 
@@ -108,7 +108,7 @@ def test_a_source_is_a_list_an_object_or_a_text(source: Any, sources: list) -> N
     assert list(read({"success": True, "data": 1, "source": source}).sources) == sources
 
 
-def test_a_source_that_says_more_is_kept_whole_beside_it() -> None:
+def test_further_members_of_a_source_are_preserved() -> None:
     item = {"type": "web page", "title": "T", "rank": 3}
     found = read({"success": True, "data": 1, "source": [item]})
     assert found.sources == (tt.Source(type="other", label="T"),)
@@ -116,7 +116,7 @@ def test_a_source_that_says_more_is_kept_whole_beside_it() -> None:
 
 
 @pytest.mark.parametrize("bad", [1.7, -0.1, "high", True, [0.5]])
-def test_what_is_no_confidence_is_kept_and_flagged(bad: Any) -> None:
+def test_an_invalid_confidence_is_preserved_and_flagged(bad: Any) -> None:
     found = read({"success": True, "data": 1, "confidence": bad})
     assert (found.confidence, found.context) == (None, {"confidence": bad})
     assert "confidence_out_of_range" in found.meta.flags
@@ -135,7 +135,7 @@ def test_signals(said: dict) -> None:
     assert (found.confidence, found.signals) == (0.75, {"exact_title": True})
 
 
-def test_success_with_an_error_is_partial_and_keeps_both() -> None:
+def test_success_with_an_error_is_partial_with_both() -> None:
     found = read(
         {"success": True, "data": [1], "confidence": 0.4, "error": {"type": "timeout", "message": "page 2 late"}}
     )
@@ -155,7 +155,7 @@ def test_a_failure_in_its_data_is_found_unless_words_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("error", ["no page", {"message": "no page"}, ["no page"]])
-def test_an_error_in_whatever_form(error: Any) -> None:
+def test_every_form_of_an_error_is_read(error: Any) -> None:
     found = read({"success": False, "confidence": 0.1, "error": error})
     assert (found.status, found.error.message) == ("error", "no page")
 

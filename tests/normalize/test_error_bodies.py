@@ -43,7 +43,7 @@ def test_graphql_with_data_in_part_is_partial() -> None:
     assert found.context == {"errors": value["errors"]}
 
 
-def test_a_server_that_failed_may_be_asked_again() -> None:
+def test_a_server_error_is_retryable() -> None:
     assert read({"type": "about:blank", "title": "Oops", "status": 500}).error.retryable is True
     assert read({"type": "about:blank", "title": "Oops", "status": 501}).error.retryable is False
 
@@ -72,7 +72,7 @@ def test_data_that_resembles_a_body(value: dict) -> None:
     assert normalize(value, rules=ALL).status == "success"
 
 
-def test_the_extensions_of_a_problem_are_kept() -> None:
+def test_the_extensions_of_a_problem_are_preserved() -> None:
     found = read({"type": "/p/credit", "title": "Out of credit", "status": 403, "detail": "30 left", "balance": 30})
     assert (found.error.type, found.context["balance"], found.context["status"]) == ("/p/credit", 30, 403)
     assert (found.error.message, found.context["title"]) == ("30 left", "Out of credit")

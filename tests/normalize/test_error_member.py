@@ -81,7 +81,7 @@ def test_an_error_that_is_one_thing_among_others(value: dict) -> None:
     assert read(value).status == "success"
 
 
-def test_data_beside_an_error_is_a_partial_answer() -> None:
+def test_data_with_an_error_is_a_partial_result() -> None:
     found = read({"results": [1, 2], "error": "page 3 timed out"})
     assert (found.status, found.code, found.data, found.reason) == ("partial", "TIMEOUT", [1, 2], "page 3 timed out")
 

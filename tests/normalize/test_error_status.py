@@ -41,7 +41,7 @@ def test_an_answer_that_is_an_error(value: dict, code: str, message: str) -> Non
     assert normalize(value, rules=CERTAIN).status == "success"
 
 
-def test_a_response_of_http_keeps_its_body() -> None:
+def test_the_body_of_an_http_response_is_preserved() -> None:
     found = read({"statusCode": 503, "body": {"error": "overloaded"}, "headers": {"retry-after": "3"}})
     assert (found.code, found.data, found.context["headers"]) == (
         "SERVICE_UNAVAILABLE",

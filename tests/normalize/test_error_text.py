@@ -102,7 +102,7 @@ def boom() -> None:
 
 
 @pytest.mark.parametrize("before", ["", "Error:\n"])
-def test_a_traceback_says_its_last_exception(before: str) -> None:
+def test_a_traceback_is_read_by_its_last_exception(before: str) -> None:
     try:
         boom()
     except ConnectionError:
@@ -170,13 +170,13 @@ def test_a_text_that_begins_so_and_is_something_else(said: str) -> None:
     assert read(said).status == "success"
 
 
-def test_a_log_with_a_traceback_in_it_goes_on() -> None:
+def test_a_log_that_contains_a_traceback_is_not_an_error() -> None:
     said = "Traceback (most recent call last):\n  File 'x', line 1\nKeyError: 1\n" + "INFO served\n" * 20
     assert read(said).status == "success"
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_letters_and_signs_are_no_error(said: str) -> None:
+def test_random_text_is_not_an_error(said: str) -> None:
     assert read("Results: " + said).status == "success"
 
 
@@ -196,7 +196,7 @@ def test_long_texts_are_read_to_the_end(piece: str) -> None:
         ("SELECT nosuch FROM range(1)", "NOT_FOUND"),
     ],
 )
-def test_what_duckdb_says(sql: str, code: str) -> None:
+def test_messages_of_duckdb_are_read(sql: str, code: str) -> None:
     try:
         duckdb.sql(sql).fetchall()
     except duckdb.Error as error:

@@ -126,7 +126,7 @@ class Person(BaseModel):
     ],
     ids=repr,
 )
-def test_exceptions_that_say_it_by_their_class_or_number(error: BaseException, code: Code) -> None:
+def test_exceptions_are_classified_by_class_or_number(error: BaseException, code: Code) -> None:
     summary = summarize(error)
     assert summary.code == code
     assert summary.type.endswith(type(error).__qualname__)
@@ -159,7 +159,7 @@ def test_exceptions_that_say_it_by_their_class_or_number(error: BaseException, c
         (lambda: httpx.get("http://127.0.0.1:1/"), "NETWORK_ERROR", True),
     ],
 )
-def test_what_the_real_engines_raise(act: Callable[[], Any], code: Code, retryable: bool | None) -> None:
+def test_exceptions_of_real_engines_are_classified(act: Callable[[], Any], code: Code, retryable: bool | None) -> None:
     summary = raised(act)
     assert (summary.code, summary.retryable) == (code, retryable), summary
 
@@ -209,13 +209,13 @@ def _with(error: Any, **attributes: Any) -> Any:
     return error
 
 
-def test_the_statuses_that_tell_apart_who_you_are_from_what_you_may() -> None:
+def test_authentication_and_permission_statuses_differ() -> None:
     assert (of_status(401).code, of_status(403).code) == ("ACCESS_DENIED", "PERMISSION_DENIED")
     assert of_status(403, {"x-ratelimit-remaining": "0"}).code == "RATE_LIMIT"
     assert of_status(403, {"retry-after": "60"}) == ("RATE_LIMIT", None, 60.0)
 
 
-def test_a_wait_is_only_for_what_may_pass() -> None:
+def test_only_retryable_errors_have_a_wait() -> None:
     assert of_status(423, {"retry-after": "5"}).retry_after_s == 5.0
     assert of_status(404, {"retry-after": "5"}).retry_after_s is None
     assert of_status(503, {"x-ratelimit-reset": "5"}).retry_after_s is None
@@ -350,7 +350,7 @@ def test_clients_and_databases(error: Exception, code: Code, retryable: bool | N
     assert (summary.code, summary.retryable) == (code, retryable)
 
 
-def test_what_is_inside_a_wrapper_decides_and_is_named() -> None:
+def test_the_inner_exception_of_a_wrapper_decides() -> None:
     @tenacity.retry(stop=tenacity.stop_after_attempt(1))
     def give_up() -> None:
         raise TimeoutError("too slow")
@@ -365,7 +365,7 @@ def test_what_is_inside_a_wrapper_decides_and_is_named() -> None:
     assert summarize(ExceptionGroup("g", [TimeoutError(), KeyError()])).code == "EXECUTION_ERROR"
 
 
-def test_a_wrapper_that_holds_itself_is_no_trap() -> None:
+def test_a_wrapper_that_contains_itself_terminates() -> None:
     error = stand_in("sqlalchemy.exc.OperationalError", stand_in("sqlalchemy.exc.StatementError"))("m")
     assert summarize(_with(error, orig=error)).code == "EXECUTION_ERROR"
     error = stand_in("sqlalchemy.exc.IntegrityError", stand_in("sqlalchemy.exc.StatementError"))("m")
@@ -423,18 +423,18 @@ def test_a_reset_may_be_a_time_of_day() -> None:
         st.sampled_from(["retry-after", "retry-after-ms", "ratelimit", "x-ratelimit-reset", "date"]), st.text()
     )
 )
-def test_whatever_a_header_says_it_is_a_sane_wait_or_none(headers: dict[str, str]) -> None:
+def test_any_header_gives_a_valid_wait_or_none(headers: dict[str, str]) -> None:
     wait = retry_after(headers)
     assert wait is None or 0 <= wait <= 366 * 86400
 
 
 @given(st.floats(0, 86400))
-def test_seconds_come_back_as_they_were_said(seconds: float) -> None:
+def test_retry_after_seconds_round_trip(seconds: float) -> None:
     shown = f"{seconds:.3f}"
     assert retry_after({"retry-after": shown}) == float(shown)
 
 
-def test_the_wait_is_kept_and_said() -> None:
+def test_the_wait_is_recorded_and_in_the_message() -> None:
     request = httpx.Request("GET", "https://x.test")
     for headers in ({"Retry-After": "30"}, {"RETRY-AFTER": "30"}):
         summary = summarize(
@@ -451,7 +451,7 @@ def test_the_wait_is_kept_and_said() -> None:
     assert (silent.retry_after_s, silent.stats, silent.suggestion) == (None, None, None)
 
 
-def test_a_success_that_tells_its_limits_has_nothing_to_wait_for() -> None:
+def test_rate_limit_headers_of_a_success_give_no_wait() -> None:
     request = httpx.Request("GET", "https://x.test")
     response = httpx.Response(404, headers={"x-ratelimit-reset": "50"}, request=request)
     assert summarize(httpx.HTTPStatusError("m", request=request, response=response)).retry_after_s is None
@@ -486,7 +486,7 @@ class Trap:
     __eq__ = __hash__ = __bool__ = __int__ = __index__ = __iter__ = None  # type: ignore[assignment]
 
 
-def test_what_raises_when_it_is_looked_at_is_still_recorded() -> None:
+def test_an_exception_whose_attributes_raise_is_recorded() -> None:
     assert summarize(Hostile()).code == "EXECUTION_ERROR"
     assert summarize(Hostile()).type.endswith("Hostile")
     assert summarize(HostileClass()).type.endswith(".HostileClass")
@@ -512,7 +512,7 @@ ODD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_a_status_of_another_type_is_no_status(odd: str) -> None:
+def test_a_status_of_another_type_is_ignored(odd: str) -> None:
     for name in ("status_code", "status", "code", "sqlstate", "pgcode", "response", "headers"):
         summary = summarize(stand_in("my.tools.Odd", **{name: ODD[odd]})("m"))
         assert (summary.code, summary.message, summary.retryable, summary.retry_after_s) == (
@@ -541,7 +541,7 @@ def test_no_class_of_the_tables_is_read_with_a_crash(odd: str) -> None:
             assert (summary.message, summary.type) == ("m", path)
 
 
-def test_every_name_in_the_tables_of_what_is_installed_is_a_class_of_it() -> None:
+def test_the_tables_name_existing_classes() -> None:
     here = "builtins httpx sqlite3 json zipfile tarfile ssl socket subprocess _duckdb tenacity urllib pydantic_core".split()
     pep_249 = {name.rpartition(".")[2] for name in CODES if name.startswith("sqlite3.")}
     for name in {*CODES, *READERS}:
@@ -553,6 +553,6 @@ def test_every_name_in_the_tables_of_what_is_installed_is_a_class_of_it() -> Non
         assert f"{kind.__module__}.{kind.__qualname__}" == name
 
 
-def test_what_the_user_calls_retryable_is() -> None:
+def test_the_users_retryable_classes_are_retryable() -> None:
     assert summarize(KeyError("k"), (LookupError,)).retryable is True
     assert summarize(KeyError("k"), (OSError,)).retryable is False

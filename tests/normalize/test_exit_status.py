@@ -42,5 +42,5 @@ def test_a_command_that_ran_out_of_time(more: dict) -> None:
         {"job": "j1", "timed_out": True},
     ],
 )
-def test_what_is_no_failure(value: dict) -> None:
+def test_other_exit_objects_are_not_failures(value: dict) -> None:
     assert read(value).status == "success"

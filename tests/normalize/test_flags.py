@@ -32,12 +32,12 @@ from tooltrace.normalize import normalize
         ({"success": False}, "EXECUTION_ERROR", "EXECUTION_ERROR"),
     ],
 )
-def test_false_is_an_error_and_says_why(value: dict, code: str, message: str) -> None:
+def test_false_is_an_error_with_its_reason(value: dict, code: str, message: str) -> None:
     found = normalize(value, rules=CERTAIN)
     assert (found.status, found.code, found.error.message) == ("error", code, message)
 
 
-def test_what_stands_beside_is_kept() -> None:
+def test_other_members_are_preserved() -> None:
     found = read({"ok": False, "error": "m", "data": [1], "retryable": True, "hint": "wait", "trace": "t7"})
     assert (found.data, found.error.retryable, found.error.suggestion) == ([1], True, "wait")
     assert (found.context, found.meta.rule, found.meta.rule_grade) == ({"trace": "t7"}, "flags", "certain")

@@ -55,7 +55,7 @@ def test_an_error_in_each_of_its_forms(value: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [ToolStatus.PARTIAL, "partial", "PARTIAL"])
-def test_partial_says_why_in_its_text(status: Any) -> None:
+def test_the_text_of_a_partial_result_is_its_reason(status: Any) -> None:
     found = read(ToolResponse(status, "前 100 行\n其余略", {"rows": 100}))
     assert (found.status, found.reason, found.text, found.data) == (
         "partial",
@@ -65,12 +65,12 @@ def test_partial_says_why_in_its_text(status: Any) -> None:
     )
 
 
-def test_a_success_keeps_what_it_says() -> None:
+def test_a_success_keeps_its_text() -> None:
     found = read(ToolResponse(ToolStatus.SUCCESS, "错误日志共 3 条", {"n": 3}))
     assert (found.status, found.text, found.data) == ("success", "错误日志共 3 条", {"n": 3})
 
 
-def test_a_success_that_names_an_error_is_partial_and_keeps_both() -> None:
+def test_a_success_with_an_error_is_partial_with_both() -> None:
     found = read(ToolResponse("success", "2 of 3", {"n": 2}, {"code": "TIMEOUT", "message": "the third was late"}))
     assert (found.status, found.code, found.data, found.reason) == (
         "partial",
@@ -142,7 +142,7 @@ def test_a_warning_is_partial(said: str, reason: str) -> None:
         "",
     ],
 )
-def test_a_text_that_speaks_of_errors_is_no_error(said: str) -> None:
+def test_a_text_about_errors_is_not_an_error(said: str) -> None:
     assert read(said).status == "success"
 
 

@@ -70,7 +70,7 @@ def test_a_success_is_its_text_and_its_json() -> None:
     assert read(answer(200, text="{broken", headers={"content-type": "application/json"})).data is None
 
 
-def test_no_secret_of_the_address_is_kept() -> None:
+def test_secrets_of_the_address_are_removed() -> None:
     response = read(
         answer(302, headers={"location": "https://u:p@y.test/b?token=t0p", "set-cookie": "sid=1", "x-request-id": "r1"})
     )
@@ -132,13 +132,13 @@ def test_a_failure_is_its_status_whichever_the_client(status: int, code: str, re
         ("only words", "only words", "400"),
     ],
 )
-def test_the_message_is_what_the_body_says(body: Any, message: str, kind: str) -> None:
+def test_the_message_comes_from_the_body(body: Any, message: str, kind: str) -> None:
     response = read(answer(400, json=body))
     assert response.error is not None
     assert (response.error.message, response.error.type, response.data) == (message, kind, body)
 
 
-def test_a_body_that_is_no_json_is_the_message_where_it_is_words_and_kept_in_any_case() -> None:
+def test_a_text_body_is_the_message_and_is_preserved() -> None:
     words, page = read(answer(404, text="no such page, sorry")), read(answer(404, html="<html>404</html>"))
     assert words.error is not None
     assert page.error is not None
@@ -169,7 +169,7 @@ def test_when_to_come_again() -> None:
     assert (spent.error.retryable, spent.stats, spent.next_action) == (False, None, "human_review")
 
 
-def test_a_redirect_that_nobody_followed_is_partial() -> None:
+def test_an_unfollowed_redirect_is_partial() -> None:
     response = read(answer(302, headers={"location": "/elsewhere"}))
     assert (response.status, response.reason) == (
         "partial",
@@ -182,7 +182,7 @@ def test_a_redirect_that_nobody_followed_is_partial() -> None:
 # bodies
 
 
-def test_a_stream_that_was_not_read_is_left_alone() -> None:
+def test_an_unread_stream_is_not_read() -> None:
     given: list[int] = []
 
     def body() -> Iterator[bytes]:
@@ -213,7 +213,7 @@ def test_a_body_of_the_standard_library_is_not_read() -> None:
         assert response.read() == b"hello"
 
 
-def test_binary_is_not_taken_for_text() -> None:
+def test_a_binary_body_is_not_text() -> None:
     for body, kind in ((b"\x89PNG\0\xff", "image/png"), (b"a\0b", None), (b"\xff\xfe\xfa", None)):
         response = read(answer(200, content=body, headers={} if kind is None else {"content-type": kind}))
         assert (response.status, response.text, response.data) == ("success", "", None)
@@ -234,7 +234,7 @@ def test_text_in_another_charset() -> None:
         assert response.text == "größe"
 
 
-def test_a_huge_body_is_bounded_and_its_size_told() -> None:
+def test_a_huge_body_is_cut_and_its_size_recorded() -> None:
     response = read(answer(200, content=b'["' + b"x" * 5_000_000 + b'"]', headers={"content-type": "application/json"}))
     assert (len(response.text), response.data) == (1 << 20, None)
     assert response.context is not None
@@ -264,7 +264,7 @@ def foreign(**members: Any) -> Any:
     return type("Response", (), {"__module__": "httpx", **members})()
 
 
-def test_what_raises_when_it_is_looked_at_is_plain() -> None:
+def test_a_response_whose_attributes_raise_is_ordinary_data() -> None:
     def furious(self: Any) -> Any:
         raise RuntimeError
 
@@ -298,7 +298,7 @@ def test_what_raises_when_it_is_looked_at_is_plain() -> None:
     st.binary(max_size=60) | st.recursive(st.none() | st.text() | st.integers(0, 9), lambda x: st.lists(x, max_size=2) | st.dictionaries(st.sampled_from(["error", "errors", "detail", "message", "code", "type", "title"]), x), max_leaves=5).map(lambda x: json.dumps(x).encode()),
     st.dictionaries(st.sampled_from(["content-type", "retry-after", "location", "x-ratelimit-reset", "date"]), st.text(max_size=20)),
 )  # fmt: skip
-def test_whatever_comes_is_read_and_fits_its_status(status: int, body: bytes, headers: dict[str, str]) -> None:
+def test_any_response_is_read_according_to_its_status(status: int, body: bytes, headers: dict[str, str]) -> None:
     value = foreign(status_code=status, headers=headers)
     value.__dict__["_content"] = body
     response = read(value)

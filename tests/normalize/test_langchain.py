@@ -48,7 +48,7 @@ for kind in (ToolMessage, ToolMessageChunk):
 
 
 def constructed(message: ToolMessage) -> dict[str, Any]:
-    """What ``langchain_core.load.dumpd`` makes."""
+    """Return the form that ``langchain_core.load.dumpd`` makes."""
     fields = {k: v for k, v in message.model_dump().items() if v not in (None, {})}
     path = ["langchain", "schema", "messages", type(message).__name__]
     return {"lc": 1, "type": "constructor", "id": path, "kwargs": fields}
@@ -75,7 +75,7 @@ def test_a_tool_exceptions_text_is_the_message():
     assert (found.code, found.error.message, found.error.type) == ("NOT_FOUND", "no such city: Atlantis", None)
 
 
-def test_content_blocks_and_metadata_are_kept():
+def test_content_blocks_and_metadata_are_preserved():
     message = ToolMessage(
         content=[{"type": "text", "text": "chart"}, "below", {"type": "image_url", "image_url": {"url": "u"}}],
         tool_call_id="c",
@@ -116,11 +116,11 @@ def test_a_failure_inside_a_successful_message_is_found():
         ["content", {"artifact": 1}],
     ],
 )
-def test_what_is_no_tool_message_is_left_alone(value):
+def test_other_messages_are_not_tool_messages(value):
     assert (read(value).meta.rule, read(value).data) == ("plain", value)
 
 
-def test_content_and_artifact_in_a_tuple_are_left_alone():
+def test_a_tuple_of_content_and_artifact_is_unchanged():
     assert read(("words", {"artifact": 1})).meta.rule == "plain"
 
 
@@ -152,7 +152,7 @@ def held(fields: dict[str, Any]) -> ToolMessage:
 
 
 @given(FIELDS, st.sampled_from(["dict", "nested", "lc", "object"]))
-def test_whatever_the_fields_hold_nothing_raises_and_nothing_is_lost(fields, form):
+def test_any_field_values_are_accepted_and_preserved(fields, form):
     forms = {
         "dict": {**fields, "type": "tool"},
         "nested": {"type": "tool", "data": fields},

@@ -1,4 +1,4 @@
-"""Of whatever shape a protocol's members are, reading them raises nothing and loses nothing."""
+"""Any shape of a protocol's members is read without an exception or a loss."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def test_nothing_raises_and_nothing_is_lost(shape: str) -> None:
         st.sampled_from(["❌ ", "错误", "：", "Error", ":", " ", "\n", "HTTP 404", "timeout", "x", "[A]"]), max_size=7
     )
 )
-def test_a_text_is_kept_whole(parts: list[str]) -> None:
+def test_a_text_is_preserved_completely(parts: list[str]) -> None:
     said = "".join(parts)
     assert read(said).text == said

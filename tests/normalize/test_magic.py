@@ -62,17 +62,17 @@ def test_an_error_reaches_the_model() -> None:
     assert (found.status, found.code, found.text) == ("error", "NOT_FOUND", "no such directory: /x")
 
 
-def test_an_error_beside_output_loses_neither() -> None:
+def test_error_and_output_are_both_preserved() -> None:
     found = read({**DONE, "error": "then it timed out"})
     assert (found.status, found.code, found.context) == ("error", "TIMEOUT", {"output": "3 files"})
 
 
-def test_a_subclass_keeps_its_own_fields() -> None:
+def test_fields_of_a_subclass_are_preserved() -> None:
     found = read(TerminalToolResult(output="ok", command="ls"))
     assert (found.status, found.meta.rule, found.context) == ("success", "magic", {"command": "ls"})
 
 
-def test_the_newer_form_says_ok_and_content() -> None:
+def test_the_newer_form_with_ok_and_content_is_read() -> None:
     failed = Newer.ToolResult(content="permission denied", ok=False, tool_call_id="c")
     for value in (failed, failed.model_dump()):
         found = read(value)
@@ -82,6 +82,7 @@ def test_the_newer_form_says_ok_and_content() -> None:
             "permission denied",
             "magic",
         )
+        assert (found.data, found.context) == (None, None)
     fine = read(Newer.ToolResult(content="done", data={"n": 1}))
     assert (fine.status, fine.text, fine.data) == ("success", "done", {"n": 1})
 
@@ -110,6 +111,6 @@ def test_an_empty_error_is_none(empty: object) -> None:
         {"content": "x", "ok": True, "data": {}},
     ],
 )
-def test_what_only_resembles_it(value: dict) -> None:
+def test_similar_objects_are_not_read_as_magic(value: dict) -> None:
     assert read(value).meta.rule != "magic"
     assert read(value).status == "success"

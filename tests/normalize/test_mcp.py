@@ -107,13 +107,13 @@ def test_a_failure_that_is_written_as_json_is_read_by_its_members():
     assert structured.data == {"status_code": 404, "message": "gone"}
 
 
-def test_members_that_only_look_like_an_errors_are_no_code():
+def test_similar_members_are_not_an_error_code():
     found = read({"content": [text("boom")], "structuredContent": {"name": "Bob", "kind": "user"}, "isError": True})
     assert (found.code, found.error.message) == ("EXECUTION_ERROR", "boom")
 
 
 @pytest.mark.parametrize("said", ["true", "TRUE", 1])
-def test_isError_that_is_no_boolean_counts_and_is_kept(said):
+def test_isError_that_is_not_a_boolean_counts_and_is_preserved(said):
     found = read({"content": [text("no")], "structuredContent": None, "isError": said})
     assert found.status == "error"
     assert found.context == {"is_error": said}
@@ -132,7 +132,7 @@ def test_isError_that_is_no_boolean_counts_and_is_kept(said):
         {"title": "x", "isError": True},
     ],
 )
-def test_what_only_resembles_a_result_is_left_alone(value):
+def test_objects_similar_to_a_result_are_not_matched(value):
     assert read(value).meta.rule == "plain"
     assert read(value).data == value
 
@@ -167,13 +167,13 @@ def test_no_block_is_lost():
     assert found.context == {"content": blocks[1:]}
 
 
-def test_fastmcps_repetition_of_the_structured_content_is_kept_once():
+def test_fastmcps_repeated_structured_content_appears_once():
     result = {"content": [], "structured_content": {"result": [1, 2]}, "meta": None, "data": [1, 2], "is_error": False}
     assert (read(result).data, read(result).context) == ({"result": [1, 2]}, None)
     assert read({**result, "data": "other"}).context == {"data": "other"}
 
 
-def test_a_result_that_asks_for_input_is_partial():
+def test_a_result_that_requests_input_is_partial():
     found = read({"resultType": "input_required", "inputRequests": {"r1": {"method": "elicitation/create"}}})
     assert (found.status, found.next_action, found.reason) == ("partial", "ask_user", "input required")
     assert found.context == {"inputRequests": {"r1": {"method": "elicitation/create"}}}
@@ -184,6 +184,13 @@ def test_a_failure_inside_a_successful_result_is_found():
         {"content": [text('{"jsonrpc": "2.0", "id": 7, "error": {"code": -32601, "message": "no"}}')], "isError": False}
     )
     assert (found.status, found.code, found.meta.rule) == ("error", "NOT_FOUND", "mcp/json_rpc")
+
+
+@pytest.mark.parametrize("wrap", [lambda result: result, lambda result: {"jsonrpc": "2.0", "id": 1, "result": result}])
+def test_words_are_content_in_an_answer_that_is_not_an_error(wrap):
+    result = {"content": [text("Error: connection refused")]}
+    assert normalize(wrap({**result, "isError": False})).status == "success"
+    assert normalize(wrap(result)).status == "error"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +227,7 @@ def test_json_rpcs_success_is_opened():
     assert read(inner).context == {"id": 1}
 
 
-def test_json_rpcs_requests_are_no_results():
+def test_json_rpc_requests_are_not_results():
     assert read({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "error": "x"}).meta.rule == "plain"
 
 
@@ -280,7 +287,7 @@ CONSTANTS = {"text", "2.0", "input_required"}
 
 
 @given(RESULTS | ANSWERS)
-def test_whatever_the_fields_hold_nothing_raises_and_nothing_is_lost(value):
+def test_any_field_values_are_accepted_and_preserved(value):
     found = read(value)
     assert set(lost(value, found)) <= CONSTANTS
 

@@ -1,4 +1,4 @@
-"""What a kernel says of code that failed."""
+"""Results of failed code in a kernel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_code_that_raised(value: object, code: str, type_: str, message: str) ->
     assert (found.meta.rule, found.meta.rule_grade) == ("notebook", "certain")
 
 
-def test_what_was_printed_before_is_kept() -> None:
+def test_output_before_the_error_is_preserved() -> None:
     assert normalize([PRINTED, FAILED]).data == [PRINTED, FAILED]
     logs = {"stdout": ["a"], "stderr": []}
     context = normalize({"results": [], "logs": logs, "error": RAISED}).context
@@ -62,6 +62,6 @@ SHAPES = (
 
 
 @given(st.one_of(*SHAPES))
-def test_nothing_is_lost_nor_left_unasked(value: dict) -> None:
+def test_any_value_is_accepted_and_preserved(value: dict) -> None:
     assert lost(value, read(value)) == []
     assert apply_rules_to_view(ResultView(value), RULES) == apply_rules_to_view(ResultView(value), ASKED_ALL)

@@ -32,7 +32,7 @@ from tooltrace.normalize.rule import ResultView
         ),
     ],
 )
-def test_what_is_missing_is_the_reason(value: object, reason: str) -> None:
+def test_the_gap_is_the_reason(value: object, reason: str) -> None:
     found = read(value)
     assert (found.status, found.reason, found.data) == ("partial", reason, value)
     assert (found.meta.rule, found.meta.rule_grade) == ("incomplete", "heuristic")
@@ -58,11 +58,11 @@ def test_what_is_missing_is_the_reason(value: object, reason: str) -> None:
         "def truncated(rows): ...",
     ],
 )
-def test_what_only_has_the_word(value: object) -> None:
+def test_text_with_only_the_keyword_is_not_partial(value: object) -> None:
     assert read(value).status == "success"
 
 
-def test_a_mark_in_the_middle_is_what_was_read() -> None:
+def test_a_marker_inside_the_text_is_content() -> None:
     assert read("first\n[output truncated]\nlast").status == "success"
 
 
@@ -73,6 +73,6 @@ SHAPES = (
 
 
 @given(st.one_of(*SHAPES))
-def test_nothing_is_lost_nor_left_unasked(value: dict) -> None:
+def test_any_value_is_accepted_and_preserved(value: dict) -> None:
     assert lost(value, read(value)) == []
     assert apply_rules_to_view(ResultView(value), RULES) == apply_rules_to_view(ResultView(value), ASKED_ALL)

@@ -23,12 +23,12 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_what_str_makes_can_be_read_back(value: object) -> None:
+def test_the_str_of_a_dict_is_read_back(value: object) -> None:
     assert parsed(str({"a": value})) == {"a": value}
 
 
 @given(st.text(alphabet="{}[]():,'\"\\ux0dTrueNone1.e- \n") | st.text())
-def test_any_text_can_be_asked(text: str) -> None:
+def test_any_text_is_accepted(text: str) -> None:
     assert read("{'" + text).text == "{'" + text
 
 
@@ -64,5 +64,5 @@ def test_an_error_in_pythons_spelling(value: dict, code: str) -> None:
         "{'error'}",
     ],
 )
-def test_what_is_no_error_or_no_dict(said: str) -> None:
+def test_other_literals_are_not_errors(said: str) -> None:
     assert read(said).status == "success"

@@ -31,12 +31,12 @@ def test_a_made_up_result_reads_the_same(value: dict[str, Any]) -> None:
     assert apply_rules_to_view(look, tt.RULES) == apply_rules_to_view(look, ASKED_ALL)
 
 
-def test_what_tells_nothing_asks_nobody() -> None:
+def test_ordinary_results_have_no_candidate_rules() -> None:
     assert list(index_of(tt.RULES).candidates(ResultView({"query": "cats", "total": 2}))) == []
     assert list(index_of(tt.RULES).candidates(ResultView(7))) == []
 
 
-def test_a_rule_of_ones_own_is_asked_about_everything() -> None:
+def test_a_custom_rule_is_a_candidate_for_every_result() -> None:
     own = tt.rule("own")(lambda value: tt.ToolResponse.partial("mine") if value == 7 else None)
     assert tt.normalize(7, rules=[*tt.RULES, own]).meta.rule == "own"
     assert tt.normalize(8, rules=[*tt.RULES, own]).meta.rule == "plain"

@@ -1,4 +1,4 @@
-"""What others call their errors, in the words of the table of codes."""
+"""Error names of other systems as codes of the table."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_a_code_by_whichever_name(word: object, code: str) -> None:
 
 
 @pytest.mark.parametrize("word", [None, "", True, 4.5, [], {}])
-def test_what_is_no_word_names_no_code(word: object) -> None:
+def test_other_values_have_no_code(word: object) -> None:
     assert normalize_code(word) is None
 
 
 @pytest.mark.parametrize("word", [399, 600, "40", "4040", True, None, "x", 200, "４０４"])
-def test_what_is_no_failure_of_http(word: object) -> None:
+def test_other_values_are_not_failure_statuses(word: object) -> None:
     assert http_status(word) is None
 
 
@@ -56,6 +56,8 @@ def test_what_is_no_failure_of_http(word: object) -> None:
         ("Could not resolve host: x", "NETWORK_ERROR"),
         ("No matching distribution found for x", "NOT_FOUND"),
         ("You exceeded your current quota", "RATE_LIMIT"),
+        ("File does not exist. Your working directory is /tmp/job-429/a", "NOT_FOUND"),
+        ("cannot open /srv/403/data: no such file", "NOT_FOUND"),
         ("Invalid API key provided", "ACCESS_DENIED"),
         ("不是目录: x", "EXECUTION_ERROR"),
         ("x 是一个目录", "IS_DIRECTORY"),
@@ -78,7 +80,7 @@ def test_the_code_that_a_message_suggests(message: str, code: str) -> None:
 
 
 @given(st.text())
-def test_any_word_can_be_asked(word: str) -> None:
+def test_any_word_is_accepted(word: str) -> None:
     assert snake_case(snake_case(word)) == snake_case(word)
     assert guess_code_from_message(word) in ADVICE
     assert next_action_named(word) in (None, "continue", "retry", "ask_user", "human_review", "stop")
@@ -86,10 +88,10 @@ def test_any_word_can_be_asked(word: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["none", "No errors.", "0.5%", "5 mm", "NaN", "-Infinity", "", "—", "404", "无"])
-def test_what_says_that_there_is_no_error(said: str) -> None:
+def test_phrases_that_deny_an_error(said: str) -> None:
     assert is_no_error_phrase(said)
 
 
 @pytest.mark.parametrize("said", ["timeout", "5 shards failed", "404 Not Found", "null pointer", "no such file"])
-def test_what_says_that_there_is_one(said: str) -> None:
+def test_phrases_that_state_an_error(said: str) -> None:
     assert not is_no_error_phrase(said)

@@ -166,7 +166,7 @@ def test_openais_tool_message():
 @pytest.mark.parametrize(
     "message", [{"role": "user", "content": "x"}, {"role": "tool", "content": "x"}, {"role": "tool", "id": 1}]
 )
-def test_other_messages_are_left_alone(message):
+def test_other_messages_are_not_matched(message):
     assert (read(message).meta.rule, read(message).data) == ("plain", message)
 
 
@@ -365,7 +365,7 @@ CONSTANTS = {
 
 
 @given(SHAPES, st.booleans())
-def test_whatever_the_fields_hold_nothing_raises_and_nothing_is_lost(value, listed):
+def test_any_field_values_are_accepted_and_preserved(value, listed):
     found = read([value] if listed else value)
     assert set(lost(value, found)) <= CONSTANTS
 

@@ -32,7 +32,7 @@ responses = st.one_of(
 
 
 @given(responses)
-def test_what_a_response_dumps_reads_back_equal(response: tt.ToolResponse) -> None:
+def test_the_dump_of_a_response_is_read_back_equal(response: tt.ToolResponse) -> None:
     for dumped in (
         response.model_dump(),
         response.model_dump(mode="json", by_alias=False),
@@ -66,7 +66,7 @@ def test_json_text_is_read_as_its_data_is() -> None:
         ({"colour": "red"}, "unknown_field"),
     ],
 )  # fmt: skip
-def test_a_bad_field_goes_to_context_with_a_flag(spoilt: dict, flag: str) -> None:
+def test_an_invalid_field_moves_to_context_with_a_flag(spoilt: dict, flag: str) -> None:
     sound = tt.ToolResponse.success("fine", {"n": 1}).model_dump()
     found = read({**sound, **spoilt})
     ((name, value),) = spoilt.items()
@@ -89,5 +89,5 @@ def test_an_error_without_its_object_is_still_an_error() -> None:
         {"status": "success", "confidence": 0.5, "answer": "x"},
     ],
 )  # fmt: skip
-def test_others_with_a_status_are_not_ours(value: dict) -> None:
+def test_other_objects_with_a_status_are_not_tool_responses(value: dict) -> None:
     assert RULE.read(ResultView(value)) is None

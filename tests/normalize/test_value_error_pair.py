@@ -11,7 +11,7 @@ from tooltrace.normalize import normalize
 from tooltrace.normalize.protocols.value_error_pair import RULES
 
 
-def test_an_exception_in_second_place_is_certain_and_the_value_is_kept() -> None:
+def test_an_exception_in_second_place_is_an_error_with_the_value() -> None:
     response = normalize(([1, 2], TimeoutError("slow")), rules=RULES)
     assert (response.status, response.code, response.data) == ("error", "TIMEOUT", [1, 2])
     assert (response.meta.rule, response.meta.rule_grade) == ("value_and_exception", "certain")
@@ -19,7 +19,7 @@ def test_an_exception_in_second_place_is_certain_and_the_value_is_kept() -> None
     assert (response.error.message, response.error.type, response.error.retryable) == ("slow", "TimeoutError", True)
 
 
-def test_an_exception_says_when_to_come_again() -> None:
+def test_an_exception_gives_its_retry_delay() -> None:
     request = httpx.Request("GET", "https://x.test")
     limited = httpx.Response(429, headers={"retry-after": "30"}, request=request)
     response = normalize((None, httpx.HTTPStatusError("m", request=request, response=limited)), rules=RULES)
@@ -59,7 +59,7 @@ class Place(NamedTuple):
         (None, 7),
     ],
 )
-def test_what_is_no_pair_is_plain(value: Any) -> None:
+def test_other_tuples_are_ordinary_data(value: Any) -> None:
     response = normalize(value, rules=RULES)
     assert (response.status, response.meta.rule) == ("success", "plain")
 

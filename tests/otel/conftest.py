@@ -26,7 +26,7 @@ Measured = Callable[[], list[tuple[Any, Metric]]]
 
 @pytest.fixture
 def logs(monkeypatch: pytest.MonkeyPatch) -> Logs:
-    """What the application's LoggerProvider was given."""
+    """Log records of the application's LoggerProvider."""
     exporter, provider = InMemoryLogRecordExporter(), LoggerProvider(shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     monkeypatch.setattr(logs_api, "_LOGGER_PROVIDER", provider)

@@ -1,4 +1,4 @@
-"""What is really sent is in the catalogue, with its level and its type; and the page says the same."""
+"""Every sent attribute is in the catalog with its level and type, and on the documentation page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.otel.test_log_codec import gates, losses, messages, outcomes
+from tests.otel.test_log_codec import corrections, gates, losses, messages, outcomes
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel import catalog
 from tooltrace.otel.catalog import ATTRIBUTES, Signal
@@ -55,7 +55,7 @@ def calls(draw: Any, every: bool = False) -> ToolCall:
 
 
 def check(signal: Signal, sent: dict[str, Any]) -> None:
-    """What was ``sent`` is known, of its kind, and lacks nothing that is required."""
+    """Check that all attributes in ``sent`` are known, have their type, and that no required one is missing."""
     known = catalog.of(signal)
     assert set(sent) <= set(known)
     wrong = {key: value for key, value in sent.items() if not KINDS[known[key].kind](value)}
@@ -64,7 +64,7 @@ def check(signal: Signal, sent: dict[str, Any]) -> None:
 
 
 @given(calls())
-def test_a_span_says_what_the_catalogue_says(call: ToolCall) -> None:
+def test_span_attributes_match_the_catalog(call: ToolCall) -> None:
     form = encode(call)
     check("span", form.attributes)
     assert ("error.type" in form.attributes) == (call.status == "error")
@@ -75,14 +75,14 @@ def test_a_span_says_what_the_catalogue_says(call: ToolCall) -> None:
 
 
 @given(calls())
-def test_the_metric_says_what_the_catalogue_says(call: ToolCall) -> None:
+def test_metric_attributes_match_the_catalog(call: ToolCall) -> None:
     sent = duration_attributes(call)
     check("metric", sent)
     assert sent.items() <= encode(call).attributes.items()
 
 
 @given(calls())
-def test_an_exception_says_what_the_catalogue_says(call: ToolCall) -> None:
+def test_exception_attributes_match_the_catalog(call: ToolCall) -> None:
     form = exception_log(call)
     assert (form is None) == (call.ending != "raised" or call.status != "error")
     if form is not None:
@@ -92,19 +92,19 @@ def test_an_exception_says_what_the_catalogue_says(call: ToolCall) -> None:
 
 
 @given(outcomes)
-def test_an_evaluation_says_what_the_catalogue_says(outcome: Outcome) -> None:
+def test_evaluation_attributes_match_the_catalog(outcome: Outcome) -> None:
     check("evaluation", to_log(outcome).attributes)
 
 
-@given(st.one_of(gates, messages, losses))
-def test_an_event_of_ours_says_what_the_catalogue_says(record: Gate | Message | Loss) -> None:
+@given(st.one_of(corrections, gates, messages, losses))
+def test_attributes_of_our_events_match_the_catalog(record: Correction | Gate | Message | Loss) -> None:
     signal: Any = type(record).__name__.lower()
     check(signal, to_log(record).attributes)
 
 
 @given(calls(every=True))
-def test_nothing_stands_in_the_catalogue_that_is_never_sent(call: ToolCall) -> None:
-    words = replace(call, status="success", result=None)  # an answer without data, which is no failure
+def test_every_catalogued_attribute_is_sent(call: ToolCall) -> None:
+    words = replace(call, status="success", result=None)  # an answer without data, which is not a failure
     assert set(encode(call).attributes) | set(encode(words).attributes) == set(catalog.of("span"))
     assert set(encode(call).resource) == set(catalog.of("resource"))
     assert set(duration_attributes(call)) == set(catalog.of("metric"))
@@ -116,7 +116,27 @@ def test_nothing_stands_in_the_catalogue_that_is_never_sent(call: ToolCall) -> N
 def test_every_name_of_an_event_is_sent_by_some_record() -> None:
     old = datetime(1901, 1, 1, tzinfo=UTC)
     full: dict[Any, Any] = {
-        "evaluation": Outcome(call_id="c", span_id="s", score=0.5, labeler="a", reason="r", labeled_at=old),
+        "evaluation": Outcome(
+            call_id="c",
+            span_id="s",
+            score=0.5,
+            labeler="a",
+            reason="r",
+            labeled_at=old,
+            labeler_kind="agent",
+            target_kind="attempt",
+            conversation_id="d",
+        ),
+        "correction": Correction(
+            call_id="c",
+            span_id="s",
+            status="error",
+            code="TIMEOUT",
+            rule="r",
+            rule_grade="certain",
+            reason="r",
+            corrected_at=old,
+        ),
         "gate": Gate(
             call_id="c",
             span_id="s",
@@ -136,30 +156,37 @@ def test_every_name_of_an_event_is_sent_by_some_record() -> None:
         assert set(to_log(record).attributes) == set(catalog.of(signal)), signal
 
 
-def test_a_name_stands_once_on_a_signal_and_has_a_source() -> None:
+def test_a_name_is_unique_per_signal_and_has_a_source() -> None:
     places = [(attribute.signal, attribute.name) for attribute in ATTRIBUTES]
     assert len(set(places)) == len(places)
     for attribute in ATTRIBUTES:
-        assert (attribute.source == catalog.OURS) == (attribute.level == "custom"), attribute
-        assert attribute.source in (catalog.OURS, *catalog.SOURCES)
+        assert (attribute.source == catalog.TOOLTRACE) == (attribute.level == "custom"), attribute
+        assert attribute.source in (catalog.TOOLTRACE, *catalog.SOURCES)
         assert attribute.meaning.endswith(".")
 
 
-def test_no_name_of_the_conventions_is_ours() -> None:
+def test_custom_names_are_not_names_of_the_conventions() -> None:
     """A custom attribute has a prefix of ours, or is the conventions' own on another signal."""
     defined = {attribute.name for attribute in ATTRIBUTES if attribute.level != "custom"}
     for attribute in ATTRIBUTES:
         assert attribute.name in defined or attribute.name.startswith("tooltrace."), attribute
 
 
-def test_what_a_tool_cannot_displace_is_all_that_its_span_carries() -> None:
+def test_a_tool_cannot_overwrite_any_attribute_of_its_span() -> None:
     assert set(catalog.of("span")) == names.RESERVED
 
 
 def test_every_constant_of_the_names_is_in_the_catalogue() -> None:
     known = {attribute.name for attribute in ATTRIBUTES}
     apart = {names.EXECUTE_TOOL, names.ERROR_TYPE_OTHER, names.CORRECTNESS, names.SCHEMA_URL, names.DURATION_METRIC}
-    apart |= {names.EVALUATION_EVENT, names.EXCEPTION_EVENT, names.GATE_EVENT, names.MESSAGE_EVENT, names.LOSS_EVENT}
+    apart |= {
+        names.EVALUATION_EVENT,
+        names.EXCEPTION_EVENT,
+        names.CORRECTION_EVENT,
+        names.GATE_EVENT,
+        names.MESSAGE_EVENT,
+        names.LOSS_EVENT,
+    }
     constants = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)}
     assert constants - apart <= known
 

@@ -1,4 +1,4 @@
-"""What a tool was given and gave: what of it is kept, and what leaves."""
+"""Content of calls: which part is recorded, and which part is exported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(store: Path, capture: Any = "full") -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("said", "on_spans", "on_events"), MODES)
-def test_the_variable_says_where_content_may_go(
+def test_the_variable_selects_the_signals_with_content(
     monkeypatch: pytest.MonkeyPatch, said: str | None, on_spans: bool, on_events: bool
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -83,7 +83,7 @@ def test_the_variable_says_where_content_may_go(
     )
 
 
-def test_what_cannot_be_understood_lets_nothing_out_and_says_so_once(
+def test_an_invalid_variable_removes_content_and_warns_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     faults._warned.pop("content", None)
@@ -98,7 +98,7 @@ def test_what_cannot_be_understood_lets_nothing_out_and_says_so_once(
 
 
 @pytest.mark.parametrize(("said", "on_spans", "on_events"), MODES)
-def test_spans_carry_content_where_the_variable_lets_them_and_the_store_keeps_it(
+def test_the_variable_limits_content_of_spans_but_not_of_the_store(
     store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, said: str | None, on_spans: bool, on_events: bool
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -114,7 +114,7 @@ def test_spans_carry_content_where_the_variable_lets_them_and_the_store_keeps_it
 
 
 @pytest.mark.parametrize("said", ["true", "SPAN_AND_EVENT", None])
-def test_the_variable_adds_nothing_to_what_is_recorded(
+def test_the_variable_cannot_extend_what_is_recorded(
     store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, said: str | None
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -124,7 +124,7 @@ def test_the_variable_adds_nothing_to_what_is_recorded(
     assert SECRET not in str(dict(good.attributes)) + str(dict(bad.attributes)) + str(calls())
 
 
-def test_a_tools_own_setting_holds_for_its_spans_too(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tools_capture_setting_applies_to_its_spans_too(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "true")
     provider, exporter = exporting()
     tt.configure(store=store, tracer_provider=provider)
@@ -132,7 +132,7 @@ def test_a_tools_own_setting_holds_for_its_spans_too(store: Path, monkeypatch: p
     assert SECRET not in str(dict(exporter.get_finished_spans()[0].attributes))
 
 
-def test_a_span_without_content_is_what_metadata_would_have_made_of_it(
+def test_a_span_without_content_equals_one_with_capture_metadata(
     store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -155,7 +155,7 @@ def test_a_span_without_content_is_read_back_as_a_call_without(store: Path, call
     assert (bare.span_id, bare.status, bare.confidence, bare.arguments) == (good.span_id, "partial", 0.9, None)
 
 
-def test_the_exported_span_and_the_form_say_the_same(store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exported_span_and_the_span_data_agree(store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "false")
     spans = run(store)
     for span, call in zip(spans, calls(), strict=True):
@@ -183,7 +183,7 @@ FOREIGN = (
 KEPT = ("gen_ai.tool.name", "input.count", "gen_ai.usage.input_tokens", "gen_ai.prompt_name", "http.url", "outputs")
 
 
-def test_content_of_other_instrumentations_goes_as_well() -> None:
+def test_content_of_external_spans_is_removed_too() -> None:
     attributes = dict.fromkeys((*FOREIGN, *KEPT), SECRET)
     form = SpanData(
         name="x",
@@ -200,7 +200,7 @@ def test_content_of_other_instrumentations_goes_as_well() -> None:
     assert form.attributes == attributes
 
 
-def test_the_events_of_a_foreign_call_go_without_content_as_well() -> None:
+def test_events_of_external_calls_lose_their_content() -> None:
     """They are an attribute of the call, and their content has names of one word."""
     said = {"content": SECRET, "body": SECRET, "gen_ai.prompt": SECRET, "gen_ai.system": "x"}
     event = {"name": "gen_ai.tool.message", "at": "2026-01-01T00:00:00+00:00", "attributes": said}
@@ -223,7 +223,7 @@ def test_the_events_of_a_foreign_call_go_without_content_as_well() -> None:
 
 
 @given(st.dictionaries(st.sampled_from([*FOREIGN, *KEPT, *names.FIELDS.values()]), st.text()))
-def test_to_take_content_out_twice_is_to_take_it_out_once(attributes: dict[str, str]) -> None:
+def test_removing_content_is_idempotent(attributes: dict[str, str]) -> None:
     once = content_policy.strip_content(attributes)
     assert content_policy.strip_content(once) == once
     assert once.items() <= attributes.items()
@@ -234,14 +234,14 @@ def test_to_take_content_out_twice_is_to_take_it_out_once(attributes: dict[str, 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def test_a_message_goes_without_its_text() -> None:
+def test_a_message_loses_its_text() -> None:
     message = Message(call_id="c", style="openai", text=SECRET, sha256="f", length=25, error=False, at=NOW)
     bare = without_log_content(to_log(message))
     assert SECRET not in str(bare)
     assert from_log(bare) == Message(call_id="c", style="openai", sha256="f", length=25, error=False, at=NOW)
 
 
-def test_of_a_gate_the_names_of_the_changed_arguments_go() -> None:
+def test_a_gate_keeps_only_the_names_of_changed_arguments() -> None:
     changed = Json(f'{{"name":"{SECRET}"}}')
     gate = Gate(call_id="c", span_id="1" * 16, kind="confirmation", asked_at=NOW, changed=changed)
     bare = from_log(without_log_content(to_log(gate)))
@@ -250,7 +250,7 @@ def test_of_a_gate_the_names_of_the_changed_arguments_go() -> None:
 
 
 @pytest.mark.parametrize(("said", "on_spans", "on_events"), MODES)
-def test_what_leaves_is_as_the_variable_says(
+def test_exports_follow_the_variable(
     store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, said: str | None, on_spans: bool, on_events: bool
 ) -> None:
     run(store)
@@ -262,7 +262,7 @@ def test_what_leaves_is_as_the_variable_says(
     assert (SECRET in str(span), SECRET in str(log)) == (on_spans, on_events)
 
 
-def test_an_exception_says_what_went_wrong_whatever_the_variable_says(
+def test_exception_events_are_independent_of_the_variable(
     store: Path, logs: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "false")

@@ -34,7 +34,7 @@ HEADERS = {
 
 @contextmanager
 def request(headers: dict[str, str]) -> Any:
-    """What a server does with the headers that it is sent."""
+    """Read the headers of a request as a server does."""
     token = context_api.attach(propagate.extract(headers, context=Context()))
     try:
         yield
@@ -44,13 +44,13 @@ def request(headers: dict[str, str]) -> Any:
 
 @tt.trace_tool
 def headers_out() -> dict[str, str]:
-    """What a tool sends on with a request of its own."""
+    """Return the headers of an outgoing request of a tool."""
     carrier: dict[str, str] = {}
     propagate.inject(carrier)
     return carrier
 
 
-def test_a_call_is_the_child_of_the_request_that_asked_for_it(store: Path, calls: Any) -> None:
+def test_a_call_is_a_child_of_its_request(store: Path, calls: Any) -> None:
     with request(HEADERS):
         headers_out()
     (call,) = calls()
@@ -58,7 +58,7 @@ def test_a_call_is_the_child_of_the_request_that_asked_for_it(store: Path, calls
 
 
 @pytest.mark.parametrize("provided", [True, False])
-def test_what_a_tool_sends_on_names_the_tools_span(store: Path, calls: Any, provided: bool) -> None:
+def test_outgoing_requests_carry_the_tools_span(store: Path, calls: Any, provided: bool) -> None:
     if provided:
         tt.configure(store=store, tracer_provider=exporting()[0])
     with request(HEADERS):
@@ -94,7 +94,7 @@ def outer(store: str) -> None:
     subprocess.run([sys.executable, "-c", CHILD, store, json.dumps(carrier)], check=True)
 
 
-def test_a_trace_goes_on_in_another_process(store: Path, calls: Any) -> None:
+def test_a_trace_continues_in_another_process(store: Path, calls: Any) -> None:
     with request(HEADERS):
         outer(str(store))
     by_tool = {call.tool: call for call in calls()}
@@ -104,7 +104,7 @@ def test_a_trace_goes_on_in_another_process(store: Path, calls: Any) -> None:
     assert {(call.conversation_id, call.agent) for call in by_tool.values()} == {("chat 3", "clerk")}
 
 
-def test_a_trace_goes_on_in_a_pool_where_the_context_is_handed_over(store: Path, calls: Any) -> None:
+def test_a_trace_continues_in_a_pool_with_the_passed_context(store: Path, calls: Any) -> None:
     @tt.trace_tool
     def fan_out() -> None:
         with ThreadPoolExecutor(4) as pool:
@@ -126,7 +126,7 @@ def test_a_trace_goes_on_in_a_pool_where_the_context_is_handed_over(store: Path,
 # baggage
 
 
-def test_baggage_says_what_the_agent_did_not(store: Path, calls: Any) -> None:
+def test_baggage_fills_in_missing_context(store: Path, calls: Any) -> None:
     with request(HEADERS):
         headers_out()
         with tt.context(conversation_id="mine"):
@@ -162,7 +162,7 @@ def test_attempts_are_counted_within_the_conversation_of_the_baggage(store: Path
     assert [(call.conversation_id, call.attempt) for call in calls()] == [("a", 1), ("b", 1), ("a", 2)]
 
 
-def test_what_the_model_was_told_goes_to_the_call_of_its_conversation(store: Path, calls: Any) -> None:
+def test_a_model_message_belongs_to_the_call_of_its_conversation(store: Path, calls: Any) -> None:
     for conversation in ("a", "b"):
         with request({"baggage": f"gen_ai.conversation.id={conversation}"}), tt.context(call_id="call_0"):
             headers_out()
@@ -174,7 +174,7 @@ def test_what_the_model_was_told_goes_to_the_call_of_its_conversation(store: Pat
 
 
 @pytest.mark.parametrize("value", [7, None, "", b"x", ["a"]])
-def test_what_is_no_name_is_no_name(store: Path, calls: Any, value: Any) -> None:
+def test_invalid_names_in_baggage_are_ignored(store: Path, calls: Any, value: Any) -> None:
     token = context_api.attach(baggage.set_baggage("gen_ai.agent.name", value))
     try:
         headers_out.__wrapped__()
@@ -186,7 +186,7 @@ def test_what_is_no_name_is_no_name(store: Path, calls: Any, value: Any) -> None
 
 @given(names=st.dictionaries(st.sampled_from(["gen_ai.conversation.id", "gen_ai.agent.name", "other"]), st.text()))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_text_a_caller_says_comes_over_the_wire(names: dict[str, str]) -> None:
+def test_any_text_round_trips_in_baggage(names: dict[str, str]) -> None:
     outgoing = Context()
     for key, value in names.items():
         outgoing = baggage.set_baggage(key, value, outgoing)

@@ -1,4 +1,4 @@
-"""What a tool raises is a log event beside its span, where the application takes log events."""
+"""Exceptions of tools are log events of their span, if the application has a LoggerProvider."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 import tooltrace as tt
 from tests.otel.conftest import Logs, exporting
+from tooltrace.integrations.framework_call import FrameworkCall, spec_for
 from tooltrace.otel import attributes as names
 from tooltrace.redact.redaction import MASK
 from tooltrace.version import __version__
@@ -68,7 +69,7 @@ def test_the_exception_is_on_no_span_as_well(store: Path, logs: Logs) -> None:
     assert (len(logs()), span.events) == (1, ())
 
 
-def test_an_exception_that_the_tool_recorded_itself_goes_out_once(store: Path, logs: Logs) -> None:
+def test_an_exception_recorded_by_the_tool_is_sent_once(store: Path, logs: Logs) -> None:
     provider, exporter = exporting()
     tt.configure(store=store, tracer_provider=provider)
 
@@ -85,7 +86,7 @@ def test_an_exception_that_the_tool_recorded_itself_goes_out_once(store: Path, l
     assert ([event.name for event in span.events], logs()) == (["exception"], [])
 
 
-def test_a_failure_by_value_a_cancellation_and_a_success_are_no_exceptions(store: Path, calls: Any, logs: Logs) -> None:
+def test_only_raised_errors_are_exception_events(store: Path, calls: Any, logs: Logs) -> None:
     @tt.trace_tool
     async def cancelled() -> None:
         raise asyncio.CancelledError
@@ -113,7 +114,7 @@ def test_the_event_is_in_the_trace_and_not_in_that_of_the_thread_that_sends_it(s
     assert abs(event.log_record.timestamp - span.end_time) < 1_000_000_000
 
 
-def test_of_a_span_that_was_not_sampled_the_event_says_so(store: Path, logs: Logs) -> None:
+def test_the_event_of_an_unsampled_span_is_marked(store: Path, logs: Logs) -> None:
     provider, exporter = exporting(sampler=ALWAYS_OFF)
     tt.configure(store=store, tracer_provider=provider)
     fail(broken, "book")
@@ -122,14 +123,14 @@ def test_of_a_span_that_was_not_sampled_the_event_says_so(store: Path, logs: Log
 
 
 @pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
-def test_each_exception_goes_out_once_whatever_the_durability(store: Path, logs: Logs, durability: Any) -> None:
+def test_each_exception_is_sent_once_at_every_durability(store: Path, logs: Logs, durability: Any) -> None:
     tt.configure(store=store, durability=durability)
     for _ in range(3):
         fail(broken, "book")
     assert len(logs()) == 3
 
 
-def test_without_a_store_the_event_goes_out_all_the_same(store: Path, logs: Logs) -> None:
+def test_exception_events_need_no_store(store: Path, logs: Logs) -> None:
     tt.configure(store=None)
     fail(broken, "book")
     assert len(logs()) == 1
@@ -146,7 +147,7 @@ def test_without_a_provider_nothing_is_made(
 
 
 @pytest.mark.usefixtures("lenient")
-def test_an_application_that_cannot_take_the_event_costs_no_row(
+def test_a_failing_event_logger_costs_no_row(
     store: Path, calls: Any, logs: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
@@ -160,13 +161,40 @@ def test_an_application_that_cannot_take_the_event_costs_no_row(
         assert db.execute("SELECT count(*) FROM losses").fetchone() == (0,)
 
 
+def by_decorator(value: dict[str, Any]) -> None:
+    assert tt.trace_tool(lambda: value)() is value
+
+
+def by_logger(value: dict[str, Any]) -> None:
+    tt.TraceLogger().record("tool", value)
+
+
+def by_registry(value: dict[str, Any]) -> None:
+    def tool() -> dict[str, Any]:
+        return value
+
+    response = tt.ToolRegistry(tools=[tool]).execute("tool", {})
+    assert (response.status, response.data) == ("error", None), "the model reads the error"
+
+
+def by_integration(value: dict[str, Any]) -> None:
+    FrameworkCall(spec_for("tool"), {}, style="test").returned(value)
+
+
+def by_integrations_cache(value: dict[str, Any]) -> None:
+    FrameworkCall(spec_for("tool"), {}, style="test").cached(value)
+
+
+@pytest.mark.parametrize("record", [by_decorator, by_logger, by_registry, by_integration, by_integrations_cache])
 @pytest.mark.parametrize(
     "value", [{"ok": False, "error": "gone"}, {"success": False, "error": {"code": "X", "message": "no"}}]
 )
-def test_a_failure_by_value_is_the_result_in_row_and_span(store: Path, calls: Any, value: dict[str, Any]) -> None:
+def test_a_failure_by_value_is_the_result_in_row_and_span(
+    store: Path, calls: Any, value: dict[str, Any], record: Any
+) -> None:
     provider, exporter = exporting()
     tt.configure(store=store, tracer_provider=provider)
-    assert tt.trace_tool(lambda: value)() is value
+    record(value)
     (call,) = calls()
     (span,) = exporter.get_finished_spans()
     assert (call.status, json.loads(call.result)) == ("error", value)

@@ -1,4 +1,4 @@
-"""Records that are no spans as log events, and back."""
+"""Conversion of records other than spans to log events, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, ToolCall
 from tooltrace.otel.log_codec import exception_log, from_log, rejection_reason, to_log
 from tooltrace.otel.span_data import LogData
 
@@ -33,6 +33,22 @@ outcomes = st.builds(
     labeler=texts,
     reason=maybe,
     labeled_at=moments,
+    labeler_kind=st.sampled_from([None, "person", "rule", "agent"]),
+    target_kind=st.sampled_from([None, "attempt", "call", "conversation"]),
+    conversation_id=maybe,
+)
+corrections = st.builds(
+    Correction,
+    call_id=maybe,
+    span_id=st.none() | span_ids | texts,
+    status=st.sampled_from([None, "success", "partial", "error"]),
+    code=maybe,
+    rule=maybe,
+    rule_grade=maybe,
+    labeler=texts,
+    labeler_kind=st.sampled_from(["person", "rule", "agent"]),
+    reason=maybe,
+    corrected_at=moments,
 )
 gates = st.builds(
     Gate,
@@ -68,11 +84,11 @@ losses = st.builds(
     host=maybe,
     pid=st.none() | whole,
 )
-records = st.one_of(outcomes, gates, messages, losses)
+records = st.one_of(outcomes, corrections, gates, messages, losses)
 
 
 @given(record=records, known=st.booleans())
-def test_an_event_says_the_whole_record(record: Any, known: bool) -> None:
+def test_an_event_encodes_the_complete_record(record: Any, known: bool) -> None:
     form = to_log(record, trace_id=TRACE, span_id=SPAN) if known else to_log(record)
     assert from_log(form) == record
     assert rejection_reason(form) is None
@@ -140,19 +156,19 @@ def evaluation(span_id: str | None = SPAN, *, scope: str | None = None, **said: 
         ({"value": 0.0}, None, 0.0),
     ],
 )
-def test_an_evaluation_of_others_is_an_outcome_with_what_it_has(said: Any, correct: Any, score: Any) -> None:
+def test_an_external_evaluation_becomes_an_outcome(said: Any, correct: Any, score: Any) -> None:
     assert from_log(evaluation(name="Relevance", explanation="why", **said)) == Outcome(
         span_id=SPAN, correct=correct, score=score, labeler="Relevance", reason="why", labeled_at=NOW
     )
 
 
-def test_a_score_of_another_range_is_kept_in_words_beside_the_label() -> None:
+def test_a_score_out_of_range_is_part_of_the_reason() -> None:
     found = from_log(evaluation(name="Quality", label="pass", value=4, explanation="fine"))
     assert isinstance(found, Outcome)
     assert (found.correct, found.score, found.reason) == (True, None, "fine (score 4)")
 
 
-def test_a_score_that_goes_against_its_label_is_no_score_of_ours() -> None:
+def test_a_score_that_contradicts_its_label_is_not_a_score() -> None:
     found = from_log(evaluation(name="Groundedness", label="fail", value=0.9))
     assert isinstance(found, Outcome)
     assert (found.correct, found.score, found.reason) == (False, None, "score 0.9")
@@ -172,12 +188,12 @@ def test_a_score_that_goes_against_its_label_is_no_score_of_ours() -> None:
         (evaluation(name=["Quality"], value=0.9), "must be a text"),
     ],
 )
-def test_an_evaluation_that_does_not_say_whether_it_was_right_is_none_and_says_why(form: LogData, cause: str) -> None:
+def test_an_evaluation_without_a_verdict_is_refused_with_a_reason(form: LogData, cause: str) -> None:
     assert from_log(form) is None
     assert cause in (rejection_reason(form) or "")
 
 
-def test_who_evaluated_is_the_instrumentation_where_the_event_names_no_metric() -> None:
+def test_the_instrumentation_is_the_labeler_where_the_event_names_no_metric() -> None:
     found = from_log(evaluation(value=0.9, scope="judge-lib"))
     assert isinstance(found, Outcome)
     assert found.labeler == "judge-lib"
@@ -210,7 +226,15 @@ KEYS = (
     *("tooltrace.loss.count", "tooltrace.labeler", "tooltrace.said", "tooltrace.at", "gen_ai.tool.call.id"),
     *("gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"),
 )
-EVENTS = ("gen_ai.evaluation.result", "tooltrace.gate", "tooltrace.message", "tooltrace.loss", "other", None)
+EVENTS = (
+    "gen_ai.evaluation.result",
+    "tooltrace.correction",
+    "tooltrace.gate",
+    "tooltrace.message",
+    "tooltrace.loss",
+    "other",
+    None,
+)
 
 
 @given(
@@ -223,7 +247,7 @@ EVENTS = ("gen_ai.evaluation.result", "tooltrace.gate", "tooltrace.message", "to
         resource=st.dictionaries(st.sampled_from(["service.name", "host.name", "process.pid"]), junk),
     )
 )
-def test_whatever_comes_is_a_record_or_says_why_it_is_none(form: LogData) -> None:
+def test_any_log_is_a_record_or_is_refused_with_a_reason(form: LogData) -> None:
     found = from_log(form)
     if form.event_name in (None, "other"):
         assert (found, rejection_reason(form)) == (None, None)
@@ -285,7 +309,7 @@ def test_an_exception_is_an_event_at_the_end_of_its_span() -> None:
         {"ending": "paused"},
     ],
 )
-def test_what_did_not_end_by_an_exception_has_no_exception_event(fields: Any) -> None:
+def test_calls_without_an_exception_have_no_exception_event(fields: Any) -> None:
     assert exception_log(call(**fields)) is None
 
 

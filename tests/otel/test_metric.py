@@ -49,7 +49,7 @@ def test_the_metric_is_the_conventions(store: Path, metered: Any) -> None:
     }
 
 
-def test_what_nobody_timed_is_not_measured(store: Path, metered: Any) -> None:
+def test_calls_without_a_duration_are_not_measured(store: Path, metered: Any) -> None:
     read = metered()
     tt.TraceLogger().record("t", 1)
     assert read() == []

@@ -1,6 +1,6 @@
 """The same call by OpenTelemetry's own GenAI utilities and by ours: each difference is known and has its reason.
 
-A difference that is not in the table fails, and so does an entry that is no difference any more.
+A difference that is not in the table fails, and so does an entry that does not differ any more.
 """
 
 from __future__ import annotations
@@ -141,12 +141,12 @@ EVERYWHERE = {
     "span: tooltrace.*": "what the conventions have no names for: status, ending, code, attempt, rule, confidence …",
     "start: gen_ai.agent.name": "the conventions want it at the start, for samplers; the utilities set it at the end",
 }
-"""What differs for every call, and why."""
+"""Differences of every call, and their reasons."""
 
 ON_FAILURE = {
     "log events": "the conventions ask for gen_ai.execute_tool.exception; the utilities send no exception yet",
 }
-"""What differs besides where the tool raised."""
+"""Further differences if the tool raised."""
 
 
 def differences(one: Facts, other: Facts) -> dict[str, tuple[Any, Any]]:
@@ -181,7 +181,7 @@ def test_a_failure_differs_as_is_known(store: Path, content: bool) -> None:
     assert found["log events"] == (["gen_ai.execute_tool.exception"], [])
 
 
-def test_each_difference_is_what_its_reason_says(store: Path) -> None:
+def test_each_difference_matches_its_reason(store: Path) -> None:
     found = differences(ours(store, fails=False), theirs(fails=False))
     assert found["start: gen_ai.agent.name"] == ("clerk", ABSENT)
     assert found["metric: gen_ai.operation.name"] == ("execute_tool", ABSENT)
@@ -196,7 +196,7 @@ def test_a_difference_that_is_not_known_is_found() -> None:
     assert differences({"a": 1, "b": 1}, {"b": 2}) == {"a": (1, ABSENT), "b": (1, 2)}
 
 
-def test_without_the_variable_the_utilities_send_no_content_and_we_send_what_was_recorded(store: Path) -> None:
+def test_default_content_differs_from_the_reference_utilities(store: Path) -> None:
     """The one difference of a default: ``capture`` is our switch, and says ``full`` unless it is told otherwise."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, "")
@@ -207,7 +207,7 @@ def test_without_the_variable_the_utilities_send_no_content_and_we_send_what_was
     assert json.loads(facts["span: gen_ai.tool.call.result"]) == RESULT
 
 
-def test_metadata_alone_is_what_the_utilities_send_by_default(store: Path) -> None:
+def test_capture_metadata_equals_the_default_of_the_utilities(store: Path) -> None:
     providers = Providers()
     tt.configure(store=store, tracer_provider=providers.tracer, capture="metadata")
     tt.trace_tool(lambda city: RESULT)("Paris")

@@ -46,7 +46,7 @@ def test_a_sampler_costs_no_row(store: Path, calls: Any, sampler: Sampler, expec
         assert db.execute("SELECT count(*) FROM tool_calls").fetchone() == (CALLS,)
 
 
-def test_what_an_unsampled_tool_sets_on_its_span_is_in_its_row(store: Path, calls: Any) -> None:
+def test_attributes_set_on_an_unsampled_span_are_in_the_row(store: Path, calls: Any) -> None:
     from opentelemetry import trace as trace_api
 
     tt.configure(store=store, tracer_provider=exporting(sampler=ALWAYS_OFF)[0])
@@ -59,7 +59,7 @@ def test_what_an_unsampled_tool_sets_on_its_span_is_in_its_row(store: Path, call
     assert calls()[0].attributes == '{"shelf":7}'
 
 
-def test_under_an_unsampled_request_the_whole_trace_is_in_the_store(store: Path, calls: Any) -> None:
+def test_calls_of_an_unsampled_request_are_stored(store: Path, calls: Any) -> None:
     provider, exporter = exporting(sampler=ParentBased(ALWAYS_OFF))
     tt.configure(store=store, tracer_provider=provider)
 

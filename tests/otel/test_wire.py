@@ -19,7 +19,7 @@ from tooltrace.otel.otlp.from_proto import logs_from_proto
 from tooltrace.otel.otlp.json import logs_from_json, logs_to_json
 
 
-def test_a_label_that_the_application_sends_is_the_label_that_is_kept(store: Path, logs: Logs) -> None:
+def test_a_label_sent_by_the_application_equals_the_stored_label(store: Path, logs: Logs) -> None:
     log = tt.TraceLogger()
     log.record("t", 1, call_id="c")
     log.record("t", 2, call_id="d")
@@ -33,7 +33,7 @@ def test_a_label_that_the_application_sends_is_the_label_that_is_kept(store: Pat
     assert len(kept) == 4
 
 
-def test_an_exception_that_the_application_sends_is_no_record_beside_its_call(store: Path, logs: Logs) -> None:
+def test_an_exception_sent_by_the_application_is_not_a_second_record(store: Path, logs: Logs) -> None:
     @tt.trace_tool
     def broken() -> None:
         raise OSError("full")

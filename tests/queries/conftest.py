@@ -36,7 +36,7 @@ def make() -> Make:
         number = next(numbers)
         known: dict[str, Any] = {
             "tool": "search", "call_id": f"call_{number}", "trace_id": f"{number:032x}", "span_id": f"{number:016x}",
-            "conversation_id": "session", "started_at": START, "duration_ms": 10.0, "status": "success",
+            "started_at": START, "duration_ms": 10.0, "status": "success",
         }  # fmt: skip
         return ToolCall(**{**known, **given})
 

@@ -60,7 +60,7 @@ def judge(
         """
         INSERT INTO attempts
             (tool, call_id, trace_id, span_id, conversation_id, started_at, status, ending, confidence, signals, attempt)
-        SELECT tool, 'call_' || span_id, 't', span_id, CAST(c AS TEXT), TIMESTAMP '2026-03-01', 'success', 'returned',
+        SELECT tool, 'call_' || span_id, 'trace_' || span_id, span_id, CAST(c AS TEXT), TIMESTAMP '2026-03-01', 'success', 'returned',
             CAST(p AS DOUBLE), CAST(s AS TEXT), 1
         FROM temp.given
         """
@@ -79,7 +79,7 @@ def calibrated(con: duckdb.DuckDBPyConnection, tools: int, calls: int, confidenc
     con.execute(
         f"""
         INSERT INTO attempts (tool, call_id, trace_id, span_id, started_at, status, ending, confidence, attempt)
-        SELECT 'tool_' || tool, tool || '/' || call, 't', tool || '/' || call, TIMESTAMP '2026-03-01', 'success',
+        SELECT 'tool_' || tool, tool || '/' || call, tool || '/' || call, tool || '/' || call, TIMESTAMP '2026-03-01', 'success',
             'returned', {confidence}, 1
         FROM (
             SELECT tool, call, (hash(tool, call, 1) % 1000000007) / 1000000007.0 AS u

@@ -1,4 +1,4 @@
-"""What stands next to an attempt in its trace."""
+"""Spans next to an attempt in its trace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_parent_children_and_siblings(engine, make):
     assert answer(con, span_id="none such") == answer(con) == []
 
 
-def test_of_many_siblings_the_nearest_are_shown(engine, make):
+def test_the_nearest_of_many_siblings_are_shown(engine, make):
     records = [
         make(call_id=str(n), trace_id=TRACE, parent_span_id="p", started_at=START + timedelta(seconds=n))
         for n in range(200)
@@ -45,7 +45,7 @@ def test_of_many_siblings_the_nearest_are_shown(engine, make):
     assert {int(call) for _, call in found} <= set(range(70, 131))
 
 
-def test_spans_that_are_no_tool_calls_are_there_by_name(engine, make):
+def test_spans_that_are_not_tool_calls_are_listed_by_name(engine, make):
     turn, this, request, other = (f"{number:016x}" for number in range(101, 105))
     con = engine(
         make(call_id="this", trace_id=TRACE, span_id=this, parent_span_id=turn),

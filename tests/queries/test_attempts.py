@@ -29,7 +29,7 @@ def pages(con, limit, **params):
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, 0.0, 1.0, 1000.0])), max_size=30), st.integers(1, 7)
 )
-def test_pages_are_the_whole_in_its_order(engine, make, times, limit):
+def test_the_pages_together_are_all_rows_in_order(engine, make, times, limit):
     con = engine(*(make(started_at=START + timedelta(seconds=at), duration_ms=ms) for at, ms in times))
     all_spans = [row["span_id"] for row in answer(con, limit=1000)]
     assert [row["span_id"] for page in pages(con, limit) for row in page] == all_spans
@@ -77,7 +77,7 @@ def test_each_filter(engine, make, params, expected):
     assert {row["call_id"] for row in answer(con, **params)} == expected
 
 
-def test_said_is_the_error_or_the_answer_or_the_result_in_short(engine, make):
+def test_said_is_a_short_form_of_the_error_the_text_or_the_result(engine, make):
     con = engine(
         make(call_id="1", error_message="gone", text="x", result="[1]"), make(call_id="2", text="words", result="[1]"),
         make(call_id="3", result="[1]"), make(call_id="4"), make(call_id="5", text="é" * 300),
@@ -86,7 +86,7 @@ def test_said_is_the_error_or_the_answer_or_the_result_in_short(engine, make):
     assert said == {"1": "gone", "2": "words", "3": "[1]", "4": None, "5": "é" * 200}
 
 
-def test_a_duration_beyond_all_reason_is_no_fault(engine, make):
+def test_an_absurd_duration_is_not_an_error(engine, make):
     con = engine(*(make(duration_ms=ms) for ms in (1e300, float("inf"), float("nan"), -1e300)))
     assert len(answer(con)) == 4
     assert answer(con)[-1]["ended_at"] >= datetime(2026, 3, 1, 12)

@@ -62,7 +62,7 @@ def retried(make):
     return retried
 
 
-def test_a_tool_that_keeps_to_all_ten(engine, make, retried):
+def test_a_tool_that_passes_all_ten_points(engine, make, retried):
     calls = [record for _ in range(20) for record in retried("success")]
     con = engine(*calls, *labels([call for call in calls if call.status == "success"], 15))
     rows = answer(con)
@@ -71,7 +71,7 @@ def test_a_tool_that_keeps_to_all_ten(engine, make, retried):
     ]
     assert [row["passed"] for row in rows] == [True] * 10
     assert [row["n"] for row in rows] == [20, 20, 20, 20, 40, 20, 20, 20, 40, 40]
-    assert {(row["attempts"], row["too_few"]) for row in rows} == {(40, False)}
+    assert {(row["attempts"], row["too_few"], row["unread_share"]) for row in rows} == {(40, False, 0.0)}
     assert [row["evidence"] for row in rows[:4]] == [
         "20 of 20 results have a confidence",
         "20 of 20 results with a confidence are labelled: mean confidence 0.75, accuracy 0.75, not clearly over- or underconfident, gap 0.0 [-0.14, 0.22]",
@@ -83,12 +83,11 @@ def test_a_tool_that_keeps_to_all_ten(engine, make, retried):
     )
 
 
-def test_a_plain_function_shows_how_little_it_says(engine, make):
-    con = engine(
-        *(make(rule="plain", rule_grade="certain", call_id=f"{i:016x}", span_id=f"{i:016x}") for i in range(3))
-    )
+def test_a_function_without_responses_fails_most_points(engine, make):
+    con = engine(*(make(rule="plain", rule_grade="unread", call_id=f"{i:016x}", span_id=f"{i:016x}") for i in range(3)))
     assert verdicts(con) == [False, None, None, None, False, None, None, None, False, True]
     rows = answer(con)
+    assert {row["unread_share"] for row in rows} == {1.0}
     assert rows[8]["evidence"] == "of 3 attempts 0 have a tool version, 0 a call id from the model, 3 a duration"
     assert all(row["fix"] for row in rows)
     assert all(row["too_few"] for row in rows)
@@ -103,13 +102,13 @@ def test_nine_of_ten_are_a_habit(engine, make, said, passed):
 
 
 @pytest.mark.parametrize("name", ["good_share", "max_gap", "retry_share"])
-def test_a_share_is_no_percentage(engine, name):
+def test_a_share_is_not_a_percentage(engine, name):
     with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a number from 0 to 1; got 90"):
         answer(engine(), **{name: 90})
 
 
 @pytest.mark.parametrize("confidence", [float("nan"), float("inf"), -0.5, None])
-def test_what_is_no_confidence_is_none(engine, make, confidence):
+def test_a_confidence_out_of_range_is_unknown(engine, make, confidence):
     con = engine(make(confidence=confidence))
     assert (at_point(1, con)["passed"], at_point(2, con)["passed"], at_point(3, con)["passed"]) == (False, None, None)
 
@@ -182,13 +181,13 @@ def test_codes(engine, make, code, passed):
     assert at_point(6, engine(make(code=code)))["passed"] is None
 
 
-def test_retryable_has_to_be_said(engine, make):
+def test_retryable_has_to_be_reported(engine, make):
     row = at_point(7, engine(make(status="error"), make(status="error", retryable=False)))
     assert (row["passed"], row["n"]) == (False, 2)
     assert row["evidence"] == "1 of 2 errors report whether they are retryable; no retryable error was retried"
 
 
-def test_whether_retryable_is_true_takes_retries_to_tell(engine, make, retried):
+def test_point_7_needs_retries_to_be_judged(engine, make, retried):
     untried = [make(**GOOD_ERROR) for _ in range(30)]
     assert at_point(7, engine(*untried))["passed"] is None
     for good, passed in ((20, True), (7, True), (1, False), (0, False)):
@@ -202,14 +201,14 @@ def test_whether_retryable_is_true_takes_retries_to_tell(engine, make, retried):
         assert at_point(7, engine(*said), min_n=21)["passed"] is None
 
 
-def test_a_success_in_another_conversation_is_no_retry(engine, make):
+def test_a_success_in_another_conversation_is_not_a_retry(engine, make):
     first = make(**GOOD_ERROR, call_id="a")
     other = make(call_id="a", conversation_id="other", started_at=START + timedelta(seconds=1))
     assert "no retryable error was retried" in at_point(7, engine(first, other))["evidence"]
 
 
 @pytest.mark.parametrize(("given", "passed"), [({}, False), ({"suggestion": "x"}, True), ({"user_message": "x"}, True)])
-def test_what_to_do_after_an_error(engine, make, given, passed):
+def test_errors_state_what_to_do(engine, make, given, passed):
     assert at_point(8, engine(make(status="error", **given)))["passed"] is passed
 
 
@@ -237,7 +236,7 @@ def test_hidden_failures(engine, make, given, passed):
     assert ("call here" in row["evidence"]) is (passed is False)
 
 
-def test_what_did_not_finish_is_not_audited(engine, make):
+def test_unfinished_attempts_are_not_audited(engine, make):
     con = engine(
         *(make(status=None, ending=ending) for ending in ("cancelled", "abandoned", "paused", "declined", "expired"))
     )
@@ -283,3 +282,30 @@ def test_as_recorded(store):
     passed = {tool: [row[3] for row in rows if row[0] == tool] for tool in ("good", "bad")}
     assert passed["good"] == [True, False, True, True, True, True, None, True, True, True]
     assert passed["bad"] == [None, None, None, None, True, True, None, False, False, False]
+
+
+def test_the_gap_of_point_2_is_that_of_calibration(engine, make):
+    """Conversations of five results, in which confidence and accuracy vary together."""
+    calls = [make(conversation_id=f"talk_{i // 5}", confidence=0.5 + (i * 7 % 50) / 100) for i in range(100)]
+    con = engine(*calls, *labels(calls, 65))
+    figures = json.loads(at_point(2, con)["figures"])
+    relation = run(con, "calibration")
+    (row,) = (dict(zip(relation.columns, line, strict=True)) for line in relation.fetchall())
+    expected = {"low": row["gap_low"], "high": row["gap_high"], "gap": row["gap"]}
+    sign = -1 if figures["sentence"] == "under" else 1
+    limits = sorted(sign * figures[name] for name in ("low", "high"))
+    assert [sign * figures["gap"], *limits] == pytest.approx(
+        [expected["gap"], expected["low"], expected["high"]], abs=1e-6
+    )
+    found = at_point(2, con)
+    assert (found["clusters"], found["design_effect"]) == (row["clusters"], pytest.approx(row["design_effect"]))
+
+
+def test_labels_of_few_conversations_do_not_show_that_confidence_is_calibrated(engine, make):
+    for talks, passed in ((1, False), (4, False), (5, True)):
+        calls = [make(conversation_id=f"talk_{i % talks}", confidence=0.8) for i in range(60)]
+        found = at_point(2, engine(*calls, *labels(calls, 48)))
+        assert found["passed"] is passed
+        assert found["clusters"] == talks
+    together = [make(conversation_id="talk", confidence=0.8) for _ in range(30)]
+    assert "all of one conversation" in at_point(2, engine(*together, *labels(together, 24)))["evidence"]

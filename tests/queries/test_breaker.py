@@ -60,7 +60,7 @@ def test_by_default_three_failures_open_it_for_five_minutes(engine, history):
     assert answer(con, threshold=4)[0]["trips"] == 0
 
 
-def test_what_was_running_when_it_opened_is_let_through(engine, history):
+def test_calls_running_when_the_breaker_opens_are_allowed(engine, history):
     con = engine(*history((0, "error"), (0.1, "error"), (0.2, "error"), (0.3, "error"), (1.1, "error"), (1.3, "error")))
     (row,) = answer(con)
     assert (row["trips"], row["would_block"]) == (1, 1)  # the third is over at 1.2 s
@@ -74,7 +74,7 @@ def test_an_unfinished_attempt_changes_nothing_and_is_shown(engine, history):
     assert (row["attempts"], row["trips"], row["precision"], row["low"], row["left_out"]) == (0, 0, None, None, 2)
 
 
-def test_a_partial_answer_is_no_failure(engine, history):
+def test_a_partial_result_is_not_a_failure(engine, history):
     (row,) = answer(engine(*history((0, "error"), (2, "error"), (4, "partial"), (6, "error"), (8, "error"))))
     assert row["trips"] == 0
 
@@ -126,7 +126,7 @@ def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recover
         now += gap
         attempts.append((now, took, failed))
     rows = ", ".join(
-        f"('t', '{i:04}', 1, TIMESTAMP '2026-03-01' + to_seconds({began}), {1000.0 * took}, "
+        f"('t', '{i:04}', 'a conversation', 'a trace', 1, TIMESTAMP '2026-03-01' + to_seconds({began}), {1000.0 * took}, "
         f"'{'error' if failed else 'success'}', 'returned')"
         for i, (began, took, failed) in enumerate(attempts)
     )
@@ -138,7 +138,7 @@ def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recover
     assert row["failures"] == sum(failed for _, _, failed in attempts)
 
 
-COLUMNS = "(tool, span_id, attempt, started_at, duration_ms, status, ending)"
+COLUMNS = "(tool, span_id, conversation_id, trace_id, attempt, started_at, duration_ms, status, ending)"
 
 
 def test_one_failure_may_be_enough_and_none_is_refused(engine, history):
@@ -149,7 +149,7 @@ def test_one_failure_may_be_enough_and_none_is_refused(engine, history):
             answer(con, **{name: 0})
 
 
-def test_by_code_and_day_the_whole_history_is_replayed_and_its_attempts_counted_apart(engine, make):
+def test_grouped_by_code_and_day_the_complete_history_is_replayed(engine, make):
     """Three failures in a row before midnight open it; it blocks two more and a good one after midnight."""
     midnight = datetime(2026, 3, 2)
     seconds = [(-30, "A"), (-20, "B"), (-10, "A"), (10, "A"), (20, "B"), (30, None)]
@@ -167,7 +167,7 @@ def test_by_code_and_day_the_whole_history_is_replayed_and_its_attempts_counted_
 
 
 @pytest.mark.parametrize("huge", [2**31, 2**62, 2**63 - 1])
-def test_parameters_beyond_all_reason_are_no_fault(engine, history, huge):
+def test_absurd_parameters_are_not_an_error(engine, history, huge):
     con = engine(*history(*((second, "error") for second in range(6))))
     assert answer(con, threshold=huge)[0]["trips"] == 0
     assert answer(con, recovery_s=huge)[0]["would_block"] == 3

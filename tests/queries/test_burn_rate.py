@@ -75,7 +75,7 @@ def test_a_tool_that_was_not_called_burns_nothing_and_does_not_alert(engine, bef
         assert (row["alerting"], row["quiet"]) == (False, True)
 
 
-def test_an_empty_short_window_is_no_burn(engine, before):
+def test_an_empty_short_window_has_no_burn_rate(engine, before):
     fast, medium, _ = answer(engine(*before(600, 50, 50)))
     assert (fast["burn_long"], fast["burn_short"], fast["burn"], fast["quiet"]) == (
         pytest.approx(100),
@@ -86,7 +86,7 @@ def test_an_empty_short_window_is_no_burn(engine, before):
     assert (fast["alerting"], medium["alerting"], medium["quiet"]) == (False, True, False)
 
 
-def test_what_did_not_finish_is_left_out_and_shown(engine, before):
+def test_unfinished_attempts_are_counted_separately(engine, before):
     con = engine(*before(10, 5, 5), *before(10, 7, 7, ending="cancelled"), *before(10, 2, 0, ending="declined"))
     assert (answer(con)[0]["attempts"], answer(con)[0]["left_out"]) == (5, 9)
 
@@ -121,7 +121,7 @@ def test_groups(engine, before):
     assert [row["attempts"] for row in answer(con, by=[])] == [40] * 3
 
 
-def test_by_code_and_hour_the_burns_are_parts_of_the_whole(engine, before):
+def test_burn_rates_by_code_and_hour_add_up(engine, before):
     """Six timeouts and four denied attempts of 100 burn a budget of 1 % at the rates 6 and 4."""
     con = engine(
         *before(60, 6, 6, code="TIMEOUT"), *before(1000, 4, 4, code="AUTH"), *before(1000, 80, 0), *before(3000, 10, 0)

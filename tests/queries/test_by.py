@@ -39,9 +39,9 @@ def groups(con, by):
 )
 def test_each_dimension(engine, make, by, expected):
     con = engine(
-        make(tool_version="1", agent="a", attributes='{"region":"eu"}'),
-        make(tool_version="2", status="error", code="TIMEOUT", attributes='{"region":7}'),
-        make(tool="fetch", agent="a", started_at=datetime(2026, 3, 2, 9, 59)),
+        make(tool_version="1", agent="a", conversation_id="session", attributes='{"region":"eu"}'),
+        make(tool_version="2", status="error", code="TIMEOUT", conversation_id="session", attributes='{"region":7}'),
+        make(tool="fetch", agent="a", conversation_id="session", started_at=datetime(2026, 3, 2, 9, 59)),
     )
     assert groups(con, by) == expected
 
@@ -60,12 +60,12 @@ def test_each_dimension(engine, make, by, expected):
         ([7], "got 7"),
     ],
 )
-def test_what_cannot_be_grouped_by_is_refused(by, said):
+def test_an_unknown_dimension_is_refused(by, said):
     with pytest.raises(BadParameter, match=said):
         find("failure_rate").render(by)
 
 
-def test_a_query_that_is_not_grouped_takes_no_by():
+def test_a_query_without_groups_refuses_by():
     with pytest.raises(BadParameter, match="query recent does not group its rows"):
         find("recent").render("tool")
 
@@ -81,7 +81,7 @@ CON = duckdb.connect(":memory:", config={"threads": 1})
 create_macros(CON)
 COLUMNS = """
     tool TEXT, call_id TEXT, conversation_id TEXT, host TEXT, pid BIGINT, attempt BIGINT, code TEXT, status TEXT,
-    ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON
+    rule_grade TEXT, ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON, trace_id TEXT, span_id TEXT
 """
 
 
@@ -90,8 +90,8 @@ def test_any_attribute_name_is_read_and_nothing_else_is_run(name):
     attributes = json.dumps({name: "the value", name + "x": "another"})
     CON.execute(f"CREATE OR REPLACE TABLE attempts ({COLUMNS})")
     CON.execute(
-        "INSERT INTO attempts VALUES "
-        "('t', 'c', 's', NULL, NULL, 1, NULL, 'success', 'returned', false, now()::TIMESTAMP, ?)",
+        "INSERT INTO attempts (tool, call_id, conversation_id, attempt, status, ending, cached, started_at, attributes) "
+        "VALUES ('t', 'c', 's', 1, 'success', 'returned', false, now()::TIMESTAMP, ?)",
         [attributes],
     )
     answer = run(CON, "failure_rate", by=[f"attributes.{name}", "tool"])

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.judging import calibrated, judge, tables
 from tooltrace.analysis import run
@@ -65,7 +67,7 @@ def test_two_confidences_by_hand(engine):
     assert row["aurc"] == pytest.approx(0.5)
 
 
-def test_what_is_not_seen_is_said(engine, make):
+def test_missing_labels_and_confidences_are_counted(engine, make):
     spans = [make(confidence=c) for c in (0.8, 0.8, 0.2, None, math.nan, math.inf, 1.5, -0.1)]
     unfinished = [make(confidence=0.9, status=None, ending=ending) for ending in ("cancelled", "abandoned", "paused")]
     labels = [
@@ -78,7 +80,7 @@ def test_what_is_not_seen_is_said(engine, make):
     assert row["missing_confidence_share"] == 5 / 8
 
 
-def test_a_tool_that_nobody_judged_has_a_row_and_no_figures(engine, make):
+def test_an_unlabelled_tool_has_a_row_without_figures(engine, make):
     row = one(engine(make(confidence=0.4), make()))
     assert (row["n"], row["labelled_share"], row["missing_confidence_share"], row["too_few"]) == (0, 0.0, 0.5, True)
     shares = {
@@ -89,7 +91,7 @@ def test_a_tool_that_nobody_judged_has_a_row_and_no_figures(engine, make):
         "missing_low",
         "missing_high",
     }
-    shown = {"tool", "n", *shares, "too_few", "debiased_below_zero"}
+    shown = {"tool", "n", *shares, "clusters", "too_few", "debiased_below_zero"}
     assert {name for name, value in row.items() if value is not None} == shown
 
 
@@ -120,7 +122,7 @@ def test_one_class_and_one_confidence_break_nothing(engine):
 
 
 def reference(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """What libraries and plain loops say."""
+    """Expected figures by libraries and simple loops."""
     from sklearn.isotonic import IsotonicRegression
     from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
@@ -177,7 +179,7 @@ def made(kind: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 KINDS = ["distinct", "tenths", "hundredths", "sure", "narrow", "equal"]
 
 
-def test_as_the_libraries_say(engine):
+def test_figures_equal_those_of_the_libraries(engine):
     con = engine()
     cases = {f"{kind} {n}": made(kind, n, seed=n) for kind in KINDS for n in (2, 3, 10, 137, 3000)}
     for tool, (p, y) in cases.items():
@@ -197,7 +199,7 @@ PAIRS = st.lists(
 
 @given(st.lists(PAIRS, min_size=1, max_size=8))
 @settings(max_examples=settings().max_examples // 4)  # eight histories in one answer
-def test_as_the_libraries_say_of_anything(histories):
+def test_figures_equal_those_of_the_libraries_for_any_history(histories):
     con = tables()
     for number, pairs in enumerate(histories):
         judge(con, [pair[0] for pair in pairs], [pair[1] for pair in pairs], tool=str(number))
@@ -232,7 +234,7 @@ def test_the_corp_decomposition_of_model_diagnostics(engine, kind):
     )
 
 
-def test_more_confidences_than_the_isotonic_fit_keeps_apart(engine):
+def test_more_confidences_than_the_isotonic_fit_distinguishes(engine):
     p, y = made("distinct", 12_000, seed=8)
     row, expected = one(judge(engine(), p, y)), reference(p, y)
     rounded = reference(np.round(p, 4), y)
@@ -336,30 +338,60 @@ def test_an_overconfident_tool_is_called_miscalibrated(engine):
     assert row["cox_slope"] is None
 
 
-def test_calls_of_one_conversation_are_no_independent_evidence(engine):
+def test_calls_of_one_conversation_are_not_independent(engine):
     # in each conversation all ten calls are right or all are wrong
-    right = [1, 1, 1, 0] * 10
+    right = [1] * 33 + [0] * 7
     y = [value for value in right for _ in range(10)]
     conversations = [f"talk_{number}" for number in range(40) for _ in range(10)]
     together = one(judge(engine(), [0.9] * 400, y, conversations=conversations))
     apart = one(judge(engine(), [0.9] * 400, y))
     for low, high in (("gap_low", "gap_high"), ("ece_low", "ece_high")):
         assert together[high] - together[low] > 2 * (apart[high] - apart[low])
-    d = np.array([0.9 - value for value in right])
-    half = 1.959963984540054 * d.std(ddof=1) / math.sqrt(40)
-    assert together["gap_high"] - together["gap"] == pytest.approx(half, abs=1e-9)
+    # 33 of 40 draws are right, and all draws have the same confidence: the interval of accuracy alone counts
+    low, high = proportion_confint(33, 40, method="wilson")
+    assert (together["accuracy_low"], together["accuracy_high"]) == pytest.approx((low, high), abs=1e-9)
+    assert (together["gap_low"], together["gap_high"]) == pytest.approx((0.9 - high, 0.9 - low), abs=1e-9)
+    assert (together["clusters"], together["design_effect"]) == (40, pytest.approx(10))
+    assert (apart["clusters"], apart["design_effect"]) == (400, 1)
+    assert together["ece_null_p95"] == pytest.approx(apart["ece_null_p95"] * math.sqrt(10))
+    assert (together["miscalibrated"], apart["miscalibrated"]) == (False, True)
 
 
-def test_one_conversation_has_no_interval(engine):
+def test_the_cox_test_counts_conversations(engine):
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.5, 1, 400)
+    right = np.repeat(rng.random(40) < 0.6, 10) | (rng.random(400) < 0.2)
+    together = one(judge(engine(), p, right, conversations=[f"talk_{i // 10}" for i in range(400)]))
+    apart = one(judge(engine(), p, right))
+    assert apart["cox_p"] == pytest.approx(math.exp(-apart["cox_lr"] / 2))
+    assert together["design_effect"] > 4
+    assert together["cox_p"] == pytest.approx(math.exp(-together["cox_lr"] / 2 / together["design_effect"]))
+
+
+def test_the_interval_of_the_gap_combines_accuracy_and_confidence(engine):
+    """The formulas of MOVER, from the calls themselves."""
+    rng = np.random.default_rng(8)
+    p = rng.uniform(0.3, 1, 60)
+    right = rng.random(60) < p
+    row = one(judge(engine(), p, right))
+    half = stats.t.ppf(0.975, 59) * p.std(ddof=1) / math.sqrt(60)
+    r = np.corrcoef(p, right)[0, 1] * (1 - 3 / 60)
+    low, high = proportion_confint(right.sum(), 60, method="wilson")
+    below, above = high - right.mean(), right.mean() - low
+    gap = p.mean() - right.mean()
+    expected = [gap - math.sqrt(half**2 + below**2 - 2 * r * half * below), gap + math.sqrt(half**2 + above**2 - 2 * r * half * above)]  # fmt: skip
+    assert [row["gap_low"], row["gap_high"]] == pytest.approx(expected, abs=1e-7)
+
+
+def test_one_conversation_has_no_interval_of_the_gap(engine):
     row = one(judge(engine(), [0.9] * 30, [1, 0, 1] * 10, conversations=["talk"] * 30))
     assert (row["gap_low"], row["gap_high"], row["ece_low"], row["ece_high"]) == (None, None, None, None)
 
 
-def test_calls_that_do_not_differ_give_no_interval(engine):
-    row = one(judge(engine(), [0.9] * 30, [1] * 30))
-    assert row["gap"] == pytest.approx(-0.1)
-    assert (row["gap_low"], row["gap_high"], row["ece_low"], row["ece_high"]) == (None, None, None, None)
-    assert row["accuracy_low"] < 0.9  # the interval of accuracy says how little thirty calls show
+def test_calls_that_do_not_differ_have_the_interval_of_their_accuracy(engine):
+    row = one(judge(engine(), [0.9] * 20, [1] * 20))
+    assert (row["gap_low"], row["gap"], row["gap_high"]) == pytest.approx((-0.1, -0.1, 0.9 - 0.838875), abs=1e-6)
+    assert (row["ece_low"], row["ece_high"]) == (None, None)
     assert not row["miscalibrated"]
 
 

@@ -39,7 +39,7 @@ def con(engine, make):
         ("%", []),
     ],
 )
-def test_what_an_id_names(con, given, found):
+def test_an_id_selects_a_call_or_an_attempt(con, given, found):
     answer = run(con, "call", id=given)
     assert answer.project("named, place, match, span_id").fetchall() == found
 
@@ -48,7 +48,7 @@ def test_at_most_so_many_calls(con):
     assert run(con, "call", id="call", limit=2).project("named, place").fetchall() == [(3, 1), (3, 2)]
 
 
-def test_a_column_that_is_a_field_says_what_the_field_says():
+def test_columns_of_fields_have_the_fields_meaning():
     fields = {field.name: field for field in fields_of(ToolCall)}
     fields["conversation"] = fields["conversation_id"]
     said = {column.name: column.meaning for column in find("call").header.columns if column.name in fields}

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tooltrace import assets
-from tooltrace.analysis import ask, catalogue, find, run
+from tooltrace.analysis import catalogue, find, query_store, run
 from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
 
 FILES = sorted(assets.path("queries").glob("*.sql"))
 GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}, "call_gates": {"call_id": "x"}}
 
 
-def test_every_file_is_in_the_catalogue_and_asks_a_question():
+def test_every_file_is_in_the_catalog_with_a_question():
     assert [path.stem for path in FILES] == list(catalogue())
     assert all(query.question.endswith("?") for query in catalogue().values())
 
@@ -35,14 +35,14 @@ def test_the_heading_names_the_columns_of_the_answer_for_every_grouping(name, en
 
 
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
-def test_the_file_as_it_stands_is_the_default_question(name, engine):
+def test_the_unchanged_file_is_the_default_query(name, engine):
     query = find(name)
     assert query.render() == query.text
     assert engine().sql(query.text, params=query.bind(**GIVEN.get(name, {}))).fetchall() == []
 
 
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
-def test_an_empty_store_gives_an_empty_answer(name, engine):
+def test_an_empty_store_gives_an_empty_result(name, engine):
     assert run(engine(), name, **GIVEN.get(name, {})).fetchall() == []
 
 
@@ -58,7 +58,7 @@ def test_an_unknown_name_suggests_the_nearest():
         find("zzzzzz")
 
 
-def test_a_parameter_that_the_query_does_not_take_is_named(engine):
+def test_an_unknown_parameter_is_named(engine):
     with pytest.raises(
         BadParameter,
         match="query recent has no parameter 'min_n': its parameters are since, until, tool, status, limit",
@@ -69,7 +69,7 @@ def test_a_parameter_that_the_query_does_not_take_is_named(engine):
 
 
 @pytest.mark.parametrize("name", ["failure_rate", "errors", "latency", "retries"])
-def test_a_window_holds_its_first_moment_and_not_its_last(name, engine, make):
+def test_a_time_range_includes_its_start_and_excludes_its_end(name, engine, make):
     con = engine(make(status="error", code="A"))
     at = "2026-03-01T12:00:00"
     assert len(run(con, name, since=at).fetchall()) == 1
@@ -78,23 +78,23 @@ def test_a_window_holds_its_first_moment_and_not_its_last(name, engine, make):
     assert run(con, name, tool="other").fetchall() == []
 
 
-def test_ask_reads_a_store_and_holds_no_lease(stored, make):
+def test_query_store_releases_the_store(stored, make):
     store = stored(make(status="error"), make())
-    first = ask(store, "failure_rate")
-    second = ask(store, "failure_rate")
+    first = query_store(store, "failure_rate")
+    second = query_store(store, "failure_rate")
     assert first.fetchall() == second.fetchall()
     assert first.project("attempts, failures").fetchall() == [(2, 1)]
 
 
-def test_ask_keeps_the_order_of_the_answer(stored, make):
+def test_query_store_keeps_the_order_of_rows(stored, make):
     store = stored(*(make(tool=f"t{n}", duration_ms=float(n)) for n in range(50)))
-    slowest = [row[0] for row in ask(store, "latency", by="tool").fetchall()]
+    slowest = [row[0] for row in query_store(store, "latency", by="tool").fetchall()]
     assert slowest == [f"t{n}" for n in range(49, -1, -1)]
 
 
-def test_ask_says_that_there_is_no_store(tmp_path):
+def test_query_store_raises_for_a_missing_store(tmp_path):
     with pytest.raises(StoreMissing, match="nowhere.duckdb"):
-        ask(tmp_path / "nowhere.duckdb", "errors")
+        query_store(tmp_path / "nowhere.duckdb", "errors")
 
 
 def test_an_alias_is_neither_a_name_nor_twice():

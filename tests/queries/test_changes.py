@@ -1,4 +1,4 @@
-"""What was never seen before the window."""
+"""Values that first appear in the time range."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_version_a_code_and_a_tool_that_are_new(engine, make):
     ]  # fmt: skip
 
 
-def test_a_version_is_held_against_what_was_before_it(engine, make):
+def test_a_version_is_compared_with_the_one_before(engine, make):
     con = engine(
         *(make(tool_version="1", status="error" if n < 1 else "success") for n in range(4)),
         *(make(tool_version="2", status="error", started_at=LATER) for _ in range(3)),
@@ -50,7 +50,7 @@ def test_without_a_window_the_first_day_of_a_tool_is_where_it_starts_from(engine
     assert answer(con, until=LATER) == []
 
 
-def test_what_came_back_is_not_new(engine, make):
+def test_a_returning_value_is_not_new(engine, make):
     con = engine(
         make(tool_version="1", code="A", status="error"),
         make(tool_version="1", code="A", status="error", started_at=LATER),

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.judging import judge
 from tooltrace.analysis import run
@@ -25,14 +26,13 @@ def test_three_bands_by_hand(engine):
     ]
 
 
-def test_a_band_that_nobody_judged_has_no_rate(engine):
+def test_an_unlabelled_band_has_no_rate(engine):
     answer = run(judge(engine(), [0.9, 0.9], [None, None]), "confidence_bands")
     none_of_two = pytest.approx(0.657620, abs=1e-6)  # Wilson: z^2 / (2 + z^2)
-    assert answer.fetchall() == [("search", "high", 0, None, None, None, None, 2, 0.0, 0.0, none_of_two, True)]
+    assert answer.fetchall() == [("search", "high", 0, None, None, None, None, 2, 0.0, 0.0, none_of_two, 0, None, True)]
 
 
-def test_as_wilson_and_numpy_say(engine):
-    from statsmodels.stats.proportion import proportion_confint
+def test_figures_equal_those_of_wilson_and_numpy(engine):
 
     rng = np.random.default_rng(5)
     p = np.round(rng.random(500), 1)
@@ -49,7 +49,18 @@ def test_as_wilson_and_numpy_say(engine):
     assert found["sure", "high"][1:4] == pytest.approx((1.0, proportion_confint(30, 30, method="wilson")[0], 1.0))
 
 
-def test_pooled_only_where_asked(engine):
+def test_tools_are_pooled_only_on_request(engine):
     con = judge(judge(engine(), [0.9], [1]), [0.9], [0], tool="other")
     assert run(con, "confidence_bands", by=[]).project("band, n, accuracy").fetchall() == [("high", 2, 0.5)]
     assert [row[0] for row in run(con, "confidence_bands").fetchall()] == ["other", "search"]
+
+
+def test_attempts_of_a_conversation_are_one_draw(engine):
+    conversations = [f"talk_{i // 5}" for i in range(100)]
+    con = judge(engine(), [0.9] * 100, [1] * 80 + [0] * 20, conversations=conversations)
+    ((low, high, clusters, effect),) = (
+        run(con, "confidence_bands").project("low, high, clusters, design_effect").fetchall()
+    )
+    # sixteen of twenty conversations are right throughout
+    assert (low, high) == pytest.approx(proportion_confint(16, 20, method="wilson"), abs=1e-9)
+    assert (clusters, effect) == (20, pytest.approx(5))

@@ -15,7 +15,7 @@ def answer(con, **params):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=20))
-def test_every_duration_is_in_one_range_that_holds_it(engine, make, durations):
+def test_every_duration_is_in_exactly_one_range(engine, make, durations):
     rows = answer(engine(*(make(duration_ms=ms) for ms in durations)))
     assert sum(row["n"] for row in rows) == len(durations)
     assert abs(sum(row["share"] for row in rows) - 1) < 1e-9
@@ -30,7 +30,7 @@ def test_a_power_of_ten_begins_its_range(engine, make):
     assert [round(row["from_ms"], 9) for row in rows] == [1.0, 10.0, 100.0, 1000.0]
 
 
-def test_what_has_no_time_of_its_own_is_left_out(engine, make):
+def test_cached_and_untimed_attempts_are_left_out(engine, make):
     con = engine(
         make(status="error"), make(cached=True), make(duration_ms=None), make(duration_ms=float("nan")),
         make(status=None, ending="abandoned"), make(duration_ms=-1.0),

@@ -52,7 +52,7 @@ def test_errors_are_counted_shared_and_dated(engine, make):
     assert (rows[0]["retryable_low"], rows[0]["retryable_high"]) == pytest.approx(expected, abs=1e-12)
 
 
-def test_rare_errors_are_left_out_and_the_shares_stay(engine, make):
+def test_rare_errors_are_left_out_without_changing_the_shares(engine, make):
     con = engine(*(make(status="error", code=code) for code in "AAAB"))
     assert column(answer(con, min_n=2), "code", "n", "share") == [("A", 3, 0.75)]
 
@@ -113,12 +113,12 @@ def test_a_long_message_counts_by_its_beginning(engine, make):
     st.integers(0),
     st.integers(0),
 )
-def test_any_message_is_one_kind_whatever_the_number_in_it(text, first, second):
+def test_messages_that_differ_in_numbers_are_one_kind(text, first, second):
     con = duckdb.connect(":memory:", config={"threads": 1})
     create_macros(con)
     con.execute(
-        "CREATE TABLE tool_calls AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, "
-        "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, TIMESTAMP '2026-03-01' AS started_at, "
+        "CREATE TABLE tool_calls AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, NULL::TEXT AS rule_grade, "
+        "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, 's' AS conversation_id, 't' AS trace_id, TIMESTAMP '2026-03-01' AS started_at, "
         "unnest([?, ?]) AS error_message",
         [f"{text} {first} ", f"{text} {second} "],
     )
@@ -128,7 +128,7 @@ def test_any_message_is_one_kind_whatever_the_number_in_it(text, first, second):
     assert [n for n, _ in rows] == [2]
 
 
-def test_by_code_the_code_stands_among_the_groups_and_once(engine, make):
+def test_grouped_by_code_the_code_is_one_column(engine, make):
     con = engine(*(make(status="error", code=code, tool=tool) for code in ("A", "A", "B") for tool in ("x", "y")))
     rows = run(con, "errors", by=["code"])
     assert rows.columns[:3] == ["code", "type", "n"]
@@ -137,3 +137,9 @@ def test_by_code_the_code_stands_among_the_groups_and_once(engine, make):
         ("B", 2, 2 / 6),
     ]
     assert [row["n"] for row in answer(con, by="status")] == [4, 2]
+
+
+def test_errors_that_only_a_heuristic_rule_found_can_be_left_out(engine, make):
+    con = engine(*(make(status="error", code=grade, rule_grade=grade) for grade in ("heuristic", "certain", None)))
+    assert {row["code"] for row in answer(con)} == {"heuristic", "certain", None}
+    assert {row["code"] for row in answer(con, rules="certain")} == {"certain", None}

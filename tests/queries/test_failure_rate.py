@@ -8,6 +8,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import run
+from tooltrace.errors import BadParameter
 
 
 def answer(con, **given):
@@ -37,7 +38,7 @@ def test_a_response_that_reports_an_error_is_a_failure_as_much_as_a_raise(engine
     assert (row["failures"], row["attempts"], row["partial_rate"]) == (2, 4, 0.25)
 
 
-def test_what_says_nothing_about_the_tool_is_shown_and_not_counted(engine, make):
+def test_attempts_without_a_result_are_shown_and_not_counted(engine, make):
     endings = ["cancelled", "abandoned", "paused", "declined", "expired"]
     con = engine(make(), make(status=None), *(make(status=None, ending=ending) for ending in endings))
     (row,) = answer(con)
@@ -52,6 +53,34 @@ def test_what_says_nothing_about_the_tool_is_shown_and_not_counted(engine, make)
         None,
     )
     assert row["too_few"] is True
+
+
+def test_results_that_nothing_states_are_counted(engine, make):
+    con = engine(
+        make(rule_grade="unread"), make(rule_grade="unread", call_id="a", started_at="2026-03-01 12:00:01"),
+        make(rule_grade="certain", call_id="a", started_at="2026-03-01 12:00:02"), make(rule_grade=None),
+        make(rule_grade="unread", status=None, ending="cancelled"),
+        make(status="error", rule_grade="heuristic"), make(status="error", rule_grade="certain"),
+        make(status="partial", rule_grade="heuristic"),
+    )  # fmt: skip
+    (row,) = answer(con)
+    assert (row["attempts"], row["failures"], row["unread"], row["heuristic"]) == (7, 2, 2, 1)
+
+
+def test_failures_that_only_a_heuristic_rule_found_can_be_left_out(engine, make):
+    con = engine(
+        make(status="error", rule="error_text", rule_grade="heuristic"), make(status="error", rule="flags", rule_grade="certain"),
+        make(status="error"), make(rule="plain", rule_grade="unread"),
+    )  # fmt: skip
+    assert [(row["attempts"], row["failures"], row["failed_calls"]) for row in answer(con)] == [(4, 3, 3)]
+    for rules, failures in (("certain", 2), ("all", 3)):
+        (row,) = answer(con, rules=rules)
+        assert (row["attempts"], row["failures"], row["failed_calls"]) == (4, failures, failures)
+        assert row["rate"] == failures / 4
+    with pytest.raises(BadParameter, match="^parameter 'rules' must be 'certain' or 'all'; got 'heuristic'"):
+        answer(con, rules="heuristic")
+    found = {(row["rule"], row["rule_grade"]): row["failures"] for row in answer(con, by=["rule", "rule_grade"])}
+    assert found == {("error_text", "heuristic"): 1, ("flags", "certain"): 1, (None, None): 1, ("plain", "unread"): 0}
 
 
 def test_a_call_failed_where_its_last_finished_attempt_did(engine, make):
@@ -82,7 +111,7 @@ def test_as_many_calls_as_the_view_calls_has(engine, make):
     assert answer(con, by=[])[0]["calls"] == count
 
 
-def test_too_few_to_tell_is_marked(engine, make):
+def test_groups_with_few_attempts_are_marked(engine, make):
     con = engine(*(make() for _ in range(20)))
     assert [row["too_few"] for n in (20, 21) for row in answer(con, min_n=n)] == [False, True]
 
@@ -103,7 +132,7 @@ def test_every_interval_is_wilsons(engine, make, seed):
         assert 0 <= row[low] <= statuses.count(part) / n <= row[high] <= 1
 
 
-def test_a_call_with_neither_conversation_nor_process_is_told_apart_from_one_with(engine, make):
+def test_calls_with_and_without_a_process_are_distinct(engine, make):
     same = {"call_id": "call_1", "status": "error"}
     con = engine(
         make(**same, conversation_id="h"), make(**same, conversation_id=None, host="h"),
@@ -112,3 +141,67 @@ def test_a_call_with_neither_conversation_nor_process_is_told_apart_from_one_wit
     )  # fmt: skip
     (row,) = answer(con)
     assert (row["attempts"], row["calls"], row["failed_calls"]) == (5, 4, 4)
+
+
+def conversations(make, *clusters):
+    """``clusters``: for each conversation, its attempts and how many of them failed."""
+    return [make(conversation_id=f"talk_{i}", status="error" if j < failures else "success")
+            for i, (n, failures) in enumerate(clusters) for j in range(n)]  # fmt: skip
+
+
+def test_attempts_of_a_conversation_are_one_draw(engine, make):
+    """Worked by hand: ten conversations of ten attempts, of which two fail completely."""
+    (row,) = answer(engine(*conversations(make, *[(10, 10)] * 2, *[(10, 0)] * 8)))
+    assert (row["clusters"], row["rate"], row["too_few"]) == (10, 0.2, False)
+    # the variance between conversations is 100/9 of the binomial's, but no clusters are less certain than one attempt each
+    assert row["design_effect"] == pytest.approx(10)
+    assert (row["low"], row["high"]) == pytest.approx(proportion_confint(2, 10, method="wilson"), abs=1e-9)
+
+
+def test_similar_conversations_leave_the_interval_almost_that_of_independent_attempts(engine, make):
+    (row,) = answer(engine(*conversations(make, *[(10, 3)] * 100)))
+    # the spread over 100 conversations, and the t quantile of 99 degrees of freedom
+    expected = (1 + 0.7 / 100.7 * 9) * (1.984216952 / 1.959963985) ** 2
+    assert row["design_effect"] == pytest.approx(expected, rel=1e-6)
+    n = 1000 / expected
+    assert (row["low"], row["high"]) == pytest.approx(proportion_confint(0.3 * n, n, method="wilson"), abs=1e-7)
+
+
+def test_without_failures_a_conversation_counts_as_one_attempt(engine, make):
+    (row,) = answer(engine(*conversations(make, *[(10, 0)] * 20)))
+    assert (row["low"], row["high"]) == pytest.approx(proportion_confint(0, 20, method="wilson"), abs=1e-9)
+
+
+def test_fewer_than_five_conversations_are_too_few(engine, make):
+    for n, few in ((1, True), (4, True), (5, False)):
+        assert answer(engine(*conversations(make, *[(50, 5)] * n)))[0]["too_few"] is few
+    (row,) = answer(engine(*conversations(make, (50, 5))))
+    assert (row["clusters"], row["design_effect"]) == (1, 50)
+
+
+def test_without_conversations_a_trace_of_several_attempts_is_one_draw(engine, make):
+    alone = [make(conversation_id=None) for _ in range(30)]
+    together = [make(conversation_id=None, trace_id="f" * 32, status="error") for _ in range(10)]
+    assert [answer(engine(*alone))[0][name] for name in ("clusters", "design_effect")] == [30, 1]
+    (row,) = answer(engine(*alone, *together))
+    assert row["clusters"] == 31
+    assert row["design_effect"] == pytest.approx((30 + 10 * 10) / 40)
+
+
+def test_attempts_of_a_call_are_one_draw_although_each_has_its_own_trace(engine, make):
+    retried = [make(call_id=f"call {i}", attempt=j, status="error") for i in range(6) for j in (1, 2, 3)]
+    (row,) = answer(engine(*retried))
+    assert (row["attempts"], row["calls"], row["clusters"]) == (18, 6, 6)
+    assert (row["low"], row["high"]) == pytest.approx(proportion_confint(6, 6, method="wilson"), abs=1e-9)
+    assert (row["call_low"], row["call_high"]) == (row["low"], row["high"])
+
+
+def test_each_rate_has_the_design_effect_of_its_own(engine, make):
+    """Failures come by conversation, partial results do not, and each conversation is one call."""
+    statuses = {0: "error", 1: "partial"}
+    records = [make(call_id=f"c{i}", conversation_id=f"t{i}", attempt=j,
+                    status="error" if i < 8 else statuses.get(1 if j == i % 5 else 2, "success"))
+               for i in range(40) for j in range(5)]  # fmt: skip
+    (row,) = answer(engine(*records))
+    assert row["high"] - row["low"] == pytest.approx(row["call_high"] - row["call_low"], abs=1e-9)
+    assert row["partial_high"] - row["partial_low"] < 0.6 * (row["high"] - row["low"])

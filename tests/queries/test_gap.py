@@ -33,7 +33,7 @@ def judged(make, n=600, seed=2):
 
 
 @pytest.mark.parametrize("tool", [None, "search"])
-def test_it_is_the_one_that_calibration_tells(engine, make, tool):
+def test_the_gap_equals_that_of_calibration(engine, make, tool):
     con = engine(*judged(make))
     now, before = answer(con, since=LATER, before=START, tool=tool)
     assert (now["period"], before["period"]) == ("now", "before")
@@ -44,7 +44,7 @@ def test_it_is_the_one_that_calibration_tells(engine, make, tool):
         assert row["n"] > 10
 
 
-def test_where_nothing_was_judged_there_is_no_row(engine, make):
+def test_tools_without_labels_have_no_row(engine, make):
     con = engine(make(confidence=0.5), make(confidence=0.9))
     assert answer(con) == []
 

@@ -81,7 +81,7 @@ def test_five_stops(engine, stop):
     assert answer(con, min_n=5)[0]["too_few"] is False
 
 
-def test_while_it_waits_there_is_no_rate(engine, stop):
+def test_waiting_gates_have_no_rate(engine, stop):
     (row,) = answer(engine(*stop()))
     assert (row["n"], row["waiting"], row["approved"], row["resumed"]) == (1, 1, 0, 0)
     rates = (
@@ -103,19 +103,19 @@ def test_all_of_one_mind(engine, stop, decision, edge):
     assert (row["approved_share"], row["approved_low" if edge == 0 else "approved_high"]) == (edge, edge)
 
 
-def test_an_approval_that_nothing_finished_after_says_nothing_of_failure(engine, stop):
+def test_an_approval_without_a_finished_attempt_is_not_a_failure(engine, stop):
     con = engine(*stop("approved"), *stop("approved", ending="cancelled"), *stop("approved", ending="paused"))
     (row,) = answer(con)
     assert (row["approved"], row["resumed"], row["unresumed"], row["failure_rate"]) == (3, 0, 3, None)
 
 
-def test_the_attempt_after_a_refusal_is_no_failure_after_approval(engine, stop):
+def test_an_attempt_after_a_decline_is_not_counted_after_approval(engine, stop):
     (row,) = answer(engine(*stop("declined", then="error"), *stop("expired", then="error")))
     assert (row["resumed"], row["failures"], row["failure_rate"], row["unresumed"]) == (0, 0, None, 0)
 
 
 @pytest.mark.parametrize(("changed", "count"), [(None, 0), ("{}", 0), ("null", 0), ('{"n":null}', 1)])
-def test_changed_is_what_a_person_changed(engine, stop, changed, count):
+def test_changed_counts_calls_changed_by_a_person(engine, stop, changed, count):
     assert answer(engine(*stop("approved", changed=changed)))[0]["changed"] == count
 
 
@@ -146,7 +146,7 @@ def test_waits_as_numpy_has_them(engine, stop, seed):
     assert (row["wait_p50"], row["wait_p95"]) == pytest.approx(tuple(expected), rel=1e-9)
 
 
-def test_by_code_a_stop_is_told_by_what_went_on_with_the_answer(engine, stop):
+def test_grouped_by_code_a_gate_has_the_code_of_the_resumed_attempt(engine, stop):
     con = engine(
         *stop("approved", then="error", code="TIMEOUT"), *stop("approved", then="error", code="AUTH"),
         *stop("approved", then="success"), *stop("declined"), *stop(),

@@ -35,7 +35,7 @@ def loaded(tmp_path, text):
     return load(path)
 
 
-def test_a_right_file_is_read_whole(tmp_path):
+def test_a_valid_heading_is_parsed_completely(tmp_path):
     query = loaded(tmp_path, RIGHT)
     heading = query.header
     assert (query.name, query.question) == ("used", "Which tools are used?")
@@ -79,19 +79,19 @@ def test_a_right_file_is_read_whole(tmp_path):
         ("-- columns:", "-- parameters:", "occurs twice", 10),
     ],
 )
-def test_a_wrong_file_says_what_and_where(tmp_path, old, new, cause, line):
+def test_an_invalid_heading_names_cause_and_line(tmp_path, old, new, cause, line):
     assert old in RIGHT
     with pytest.raises(QueryError, match=rf"^invalid query file .*used\.sql:{line}: .*{cause}"):
         loaded(tmp_path, RIGHT.replace(old, new))
 
 
 @pytest.mark.parametrize("text", ["", "SELECT 1", "-- Why?\nSELECT 1"])
-def test_a_file_without_a_whole_heading_is_refused(tmp_path, text):
+def test_a_file_with_an_incomplete_heading_is_refused(tmp_path, text):
     with pytest.raises(QueryError, match=r"^invalid query file .*used\.sql:1: "):
         loaded(tmp_path, text)
 
 
-def test_a_file_whose_name_is_no_name_is_refused(tmp_path):
+def test_a_file_with_an_invalid_name_is_refused(tmp_path):
     path = tmp_path / "not-a-name.sql"
     path.write_text(RIGHT)
     with pytest.raises(QueryError, match="is not a valid query name"):

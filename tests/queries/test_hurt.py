@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import run
 
@@ -38,7 +39,7 @@ def story(con, *, since, changed, broken=1.0, never=0.0):
 
 @pytest.mark.parametrize("since", [HOUR, DAY, WEEK, 4 * WEEK, None])
 @pytest.mark.parametrize("changed", [2 * DAY, 5 * DAY, 20 * DAY])
-def test_what_broke_stands_first_in_every_window(engine, since, changed):
+def test_a_broken_tool_is_first_in_every_time_range(engine, since, changed):
     """A tool that fails in 1 ms since a change, beside one that is slow and fails as often as always."""
     rows = story(engine(), since=since, changed=changed)
     assert next(iter(rows)) == "crm_lookup"
@@ -102,7 +103,7 @@ def test_retries_that_helped_are_not_in_the_baseline(engine, make):
     assert (row["baseline_calls"], row["baseline_rate"]) == (60, 2 / 80)
 
 
-def test_a_new_version_is_held_against_its_tool(engine):
+def test_a_new_version_is_compared_with_its_tool(engine):
     con = engine()
     story(con, since=WEEK, changed=2 * DAY)
     con.execute("UPDATE attempts SET tool_version = CASE WHEN tool = 'crm_lookup' AND started_at >= $1 THEN '2.4.0' ELSE '2.3.0' END", [(NOW - 2 * DAY).replace(tzinfo=None)])  # fmt: skip
@@ -153,7 +154,7 @@ def test_the_same_id_in_another_conversation_is_another_call(engine, make):
     assert [(row["calls"], row["failed_calls"]) for row in answer(con)] == [(2, 2)]
 
 
-def test_what_did_not_finish_and_what_has_no_duration(engine, make):
+def test_unfinished_and_untimed_attempts(engine, make):
     con = engine(
         make(status=None, ending="cancelled"), make(status="error", duration_ms=None), make(duration_ms=float("nan"))
     )
@@ -166,3 +167,37 @@ def test_groups_of_agents_share_the_hurt(engine, make):
     assert [(row["agent"], row["hurt_ms"], row["hurt_share"]) for row in answer(con, by="agent")] == [
         ("a", 20.0, 0.5), ("b", 10.0, 0.25), (None, 10.0, 0.25),
     ]  # fmt: skip
+
+
+def test_an_approved_call_is_one_call_of_the_baseline(engine, make):
+    """Each call waits for a person, and its second attempt fails in one of five calls, before and after."""
+    calls = [
+        attempt
+        for number in range(200)
+        for attempt in (
+            make(call_id=f"c{number}", started_at=START + number * HOUR / 10, status=None, ending="paused"),
+            make(
+                call_id=f"c{number}",
+                attempt=2,
+                started_at=START + number * HOUR / 10 + HOUR / 60,
+                status="error" if number % 5 == 0 else "success",
+            ),
+        )
+    ]
+    (row,) = answer(engine(*calls), since=START + 10 * HOUR)
+    assert (row["baseline_calls"], row["baseline_rate"]) == (100, pytest.approx(21 / 120))
+    assert row["excess_low"] < 0 < row["excess_high"]
+
+
+def test_calls_of_a_conversation_are_one_draw(engine, make):
+    """Two of ten conversations fail as a whole: the interval is that of conversations, in the window and in the baseline."""
+    calls = [
+        make(call_id=f"c{talk}.{number}", conversation_id=f"s{talk}", started_at=START + talk * HOUR, status=status)
+        for talk in range(20)
+        for status in ["error" if talk % 5 == 0 else "success"]
+        for number in range(10)
+    ]
+    (row,) = answer(engine(*calls), since=START + 10 * HOUR)
+    assert (row["calls"], row["failed_calls"], row["clusters"], row["too_few"]) == (100, 20, 10, False)
+    assert row["design_effect"] == pytest.approx(10)
+    assert (row["low"], row["high"]) == pytest.approx(proportion_confint(2, 10, method="wilson"), abs=1e-9)

@@ -1,13 +1,16 @@
-"""An outage has a beginning, failures, and an end or none yet."""
+"""An outage has a beginning, failures, and an end or none yet; chance does not explain it."""
 
 from __future__ import annotations
 
+import random
 from datetime import datetime, timedelta
 
 import duckdb
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaln
 
 from tooltrace.analysis import run
 from tooltrace.errors import BadParameter
@@ -17,8 +20,11 @@ START = datetime(2026, 3, 1, 12)
 MEANS = {"x": "error", ".": "success", "p": "partial"}
 
 
-def answer(con, **given):
-    relation = run(con, "incidents", **given)
+ALL = 1e9
+
+
+def answer(con, chance=ALL, **given):
+    relation = run(con, "incidents", chance=chance, **given)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -55,7 +61,7 @@ def test_a_case_to_follow_by_hand(engine, history):
     assert not any(row["may_be_older"] for row in (first, second, open_))
 
 
-def test_how_many_begin_and_end_one_can_be_said(engine, history):
+def test_the_number_of_failures_that_begin_an_incident_can_be_set(engine, history):
     con = engine(*history(".xx.x..xx"))
     assert answer(con) == []
     assert [minutes(row) for row in answer(con, failing=2)] == [(7, None, 2, 2), (1, 3, 2, 2)]
@@ -66,7 +72,7 @@ def test_how_many_begin_and_end_one_can_be_said(engine, history):
             answer(con, **{name: 0})
 
 
-def test_by_code_or_day_an_incident_is_whole_and_in_the_group_of_its_first_failure(engine, make):
+def test_a_grouped_incident_belongs_to_the_group_of_its_first_failure(engine, make):
     """Four failures around midnight, the second and third of another code than the first."""
     midnight = START.replace(hour=0) + timedelta(days=1)
     codes = [None, None, "TIMEOUT", "AUTH", "AUTH", "TIMEOUT", None]
@@ -152,6 +158,66 @@ def test_any_history_has_the_incidents_of_a_machine_that_is_up_or_down(marks, fa
         "AS t(tool, code, span_id, x, started_at, status, ending)"
     )
     CON.execute("ALTER TABLE tool_calls ADD COLUMN attempt BIGINT DEFAULT 1")
+    CON.execute("ALTER TABLE tool_calls ADD COLUMN conversation_id VARCHAR DEFAULT 'c'")
+    CON.execute("ALTER TABLE tool_calls ADD COLUMN trace_id VARCHAR DEFAULT 't'")
+    CON.execute("ALTER TABLE tool_calls ADD COLUMN rule VARCHAR")
+    CON.execute("ALTER TABLE tool_calls ADD COLUMN rule_grade VARCHAR")
     assert sorted(minutes(row) for row in answer(CON, failing=failing, recovering=recovering)) == stepped(
         marks, failing, recovering
     )
+
+
+def by_chance(length, failed, attempts, ended=1):
+    """The expected number of such runs at the rate of the other attempts, ``failed`` of ``attempts``.
+
+    ``ended``: successes that are left out because they ended the run.
+    """
+    a, b = failed + 0.5, attempts - ended - failed + 0.5
+    return (1 + attempts * b / (a + b)) * np.exp(betaln(a + length, b) - betaln(a, b))
+
+
+def test_a_run_is_compared_with_the_rate_of_all_other_attempts(engine, history):
+    rows = answer(engine(*history("..x...xxxx....x....xxx...", conversation_id=None)))
+    assert [(row["failures"], row["clusters"]) for row in rows] == [(3, 3), (4, 4)]
+    assert [row["by_chance"] for row in rows] == pytest.approx([by_chance(3, 6, 22), by_chance(4, 5, 21)], rel=1e-9)
+    assert by_chance(3, 6, 22) > 0.05 > by_chance(6, 2, 40)
+
+
+def test_a_constant_rate_has_no_incidents(engine, history):
+    """30 % of 1,400 attempts fail: 26 runs of three or more, explained by the rate."""
+    draw = random.Random(3)
+    marks = "".join("x" if draw.random() < 0.3 else "." for _ in range(1400))
+    con = engine(*history(marks, conversation_id=None))
+    assert 15 < len(answer(con)) < 40
+    assert answer(con, chance=0.05) == []
+    con = engine(*history(marks + "x" * 15 + "." + marks, conversation_id=None))
+    (row,) = answer(con, chance=0.05)
+    assert (row["failures"] >= 15, row["too_few"], row["by_chance"] < 1e-4) == (True, False, True)
+
+
+def test_a_tool_that_always_fails_has_one_incident(engine, history):
+    for marks in ("xxx", "x" * 50, "xxcxx"):
+        (row,) = answer(engine(*history(marks)), chance=0.05)
+        assert (row["failures"], row["by_chance"], row["ended"]) == (marks.count("x"), None, None)
+
+
+def test_ten_outages_are_ten_incidents(engine, history):
+    con = engine(*history(("." * 60 + "x" * 7) * 10, conversation_id=None))
+    assert len(answer(con, chance=0.05)) == 10
+
+
+def test_failures_of_one_conversation_are_not_an_outage_where_conversations_differ(engine, make):
+    """Ten conversations of six attempts; in three of them everything fails."""
+
+    def attempts(conversations):
+        return [
+            make(conversation_id=f"talk_{c}", status="error" if bad else "success", started_at=START + timedelta(minutes=10 * c + i))
+            for c, bad in enumerate(conversations) for i in range(6)
+        ]  # fmt: skip
+
+    differ = answer(engine(*attempts([0, 1, 0, 0, 1, 0, 0, 0, 1, 0])))
+    assert [(row["failures"], row["clusters"], row["too_few"]) for row in differ] == [(6, 1, True)] * 3
+    assert all(row["by_chance"] > 1 for row in differ)
+    same = engine(*attempts([0, 0, 0, 0, 1, 1, 1, 1, 0, 0]))
+    (row,) = answer(same, chance=0.05)
+    assert (row["failures"], row["clusters"], row["too_few"]) == (24, 4, False)

@@ -44,7 +44,7 @@ def test_the_first_item_of_streams(engine, make):
     assert (row["time_to_first_item"], row["time_to_first_item_p95"]) == (11.0, 20.0)
 
 
-def test_what_is_no_duration_is_none(engine, make):
+def test_invalid_durations_are_unknown(engine, make):
     wrong = [nan, inf, -inf, -1.0, 1e13, None]
     con = engine(*(make(duration_ms=ms) for ms in (*wrong, 5.0)), *(make(first_item_ms=ms) for ms in wrong))
     (row,) = answer(con)
@@ -69,7 +69,7 @@ def test_the_slowest_tool_is_first_and_the_untimed_last(engine, make):
     assert [row["tool"] for row in answer(con)] == ["b", "a", "c"]
 
 
-def test_what_a_cache_answered_is_no_time_in_the_tool(engine, make):
+def test_cached_results_have_no_time_in_the_tool(engine, make):
     con = engine(make(duration_ms=50.0, cached=False), *(make(duration_ms=0.04, cached=True) for _ in range(4)))
     (row,) = answer(con)
     assert [row[name] for name in ("n", "p50", "left_out", "cached", "untimed", "untimed_share")] == [
@@ -80,3 +80,27 @@ def test_what_a_cache_answered_is_no_time_in_the_tool(engine, make):
         0,
         0.0,
     ]
+
+
+def test_percentiles_have_intervals_of_order_statistics(engine, make):
+    """By hand for 200 independent attempts of 1 to 200 ms: the ranks 100 ± 13.86 and 190 ± 6.04, one more above."""
+    (row,) = answer(engine(*(make(duration_ms=float(ms)) for ms in range(1, 201))))
+    assert (row["p50_low"], row["p50_high"]) == (87, 115)
+    assert (row["p95_low"], row["p95_high"]) == (184, 198)
+    assert (row["clusters"], row["design_effect"]) == (200, 1)
+    (few,) = answer(engine(*(make(duration_ms=float(ms)) for ms in range(1, 101))))
+    assert (few["p95_low"], few["p95_high"]) == (91, None)
+
+
+def test_durations_that_are_equal_within_a_conversation_count_once(engine, make):
+    con = engine(*(make(conversation_id=f"s{talk}", duration_ms=10.0 + talk) for talk in range(20) for _ in range(10)))
+    (row,) = answer(con)
+    assert (row["n"], row["clusters"], row["too_few"]) == (200, 20, False)
+    assert row["design_effect"] == pytest.approx(10, rel=0.2)
+    assert row["p50_high"] - row["p50_low"] >= 8, "as wide as that of 20 attempts"
+
+
+def test_four_conversations_are_too_few(engine, make):
+    for talks, too_few in ((4, True), (5, False)):
+        con = engine(*(make(conversation_id=f"s{number % talks}") for number in range(40)))
+        assert [row["too_few"] for row in answer(con)] == [too_few]

@@ -36,7 +36,7 @@ def failed(make):
 
 @pytest.fixture
 def seen():
-    """What the model was given of an attempt."""
+    """Make the message that the model received about an attempt."""
 
     def seen(attempt, text, *, error=False, length=None, after=1):
         return Message(
@@ -72,14 +72,14 @@ def test_two_of_four_errors_never_reached_the_model(engine, make, failed, seen):
     )  # fmt: skip
 
 
-def test_what_the_model_was_given_is_stronger_than_the_text(engine, failed, seen):
+def test_the_recorded_message_overrides_the_text(engine, failed, seen):
     attempt = failed(text="done")
     assert found(engine(attempt, seen(attempt, "Error: no answer in 30 s", error=True))) == []
     attempt = failed(text="Error: no answer in 30 s")
     assert found(engine(attempt, seen(attempt, "42 rows"))) == [("seen", "other")]
 
 
-def test_a_message_that_is_marked_as_an_error_tells_of_one_whatever_it_says(engine, failed, seen):
+def test_a_message_marked_as_an_error_reports_one(engine, failed, seen):
     for text in ("", "done", "42 rows"):
         attempt = failed(text="done")
         assert found(engine(attempt, seen(attempt, text, error=True))) == []
@@ -93,13 +93,13 @@ def test_the_last_message_of_an_attempt_counts(engine, failed, seen):
     ]
 
 
-def test_an_empty_message_is_known_by_its_length_where_texts_are_not_kept(engine, failed, seen):
+def test_an_empty_message_is_detected_by_its_length(engine, failed, seen):
     empty, full = failed(), failed()
     rows = answer(engine(empty, seen(empty, None, length=0), full, seen(full, None, length=9)))
     assert {row["span_id"]: row["reads"] for row in rows} == {empty.span_id: "empty", full.span_id: "other"}
 
 
-def test_a_text_that_was_imported_as_seen_is_read_though_nobody_said_whether_it_told(engine, failed):
+def test_an_imported_seen_text_is_judged_by_its_words(engine, failed):
     assert found(engine(failed(seen_text="Task completed"))) == [("seen", "cheerful")]
     assert found(engine(failed(seen_text="42 rows"))) == []
     assert found(engine(failed(seen_text="could not complete"))) == []
@@ -113,7 +113,7 @@ def test_without_a_message_the_text_is_the_evidence(engine, failed):
     assert found(engine(failed(text="no answer in 30 s"))) == []
 
 
-def test_where_nothing_is_known_nothing_is_said(engine, failed, seen):
+def test_calls_without_a_message_are_not_judged(engine, failed, seen):
     bare = failed(arguments=None)
     raised = failed(ending="raised")
     shown = failed()
@@ -121,7 +121,7 @@ def test_where_nothing_is_known_nothing_is_said(engine, failed, seen):
     assert (row["span_id"], row["n"], row["errors"], row["unknown"]) == (shown.span_id, 1, 1, 2)
 
 
-def test_an_attempt_that_a_retry_followed_is_judged_only_by_what_was_seen_of_it(engine, failed, make, seen):
+def test_a_retried_attempt_is_judged_only_by_its_own_message(engine, failed, make, seen):
     first = failed(call_id="a", text="done")
     second = make(call_id="a", attempt=2, started_at=START + timedelta(seconds=1))
     assert found(engine(first, second)) == []

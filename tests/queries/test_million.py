@@ -76,6 +76,11 @@ def columns(con, sql):
     ]
 
 
+def wilson(hits, n, design_effect):
+    """Return the Wilson interval of a share of ``n / design_effect`` independent items."""
+    return proportion_confint(hits / design_effect, n / design_effect, method="wilson")
+
+
 def only(con, name, **given):
     relation = run(con, name, by=[], **given)
     (row,) = relation.fetchall()
@@ -105,8 +110,9 @@ def test_calibration_is_that_of_scikit_learn_and_of_the_definitions(con):
     assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-9)
     assert row["mcb"] - row["dsc"] + row["unc"] == pytest.approx(row["brier"], abs=1e-12)
     assert (row["accuracy_low"], row["accuracy_high"]) == pytest.approx(
-        proportion_confint(y.sum(), len(y), method="wilson"), abs=1e-9
+        wilson(y.sum(), len(y), row["design_effect"]), abs=1e-9
     )
+    assert 1 <= row["design_effect"] < 1.05, "the attempts of a conversation are independent"
     assert row["miscalibrated"] is True
 
 
@@ -118,8 +124,9 @@ def test_failure_rate_is_that_of_numpy(con):
     row = only(con, "failure_rate")
     assert (row["attempts"], row["failures"]) == (len(failed), failed.sum())
     assert (row["low"], row["high"]) == pytest.approx(
-        proportion_confint(failed.sum(), len(failed), method="wilson"), abs=1e-12
+        wilson(failed.sum(), len(failed), row["design_effect"]), abs=1e-12
     )
+    assert 1 <= row["design_effect"] < 1.05, "the attempts of a conversation are independent"
     last = dict(zip(zip(tool, call, conversation, strict=True), failed, strict=True))
     assert (row["calls"], row["failed_calls"]) == (len(last), sum(last.values()))
     assert row["calls"] < 0.9 * row["attempts"]

@@ -32,10 +32,12 @@ def counts_of(con, **params):
 
 @pytest.fixture
 def step(make):
-    """An attempt that begins so many seconds after the start, and lasts a second unless it is said."""
+    """Make an attempt that begins some seconds after the start; it lasts a second by default."""
 
     def step(second, advice=None, **fields):
-        return make(started_at=at(second), next_action=advice, **{"duration_ms": 1000.0, **fields})
+        return make(
+            started_at=at(second), next_action=advice, **{"duration_ms": 1000.0, "conversation_id": "session", **fields}
+        )
 
     return step
 
@@ -50,9 +52,9 @@ def judged(make):
 
 def test_three_retries_advised_two_made_one_of_them_good(engine, step):
     con = engine(
-        step(0, "retry", call_id="a", status="error"), step(5, call_id="a", attempt=2),
-        step(0, "retry", call_id="b", status="error"), step(5, call_id="b", attempt=2, status="error"),
-        step(0, "retry", call_id="c", status="error"),
+        step(0, "retry", call_id="a", conversation_id=None, status="error"), step(5, call_id="a", conversation_id=None, attempt=2),
+        step(0, "retry", call_id="b", conversation_id=None, status="error"), step(5, call_id="b", conversation_id=None, attempt=2, status="error"),
+        step(0, "retry", call_id="c", conversation_id=None, status="error"),
     )  # fmt: skip
     (row,) = answer(con)
     assert (row["advice"], row["n"], row["observed"], row["followed"]) == ("retry", 3, 3, 2)
@@ -86,12 +88,12 @@ def test_a_retry_that_was_cancelled_was_made_and_its_success_is_not_known(engine
 
 
 @pytest.mark.parametrize("ending", ["paused", "declined", "expired"])
-def test_what_only_waited_for_a_person_is_no_retry(engine, step, ending):
+def test_an_attempt_after_a_pause_is_not_a_retry(engine, step, ending):
     again = step(5, call_id="a", attempt=2, status=None, ending=ending)
     assert counts_of(engine(step(0, "retry", call_id="a", status="error"), again)) == (1, 1, 0)
 
 
-def test_the_same_id_in_another_conversation_tool_or_process_is_no_retry(engine, step):
+def test_the_same_id_in_another_conversation_tool_or_process_is_not_a_retry(engine, step):
     first = {"call_id": "a", "conversation_id": None, "host": "h", "pid": 1}
     others = ({"pid": 2}, {"host": "i"}, {"tool": "fetch"}, {"conversation_id": "other"})
     con = engine(step(0, "retry", **first, status="error"), *(step(5, **{**first, **other}) for other in others))
@@ -123,7 +125,7 @@ def test_a_conversation_stopped_where_no_tool_began_after_it(engine, step):
     assert counts_of(engine(stop, step(1, tool="fetch", ending="paused", status=None))) == (1, 1, 0)
 
 
-def test_what_comes_after_is_seen_in_other_tools_and_beyond_the_window(engine, step):
+def test_later_calls_count_beyond_tool_and_time_range(engine, step):
     con = engine(step(0, "stop"), step(60, tool="fetch"))
     assert counts_of(con, tool="search", until="2026-03-01T12:00:30") == (1, 1, 0)
     con = engine(step(0, "retry", call_id="a"), step(60, call_id="a", attempt=2))
@@ -131,7 +133,7 @@ def test_what_comes_after_is_seen_in_other_tools_and_beyond_the_window(engine, s
 
 
 @pytest.mark.parametrize("advice", ["stop", "ask_user", "human_review"])
-def test_without_a_conversation_what_comes_next_is_not_known(engine, step, advice):
+def test_calls_without_a_conversation_have_no_known_next_call(engine, step, advice):
     con = engine(step(0, advice, conversation_id=None), step(5, conversation_id=None))
     (row,) = answer(con)
     assert (row["n"], row["observed"], row["unobserved"], row["followed_share"]) == (1, 0, 1, None)
@@ -139,7 +141,7 @@ def test_without_a_conversation_what_comes_next_is_not_known(engine, step, advic
 
 
 @pytest.mark.parametrize("advice", ["ask_user", "human_review"])
-def test_a_person_was_asked_where_the_next_attempt_waits_for_one(engine, step, advice):
+def test_a_paused_next_attempt_counts_as_ask_user(engine, step, advice):
     asking = step(0, advice, trace_id="a" * 32)
     assert counts_of(engine(asking)) == (1, 0, 0), "the words of a chat are not recorded"
     assert counts_of(engine(asking, step(5, trace_id="b" * 32))) == (1, 0, 0), (
@@ -167,7 +169,7 @@ def test_an_attempt_of_any_duration_does_not_come_after_itself(engine, step, dur
     assert counts_of(engine(step(0, "stop", duration_ms=duration), step(1))) == (1, 1, 0)
 
 
-def test_what_did_not_finish_advised_nothing(engine, step):
+def test_unfinished_attempts_have_no_advice(engine, step):
     endings = ("cancelled", "abandoned", "paused", "declined", "expired")
     assert answer(engine(*(step(i, "stop", ending=ending, status=None) for i, ending in enumerate(endings)))) == []
     assert answer(engine(step(0, "stop", ending="cancelled", status="error"), step(1))) == []
@@ -177,8 +179,9 @@ def test_an_advice_of_no_known_kind_is_shown_and_not_judged(engine, step):
     assert counts_of(engine(step(0, "escalate"))) == (1, 0, 0)
 
 
-def test_tools_are_kept_apart_unless_asked(engine, step):
-    con = engine(step(0, "continue"), step(0, "continue", tool="fetch"), step(0, "continue", tool="fetch"))
+def test_tools_are_separate_by_default(engine, step):
+    tools = ("search", "fetch", "fetch")
+    con = engine(*(step(0, "continue", tool=tool, conversation_id=None) for tool in tools))
     assert [(row["tool"], row["n"]) for row in answer(con)] == [("fetch", 2), ("search", 1)]
     assert [row["n"] for row in answer(con, by=[])] == [3]
     assert [row["too_few"] for row in answer(con, min_n=2)] == [False, True]
@@ -198,7 +201,7 @@ MOMENTS = st.lists(
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moments=MOMENTS)
-def test_as_a_plain_replay_of_the_history_says(engine, step, moments):
+def test_figures_equal_a_replay_of_the_history(engine, step, moments):
     history = [
         step(
             begin, advice, call_id=call, conversation_id=talk, trace_id=trace * 32, duration_ms=1000.0 * lasted,

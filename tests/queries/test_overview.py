@@ -33,6 +33,7 @@ def history(make, n=400, seed=1):
                 tool=draw.choice(["search", "fetch"]) if tries == 1 else "search",
                 status=None if draw.random() < 0.05 else "error" if failed else "success",
                 duration_ms=draw.lognormvariate(4, 1), cached=draw.random() < 0.1,
+                rule_grade=draw.choice(["certain", "heuristic", "unread", None]),
                 confidence=draw.random(), conversation_id=f"s{number // 9}",
             )  # fmt: skip
             records.append(call)
@@ -52,7 +53,8 @@ def test_each_figure_is_the_one_of_its_own_question(engine, make, middle):
     assert (now["period"], before["period"]) == ("now", "before")
     for row, window in ((now, {"since": middle}), (before, {"since": START, "until": middle})):
         (failed,) = answer(con, "failure_rate", by=[], **window)
-        for name in ("attempts", "failures", "rate", "low", "high", "calls", "failed_calls", "call_rate"):
+        assert row["unread"] > 0
+        for name in ("attempts", "failures", "unread", "rate", "low", "high", "calls", "failed_calls", "call_rate"):
             assert row[name] == pytest.approx(failed[name], rel=1e-12), name
         assert (row["call_low"], row["call_high"]) == pytest.approx((failed["call_low"], failed["call_high"]))
         (retried,) = answer(con, "retries", by=[], **window)
@@ -61,7 +63,7 @@ def test_each_figure_is_the_one_of_its_own_question(engine, make, middle):
         assert row["p95"] == pytest.approx(taken["p95"])
 
 
-def test_the_interval_of_the_percentile_lies_at_its_order_statistics(engine, make):
+def test_the_interval_of_the_percentile_ends_at_order_statistics(engine, make):
     durations = [random.Random(3).lognormvariate(3, 1.5) for _ in range(500)]
     durations = [d * (1 + i / 1e5) for i, d in enumerate(random.Random(4).lognormvariate(3, 1.5) for _ in range(500))]
     (row,) = answer(engine(*(make(duration_ms=ms) for ms in durations)))
@@ -73,19 +75,19 @@ def test_the_interval_of_the_percentile_lies_at_its_order_statistics(engine, mak
     assert row["p95_low"] < row["p95"] < row["p95_high"]
 
 
-def test_too_few_to_bound_the_percentile_gives_no_upper_end(engine, make):
+def test_few_durations_have_no_upper_limit(engine, make):
     (row,) = answer(engine(*(make(duration_ms=float(ms)) for ms in range(1, 11))))
     assert (row["p95_high"], row["too_few"]) == (None, True)
     assert row["p95_low"] <= row["p95"]
 
 
-def test_without_since_there_is_no_window_before(engine, make, middle):
+def test_without_since_there_is_no_previous_range(engine, make, middle):
     con = engine(*history(make, 20))
     assert [row["period"] for row in answer(con, before=START)] == ["now"]
     assert answer(con, since=middle) == []
 
 
-def test_durations_beyond_all_reason_are_no_fault(engine, make):
+def test_absurd_durations_are_not_an_error(engine, make):
     con = engine(*(make(duration_ms=ms) for ms in (1e300, float("inf"), float("nan"), -1.0, 0.0, None)))
     (row,) = answer(con)
     assert (row["attempts"], row["p95"]) == (6, 0.0)

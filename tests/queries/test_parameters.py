@@ -1,4 +1,4 @@
-"""What a person writes is bound as it is meant, or refused with the parameter's name and what it takes."""
+"""Values from a person are bound as intended, or refused with the parameter's name and the accepted form."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def test_a_time_is_bound_as_naive_utc(written, meant):
     assert bound(since=written)["since"] == bound(until=written)["until"] == meant
 
 
-def test_what_is_not_given_takes_the_default():
-    assert bound() == {"since": None, "until": None, "tool": None, "min_n": 20}
+def test_a_missing_parameter_has_its_default():
+    assert bound() == {"since": None, "until": None, "tool": None, "min_n": 20, "rules": "all"}
     assert bound(min_n=None) == bound()
 
 
 @pytest.mark.parametrize(
     "wrong", ["", "7", "7y", "-1d", "yesterday", "9" * 30 + "d", 7, timedelta(days=-1), True, b"7d"]
 )
-def test_a_wrong_time_names_the_parameter_and_what_it_takes(wrong):
+def test_an_invalid_time_names_the_parameter_and_the_accepted_form(wrong):
     with pytest.raises(
         BadParameter, match=r"^parameter 'since' must be a time span back from now \(30m, 24h, 7d, 2w\)"
     ):
@@ -54,7 +54,7 @@ def test_a_wrong_time_names_the_parameter_and_what_it_takes(wrong):
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, True, "many", 2**63, float("nan")])
-def test_a_wrong_number_names_the_parameter_and_what_it_takes(wrong):
+def test_an_invalid_number_names_the_parameter_and_the_accepted_form(wrong):
     with pytest.raises(BadParameter, match="^parameter 'min_n' must be a whole number, 0 or more"):
         bound(min_n=wrong)
 
@@ -72,7 +72,7 @@ def test_a_number_may_be_a_fraction(written, meant):
 
 
 @pytest.mark.parametrize("wrong", [-0.5, "-1", True, "many", "nan", float("inf"), 10**400, [1]])
-def test_what_is_no_number_names_the_parameter(wrong):
+def test_text_for_a_number_names_the_parameter(wrong):
     with pytest.raises(BadParameter, match="^parameter 'base_s' must be a number, 0 or more; got "):
         find("retries").bind(base_s=wrong)
 
@@ -89,7 +89,7 @@ def test_any_value_is_bound_or_refused(value):
 
 
 @pytest.mark.parametrize("objective", [0, 1, 100, 1000, "none", -0.5])
-def test_an_objective_that_leaves_no_budget_or_is_none_is_refused(objective):
+def test_an_objective_without_a_budget_is_refused(objective):
     with pytest.raises(
         BadParameter, match="^parameter 'objective' must be a share between 0 and 1, or a percentage below 100"
     ):
@@ -97,14 +97,14 @@ def test_an_objective_that_leaves_no_budget_or_is_none_is_refused(objective):
 
 
 @pytest.mark.parametrize("wrong", [0, -1, "0", 1.5, True])
-def test_what_has_to_be_one_or_more_refuses_none(wrong):
+def test_a_positive_parameter_refuses_zero(wrong):
     with pytest.raises(BadParameter, match="^parameter 'failing' must be a whole number, 1 or more; got "):
         find("incidents").bind(failing=wrong)
     assert find("incidents").bind(failing="2")["failing"] == 2
 
 
 @pytest.mark.parametrize("wrong", [1.01, 90, "90", -0.1, float("nan"), "90%"])
-def test_a_share_refuses_what_is_none(wrong):
+def test_a_share_refuses_values_out_of_range(wrong):
     with pytest.raises(BadParameter, match="^parameter 'good_share' must be a number from 0 to 1; got "):
         find("audit").bind(good_share=wrong)
     assert find("audit").bind(good_share=" 1 ")["good_share"] == 1.0

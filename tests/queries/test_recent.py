@@ -12,7 +12,7 @@ def spans(con, **given):
     return [row[answer.columns.index("call_id")] for row in answer.fetchall()]
 
 
-def test_what_ended_last_is_first_however_long_ago_it_started(engine, make):
+def test_the_last_ended_attempt_is_first(engine, make):
     start = datetime(2026, 3, 1)
     con = engine(
         make(call_id="long", started_at=start, duration_ms=3_600_000.0, consumer_ms=1000.0),
@@ -33,6 +33,6 @@ def test_what_ended_last_is_first_however_long_ago_it_started(engine, make):
     assert spans(con, limit=0) == []
 
 
-def test_a_duration_beyond_all_reason_is_no_fault(engine, make):
+def test_an_absurd_duration_is_not_an_error(engine, make):
     con = engine(*(make(call_id=str(ms), duration_ms=ms) for ms in (1e300, float("inf"), float("nan"), -1e300)))
     assert len(spans(con)) == 4

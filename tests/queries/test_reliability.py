@@ -35,7 +35,7 @@ def test_a_bin_by_hand(engine):
 
 @pytest.mark.parametrize("kind", ["distinct", "tenths", "sure"])
 @pytest.mark.parametrize("n", [1, 12, 400, 5000])
-def test_as_scikit_learn_scipy_and_statsmodels_say(engine, kind, n):
+def test_figures_equal_those_of_scikit_learn_scipy_and_statsmodels(engine, kind, n):
     from scipy.stats import binom
     from sklearn.isotonic import IsotonicRegression
     from statsmodels.stats.proportion import proportion_confint
@@ -68,7 +68,7 @@ def test_as_scikit_learn_scipy_and_statsmodels_say(engine, kind, n):
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=1, max_size=60))
-def test_the_steps_rise_and_hold_every_call(pairs):
+def test_the_steps_increase_and_cover_every_call(pairs):
     con = judge(tables(), [p / 30 for p, _ in pairs], [y for _, y in pairs])
     steps = points(con, "isotonic", "confidence_from, confidence_to, n, accuracy")
     assert sum(n for _, _, n, _ in steps) == len(pairs)
@@ -85,7 +85,7 @@ def test_the_bins_of_calibrated_tools_are_seldom_outside(engine):
     assert sum(outside) <= 60
 
 
-def test_nothing_judged_is_no_point_and_versions_are_apart(engine, make):
+def test_unlabelled_tools_have_no_points_and_versions_are_separate(engine, make):
     assert run(judge(engine(), [0.5], [None]), "reliability").fetchall() == []
     con = judge(engine(), [0.5, 0.9], [1, 0])
     assert run(con, "reliability", by=["version", "tool"]).project("version, tool, series, n").fetchall() == [

@@ -1,11 +1,13 @@
-"""Windows of time: the share of retries in each, and whether failures rise meanwhile."""
+"""Windows of time: the share of retries in each, and whether failures are more frequent than elsewhere."""
 
 from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
 
+import numpy as np
 import pytest
+from scipy.stats import hypergeom
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import run
@@ -48,13 +50,72 @@ def test_a_storm_worked_by_hand(engine, window):
     ]
     assert [row["retry_share"] for row in rows] == [0.0, 0.1, 0.3, 0.0]
     assert [row["failure_rate"] for row in rows] == [0.1, 0.2, 0.6, 0.1]
-    assert [row["rising"] for row in rows] == [False, False, True, False]  # 10 % is not above 10 %
+    assert [row["rising"] for row in rows] == [False, False, True, False]
+    assert [row["base_rate"] for row in rows] == [9 / 30, 9 / 40, 5 / 40, 10 / 40]
+    # 6 of the 11 failures in 10 of the 50 attempts, in one of four windows
+    assert 4 * upper_tail(6, 10, 11, 50) < rows[2]["rise_p"] < 0.05, "the attempts of one call are alike"
     assert [row["too_few"] for row in rows] == [False, True, True, True]
 
 
-def test_many_retries_are_no_storm_while_failures_fall(engine, window):
-    con = engine(*window(0, 1, 4, 1), *window(5, 4, 3, 1), *window(60, 0, 2, 1))
-    assert [row["rising"] for row in answer(con)] == [None, False, True]
+def upper_tail(failures, attempts, all_failures, all_attempts):
+    """The mid-p value of Fisher's exact test."""
+    chance = hypergeom(all_attempts, all_failures, attempts)
+    return chance.sf(failures) + chance.pmf(failures) / 2
+
+
+def test_many_retries_are_not_a_storm_without_more_failures_than_elsewhere(engine, window):
+    con = engine(*window(0, 1, 4, 1), *window(5, 4, 3, 1), *window(60, 1, 4, 1))
+    assert [row["rising"] for row in answer(con)] == [False] * 3
+    assert [(row["rising"], row["rise_p"], row["base_rate"]) for row in answer(engine(*window(0, 1, 4, 1)))] == [
+        (None, None, None)
+    ]
+
+
+@pytest.fixture
+def constant(engine):
+    """Histories, one of each tool, of 48 windows at constant rates: conversations of five calls, up to three attempts each."""
+
+    def constant(histories, rate, icc, storm=0.0):
+        rng = np.random.default_rng(histories)
+        strength = (1 - icc) / icc if icc else None
+        calls = (histories, 48, 4, 5)
+        chance = rng.beta(rate * strength, (1 - rate) * strength, calls[:3])[..., None] if icc else np.full(calls, rate)
+        chance = np.where(np.arange(48)[:, None, None] == 20, np.maximum(chance, storm), chance)
+        failed = rng.random((3, *calls)) < chance
+        made = np.cumprod(np.stack([np.ones(calls, bool), *failed[:-1]]), axis=0).astype(bool)
+        attempt, history, at, talk, call = np.nonzero(made)
+        con = engine()
+        con.register("given", {
+            "h": history, "w": at, "c": talk, "i": call, "k": attempt, "failed": failed[made].astype(int), "no": np.arange(len(at)),
+        })  # fmt: skip
+        con.execute(
+            f"""
+            INSERT INTO attempts (tool, call_id, attempt, trace_id, span_id, conversation_id, started_at, status, ending)
+            SELECT h, concat_ws('-', h, w, c, i), k + 1, concat_ws('-', h, w, c), printf('%016x', no), concat_ws('-', h, w, c),
+                TIMESTAMP '{NOON}' + to_seconds(300 * w + 30 * i + k), CASE WHEN failed = 1 THEN 'error' ELSE 'success' END, 'returned'
+            FROM given
+            """
+        )
+        return answer(con)
+
+    return constant
+
+
+@pytest.mark.parametrize(("rate", "icc"), [(0.1, 0.0), (0.3, 0.0), (0.1, 0.2), (0.3, 0.2), (0.3, 0.5)])
+def test_constant_rates_have_no_storms(constant, rate, icc):
+    """At most 5 % of the histories; without the test, each history has windows where the rates are high by chance."""
+    rows = constant(200, rate, icc)
+    assert len({row["tool"] for row in rows if row["retry_share"] > 0.1 and row["failure_rate"] > rate}) == 200
+    assert len({row["tool"] for row in rows if row["rising"]}) <= 0.05 * 200
+
+
+@pytest.mark.parametrize(("rate", "icc"), [(0.05, 0.0), (0.1, 0.2)])
+def test_a_planted_storm_is_found(constant, rate, icc):
+    rows = constant(50, rate, icc, storm=0.8)
+    rising = [(row["tool"], row["window"]) for row in rows if row["rising"]]
+    planted = NOON + timedelta(minutes=100)
+    assert len([tool for tool, at in rising if at == planted]) >= 48
+    assert len([tool for tool, at in rising if at != planted]) <= 3
 
 
 def test_a_window_begins_on_its_own_moment_and_not_on_the_next(engine, make):
@@ -74,7 +135,7 @@ def test_a_retry_in_a_later_window_is_one_there(engine, make):
     assert [row["retries"] for row in answer(con, since=NOON + timedelta(minutes=1))] == [0]
 
 
-def test_what_did_not_finish_is_neither_attempt_nor_retry(engine, make):
+def test_unfinished_attempts_are_neither_attempts_nor_retries(engine, make):
     same = {"call_id": "c", "started_at": NOON}
     con = engine(
         make(**same, status=None, ending="paused"), make(**same, attempt=2), make(status=None, ending="cancelled", started_at=NOON)
@@ -85,9 +146,9 @@ def test_what_did_not_finish_is_neither_attempt_nor_retry(engine, make):
 
 
 def test_tools_are_not_compared_with_each_other(engine, window):
-    con = engine(*window(0, 10, 0, tool="a"), *window(5, 0, 2, 1, tool="b"), *window(10, 0, 2, 1, tool="a"))
+    con = engine(*window(0, 20, 0, tool="a"), *window(5, 0, 4, 1, tool="b"), *window(10, 0, 4, 1, tool="a"))
     assert [(row["tool"], row["rising"]) for row in answer(con)] == [("a", False), ("a", True), ("b", None)]
-    assert [(row["attempts"], row["rising"]) for row in answer(con, by=[])] == [(10, False), (4, True), (4, False)]
+    assert [(row["attempts"], row["rising"]) for row in answer(con, by=[])] == [(20, False), (8, True), (8, True)]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -110,4 +171,8 @@ def test_every_attempt_is_in_one_window(engine, make, seed):
         assert (row["window"] - datetime(1970, 1, 1)).total_seconds() % width == 0
         for part, low, high in (("retries", "retry_low", "retry_high"), ("failures", "failure_low", "failure_high")):
             expected = proportion_confint(row[part], row["attempts"], method="wilson")
-            assert (row[low], row[high]) == pytest.approx(expected, abs=1e-9)
+            if row["clusters"] == row["attempts"]:
+                assert (row[low], row[high]) == pytest.approx(expected, abs=1e-9)
+            else:  # the attempts of one call are alike
+                assert row[low] <= expected[0] + 1e-9
+                assert row[high] >= expected[1] - 1e-9

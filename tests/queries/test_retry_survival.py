@@ -120,7 +120,7 @@ def test_where_all_succeed_or_none_the_interval_is_wilsons(engine, lives):
     assert (first["km_high"], second["km_high"]) == pytest.approx((0.161125, 0.161125), abs=5e-7)
 
 
-def test_the_last_success_never_lowers_what_was_known(engine, lives):
+def test_a_late_success_never_lowers_the_estimate(engine, lives):
     first, second = answer(engine(*lives([(1, True)] * 98 + [(2, True)] * 2)))
     assert second["km"] == second["km_high"] == 1.0
     assert first["km_low"] < second["km_low"] < 1
@@ -132,19 +132,19 @@ def test_without_censoring_the_two_figures_agree(engine, lives):
     assert column(rows, "k", "succeeded", "gave_up") == [(1, 5, 0), (2, 3, 0), (3, 0, 0), (4, 2, 0)]
 
 
-def test_what_did_not_finish_is_no_attempt_and_is_shown(engine, call):
+def test_unfinished_attempts_are_shown_and_not_counted(engine, call):
     con = engine(*call("a", "error", None, "success"), *call("b", None), *call("c", "error", None))
     rows = answer(con)
     assert column(rows, "k", "at_risk", "succeeded", "gave_up", "left_out") == [(1, 2, 0, 1, 2), (2, 1, 1, 0, 1)]
     assert answer(engine(*call("b", None))) == []
 
 
-def test_what_comes_after_the_first_success_is_not_looked_at(engine, call):
+def test_attempts_after_the_first_success_are_ignored(engine, call):
     rows = answer(engine(*call("a", "success", "error", "error"), *call("b", "partial", "error")))
     assert column(rows, "k", "at_risk", "succeeded", "gave_up", "km") == [(1, 2, 2, 0, 1.0)]
 
 
-def test_a_call_is_counted_by_what_came_first(engine, call):
+def test_a_call_belongs_to_the_code_of_its_first_attempt(engine, call):
     con = engine(*call("a", "error", "success"), *call("b", "success"))
     con.execute("UPDATE attempts SET code = 'TIMEOUT' WHERE status = 'error'")
     assert column(answer(con, by="code"), "code", "k", "at_risk", "succeeded") == [
@@ -171,3 +171,25 @@ def test_the_same_call_id_elsewhere_is_another_call(engine, make):
 def test_nothing_in_the_window_is_an_empty_answer(engine, lives):
     con = engine(*lives(KNOWN))
     assert answer(con, since="2027-01-01") == answer(con, since="2027-01-01", by=[]) == answer(con, tool="none") == []
+
+
+def test_calls_of_a_conversation_are_one_draw(engine, make):
+    """In 8 of 20 conversations all five calls succeed at once; in the others they need a second attempt, or give up."""
+    records = [
+        make(call_id=f"c{talk}/{call}", conversation_id=f"talk_{talk}", attempt=k, started_at=f"2026-03-01 12:00:0{k}",
+             status="success" if talk < 8 or k == 2 and talk < 14 else "error")
+        for talk in range(20) for call in range(5) for k in ((1,) if talk < 8 else (1, 2))
+    ]  # fmt: skip
+    first, second = answer(engine(*records))
+    for row, right in ((first, 8), (second, 14)):
+        assert (row["naive_low"], row["naive_high"]) == pytest.approx(
+            proportion_confint(right, 20, method="wilson"), abs=1e-9
+        )
+        assert (row["clusters"], row["design_effect"], row["too_few"]) == (20, pytest.approx(5), False)
+        # as many calls as conversations: the interval of Kaplan and Meier is five times the variance wide
+        pending = 1 - row["km"]
+        greenwood = sqrt(5 * (1 - pending) / (100 * pending))
+        half = exp(1.959963984540054 * greenwood / abs(log(pending)))
+        assert (row["km_low"], row["km_high"]) == pytest.approx(
+            (1 - pending ** (1 / half), 1 - pending**half), abs=1e-9
+        )

@@ -27,7 +27,7 @@ def test_a_case_by_hand(engine):
     ]
 
 
-def test_what_did_not_fire_is_without(engine):
+def test_absent_signals_count_as_without(engine):
     did = [{"a": True}, {"a": -0.2}, {"a": 1}, {"a": "yes"}]
     did_not = [{"a": False}, {"a": 0}, {"a": 0.0}, {"a": None}, {"a": ""}, {}, None, "null", '["a"]', {"b": 1}]
     con = with_signals(engine(), did + did_not, [1] * 4 + [0] * 10)
@@ -84,3 +84,35 @@ def test_tools_and_unknown_versions_are_apart(engine):
     ]
     assert run(con, "signals", by="version").project("version, n_with, n_without").fetchall() == [(None, 3, 1)]
     assert run(con, "signals", by=[]).project("signal, n_with").fetchall() == [("x", 3)]
+
+
+def test_attempts_of_a_conversation_are_one_draw(engine):
+    """Ten conversations have the signal throughout, and 20 never; all attempts of a conversation are right, or none."""
+    from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+    right = [1] * 8 + [0] * 2 + [1] * 10 + [0] * 10
+    con = with_signals(
+        engine(), [{"x": True}] * 40 + [None] * 80, [y for y in right for _ in range(4)],
+        conversations=[f"talk_{i // 4}" for i in range(120)],
+    )  # fmt: skip
+    columns = "low, high, with_low, with_high, without_low, without_high, clusters, design_effect, too_few"
+    (row,) = run(con, "signals").project(columns).fetchall()
+    expected = confint_proportions_2indep(8, 10, 10, 20, method="newcomb", compare="diff")
+    assert row[:2] == pytest.approx(expected, abs=1e-9)
+    assert row[2:4] == pytest.approx(proportion_confint(8, 10, method="wilson"), abs=1e-9)
+    assert row[4:6] == pytest.approx(proportion_confint(10, 20, method="wilson"), abs=1e-9)
+    assert row[6:] == (10, pytest.approx(4), False)
+
+
+def test_a_conversation_with_the_signal_in_some_attempts_counts_on_both_sides(engine):
+    rng = np.random.default_rng(6)
+    has, right = rng.random(300) < 0.4, rng.random(300) < 0.7
+    talks = np.arange(300) // 6
+    con = with_signals(engine(), [{"x": bool(x)} for x in has], right, conversations=[f"talk_{i}" for i in talks])
+    ((low, high, other_low, other_high),) = (
+        run(con, "signals").project("with_low, with_high, without_low, without_high").fetchall()
+    )
+    for side, limits in ((has, (low, high)), (~has, (other_low, other_high))):
+        # the same attempts alone, in a query that knows one side only
+        alone = judge(engine(), [0.9] * int(side.sum()), right[side], conversations=[f"talk_{i}" for i in talks[side]])
+        assert run(alone, "confidence_bands").project("low, high").fetchall() == [pytest.approx(limits, abs=1e-9)]

@@ -95,7 +95,7 @@ def test_unjudged_sources_have_no_accuracy(engine, citing):
 
 
 @pytest.mark.parametrize("confidence", [None, float("nan"), float("inf"), float("-inf"), -0.1, 1.1])
-def test_what_is_no_confidence_is_left_out_of_the_comparison_and_said(engine, citing, confidence):
+def test_invalid_confidences_are_excluded_and_counted(engine, citing, confidence):
     odd, sure = citing(WIKI, confidence=confidence), citing(WIKI, confidence=1.0)
     (row,) = answer(engine(odd, sure, label(odd, False), label(sure, True)))
     assert (row["labelled"], row["accuracy"], row["missing_confidence_share"]) == (2, 0.5, 0.5)
@@ -111,7 +111,7 @@ def test_the_edges(engine, citing, confidence, correct):
     assert (row["low"] == 0.0, row["high"] == 1.0) == (not correct, correct)
 
 
-def test_what_did_not_finish_has_no_result_and_an_error_needs_no_source(engine, citing, make):
+def test_unfinished_attempts_and_errors_need_no_source(engine, citing, make):
     con = engine(
         citing(WIKI), citing(WIKI, status=None, ending="cancelled"), citing(WIKI, status=None, ending="paused"),
         make(), make(status="error"), make(status=None, ending="abandoned"), make(sources="[]"),
@@ -130,12 +130,12 @@ def test_groups_and_the_window(engine, citing):
     assert len(answer(con, since="2026-03-01T12:00:00")) == 2
 
 
-def test_nobody_names_a_source(engine, make):
+def test_a_history_without_sources(engine, make):
     assert answer(engine(make(), make(status="error")), by=[]) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_as_plain_counting_says(engine, citing, seed):
+def test_figures_equal_a_simple_count(engine, citing, seed):
     random = Random(seed)
     attempts, labels = [], []
     for _ in range(80):

@@ -28,7 +28,7 @@ def test_it_runs_as_it_is_and_answers_the_same(name, engine, make):
     assert con.sql(text).fetchall() == run(con, name, **GIVEN.get(name, {})).fetchall()
 
 
-def test_what_is_given_is_written_in(engine, make):
+def test_passed_values_are_inserted(engine, make):
     con = engine(make(tool="it's"), make(tool="$tool"), make())
     text = find("failure_rate").render_with_values("day", tool="it's", since=START, min_n=1)
     assert "tool = 'it''s'" in text
@@ -44,7 +44,7 @@ def test_the_heading_stays_as_it_is():
     assert find("errors").render_with_values(tool="x").startswith(head)
 
 
-def test_what_must_be_given_stays_open():
+def test_required_parameters_stay_placeholders():
     assert "$id" in find("call").render_with_values()
     assert "$id" not in find("call").render_with_values(id="x").partition("WITH ")[2]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import beta
+from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.judging import calibrated, judge
 from tooltrace.analysis import find, run
@@ -52,7 +53,7 @@ def test_the_walk_ends_where_the_bound_falls_below_even_if_it_would_rise_again(e
     assert found(judge(engine(), p, y), asked="0.9") == [(0.9, None, None, None, None, None)]
 
 
-def test_too_few_calls_to_say_are_passed_over(engine):
+def test_groups_with_too_few_calls_are_skipped(engine):
     p, y = [1.0] * 19 + [0.9] * 41, [0] + [1] * 59
     assert found(judge(engine(), p, y), asked=[0.9]) == [
         (0.9, 0.9, 60, 59 / 60, pytest.approx(bound(59, 60), abs=1e-9), 1.0)
@@ -89,7 +90,7 @@ def test_the_bound_of_one_right_call(engine):
     assert (threshold, lower) == (0.9, pytest.approx(bound(1, 10), abs=1e-12))
 
 
-def test_many_different_confidences_are_seen_to_four_decimals(engine):
+def test_confidences_are_rounded_to_four_decimals(engine):
     rng = np.random.default_rng(1)
     p = rng.random(12_000)
     y = rng.random(12_000) < np.sqrt(p)
@@ -97,7 +98,7 @@ def test_many_different_confidences_are_seen_to_four_decimals(engine):
     assert found(judge(engine(), p, y), asked=0.9)[0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_tool_that_is_not_good_enough_is_seldom_let_through(engine):
+def test_a_tool_below_the_target_rarely_gets_a_threshold(engine):
     # right 0.8 of the time whatever it says: at 0.8 the bound may hold by chance, once in twenty
     con = engine()
     rng = np.random.default_rng(6)
@@ -107,7 +108,7 @@ def test_a_tool_that_is_not_good_enough_is_seldom_let_through(engine):
     assert len(let) <= 18  # the 98th percentile of a binomial with 0.05
 
 
-def test_shares_that_it_cannot_see_and_tools_apart(engine):
+def test_labelled_and_missing_shares_are_reported_per_tool(engine):
     con = judge(engine(), [0.9] * 40 + [None] * 10, [1] * 30 + [None] * 10 + [1] * 10)
     judge(con, [0.9] * 40, [0] * 40, tool="wrong")
     answer = run(con, "thresholds", asked="0.9").project(
@@ -116,20 +117,20 @@ def test_shares_that_it_cannot_see_and_tools_apart(engine):
     assert answer.fetchall() == [("search", 0.9, 30, 0.8, 0.2, False), ("wrong", None, 40, 1.0, 0.0, False)]
 
 
-def test_a_group_that_nobody_judged_has_no_threshold(engine):
+def test_an_unlabelled_group_has_no_threshold(engine):
     con = judge(engine(), [0.9] * 40, [None] * 40)
     assert found(con, asked="0.9") == [(0.9, None, None, None, None, None)]
 
 
 @pytest.mark.parametrize("wrong", ["", "0", "1", "0.9,", "0.9,1.2", "often", 0.0, 1.0, True, [], [0.5, None], [True]])
-def test_what_is_no_share_is_refused(engine, wrong):
+def test_invalid_shares_are_refused(engine, wrong):
     with pytest.raises(
         BadParameter, match="^parameter 'asked' must be one or more numbers between 0 and 1, separated by commas"
     ):
         run(engine(), "thresholds", asked=wrong)
 
 
-def test_a_calibrated_tool_earns_about_what_it_says(engine):
+def test_a_calibrated_tool_reaches_its_confidence(engine):
     con = calibrated(engine(), tools=1, calls=20_000, confidence="u")
     ((_, threshold, _, precision, lower, _),) = found(con, asked="0.8")
     assert 0.58 < threshold < 0.66  # above t a calibrated tool with even confidences is right (1 + t) / 2 of the time
@@ -140,3 +141,17 @@ def test_a_calibrated_tool_earns_about_what_it_says(engine):
 @pytest.mark.parametrize("asked", ["0.5, 0.75", [0.5, "0.75"], (0.5, 0.75)])
 def test_precisions_are_written_with_commas_or_listed(asked):
     assert find("thresholds").bind(asked=asked)["asked"] == "0.5,0.75"
+
+
+def test_the_shares_count_conversations(engine):
+    """In 15 of 20 conversations all results are above the threshold, and in the others none is."""
+    confidences = [0.9 if i < 75 else 0.3 for i in range(100)]
+    con = judge(
+        engine(), confidences, [i < 75 for i in range(100)], conversations=[f"talk_{i // 5}" for i in range(100)]
+    )
+    relation = run(con, "thresholds", asked="0.9")
+    ((low, high, clusters, effect, few),) = relation.project(
+        "coverage_low, coverage_high, clusters, design_effect, too_few"
+    ).fetchall()
+    assert (low, high) == pytest.approx(proportion_confint(15, 20, method="wilson"), abs=1e-9)
+    assert (clusters, effect, few) == (20, pytest.approx(5), False)

@@ -19,7 +19,7 @@ def answer(con, **given):
 @pytest.mark.parametrize(
     ("lasts", "seconds"), [(0, 1), (59, 1), (61, 2), (3600, 60), (86400, 1800), (7 * 86400, 10800), (30 * 86400, 43200)]
 )
-def test_a_stretch_is_the_shortest_round_time_that_gives_so_many(engine, make, lasts, seconds):
+def test_an_interval_is_the_shortest_round_time_within_the_limit(engine, make, lasts, seconds):
     con = engine(*(make(started_at=START + timedelta(seconds=at)) for at in {0, lasts}))
     assert {row["seconds"] for row in answer(con)} == {seconds}
 
@@ -45,7 +45,7 @@ def test_all_in_one_and_by_tool_and_version(engine, make):
     assert {row["version"] for row in answer(con, by=["version"], tool="b")} == {"2", None}
 
 
-def test_no_more_parts_than_asked_for(engine, make):
+def test_there_are_at_most_the_requested_intervals(engine, make):
     con = engine(*(make(started_at=START + timedelta(seconds=37 * n)) for n in range(1000)))
     for parts in (1, 7, 60, 300):
         assert len(answer(con, by=[], parts=parts)) <= parts + 1

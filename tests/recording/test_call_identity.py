@@ -53,7 +53,7 @@ def test_an_enclosing_tool_span_names_the_call(calls: Calls) -> None:
     assert [identity(call) for call in calls()] == [("c1", "clerk", "talk")]
 
 
-def test_a_span_of_another_tool_gives_no_call_id(calls: Calls) -> None:
+def test_a_span_of_another_tool_provides_no_call_id(calls: Calls) -> None:
     in_span({**SPAN, "gen_ai.tool.name": "search"}, find, "Oslo")
     assert [identity(call) for call in calls()] == [(None, "clerk", "talk")]
 
@@ -64,7 +64,7 @@ def test_a_tool_inside_a_traced_tool_has_its_agent_but_not_its_call_id(calls: Ca
     assert [identity(call) for call in calls()] == [("c1", "clerk", "talk"), (None, "clerk", "talk")]
 
 
-def test_what_the_application_says_comes_first(calls: Calls) -> None:
+def test_the_applications_values_come_first(calls: Calls) -> None:
     with tt.context(call_id="mine", agent_name="boss", conversation_id="chat"):
         in_span(SPAN, find, "Oslo")
     with tt.context(agent_name="boss"):

@@ -30,7 +30,7 @@ def test_the_same_call_again_in_one_conversation_is_its_next_attempt(store: Path
         assert db.execute("SELECT attempt, seen_text FROM tool_calls ORDER BY 1").fetchall() == [(1, None), (2, "seen")]
 
 
-def test_a_tool_that_hands_on_anothers_answer_keeps_its_own_id(store: Path) -> None:
+def test_a_tool_that_returns_anothers_response_keeps_its_own_id(store: Path) -> None:
     registry = tt.ToolRegistry([tt.tool(name="inner")(lambda: "x")])
     tt.trace_tool(name="outer")(lambda: registry.execute("inner", call_id="inner_1"))()
     with tt.connect() as db:

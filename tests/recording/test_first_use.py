@@ -1,4 +1,4 @@
-"""What a person does wrong in the first hour: it is said at once, and nothing is lost or harmed by it."""
+"""Mistakes of the first hour: they are reported at once and lose nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tooltrace.redact.redaction import MASK
 
 
 @pytest.mark.parametrize("retryable", ["TimeoutError", TimeoutError(), [TimeoutError, "OSError"], int])
-def test_what_is_no_class_of_exceptions_is_refused_at_decoration(retryable: Any) -> None:
+def test_only_exception_classes_are_accepted_at_decoration(retryable: Any) -> None:
     with pytest.raises((ConfigError, TypeError)):
         tt.trace_tool(retryable=retryable)(lambda: None)
 
@@ -41,24 +41,24 @@ def test_the_reason_of_a_label_is_redacted(store: Path) -> None:
 
 
 @pytest.mark.parametrize("duration", ["3", math.nan, math.inf, -3, 1e300])
-def test_what_is_no_duration_is_unknown(store: Path, calls: Any, duration: Any) -> None:
+def test_an_invalid_duration_is_unknown(store: Path, calls: Any, duration: Any) -> None:
     assert tt.TraceLogger().record("t", 1, duration_ms=duration) is not None
     assert [call.duration_ms for call in calls()] == [None]
 
 
-def test_arguments_that_are_no_mapping_do_not_stop_the_block(store: Path, calls: Any) -> None:
+def test_arguments_that_are_not_a_mapping_do_not_stop_the_block(store: Path, calls: Any) -> None:
     with tt.TraceLogger().call("t", "not a mapping") as call:  # type: ignore[arg-type]
         call.finish(1)
     assert [call.arguments for call in calls()] == ['{"value":"not a mapping"}']
 
 
 @pytest.mark.parametrize("store", [5, b"x", "", "postgres://host/db"])
-def test_what_is_no_path_is_refused(store: Any) -> None:
+def test_an_invalid_path_is_refused(store: Any) -> None:
     with pytest.raises(ConfigError, match="store"):
         tt.configure(store=store)
 
 
-def test_a_directory_is_no_store(tmp_path: Path) -> None:
+def test_a_directory_is_refused_as_a_store(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="directory"):
         tt.configure(store=tmp_path)
 
@@ -71,7 +71,7 @@ def test_a_file_of_somebody_elses_is_not_moved(tmp_path: Path) -> None:
     assert notes.read_text() == "my notes\n" * 1000
 
 
-def test_an_empty_file_is_no_database_yet(tmp_path: Path) -> None:
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     place = tmp_path / "empty.duckdb"
     place.touch()
     tt.configure(store=place)
@@ -91,7 +91,7 @@ def test_an_empty_file_is_no_database_yet(tmp_path: Path) -> None:
         '{"headers": [{"name": "X-Api-Key", "value": "Xy7secretXy7"}, {"name": "Accept", "value": "text/html"}]}',
     ],
 )
-def test_a_secret_in_a_command_a_url_a_tag_or_a_header_is_taken_out(store: Path, calls: Any, text: str) -> None:
+def test_a_secret_in_a_command_a_url_a_tag_or_a_header_is_redacted(store: Path, calls: Any, text: str) -> None:
     tt.trace_tool(lambda command: command, name="run")(command=text)
     (call,) = calls()
     assert "Xy7secretXy7" not in f"{call.arguments} {call.result} {call.text}"

@@ -136,7 +136,7 @@ def driven(coroutine: Any) -> Any:
 
 @pytest.mark.parametrize("raises", CLASSES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_given_and_returned_is_the_tools_own(calls: Calls, kind: str, raises: type[BaseException]) -> None:
+def test_arguments_and_results_pass_through_unchanged(calls: Calls, kind: str, raises: type[BaseException]) -> None:
     hooks = Hooks(raises)
     values = around(hooks.values()[kind])
     log = tt.TraceLogger()
@@ -182,7 +182,7 @@ def test_what_is_given_and_returned_is_the_tools_own(calls: Calls, kind: str, ra
 
 @pytest.mark.parametrize("raises", CLASSES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_raised_is_the_tools_own(calls: Calls, kind: str, raises: type[BaseException]) -> None:
+def test_exceptions_pass_through_unchanged(calls: Calls, kind: str, raises: type[BaseException]) -> None:
     hooks = Hooks(raises)
     value = hooks.values()[kind]
     meta = hooks.metaclass()  # without the checks, which Python itself asks of whatever is raised
@@ -239,9 +239,7 @@ def logged(error: BaseException) -> None:
 
 
 @pytest.mark.parametrize("raises", CLASSES)
-def test_what_the_user_told_the_recorder_to_run_may_raise_anything(
-    store: Any, calls: Calls, raises: type[BaseException]
-) -> None:
+def test_user_callbacks_may_raise_anything(store: Any, calls: Calls, raises: type[BaseException]) -> None:
     def fail(*_: Any) -> Any:
         raise raises
 
@@ -255,7 +253,7 @@ def test_what_the_user_told_the_recorder_to_run_may_raise_anything(
 
 
 def test_objects_are_read_by_their_structure_and_an_exception_where_it_was_raised(calls: Calls) -> None:
-    """What an exception says is asked in the thread of the tool: it may be bound to it, and change."""
+    """The message of an exception is read in the tool's thread: it may depend on it, and change."""
     hooks = Hooks(ValueError)
     values = hooks.values()
     for kind in (
@@ -331,7 +329,7 @@ def test_an_interrupt_while_an_object_is_read_reaches_the_application(calls: Cal
 
 
 @pytest.mark.parametrize("raises", [SystemExit, KeyboardInterrupt, TimeoutError])
-def test_what_a_handler_of_the_application_raises_reaches_it(calls: Calls, raises: type[BaseException]) -> None:
+def test_an_exception_of_a_signal_handler_reaches_the_application(calls: Calls, raises: type[BaseException]) -> None:
     class Handlers:
         def stop(self, *_: Any) -> None:
             raise raises

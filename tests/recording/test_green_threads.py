@@ -45,7 +45,7 @@ work()
 
 @pytest.mark.parametrize("order", ["patched first", "imported first", "configured first"])
 @pytest.mark.parametrize("library", ["gevent", "eventlet"])
-def test_a_patched_program_goes_on_and_every_call_is_written(tmp_path: Path, library: str, order: str) -> None:
+def test_every_call_of_a_patched_program_is_written(tmp_path: Path, library: str, order: str) -> None:
     if importlib.util.find_spec(library) is None:
         missing(library, f"no {library}: pip install {library}")
     lines = {

@@ -1,4 +1,4 @@
-"""What an agent framework fills in is not recorded; what the model gave is, however the parameter is written."""
+"""Arguments from a framework are not recorded; those from the model are, for any form of parameter."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_class_of_the_same_name_elsewhere_is_an_argument(calls: Calls) -> None
     assert set(recorded(calls)[0]) == {"ctx", "context", "agent", "session_state", "kernel"}
 
 
-def test_a_name_that_only_type_checkers_see(calls: Calls, pydantic_ai: Any) -> None:
+def test_a_name_imported_only_for_type_checkers(calls: Calls, pydantic_ai: Any) -> None:
     source = "from __future__ import annotations\ndef f(ctx: RunContext[Deps], other: Nobody, city: str): return city"
     tt.trace_tool(defined(source))("SECRET", 1, "Oslo")
     source = "from __future__ import annotations\ndef f(ctx: pydantic_ai.RunContext[Deps], city: str): return city"
@@ -317,7 +317,7 @@ def test_a_registry_hides_what_a_marker_injects(store: Any, langchain: ModuleTyp
 
 
 @pytest.mark.parametrize("text", ["", "not python at all", "1/0", "f(", "x.y.z[0](1).w", "*a", "a if b else c", "X"])
-def test_whatever_an_annotation_says_the_tool_is_traced(calls: Calls, text: str) -> None:
+def test_any_annotation_can_be_traced(calls: Calls, text: str) -> None:
     def f(city: str) -> str:
         return city
 

@@ -63,7 +63,7 @@ def stop():
     "configured",
     ["", 'durability="call"', 'queue_size=4, overflow="block", block_seconds=0.01', 'queue_size=4, overflow="drop"'],
 )
-def test_a_signal_handler_that_calls_a_tool_stops_nobody(tmp_path: Path, configured: str) -> None:
+def test_a_signal_handler_that_calls_a_tool_does_not_deadlock(tmp_path: Path, configured: str) -> None:
     found, lost = run(
         tmp_path,
         CALL_IN_A_HANDLER

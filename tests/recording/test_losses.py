@@ -49,7 +49,7 @@ def run(tmp_path: Path, text: str, **limits: Any) -> subprocess.CompletedProcess
     )  # fmt: skip
 
 
-# a redaction that raises what is no Exception
+# a redaction that raises a BaseException
 
 
 @pytest.mark.parametrize("durability", ["batch", "call"])
@@ -72,7 +72,7 @@ def test_a_redaction_that_raises_anything_loses_its_field_alone(
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, CancelledError, Stop])
-def test_the_thread_outlives_what_making_a_record_raises(
+def test_the_thread_survives_exceptions_while_a_record_is_built(
     store: Path, calls: Calls, lenient: None, kind: type[BaseException]
 ) -> None:
     """As where a class of the user's raises it while the rules look at it."""
@@ -108,7 +108,7 @@ def full_disk(size: int = 0) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
-def test_a_flush_is_false_while_a_full_disk_takes_nothing(store: Path, durability: Any) -> None:
+def test_a_flush_returns_false_while_the_disk_is_full(store: Path, durability: Any) -> None:
     tt.configure(store=store, durability=durability)
     tool = tt.trace_tool(name="t")(lambda n: n)
     tool(0)
@@ -123,7 +123,7 @@ def test_a_flush_is_false_while_a_full_disk_takes_nothing(store: Path, durabilit
     assert sorted(json.loads(row.result or "") for row in rows) == list(range(50))
 
 
-def test_what_a_full_disk_never_took_is_counted_by_the_first_journal_that_can_be_written(store: Path) -> None:
+def test_losses_of_a_full_disk_are_counted_in_the_next_journal(store: Path) -> None:
     tool = tt.trace_tool(name="t")(lambda n: n)
     tool(0)
     assert tt.flush(60)
@@ -187,7 +187,7 @@ def test_a_question_waits_for_a_queue_that_moves(store: Path) -> None:
     assert tt.query("failure_rate").fetchall()[0][1] == 300
 
 
-def test_a_question_says_what_it_lacks_where_the_disk_takes_nothing(store: Path) -> None:
+def test_a_query_reports_missing_records_of_a_full_disk(store: Path) -> None:
     tool = tt.trace_tool(name="t")(lambda: 1)
     tool()
     assert tt.query("recent").fetchall()
@@ -199,9 +199,7 @@ def test_a_question_says_what_it_lacks_where_the_disk_takes_nothing(store: Path)
     assert len(tt.query("recent").fetchall()) == 8
 
 
-def test_a_question_says_what_it_lacks_where_a_redaction_does_not_return(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_reports_missing_records_of_a_blocked_redaction(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tooltrace.recording import config
 
     release = threading.Event()
@@ -210,7 +208,7 @@ def test_a_question_says_what_it_lacks_where_a_redaction_does_not_return(
         release.wait(60)
         return value
 
-    monkeypatch.setattr(config, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(config, "STALL_SECONDS", 0.2)
     tt.configure(store=store, redact=redact)
     tool = tt.trace_tool(name="t")(lambda: 1)
     for _ in range(5):
@@ -241,7 +239,7 @@ sys.stderr.flush()
     "body",
     ["time.sleep(0.007)", "threading.Event().wait()", "raise SystemExit(3)", "[n for n in range(200_000)]"],
 )
-def test_an_exit_gives_up_what_it_cannot_write_and_counts_it(tmp_path: Path, body: str) -> None:
+def test_unwritten_records_are_counted_at_exit(tmp_path: Path, body: str) -> None:
     done = run(tmp_path, SLOW.format(body=body))
     assert done.returncode == 0, done.stderr
     found = sum(isinstance(record, ToolCall) for record in records(tmp_path / "t.duckdb"))
@@ -251,7 +249,7 @@ def test_an_exit_gives_up_what_it_cannot_write_and_counts_it(tmp_path: Path, bod
         assert "were not written when the process ended" in done.stderr
 
 
-def test_an_exit_counts_the_calls_that_a_full_disk_did_not_take(tmp_path: Path) -> None:
+def test_calls_lost_to_a_full_disk_are_counted_at_exit(tmp_path: Path) -> None:
     done = run(
         tmp_path,
         """

@@ -67,7 +67,7 @@ if __name__ == "__main__":
 
 
 @METHODS
-def test_labels_messages_and_losses_of_a_pool_are_kept_too(tmp_path: Path, method: str) -> None:
+def test_labels_messages_and_losses_of_a_pool_are_stored(tmp_path: Path, method: str) -> None:
     program(
         tmp_path,
         """
@@ -100,9 +100,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("durability", "written"), [("'batch'", False), ("None", True), ("'call'", True), ("'fsync'", True)]
 )
-def test_who_says_a_durability_gets_it_in_a_child_too(
-    tmp_path: Path, method: str, durability: str, written: bool
-) -> None:
+def test_an_explicit_durability_applies_in_a_child(tmp_path: Path, method: str, durability: str, written: bool) -> None:
     """Whether the child's tool has been written when it returns: the recorder's thread is held up."""
     found, _ = program(
         tmp_path,
@@ -125,7 +123,7 @@ if __name__ == "__main__":
 
 
 def test_a_process_of_its_own_writes_in_batches(tmp_path: Path) -> None:
-    """What is no child of multiprocessing keeps the default, though it has loaded it."""
+    """A process that is not a child of multiprocessing has the default, although it has loaded it."""
     found, _ = program(
         tmp_path,
         TOOLS + """

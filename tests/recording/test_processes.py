@@ -147,7 +147,7 @@ if __name__ == "__main__":
     assert found == {"add": 22}
 
 
-def test_a_lock_held_by_another_thread_at_the_fork(tmp_path: Path) -> None:
+def test_a_lock_of_another_thread_at_the_fork_does_not_deadlock(tmp_path: Path) -> None:
     found, _ = program(
         tmp_path,
         TOOLS
@@ -228,7 +228,7 @@ def test_a_full_queue_loses_the_newest_and_counts_them(store: Path, calls: Calls
     assert kept[:10] == list(range(10))
 
 
-def test_a_queue_that_blocks_loses_nothing_where_the_writer_keeps_up(store: Path, calls: Calls) -> None:
+def test_a_blocking_queue_loses_nothing(store: Path, calls: Calls) -> None:
     tt.configure(store=store, queue_size=5, overflow="block", block_seconds=120)
     tool = tt.trace_tool(name="t")(lambda n: n)
     for n in range(2_000):
@@ -258,7 +258,7 @@ def test_a_journal_that_cannot_be_written_never_reaches_the_tool(
     assert sorted(json.loads(r.result or "") for r in rows) == list(range(51))
 
 
-def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+def test_a_deleted_working_directory_is_not_an_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(
             """
@@ -272,7 +272,7 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_fault_of_ours_is_counted_said_once_and_kept_from_the_tool(
+def test_an_internal_fault_is_counted_logged_once_and_hidden_from_the_tool(
     store: Path, calls: Calls, lenient: None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(faults, "_warned", {})

@@ -19,7 +19,7 @@ from tooltrace.otel.sdk_internals import constant_decisions
 
 
 class Wrapped(trace_api.TracerProvider):
-    """A provider of another make: it hands out tracers, and is no SDK provider."""
+    """A provider that creates tracers but is not an SDK provider."""
 
     def __init__(self, inner: TracerProvider) -> None:
         self._inner = inner
@@ -41,7 +41,7 @@ def under(parent: SpanContext) -> Iterator[None]:
         yield
 
 
-def test_a_foreign_provider_gets_a_span_with_our_ids_and_attributes(tmp_path: Path, store: Path, calls) -> None:
+def test_another_provider_gets_a_span_with_our_ids_and_attributes(tmp_path: Path, store: Path, calls) -> None:
     inner, exporter = exporting()
     tt.configure(store=store, tracer_provider=Wrapped(inner))
 
@@ -63,7 +63,7 @@ def test_a_foreign_provider_gets_a_span_with_our_ids_and_attributes(tmp_path: Pa
     assert span.status.status_code is trace_api.StatusCode.ERROR
 
 
-def test_a_remote_parent_is_kept(store: Path, calls) -> None:
+def test_a_remote_parent_is_recorded(store: Path, calls) -> None:
     provider, exporter = exporting()
     tt.configure(store=store, tracer_provider=provider)
     parent = SpanContext(0xABC, 0xDEF, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
@@ -110,7 +110,7 @@ def test_every_sampler_decides_as_it_would_for_a_span_of_the_sdk(store: Path) ->
             assert [span.context.trace_flags for span in ours] == [flags] * len(ours)
 
 
-def test_only_what_is_constant_is_taken_for_constant() -> None:
+def test_only_constant_sampling_decisions_are_cached() -> None:
     class Moody(type(ALWAYS_ON)):
         """A subclass may decide anew each time."""
 

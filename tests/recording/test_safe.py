@@ -73,7 +73,7 @@ Point = namedtuple("Point", "x y")
 
 
 class Attrs:
-    """What attrs makes, as far as a reader can see."""
+    """A class like those that attrs makes."""
 
     class _Attribute:
         name = "x"
@@ -113,7 +113,7 @@ LOOP["self"] = {"again": LOOP}
     ],
     ids=lambda v: type(v).__name__,
 )  # fmt: skip
-def test_what_is_said_of_a_value(calls: Calls, value: Any, said: Any) -> None:
+def test_unusual_values_have_a_documented_form(calls: Calls, value: Any, said: Any) -> None:
     assert tt.trace_tool(lambda x: x)(value) is value
     (call,) = calls()
     result = json.loads(call.result or "null")
@@ -185,7 +185,7 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     assert json.loads(rows[0].arguments or "")["q"] == "kept"
 
 
-def test_an_exception_that_cannot_say_what_it_is(calls: Calls) -> None:
+def test_an_exception_whose_str_raises(calls: Calls) -> None:
     class Mute(Exception):
         __str__ = __repr__ = fail
 
@@ -260,7 +260,7 @@ def size(call: ToolCall, field: str) -> int:
 @pytest.mark.parametrize(
     "text", ["x" * 10_000_000, "é" * 1_000_000, "\x01" * 1_000_000, "word " * 100_000, "a " + "b" * 10**6]
 )
-def test_a_long_text_is_cut_and_says_how_long_it_was(calls: Calls, text: str) -> None:
+def test_a_long_text_is_cut_with_its_length(calls: Calls, text: str) -> None:
     assert tt.trace_tool(lambda q: text)(text) == text
     (call,) = calls()
     assert call.truncated is True
@@ -272,7 +272,7 @@ def test_a_long_text_is_cut_and_says_how_long_it_was(calls: Calls, text: str) ->
         json.loads(field)
 
 
-def test_a_text_as_long_as_the_limit_is_whole(calls: Calls) -> None:
+def test_a_text_of_exactly_the_limit_is_not_cut(calls: Calls) -> None:
     for extra in (0, 1):
         tt.trace_tool(capture="full")(lambda extra=extra: "x" * (LIMIT + extra))()
     whole, cut = calls()
@@ -317,7 +317,7 @@ def test_a_text_that_is_deep_json(calls: Calls) -> None:
     assert call.text == text
 
 
-def test_a_long_stream_is_kept_up_to_the_limit_and_counted_whole(calls: Calls) -> None:
+def test_a_long_stream_is_stored_up_to_the_limit_and_counted_completely(calls: Calls) -> None:
     @tt.trace_tool
     def tool() -> Any:
         for _ in range(100_000):
@@ -374,7 +374,7 @@ def test_objects_are_read_up_to_a_budget(calls: Calls, make: Callable[[], Any]) 
     assert json.loads(call.result or "")[:50] == arguments["first"][:50]
 
 
-def test_what_stands_behind_a_long_list_of_objects_is_kept(calls: Calls) -> None:
+def test_members_after_a_long_list_of_objects_are_recorded(calls: Calls) -> None:
     answer = Answer(messages=[Message([Part()] * 3) for _ in range(MANY)])
     tt.trace_tool(lambda x, plain, n, more: x)(answer, {"a": [None]}, 5, Message([]))
     (call,) = calls()
@@ -390,7 +390,7 @@ def test_long_texts_in_objects_end_the_reading(calls: Calls) -> None:
     assert call.truncated is True and 60 < len(json.loads(call.result or "")) < 70
 
 
-def test_a_stream_of_objects_says_that_it_was_cut(calls: Calls) -> None:
+def test_a_cut_stream_of_objects_is_marked(calls: Calls) -> None:
     list(tt.trace_tool(lambda: iter_of([Message([]) for _ in range(MANY)]))())
     (call,) = calls()
     assert call.truncated is True
@@ -418,7 +418,7 @@ nones_and_numbers = st.recursive(
 
 
 @given(nones_and_numbers)
-def test_nan_is_told_from_none(value: Any) -> None:
+def test_nan_and_none_differ(value: Any) -> None:
     snap = snapshot(value)
     if isinstance(snap, bytes):
         assert json.loads(snap) == json.loads(to_json_bytes(value))

@@ -1,21 +1,14 @@
-"""Every attempt is one OpenTelemetry span: current while the tool runs, given to the user's provider, and no trouble without."""
+"""The span of a call: attributes, status, nesting and sampling."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -24,12 +17,10 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, Sampler, Samp
 from opentelemetry.trace import StatusCode
 
 import tooltrace as tt
-from tooltrace.core.fields import fields_of
 from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
-from tooltrace.otel import sdk_internals, span_codec
+from tooltrace.otel import sdk_internals
 from tooltrace.recording.attempt import Attempt
-from tooltrace.redact.snapshot import Json
 
 Calls = Callable[[], list[ToolCall]]
 
@@ -95,7 +86,7 @@ def test_a_failure_sets_status_and_error_type(rig: Rig, tool: Any, kind: str, de
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit(), None])
-def test_what_is_no_failure_is_none_on_the_span(rig: Rig, error: Any) -> None:
+def test_other_endings_are_not_errors_on_the_span(rig: Rig, error: Any) -> None:
     def tool() -> Any:
         if error is not None:
             raise error
@@ -179,7 +170,7 @@ def test_the_span_is_current_inside_a_stream_and_only_there(rig: Rig, kind: str)
     assert inside == ["execute_tool t", "own", "execute_tool t", "execute_tool t"]
 
 
-def test_tasks_do_not_see_each_others_spans(rig: Rig) -> None:
+def test_tasks_have_separate_spans(rig: Rig) -> None:
     is_current: list[bool] = []
 
     @tt.trace_tool
@@ -198,7 +189,7 @@ def test_tasks_do_not_see_each_others_spans(rig: Rig) -> None:
     assert is_current == [True] * 50 and len({s.context.span_id for s in rig.spans}) == 10  # type: ignore[union-attr]
 
 
-def test_what_a_tool_does_to_its_span_is_kept(rig: Rig, calls: Calls) -> None:
+def test_changes_of_a_tool_to_its_span_are_recorded(rig: Rig, calls: Calls) -> None:
     other = rig.tracer.start_span("other").get_span_context()
 
     @tt.trace_tool(name="t")
@@ -262,7 +253,7 @@ def test_a_span_that_is_not_sampled_is_recorded_all_the_same(store: Path, calls:
     assert call.status == "success" and rig.spans == []
 
 
-def test_the_sampler_is_asked_with_what_the_conventions_set_at_the_start(store: Path, calls: Calls) -> None:
+def test_the_sampler_receives_the_start_attributes_of_the_conventions(store: Path, calls: Calls) -> None:
     received: list[dict[str, Any]] = []
 
     class Asked(Sampler):
@@ -340,165 +331,3 @@ def test_the_private_names_of_the_sdk_are_where_they_were() -> None:
     reads = set(vars(ReadableSpan("x")))
     ours = {name for kind in Attempt.__mro__ for name in vars(kind)} | {"_name", "_parent"}
     assert reads <= ours, f"ReadableSpan reads {reads - ours}, which our span does not have"
-
-
-# programs of their own
-
-
-def program(text: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    import os
-
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(text)],
-        capture_output=True, text=True, timeout=120, check=False, cwd=Path(tt.__file__).parent.parent,
-        env={**os.environ, **environment},
-    )  # fmt: skip
-
-
-def test_without_a_provider_nothing_is_said(tmp_path: Path) -> None:
-    done = program(
-        """
-        import tooltrace as tt
-        assert tt.trace_tool(lambda: 5)() == 5
-        assert tt.flush()
-        """,
-        TOOLTRACE_STORE=str(tmp_path / "x.duckdb"),
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert list(tmp_path.glob("x.duckdb.journal/*.jsonl"))
-
-
-def test_providers_may_be_set_late_and_the_histogram_counts(tmp_path: Path) -> None:
-    done = program(
-        """
-        import tooltrace as tt
-        tool = tt.trace_tool(name="t")(lambda fails=False: 1 / 0 if fails else 5)
-        tool(); tt.flush()
-        from opentelemetry import trace, metrics
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-        from opentelemetry.sdk.metrics import MeterProvider
-        from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-        out, reader, provider = InMemorySpanExporter(), InMemoryMetricReader(), TracerProvider()
-        provider.add_span_processor(SimpleSpanProcessor(out))
-        trace.set_tracer_provider(provider)
-        metrics.set_meter_provider(MeterProvider([reader]))
-        tool(); tool()
-        try: tool(True)
-        except ZeroDivisionError: pass
-        tt.flush()
-        assert len(out.get_finished_spans()) == 3
-        (metric,) = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
-        assert (metric.name, metric.unit) == ("gen_ai.execute_tool.duration", "s")
-        points = {p.attributes.get("error.type"): p for p in metric.data.data_points}
-        assert (points[None].count, points["ZeroDivisionError"].count) == (2, 1)
-        assert tuple(points[None].explicit_bounds)[:2] == (0.01, 0.02) and len(points[None].explicit_bounds) == 14
-        assert dict(points[None].attributes) == {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t",
-                                                 "gen_ai.tool.type": "function"}
-        """,
-        TOOLTRACE_STORE=str(tmp_path / "x.duckdb"),
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-def test_the_users_structlog_gets_the_line_with_what_he_bound(tmp_path: Path) -> None:
-    done = program(
-        """
-        import structlog, tooltrace as tt
-        structlog.configure(processors=[structlog.contextvars.merge_contextvars, structlog.processors.add_log_level,
-                                        structlog.processors.JSONRenderer(sort_keys=True)])
-        structlog.contextvars.bind_contextvars(request="r1")
-        tt.trace_tool(name="t")(lambda: 5)()
-        tt.trace_tool(name="u")(lambda: tt.ToolResponse.error("E", "m"))()
-        """,
-        TOOLTRACE_STORE=str(tmp_path / "x.duckdb"),
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    first, second = map(json.loads, done.stdout.splitlines())
-    assert (first["event"], first["request"], first["tool"], first["level"]) == ("tool_call", "r1", "t", "info")
-    assert (second["level"], second["status"], second["code"], second["error_message"]) == (
-        "warning",
-        "error",
-        "E",
-        "m",
-    )
-
-
-def test_the_sdk_switched_off(tmp_path: Path) -> None:
-    done = program(
-        """
-        import tooltrace as tt
-        from opentelemetry.sdk.trace import TracerProvider
-        tt.configure(tracer_provider=TracerProvider())
-        assert tt.trace_tool(lambda: 5)() == 5
-        """,
-        TOOLTRACE_STORE=str(tmp_path / "x.duckdb"),
-        OTEL_SDK_DISABLED="true",
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-# the codec
-
-texts = st.text(st.characters(codec="utf-8"))
-hexes = st.text("0123456789abcdef", min_size=16, max_size=16).filter(lambda h: int(h, 16) > 0)
-moments = st.datetimes(timezones=st.just(__import__("datetime").UTC))
-numbers = st.floats(0, 1e12, allow_nan=False)
-leaves = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | texts
-)
-jsons = st.recursive(leaves, lambda x: st.lists(x, max_size=3) | st.dictionaries(texts, x, max_size=3), max_leaves=8)
-
-
-def as_json(value: Any) -> Json:
-    import orjson
-
-    return Json(orjson.dumps(value).decode())
-
-
-def field(name: str, kind: str) -> st.SearchStrategy[Any]:
-    if name == "attributes":
-        own = texts.filter(lambda key: key not in names.RESERVED)
-        return st.none() | st.dictionaries(own, jsons, min_size=1, max_size=4).map(as_json)
-    by_kind = {"str": texts, "int": st.integers(1, 2**31), "float": numbers, "bool": st.booleans(), "datetime": moments,
-               "Json": jsons.map(as_json)}  # fmt: skip
-    base = by_kind[kind.removesuffix(" | None")]
-    if name == "status":
-        base = st.sampled_from(["success", "partial", "error"])
-    return st.none() | base if kind.endswith("| None") else base
-
-
-def tool_calls() -> st.SearchStrategy[ToolCall]:
-    drawn = {f.name: field(f.name, f.type_name + " | None" * f.nullable) for f in fields_of(ToolCall)}
-    ids = {"trace_id": st.tuples(hexes, hexes).map("".join), "span_id": hexes, "parent_span_id": st.none() | hexes}
-    return st.builds(ToolCall, **{**drawn, **ids})
-
-
-@given(tool_calls())
-def test_the_otel_form_of_a_call_loses_nothing(call: ToolCall) -> None:
-    assert span_codec.decode(span_codec.encode(call)) == call
-
-
-@settings(max_examples=20)
-@given(tool_calls(), hexes)
-def test_a_call_without_an_id_of_its_own(call: ToolCall, span_id: str) -> None:
-    call = replace(call, span_id=span_id, call_id=span_id)
-    form = span_codec.encode(call)
-    assert names.TOOL_CALL_ID not in form.attributes and span_codec.decode(form) == call
-
-
-def test_a_text_without_data_is_the_result_that_other_backends_show() -> None:
-    call = ToolCall(
-        tool="t", call_id="2" * 16, trace_id="1" * 32, span_id="2" * 16, started_at=datetime(2026, 1, 1, tzinfo=UTC),
-        status="success", text="It was \ud800sent.",
-    )  # fmt: skip
-    form = span_codec.encode(call)
-    assert form.attributes["gen_ai.tool.call.result"] == '"It was ?sent."'
-    assert span_codec.decode(form) == call
-    failed = span_codec.encode(replace(call, status="error"))
-    assert "gen_ai.tool.call.result" not in failed.attributes

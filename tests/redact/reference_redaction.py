@@ -43,7 +43,7 @@ def _basic(match: re.Match[str]) -> str:
 
 
 Pattern = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
-"""What to look for, and what to put in its place."""
+"""A pattern and its replacement."""
 
 
 @cache
@@ -104,9 +104,9 @@ def _may_hold_secret(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What to take out of a call.
+    """Rules for what to remove from a call.
 
-    ``keys`` and ``patterns`` add to those known; ``emails`` takes e-mail addresses out too; ``hook`` is
+    ``keys`` and ``patterns`` add to those known; ``emails`` removes e-mail addresses too; ``hook`` is
     called last, with each field's name and value.
     """
 
@@ -178,7 +178,7 @@ def _normal(key: str) -> str:
 
 
 def as_redaction(redact: Redaction | Redact | Iterable[str] | None) -> Redaction:
-    """What a user may give as ``redact=``: a :class:`Redaction`, a callable, or further key names."""
+    """Return the redaction for an argument of ``redact=``: a :class:`Redaction`, a callable, or further key names."""
     if redact is None:
         return Redaction()
     if isinstance(redact, Redaction):

@@ -39,7 +39,7 @@ def b64(text: str) -> str:
 
 
 core = random_text(ALNUM, 40)
-"""What must never be found again."""
+"""Texts that no store may contain."""
 
 VALUE_KINDS: dict[str, Callable[[str], str]] = {
     "openai": lambda s: f"sk-{s}",
@@ -89,7 +89,7 @@ def aws(s: str) -> str:
 
 
 def forms(s: str) -> tuple[str, ...]:
-    """What of a secret would give it away: itself, and the way it was packed."""
+    """Forms of a secret that would reveal it: the secret itself and its encodings."""
     return (s, b64(s), base64.b64encode(f"user:{s}".encode()).decode(), aws(s))
 
 
@@ -265,7 +265,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_only_looks_like_a_secret_is_kept(calls: Calls, text: str) -> None:
+def test_text_that_resembles_a_secret_is_unchanged(calls: Calls, text: str) -> None:
     tt.trace_tool(lambda x: x)(text)
     tt.trace_tool(lambda x: x)({"q": [text]})
     a, b = calls()
@@ -292,7 +292,7 @@ def test_the_quick_look_misses_nothing_that_the_patterns_find(secret: str, kind:
 
 
 @given(st.text(max_size=200))
-def test_what_is_called_clean_has_nothing_to_redact(text: str) -> None:
+def test_text_that_may_be_skipped_contains_no_secret(text: str) -> None:
     redaction = Redaction()
     if redaction.may_skip(text):
         assert redaction.redact_text(text) == text
@@ -323,7 +323,7 @@ def test_a_users_keys_patterns_and_callable(store: Path, calls: Calls) -> None:
     assert {"arguments", "result", "text"} <= set(seen)
 
 
-def test_a_hook_that_changes_its_value_in_place_is_seen(store: Path, calls: Calls) -> None:
+def test_a_change_in_place_by_a_hook_is_recorded(store: Path, calls: Calls) -> None:
     def hook(field: str, value: Any) -> Any:
         if field == "result":
             value["deep"][0] = "changed"
@@ -357,7 +357,7 @@ def test_a_field_that_cannot_be_redacted_is_dropped(store: Path, calls: Calls) -
     assert b"PRIVATE" not in b"".join(p.read_bytes() for p in store.parent.rglob("*.jsonl"))
 
 
-def test_half_a_secret_is_not_left_where_a_text_is_cut(store: Path, calls: Calls) -> None:
+def test_a_secret_at_the_cut_of_a_text_is_redacted(store: Path, calls: Calls) -> None:
     for shift in range(0, 60, 7):
         head = "password=" + "P" * 20_000 + "&" + "x" * (64 * 1024 + MARGIN - 20_010 - shift)
         tt.trace_tool(lambda head=head: head + "&token=" + SECRET * 3)()

@@ -61,7 +61,7 @@ def test_a_document_is_masked_as_the_reference_masks_it(value: Any) -> None:
 
 
 @given(documents)
-def test_what_is_called_clean_is_kept_by_the_reference(value: Any) -> None:
+def test_the_reference_does_not_change_text_that_may_be_skipped(value: Any) -> None:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if Redaction().may_skip(text):
         assert reference.Redaction().text(text) == text
@@ -74,7 +74,7 @@ def test_a_value_without_a_secret_is_returned_itself(value: Any) -> None:
         assert Redaction().redact_value(value) is value
 
 
-def test_fold_keeps_places_and_knows_what_re_takes_for_an_ascii_letter() -> None:
+def test_case_folding_preserves_positions() -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
     alike = {letter: re.compile(letter, re.IGNORECASE) for letter in letters}
     for code in range(sys.maxunicode + 1):
@@ -111,7 +111,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_megabyte_of_what_begins_a_secret_is_redacted(unit: str) -> None:
+def test_a_megabyte_of_secret_prefixes_is_redacted_in_linear_time(unit: str) -> None:
     """It would take minutes if the time were not linear; the limit is pytest's."""
     run = unit * (1_000_000 // len(unit))
     for text in (run, "password " + run, 'token="' + run, "password" + " " * 9 + run + "@"):

@@ -107,7 +107,7 @@ def foul(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def demo(demo_store: Path) -> Path:
-    """What the demo records."""
+    """The store of a demo run."""
     return demo_store
 
 

@@ -94,6 +94,8 @@ def history() -> list[ToolCall | Outcome]:
                 tool, at, confidence=sure, signals='{"a":1}', sources=source, rule="plain", next_action="continue"
             )
             records.append(Outcome(span_id=span, correct=at < right, labeled_at=start))
+        span = put("lone", at, confidence=0.7, conversation_id="talk")
+        records.append(Outcome(span_id=span, correct=True, labeled_at=start))
         put("again", 2 * at, status="error", code="TIMEOUT", retryable=True, call_id=f"again{at}")
         put("again", 2 * at + 1, status="success" if at < 5 else "error", call_id=f"again{at}", attempt=2)
     return records
@@ -112,7 +114,7 @@ def test_every_sentence_of_the_audit(audited: Path) -> None:
     seen = set()
     for english, row in zip(rows, translate_rows("audit", names, rows, ZH), strict=True):
         before, after = dict(zip(names, english, strict=True)), dict(zip(names, row, strict=True))
-        seen.add(re.search(r'"says":"(\w+)"', before["figures"])[1])
+        seen.add(re.search(r'"sentence":"(\w+)"', before["figures"])[1])
         for name in ("name", "evidence", "fix"):
             assert re.search(r"[\u4e00-\u9fff]", after[name]), before
         assert figures(after["evidence"]) == figures(before["evidence"]), before
@@ -125,7 +127,7 @@ def test_every_sentence_of_the_audit(audited: Path) -> None:
     assert translate_rows("audit", names, rows, EN) == rows
 
 
-def test_each_figure_stands_where_it_belongs(audited: Path) -> None:
+def test_each_figure_is_in_its_place(audited: Path) -> None:
     with open_reader(audited) as con:
         answer = run(con, "audit")
         rows = [
@@ -152,7 +154,7 @@ def figures(text: str) -> list[float]:
 
 def sentences() -> set[str]:
     """Names of the sentences that the query has."""
-    part = find("audit").text.partition("worded AS (")[2].partition("AS says")[0]
+    part = find("audit").text.partition("worded AS (")[2].partition("AS sentence")[0]
     return set(re.findall(r"(?:THEN|ELSE) '([a-z_]+)'", part))
 
 
@@ -161,7 +163,7 @@ def test_the_holes_of_a_sentence_are_the_figures_of_its_row(audited: Path) -> No
         found = run(con, "audit").project("figures, example_call_id").fetchall()
     for row in found:
         given = json.loads(row[0])
-        text = ZH.exact(f"audit.says.{given.pop('says')}")
+        text = ZH.exact(f"audit.sentence.{given.pop('sentence')}")
         holes = {name for _, name, _, _ in string.Formatter().parse(text) if name}
         assert holes - {"example"} == set(given), text
         assert ("example" in holes) == (row[1] is not None), text
@@ -217,7 +219,7 @@ class Texts(HTMLParser):
             self.found.append(data.strip())
 
 
-def test_no_english_sentence_is_left_in_a_report(audited: Path) -> None:
+def test_a_translated_report_has_no_english_sentence(audited: Path) -> None:
     """Three English words in a row are a sentence; what the trace says has none here."""
     report = build_report(audited, fixed_range(since=None, until=None))
     texts = Texts()

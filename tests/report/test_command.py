@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrace.analysis import ask, find
+from tooltrace.analysis import find, query_store
 from tooltrace.report import fixed_range, query_count, sections
 from tooltrace.report.i18n import Translations
 from tooltrace.report.numbers import figure, interval
@@ -28,7 +28,7 @@ def test_the_extension_selects_the_format(report, past, tmp_path, name, begins):
     assert done.stdout == ""
 
 
-def test_json_has_every_answer_as_the_query_gives_it(report, past):
+def test_json_contains_every_query_result_unchanged(report, past):
     done = report(past, "--format", "json", "--since", "2000-01-01", "--until", "2100-01-01", "--tool", "fetch")
     whole = json.loads(done.stdout)
     assert len(whole["answers"]) == query_count(fixed_range(since=None, until=None)) - 1, (
@@ -37,18 +37,18 @@ def test_json_has_every_answer_as_the_query_gives_it(report, past):
     assert whole["scope"] == {"since": "2000-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z", "tool": "fetch"}
     by_name = {answer["query"]: answer for answer in whole["answers"]}
     (row,) = by_name["failure_rate"]["rows"]
-    (own,) = ask(past, "failure_rate", tool="fetch").fetchall()
+    (own,) = query_store(past, "failure_rate", tool="fetch").fetchall()
     assert row == pytest.approx(list(own))
     assert [column["name"] for column in by_name["failure_rate"]["columns"]] == ["tool", *(c.name for c in find("failure_rate").header.columns)]  # fmt: skip
 
 
-def test_a_section_holds_the_rows_of_its_tool_alone(past):
+def test_a_section_has_only_the_rows_of_its_tool(past):
     from tooltrace.report import build_report
 
     found = build_report(past, fixed_range(since=None, until=None))
     assert set(found.sections) == {"search", "fetch"}
     (rates,) = [answer for answer in found.section("fetch") if answer.part.query == "failure_rate"]
-    (own,) = ask(past, "failure_rate", tool="fetch", by=[]).fetchall()
+    (own,) = query_store(past, "failure_rate", tool="fetch", by=[]).fetchall()
     assert rates.result.rows[0] == pytest.approx(own)
 
 

@@ -46,7 +46,7 @@ def test_a_text_is_one_code_span_of_one_cell(text):
         assert inline[3] == []
 
 
-def test_a_hostile_trace_leaves_no_markup_behind(foul):
+def test_a_hostile_trace_adds_no_markup(foul):
     text = as_markdown(build_report(foul, fixed_range(since=None, until=None)), Translations("en"))
     kinds = {child.type for token in PARSER.parse(text) for child in token.children or []}
     assert kinds <= {"text", "code_inline", "html_inline", "softbreak", "hardbreak"}

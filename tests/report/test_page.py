@@ -94,14 +94,14 @@ def test_the_theme_can_be_switched_and_paper_is_light(page, made):
     assert page.evaluate(ground) == dark
 
 
-def test_it_prints_with_charts_that_nobody_scrolled_to(page, made):
+def test_charts_are_printed_before_they_were_scrolled_to(page, made):
     page.goto((made / "past.html").as_uri())
     printed = page.pdf()
     assert printed.startswith(b"%PDF")
     assert page.evaluate(BLOCKED) == 0
 
 
-def test_on_paper_charts_are_whole_and_times_are_full(page, made):
+def test_printed_charts_are_not_cut(page, made):
     page.goto((made / "past.html").as_uri())
     shown = page.locator("table.tools time").first
     on_screen = shown.inner_text()
@@ -117,7 +117,7 @@ def test_on_paper_charts_are_whole_and_times_are_full(page, made):
     assert shown.inner_text() == on_screen
 
 
-def test_a_comparison_on_paper_has_its_words_whole_and_begins_on_the_first_page(page, made):
+def test_a_printed_comparison_begins_on_the_first_page(page, made):
     page.set_viewport_size({"width": 688, "height": 900})
     page.emulate_media(media="print")
     page.goto((made / "compared.html").as_uri())
@@ -147,7 +147,7 @@ def test_without_scripts_it_is_read_all_the_same(browser, made):
     context.close()
 
 
-def test_a_long_name_leaves_room_for_the_figures(page, tmp_path):
+def test_a_long_name_does_not_displace_the_figures(page, tmp_path):
     from .conftest import call, write
 
     store = write(tmp_path / "long.duckdb", *(call(tool="very_" * 60) for _ in range(3)))
@@ -189,7 +189,7 @@ def test_text_from_a_trace_is_not_markup(page, made):
     assert [kind for kind in parsed.scripts if kind in (None, "module")] == [None, "module"]
 
 
-def test_the_policy_lets_nothing_else_run(browser, made, tmp_path):
+def test_the_content_policy_blocks_other_scripts(browser, made, tmp_path):
     """A script that came into the document all the same is refused, and so is a request."""
     text = (made / "past.html").read_text()
     planted = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"

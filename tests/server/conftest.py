@@ -100,7 +100,7 @@ def demo(demo_store: Path) -> Iterator[str]:
 
 @pytest.fixture
 def faults() -> list[str]:
-    """What the page reported as an error."""
+    """Errors that the page reported."""
     return []
 
 

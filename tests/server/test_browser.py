@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 
 from .conftest import call, write
 from .test_hostile import NASTY, records
@@ -22,7 +22,7 @@ SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})
 @pytest.fixture(scope="session")
 def failed(demo_store) -> str:
     """The span of an attempt of the demo that failed and was tried again."""
-    return ask(demo_store, "attempts", status="error", tool="fetch").fetchall()[0][-1]
+    return query_store(demo_store, "attempts", status="error", tool="fetch").fetchall()[0][-1]
 
 
 def until(page, expression: str, seconds: float = 120) -> None:
@@ -71,7 +71,7 @@ def test_no_page_is_wider_than_the_screen(page, demo, failed, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_no_request_leaves_this_machine(page, demo, failed):
+def test_pages_make_no_external_request(page, demo, failed):
     hosts = set()
     page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
     for name in READY:
@@ -236,7 +236,7 @@ def test_hostile_text_runs_nowhere(shown, page):
         assert page.evaluate("window.ran") is None
 
 
-def test_an_invalid_label_leaves_the_form_filled_in(shown, page, faults):
+def test_the_form_stays_filled_in_after_an_invalid_label(shown, page, faults):
     one = call()
     client = shown(one)
     page.goto(f"{client.base_url}/call?id={one.span_id}")

@@ -46,14 +46,14 @@ class Slow:
         await PlainTextResponse("done")(scope, receive, send)
 
 
-async def test_an_answer_that_somebody_waits_for_is_given():
+async def test_a_request_with_a_waiting_client_completes():
     visitor, app = Visitor(), Slow()
     app.go.set()
     await CancelOnDisconnect(app)(GET, visitor.receive, visitor.send)
     assert [message["type"] for message in visitor.sent] == ["http.response.start", "http.response.body"]
 
 
-async def test_one_that_nobody_waits_for_is_stopped():
+async def test_a_request_without_a_client_is_cancelled():
     visitor, app = Visitor(), Slow()
     task = asyncio.ensure_future(CancelOnDisconnect(app)(GET, visitor.receive, visitor.send))
     await app.began.wait()

@@ -74,7 +74,7 @@ def visited(shown):
     return client, {text: one for text, (one, *_) in given.items()}
 
 
-def test_no_page_takes_a_recorded_text_for_anything_but_text(visited):
+def test_recorded_text_is_escaped_on_every_page(visited):
     client, _ = visited
     paths = [
         "/tiles", "/tools", "/calls/newest", "/calls/more", "/options/tool", "/options/code", "/panel/failure_rate", "/panel/errors",
@@ -87,7 +87,7 @@ def test_no_page_takes_a_recorded_text_for_anything_but_text(visited):
     assert all(any(text in link for link in listed) for text in NASTY if "\0" not in text), listed
 
 
-def test_no_page_takes_a_text_of_its_address_for_anything_but_text(visited):
+def test_text_of_the_address_is_escaped_on_every_page(visited):
     client, calls = visited
     for text in NASTY:
         for path, query in (
@@ -122,7 +122,7 @@ def check_that_text_stays_text(client, path, query=None):
 
 
 def _own(path: str) -> set[str]:
-    """What the parts bring themselves."""
+    """Elements that the parts of the page contain themselves."""
     return {"hx-partial"} if path.startswith("/calls/") else {"b"} if path == "/call" else set()
 
 

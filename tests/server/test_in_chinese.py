@@ -52,7 +52,7 @@ def panels(client) -> list[str]:
     return [path.replace("&amp;", "&") for path in dict.fromkeys(found)]
 
 
-def test_no_english_sentence_is_left(client):
+def test_translated_pages_have_no_english_sentence(client):
     """Three English words in a row are a sentence."""
     sentence = re.compile(r"\b[a-z]+ [a-z]+ [a-z]+")
     paths = ["/", "/tool?name=search", "/calls", "/sql", "/call?id=bad", *panels(client)]

@@ -72,6 +72,11 @@ def test_the_figures_are_those_of_the_query(shown):
     assert dict(zip(names, answer["rows"][0], strict=True))["attempts"] == 14
 
 
+def test_the_share_of_unread_attempts_is_a_figure(shown):
+    client = shown(*(call(rule_grade="unread" if n < 4 else "certain") for n in range(5)))
+    assert 'value="0.8" data-unit="share"' in client.get("/tiles?since=24h").text
+
+
 def test_a_panel_has_the_requested_columns_and_an_interval_in_one_cell(shown):
     client = shown(call(), call(status="error"))
     text = client.get("/panel/failure_rate?columns=tool,rate,low,high").text
@@ -86,7 +91,7 @@ def test_a_long_panel_is_truncated_until_all_rows_are_requested(shown):
     assert client.get("/panel/failure_rate?rows=all").text.count("<tr>") == 31
 
 
-def test_each_panel_shows_sql_that_runs_as_it_stands(shown):
+def test_the_sql_shown_for_each_panel_runs_unchanged(shown):
     import duckdb
 
     import tooltrace as tt
@@ -140,7 +145,7 @@ def test_pages_are_there_for_all_attempts_of_a_call_and_their_judgement(shown):
     assert 'value="990.0" data-unit="ms"' in text, "the wait between the two"
 
 
-def test_a_call_shows_the_spans_around_it_that_are_no_calls(shown):
+def test_a_call_shows_its_enclosing_spans(shown):
     turn, one = "f" * 16, call(parent_span_id="f" * 16)
     around = {"trace_id": one.trace_id, "started_at": one.started_at, "duration_ms": 7.0, "scope": "agents"}
     client = shown(
@@ -217,7 +222,7 @@ def test_every_word_of_the_templates_is_in_the_table():
             assert f"js.{key}" in table, f"{file.name}: {key}"
 
 
-def test_neither_the_server_nor_the_dashboards_hold_sql():
+def test_server_and_dashboards_contain_no_sql():
     """But Grafana's, which are made from the queries and held against them."""
     import re
 
@@ -277,3 +282,17 @@ def test_polling_returns_204_until_something_is_recorded(shown, path):
     assert client.get(address).status_code == 204
     write(store, call())
     assert client.get(address).status_code == 200
+
+
+def test_a_reading_is_corrected_on_the_page_of_the_call(shown):
+    one = call(status="error", code="TIMEOUT", rule="error_text", rule_grade="heuristic")
+    client = shown(one)
+    assert 'action="/correct"' in client.get("/call", params={"id": one.call_id}).text
+    form = {"span_id": one.span_id, "status": "success", "code": "", "reason": "a log", "labeler": "ann"}
+    answer = client.post("/correct", data=form)
+    assert answer.status_code == 303
+    page = client.get(answer.headers["location"]).text
+    assert "recorded" in page
+    found = client.get("/data/failure_rate?by=rule&since=all").json()
+    assert [row[:3] for row in found["rows"]] == [["correction", 1, 0]]
+    assert client.post("/correct", data={**form, "status": "fine"}).status_code == 400

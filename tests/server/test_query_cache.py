@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 from tooltrace.errors import BadParameter, QueryCancelled, StoreMissing, UnknownQuery
 from tooltrace.server import query_cache as module
 from tooltrace.server.query_cache import QueryCache
@@ -25,12 +25,14 @@ def cache(tmp_path):
 
 
 async def attempts(cache):
-    return [row["attempts"] for row in (await cache.ask("failure_rate")).dicts()]
+    return [row["attempts"] for row in (await cache.query("failure_rate")).dicts()]
 
 
 async def test_identical_concurrent_queries_share_one_execution(cache):
     first, second, other = await asyncio.gather(
-        cache.ask("failure_rate"), cache.ask("failure_rate", None, tool=None), cache.ask("failure_rate", ("agent",))
+        cache.query("failure_rate"),
+        cache.query("failure_rate", None, tool=None),
+        cache.query("failure_rate", ("agent",)),
     )
     assert first is second
     assert other is not first
@@ -40,8 +42,8 @@ async def test_identical_concurrent_queries_share_one_execution(cache):
 async def test_a_result_is_cached_until_the_store_changes_and_for_a_second(cache, tmp_path, monkeypatch):
     await attempts(cache)  # this one folds: the store's files are others then
     monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
-    first = await cache.ask("failure_rate")
-    assert await cache.ask("failure_rate") is first
+    first = await cache.query("failure_rate")
+    assert await cache.query("failure_rate") is first
     write(tmp_path / "d.duckdb", call())
     assert await attempts(cache) == [3]
     monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
@@ -52,17 +54,17 @@ async def test_a_result_is_cached_until_the_store_changes_and_for_a_second(cache
 
 
 async def test_the_number_of_cached_results_is_limited(cache, monkeypatch):
-    monkeypatch.setattr(module, "MOST_RESULTS", 3)
+    monkeypatch.setattr(module, "MAX_RESULTS", 3)
     for n in range(10):
-        await cache.ask("failure_rate", min_n=n)
+        await cache.query("failure_rate", min_n=n)
     assert len(cache._results) == 3
 
 
 async def test_a_query_without_waiting_requests_is_cancelled(cache):
-    for _ in range(module.AT_ONCE):
+    for _ in range(module.MAX_CONCURRENT):
         await cache._limiter.acquire_on_behalf_of(object())  # all places are taken
-    alone = asyncio.ensure_future(cache.ask("failure_rate"))
-    shared = [asyncio.ensure_future(cache.ask("errors")) for _ in range(2)]
+    alone = asyncio.ensure_future(cache.query("failure_rate"))
+    shared = [asyncio.ensure_future(cache.query("errors")) for _ in range(2)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert len(cache._running) == 2
@@ -77,33 +79,33 @@ async def test_a_query_without_waiting_requests_is_cancelled(cache):
 
 
 async def test_a_repeated_request_after_a_cancellation_gets_a_result(cache):
-    left = asyncio.ensure_future(cache.ask("failure_rate"))
+    left = asyncio.ensure_future(cache.query("failure_rate"))
     while not cache._limiter.borrowed_tokens:  # until it is being asked
         await asyncio.sleep(0)
     left.cancel()
-    again = asyncio.ensure_future(cache.ask("failure_rate"))
+    again = asyncio.ensure_future(cache.query("failure_rate"))
     await asyncio.wait([left, again])
     assert not again.cancelled()
 
 
 async def test_errors_reach_every_request_and_are_not_cached(cache, tmp_path):
     for wrong in (
-        cache.ask("nonsense"),
-        cache.ask("failure_rate", min_n="many"),
-        cache.ask("failure_rate", ("nonsense",)),
+        cache.query("nonsense"),
+        cache.query("failure_rate", min_n="many"),
+        cache.query("failure_rate", ("nonsense",)),
     ):
         with pytest.raises((UnknownQuery, BadParameter)):
             await wrong
     nowhere = QueryCache(tmp_path / "nowhere.duckdb")
-    both = await asyncio.gather(nowhere.ask("recent"), nowhere.ask("recent"), return_exceptions=True)
+    both = await asyncio.gather(nowhere.query("recent"), nowhere.query("recent"), return_exceptions=True)
     assert [type(error) for error in both] == [StoreMissing, StoreMissing]
     write(tmp_path / "nowhere.duckdb", call())
-    assert len((await nowhere.ask("recent")).rows) == 1
+    assert len((await nowhere.query("recent")).rows) == 1
 
 
 async def test_a_long_result_is_truncated(cache, monkeypatch):
-    monkeypatch.setattr(module, "MOST_ROWS", 1)
-    answer = await cache.ask("recent")
+    monkeypatch.setattr(module, "MAX_ROWS", 1)
+    answer = await cache.query("recent")
     assert (len(answer.rows), answer.cut) == (1, "rows")
 
 
@@ -126,21 +128,23 @@ async def test_a_running_query_can_be_cancelled(tmp_path):
 
     make_history(tmp_path / "long.duckdb", 300_000)
     cancellation = Cancellation()
-    asking = asyncio.ensure_future(asyncio.to_thread(ask, tmp_path / "long.duckdb", "drift", cancellation=cancellation))
+    asking = asyncio.ensure_future(
+        asyncio.to_thread(query_store, tmp_path / "long.duckdb", "drift", cancellation=cancellation)
+    )
     while not asking.done():
         cancellation.cancel()
         await asyncio.sleep(0.005)
     with pytest.raises(QueryCancelled):
         await asking
     cancellation.cancel()
-    assert (await QueryCache(tmp_path / "long.duckdb").ask("failure_rate")).rows, "the store can be asked again"
+    assert (await QueryCache(tmp_path / "long.duckdb").query("failure_rate")).rows, "the store can be asked again"
 
 
 async def test_a_query_cancelled_before_it_starts_does_not_run(cache):
     cancellation = Cancellation()
     cancellation.cancel()
     with pytest.raises(QueryCancelled, match="before it ran"):
-        ask(cache.store, "failure_rate", cancellation=cancellation)
+        query_store(cache.store, "failure_rate", cancellation=cancellation)
 
 
 async def test_a_query_started_before_an_invalidation_is_neither_shared_nor_cached(cache, tmp_path, monkeypatch):
@@ -172,7 +176,7 @@ async def test_a_prefetched_query_runs_once(cache):
     cache.prefetch("failure_rate")
     await asyncio.sleep(0)
     (ahead,) = cache._running.values()
-    asking = asyncio.ensure_future(cache.ask("failure_rate"))
+    asking = asyncio.ensure_future(cache.query("failure_rate"))
     await asyncio.sleep(0)
     assert list(cache._running.values()) == [ahead]
     assert ahead.waiting == 2
@@ -182,4 +186,4 @@ async def test_a_prefetched_query_runs_once(cache):
 async def test_an_error_of_a_prefetched_query_reaches_the_request(cache):
     cache.prefetch("failure_rate", by=("nonsense",))
     with pytest.raises(BadParameter):
-        await cache.ask("failure_rate", by=("nonsense",))
+        await cache.query("failure_rate", by=("nonsense",))

@@ -20,14 +20,14 @@ POLICY = "default-src 'self'"
     "host",
     ["evil.example", "127.0.0.1.evil.example", "evil.example:8318", "10.0.0.7", "", "[::2]:80", "localhost.evil"],
 )
-def test_a_name_that_is_not_ours_is_refused(shown, host):
+def test_an_unknown_host_name_is_refused(shown, host):
     answer = shown(call()).get("/data/recent", headers={"host": host})
     assert answer.status_code == 421
     assert "call_" not in answer.text
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:1", "[::1]:8318"])
-def test_names_of_this_machine_are_ours(shown, host):
+def test_host_names_of_this_machine_are_accepted(shown, host):
     assert shown(call()).get("/data/recent", headers={"host": host}).status_code == 200
 
 
@@ -54,7 +54,7 @@ def test_a_form_of_another_site_changes_nothing(shown, headers):
     assert client.get("/data/labels", params={"call_id": one.call_id}).json()["rows"] == []
 
 
-def test_a_form_of_ours_and_a_program_may(shown):
+def test_our_own_forms_and_programs_may_post(shown):
     one = call()
     client = shown(one)
     for headers in ({}, {"origin": str(client.base_url).rstrip("/"), "sec-fetch-site": "same-origin"}):

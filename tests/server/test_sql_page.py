@@ -13,7 +13,7 @@ import duckdb
 import httpx
 import pytest
 
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 from tooltrace.server.site import Site
 from tooltrace.store.sandbox import SandboxLimits
 
@@ -58,7 +58,7 @@ def rows(page) -> list[list[str]]:
 
 
 def refused(page, faults, sql: str) -> str:
-    """What is said to it; the browser's console has the refusal too."""
+    """Messages to the page; the browser's console has the refusal too."""
     run(page, sql)
     until(page, TOLD)
     assert not page.is_visible("#result")
@@ -96,7 +96,7 @@ def test_a_query_of_the_catalogue_is_inserted_and_run(opened, page, tmp_path):
     page.click(".catalogue button[data-text*='/failure_rate']")
     until(page, SHOWN)
     assert page.input_value("#q").startswith("-- Which tools fail")
-    expected = ask(tmp_path / "shown.duckdb", "failure_rate").project("tool, attempts, failures").fetchall()
+    expected = query_store(tmp_path / "shown.duckdb", "failure_rate").project("tool, attempts, failures").fetchall()
     assert [row[:3] for row in rows(page)] == [[tool, str(n), str(bad)] for tool, n, bad in expected]
 
 

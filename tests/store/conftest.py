@@ -1,4 +1,4 @@
-"""What the store's tests share: records, journals, and real child processes."""
+"""Helpers of the store tests: records, journals, and real child processes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def write(store: StorePaths) -> Write:
 
 @pytest.fixture
 def rows(store: StorePaths) -> Callable[..., list[tuple[Any, ...]]]:
-    """What a reader of the store gets for some SQL."""
+    """Function that returns the rows of a query in SQL."""
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
         with open_reader(store) as db:

@@ -17,12 +17,13 @@ import orjson
 from msgspec.structs import replace
 
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
 
 KINDS: Final[dict[str, type[Record]]] = {
     "call": ToolCall,
     "outcome": Outcome,
+    "correction": Correction,
     "gate": Gate,
     "message": Message,
     "loss": Loss,
@@ -34,7 +35,7 @@ WIRE_NAMES: Final = {"kind": "gate_kind"}
 """Fields that are called otherwise in a line, where ``"kind"`` is the kind of the record."""
 
 START: Final = b'{"crc":"'
-"""What every line begins with."""
+"""Prefix of every line."""
 PREFIX_BYTES: Final = 18
 
 _KIND_OF: Final = {record: kind.encode() for kind, record in KINDS.items()}
@@ -158,7 +159,7 @@ def _after(text: str, at: int, sign: str) -> int:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
-    value.encode()  # a lone surrogate is no text
+    value.encode()  # a lone surrogate is not text
     return value
 
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 import tooltrace as tt
 from tests.store.memory_store import MemoryStore
-from tooltrace.analysis import ask, catalogue, find
+from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.cli import cli
 from tooltrace.core.records import Outcome, ToolCall
 from tooltrace.errors import QueryCancelled, QueryError, StoreError, StoreMissing, UnsupportedByStore
@@ -70,7 +70,7 @@ def command(*words: str) -> Result:
 
 
 @pytest.mark.parametrize("name", ["failure_rate", "errors", "recent", "calibration", "latency", "hurt", "audit"])
-def test_a_named_query_has_one_answer_whatever_the_store(memory: str, local: Path, name: str) -> None:
+def test_a_named_query_has_the_same_result_in_every_store(memory: str, local: Path, name: str) -> None:
     mine, other = tt.query(name, store=memory), tt.query(name, store=local)
     assert type(mine) is type(other)
     assert mine.fields == other.fields
@@ -124,7 +124,7 @@ def test_the_store_may_come_from_the_environment_or_from_configure(
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(20,)]
 
 
-async def test_a_page_asks_and_labels_it(memory: str) -> None:
+async def test_pages_query_and_label_every_store(memory: str) -> None:
     httpx = pytest.importorskip("httpx")
     pytest.importorskip("starlette")
     from tooltrace.server.app import application
@@ -145,7 +145,7 @@ async def test_a_page_asks_and_labels_it(memory: str) -> None:
         refused = await browser.get("/sql")
         assert refused.status_code == 501
         assert "cannot run untrusted SQL within limits" in refused.text
-    labels = ask(memory, "labels", call_id="call_5").dicts()
+    labels = query_store(memory, "labels", call_id="call_5").dicts()
     assert [(row["labeler"], row["correct"]) for row in labels] == [("page", False)]
 
 
@@ -153,10 +153,10 @@ def test_a_label_is_written_to_it(memory: str) -> None:
     done = command("label", "call_7", "--wrong", "--by", "me", "--store", memory)
     assert done.stdout == "call_7 is labelled wrong by me.\n"
     assert (done.exit_code, done.stderr) == (0, "")
-    assert ask(memory, "labels", call_id="call_7").values("correct") == [False]
+    assert query_store(memory, "labels", call_id="call_7").values("correct") == [False]
 
 
-def test_what_it_cannot_do_is_one_error(memory: str, local: Path) -> None:
+def test_unsupported_operations_raise_one_error(memory: str, local: Path) -> None:
     for store in (open_store(memory), open_store("clickhouse://u:secret@127.0.0.1:1/otel")):
         for asked in (lambda s: s.path, lambda s: s.history(), lambda s: s.prune(before=START)):
             with pytest.raises(UnsupportedByStore, match="the store") as refused:
@@ -175,18 +175,18 @@ def test_what_it_cannot_do_is_one_error(memory: str, local: Path) -> None:
     assert command("serve", "--otlp", "--store", memory).exit_code == 2
 
 
-def test_a_store_that_is_empty_says_so(local: Path) -> None:
+def test_an_empty_store_is_reported(local: Path) -> None:
     nowhere = f"memory://{uuid4().hex}"
     with pytest.raises(StoreMissing):
         tt.query("recent", store=nowhere)
-    assert ask(nowhere, "recent", missing_ok=True).fetchall() == []
+    assert query_store(nowhere, "recent", missing_ok=True).fetchall() == []
     assert not open_store(nowhere).exists()
     assert not open_store(local.with_name("none.duckdb")).exists()
     done = command("query", "recent", "--format", "json", "--store", nowhere)
     assert (done.exit_code, done.stdout) == (1, "[]\n")
 
 
-def test_the_version_changes_with_what_is_written(memory: str, local: Path) -> None:
+def test_the_version_changes_with_each_write(memory: str, local: Path) -> None:
     for store in (open_store(memory), open_store(local)):
         before = store.version()
         assert before == open_store(store).version()
@@ -213,10 +213,10 @@ def test_sql_of_a_user_is_answered_by_the_same_class(memory: str, local: Path) -
 async def test_sql_of_a_visitor_is_answered_by_the_same_class(local: Path) -> None:
     sandbox = open_store(local).sandbox(SandboxLimits(rows=2))
     try:
-        result = await sandbox.ask("SELECT tool, attempt FROM tool_calls ORDER BY span_id")
+        result = await sandbox.query("SELECT tool, attempt FROM tool_calls ORDER BY span_id")
     finally:
         await sandbox.close()
-    assert type(result) is type(ask(local, "recent"))
+    assert type(result) is type(query_store(local, "recent"))
     assert (result.columns, len(result.rows), result.cut) == (["tool", "attempt"], 2, "rows")
 
 
@@ -225,16 +225,16 @@ def test_a_query_that_is_cancelled_before_it_is_run_is_not_run(memory: str, loca
     cancellation.cancel()
     for store in (memory, local):
         with pytest.raises(QueryCancelled):
-            ask(store, "recent", cancellation=cancellation)
+            query_store(store, "recent", cancellation=cancellation)
 
 
-def test_a_label_that_the_disk_does_not_take_is_an_error(tmp_path: Path) -> None:
+def test_a_label_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "full.duckdb.journal").write_text("a file where the directory of the journals should be")
     with pytest.raises(StoreError, match="cannot write the journal"):
         open_store(tmp_path / "full.duckdb").write(RECORDS[-1:])
 
 
-def test_what_was_opened_is_opened_once(local: Path) -> None:
+def test_a_store_is_opened_once(local: Path) -> None:
     store = open_store(local)
     assert open_store(store) is store
     assert (store.path, str(store), store.name) == (local, str(local), local.name)
@@ -264,7 +264,7 @@ def test_an_installed_package_adds_a_store_by_an_entry_point(tmp_path: Path) -> 
     assert done.stdout == "nothing was recorded in elsewhere://x\n", done.stderr
 
 
-def test_every_query_of_the_catalogue_says_what_it_asks() -> None:
+def test_every_query_has_a_description() -> None:
     for name, query in catalogue().items():
         given = {each.name: "x" for each in query.header.parameters if each.required}
         statement = query.statement(None, **given)

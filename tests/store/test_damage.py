@@ -42,7 +42,7 @@ def small(store: StorePaths, write: Any, call: Any) -> tuple[Path, bytes, list[s
     return path, path.read_bytes(), [f"c{number}" for number in range(4)]
 
 
-def test_a_journal_cut_at_any_byte_keeps_all_whole_lines(
+def test_a_journal_cut_at_any_byte_keeps_all_complete_lines(
     store: StorePaths, small: tuple[Path, bytes, list[str]]
 ) -> None:
     path, data, ids = small
@@ -150,7 +150,7 @@ def test_a_damaged_database_is_rebuilt_even_when_nothing_is_to_be_folded(
 
 
 @pytest.mark.long
-def test_what_can_be_read_of_a_damaged_database_is_taken_over(
+def test_readable_rows_of_a_damaged_database_are_recovered(
     store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str]
 ) -> None:
     for first in (0, 100_000):
@@ -200,7 +200,7 @@ def test_a_damaged_write_ahead_log_loses_nothing(
     assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(200, 200)]
 
 
-def test_a_store_of_a_newer_version_is_left_alone(store: StorePaths, write: Any, call: Any) -> None:
+def test_a_store_of_a_newer_version_is_not_changed(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     fold(store)
     with duckdb.connect(str(store.database)) as con:

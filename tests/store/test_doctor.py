@@ -30,7 +30,15 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
     assert seen.exists
     assert seen.problems == ()
     assert seen.schema_version == schema.SCHEMA_VERSION
-    assert seen.rows == {"tool_calls": 1, "outcomes": 0, "gates": 0, "messages": 0, "losses": 1, "spans": 0}
+    assert seen.rows == {
+        "tool_calls": 1,
+        "outcomes": 0,
+        "corrections": 0,
+        "gates": 0,
+        "messages": 0,
+        "losses": 1,
+        "spans": 0,
+    }
     assert (seen.live_journals, seen.dead_journals) == (1, 1)
     assert (seen.unfolded_files, seen.unfolded_lines) == (2, 3)
     assert seen.unfolded_bytes == seen.journal_bytes == sum(len(encode(call(n))) for n in (2, 3, 4))
@@ -40,7 +48,7 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
     journal.close()
 
 
-def test_what_is_damaged_is_told_with_its_place_and_mended(store: StorePaths, write: Any, call: Any) -> None:
+def test_damage_is_reported_with_its_position_and_repaired(store: StorePaths, write: Any, call: Any) -> None:
     path = write(call(1), call(2))
     path.write_bytes(path.read_bytes()[:-20])
     (store.journal / ".lines-x.tmp").touch()
@@ -70,14 +78,14 @@ def test_a_database_that_is_none(store: StorePaths, write: Any, call: Any) -> No
     assert [Path(name).name.startswith("t.duckdb.damaged-") for name in after.asides] == [True]
 
 
-def test_what_is_in_the_way_is_told(store: StorePaths) -> None:
+def test_a_folder_in_place_of_the_database_is_reported(store: StorePaths) -> None:
     store.database.mkdir()
     assert examine(store).problems
     assert mend(store).after.problems
     assert store.database.is_dir()
 
 
-def test_a_file_where_the_journals_should_be_is_told(store: StorePaths) -> None:
+def test_a_file_in_place_of_the_journal_folder_is_reported(store: StorePaths) -> None:
     store.journal.write_text("a file")
     assert mend(store).after.problems
     assert store.journal.read_text() == "a file"

@@ -53,7 +53,7 @@ def test_every_kind_of_record_comes_to_its_table(store: StorePaths, write: Any, 
     assert rows('SELECT reason, "count" FROM losses') == [("queue_full", 3)]
 
 
-def test_a_journal_that_lives_is_folded_and_kept(store: StorePaths, call: Any, rows: Rows) -> None:
+def test_a_live_journal_is_folded_and_not_removed(store: StorePaths, call: Any, rows: Rows) -> None:
     journal = Journal(store.journal)
     journal.write(encode(call(1)))
     assert fold(store).rows == 1
@@ -187,14 +187,14 @@ def test_text_comes_to_the_database_as_it_was(
         assert db.sql("SELECT text, tool FROM tool_calls ORDER BY span_id").fetchall() == [(t, t) for t in texts]
 
 
-def test_who_cannot_wait_is_told_so(store: StorePaths, write: Any, call: Any) -> None:
+def test_a_fold_without_the_lock_raises(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     with open_reader(store), pytest.raises(StoreLocked, match="being read"):
         fold(store, wait=0)
     assert fold(store, wait=0).rows == 0
 
 
-def test_a_note_of_another_database_says_nothing(store: StorePaths, call: Any, rows: Rows) -> None:
+def test_a_fold_marker_of_another_database_is_ignored(store: StorePaths, call: Any, rows: Rows) -> None:
     journal = Journal(store.journal)
     journal.write(encode(call(1)))
     fold(store)
@@ -205,12 +205,12 @@ def test_a_note_of_another_database_says_nothing(store: StorePaths, call: Any, r
     journal.close()
 
 
-def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_missing_folder_is_a_store_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="does not exist or is not writable"):
         fold(tmp_path / "nowhere" / "t.duckdb")
 
 
-def test_what_killed_folds_left_is_removed(store: StorePaths, write: Any, call: Any) -> None:
+def test_leftovers_of_killed_folds_are_removed(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     left = store.journal / ".lines-x.tmp"
     left.write_bytes(b"secret")

@@ -34,7 +34,7 @@ def test_only_the_owner_may_read_it(store: StorePaths, write: Any, call: Any) ->
     assert stat.S_IMODE(store.journal.stat().st_mode) == 0o700
 
 
-def test_the_owner_holds_a_lock_for_as_long_as_it_is_open(store: StorePaths, call: Any) -> None:
+def test_an_open_journal_is_locked(store: StorePaths, call: Any) -> None:
     journal = Journal(store.journal)
     journal.write(encode(call(1)))
     assert journal.path is not None
@@ -46,7 +46,7 @@ def test_the_owner_holds_a_lock_for_as_long_as_it_is_open(store: StorePaths, cal
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_threads_write_whole_lines(store: StorePaths, call: Any, *, sync: bool) -> None:
+def test_threads_write_complete_lines(store: StorePaths, call: Any, *, sync: bool) -> None:
     journal = Journal(store.journal, sync=sync)
 
     def work(worker: int) -> None:
@@ -62,7 +62,7 @@ def test_threads_write_whole_lines(store: StorePaths, call: Any, *, sync: bool) 
     assert len({decode(line).span_id for line in lines_of(store.journal)}) == 200  # type: ignore[union-attr]
 
 
-def test_a_long_journal_goes_on_in_a_new_file(store: StorePaths, call: Any) -> None:
+def test_a_long_journal_continues_in_a_new_file(store: StorePaths, call: Any) -> None:
     journal = Journal(store.journal, segment_bytes=1000)
     for number in range(20):
         journal.write(encode(call(number)))
@@ -134,7 +134,7 @@ def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, run: Call
     assert len(lines_of(store.journal)) == 3
 
 
-def test_a_forked_child_does_not_keep_its_parents_journal_alive(store: StorePaths, run: Callable[..., str]) -> None:
+def test_a_forked_child_does_not_lock_its_parents_journal(store: StorePaths, run: Callable[..., str]) -> None:
     told = run(
         """
         journal = Journal(paths.journal)

@@ -59,7 +59,7 @@ LARGE = re.compile(rb"\d+(\.\d+)?e\+?\d")
 
 
 @given(RECORDS)
-def test_what_is_encoded_is_decoded_the_same(record: Record) -> None:
+def test_records_round_trip_through_the_journal(record: Record) -> None:
     line = encode(record)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
@@ -128,7 +128,7 @@ def test_a_text_of_a_subclass_is_written_as_text(call: Any) -> None:
     assert encode(call(1, text=Name("a\ud800b"))) == before.encode(call(1, text=Name("a\ud800b")))
 
 
-def test_an_integer_that_the_store_has_no_place_for_is_unknown(call: Any) -> None:
+def test_an_integer_out_of_range_is_unknown(call: Any) -> None:
     for odd in (2**63, -(2**63) - 1, 2**64, 2**200):
         assert decode(encode(call(1, pid=odd))) == call(1, pid=None)
         assert decode(encode(call(1, attempt=odd))) == call(1, attempt=1)
@@ -150,7 +150,7 @@ def test_any_changed_byte_is_noticed(record: Record, data: st.DataObject) -> Non
     assert not checksum_ok(bytes(line))
 
 
-def test_unknown_is_left_out_and_time_is_utc(call: Any) -> None:
+def test_unknown_fields_are_omitted_and_times_are_utc(call: Any) -> None:
     east = timezone(timedelta(hours=2))
     line = encode(call(1, started_at=datetime(2026, 1, 2, 5, 4, 5, 678901, tzinfo=east)))
     assert b'"started_at":"2026-01-02T03:04:05.678901Z"' in line
@@ -190,7 +190,7 @@ def test_a_newline_in_embedded_json_does_not_tear_the_line(call: Any) -> None:
         b'"kind":"loss","reason":"x","count":2,"at":"2026-01-01T00:00:00Z","detail":' + b"[" * 100_000,
     ],
 )
-def test_a_sealed_line_that_is_no_record_is_refused_in_one_way(body: bytes) -> None:
+def test_an_invalid_record_with_a_valid_checksum_raises_line_error(body: bytes) -> None:
     line = _sealed(body)
     assert checksum_ok(line)
     with pytest.raises(LineError):

@@ -67,7 +67,7 @@ def test_a_label_before_all_of_them_judges_the_first(write: Any, call: Any, rows
     assert rows(JUDGED) == [(chats[0].span_id, True, 1.0, 1)]
 
 
-def test_nothing_judged_is_no_rows(write: Any, call: Any, rows: Rows) -> None:
+def test_a_store_without_labels_has_no_judged_rows(write: Any, call: Any, rows: Rows) -> None:
     write(call(1))
     assert rows(JUDGED) == []
 
@@ -76,3 +76,15 @@ def test_a_labeler_may_judge_each_call_of_an_id_that_comes_again(write: Any, cal
     chats = [call(n, call_id="call_1", conversation_id=f"chat{n}") for n in (1, 2)]
     write(*chats, *(label(chat.started_at, call_id="call_1", correct=n == 1) for n, chat in enumerate(chats)))
     assert rows(JUDGED) == [(chats[0].span_id, False, 0.0, 1), (chats[1].span_id, True, 1.0, 1)]
+
+
+def test_the_worst_of_labels_of_one_microsecond_counts_in_any_order(write: Any, call: Any, rows: Rows) -> None:
+    calls = [call(n) for n in range(1, 5)]
+    at = calls[0].started_at
+    labels = [label(at, span_id=calls[0].span_id, correct=correct, labeler="x") for correct in (True, False)]
+    labels += [label(at, span_id=calls[1].span_id, correct=correct, labeler="x") for correct in (False, True)]
+    labels += [label(at, span_id=calls[2].span_id, score=score, labeler="x") for score in (0.9, 0.6, 0.8)]
+    labels += [label(at, span_id=calls[3].span_id, correct=correct, labeler=str(correct)) for correct in (False, True)]
+    write(*calls, *labels)
+    judged = [(False, 0.0, 1), (False, 0.0, 1), (True, 0.6, 1), (False, 0.5, 2)]
+    assert rows(JUDGED) == [(one.span_id, *expected) for one, expected in zip(calls, judged, strict=True)]

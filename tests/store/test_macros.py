@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import find
 from tooltrace.store.connection import attach, connect, detach
@@ -96,7 +100,7 @@ def test_a_store_without_macros_is_read_and_gets_them_at_the_next_fold(
     assert in_file(store) >= NAMES
 
 
-def test_definitions_are_written_for_what_is_used_and_taken_away_again(tmp_path: Path) -> None:
+def test_only_used_macros_are_defined_and_they_are_dropped_again(tmp_path: Path) -> None:
     sql = "-- a comment\nSELECT is_finished(status, ending) FROM tool_calls"
     text = with_definitions(sql)
     assert text.count("CREATE") == 1
@@ -106,8 +110,81 @@ def test_definitions_are_written_for_what_is_used_and_taken_away_again(tmp_path:
     assert without_definitions(other) == other
 
 
-def test_calls_of_a_conversation_are_one_draw_and_other_calls_one_each() -> None:
-    assert one("draw_key('c1', 'talk', 'h', 1) = draw_key('c2', 'talk', 'g', 2)")
-    assert not one("draw_key('c1', NULL, 'h', 1) = draw_key('c2', NULL, 'h', 1)")
-    assert not one("draw_key('c1', NULL, 'h', 1) = draw_key('c1', NULL, 'h', 2)")
-    assert one("draw_key('c1', NULL, NULL, NULL) = draw_key('c1', NULL, NULL, NULL)")
+def test_calls_of_a_conversation_are_one_draw_and_else_calls_of_a_trace() -> None:
+    assert one("draw_key('talk', 't1') = draw_key('talk', 't2')")
+    assert one("draw_key(NULL, 't1') = draw_key(NULL, 't1')")
+    assert not one("draw_key(NULL, 't1') = draw_key(NULL, 't2')")
+
+
+@given(st.floats(1, 1e7))
+def test_the_quantile_is_that_of_students_t(df: float) -> None:
+    assert one("t_quantile(?)", df) == pytest.approx(stats.t.ppf(0.975, df), rel=2e-7)
+
+
+SIZES = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)).map(lambda pair: (pair[0], min(pair))), min_size=1)
+
+
+def sums(clusters: list[tuple[int, int]]) -> tuple[float, ...]:
+    """Return n, s, ss, sn, nn of clusters (n, s)."""
+    n, s = np.array(clusters, dtype=float).T
+    return float(n.sum()), float(s.sum()), float(s @ s), float(s @ n), float(n @ n)
+
+
+@given(SIZES)
+def test_the_effect_is_the_variance_between_clusters(clusters: list[tuple[int, int]]) -> None:
+    """The variance of a ratio estimator, with the correction of a sample of clusters of unequal size."""
+    effect = one("cluster_effect(?, ?, ?, ?, ?)", *sums(clusters))
+    n, s = np.array(clusters, dtype=float).T
+    share, equal = s.sum() / n.sum(), n.sum() ** 2 / (n @ n)
+    if equal == 1 or share in (0, 1):
+        assert effect == 1
+        return
+    variance = equal / (equal - 1) * ((s - share * n) ** 2).sum() / n.sum() ** 2
+    assert effect == pytest.approx(max(1, variance / (share * (1 - share) / n.sum())), rel=1e-9)
+
+
+@given(SIZES)
+def test_the_interval_of_clusters_is_wilsons_of_the_effective_number(clusters: list[tuple[int, int]]) -> None:
+    n, s, ss, sn, nn = sums(clusters)
+    effective = one("effective_n(?, ?, ?, ?, ?, ?)", len(clusters), n, s, ss, sn, nn)
+    limits = one("cluster_low(?, ?, ?)", s, n, effective), one("cluster_high(?, ?, ?)", s, n, effective)
+    assert limits == pytest.approx(proportion_confint(s / n * effective, effective, method="wilson"), abs=1e-9)
+    if len(clusters) == n:
+        assert (effective, *limits) == (n, one("wilson_low(?, ?)", s, n), one("wilson_high(?, ?)", s, n))
+        return
+    equal = n * n / nn  # clusters of equal size
+    assert equal * (1 - 1e-12) <= effective <= n
+    if s in (0, n):
+        assert effective == pytest.approx(equal)
+        return
+    spread = min(s * s / ss, (n - s) ** 2 / (nn - 2 * sn + ss))
+    effect = one("cluster_effect(?, ?, ?, ?, ?)", n, s, ss, sn, nn)
+    effect += 0.7 / (0.7 + spread) * max(0, nn / n - effect)
+    student = stats.t.ppf(0.975, max(1, equal - 1)) / 1.959963984540054
+    assert effective == pytest.approx(max(equal, n / effect / student**2), rel=1e-6)
+
+
+def test_few_clusters_of_several_items_are_too_few() -> None:
+    cases = {(4, 100, 20): True, (5, 100, 20): False, (19, 19, 20): True, (4, 4, 1): False, (4, 5, 1): True}
+    assert {case: one("too_few_draws(?, ?, ?)", *case) for case in cases} == cases
+
+
+ATTEMPT = st.tuples(
+    st.integers(0, 1023),
+    st.datetimes(datetime(1970, 1, 1), datetime(2500, 1, 1)),
+    st.integers(0, 2**64 - 1).map("{:016x}".format),
+)
+
+
+@given(ATTEMPT, ATTEMPT)
+def test_attempts_are_ordered_by_number_then_start_then_span_id(one_: Any, other: Any) -> None:
+    sql = "attempt_order(?, ?, ?) < attempt_order(?, ?, ?)"
+    assert one(sql, *one_, *other) is (one_ < other)
+    assert one(sql, one_[0], *other[1:], *one_[:2], other[2]) is (other[1] < one_[1])
+
+
+def test_an_attempt_without_a_number_is_ordered_by_its_start() -> None:
+    early, late = "TIMESTAMP '2026-03-01 12:00:00'", "TIMESTAMP '2026-03-01 12:00:01'"
+    assert one(f"attempt_order(NULL, {early}, 'b') < attempt_order(NULL, {late}, 'a')")
+    assert one(f"attempt_order(NULL, {early}, '000000000000000a') < attempt_order(NULL, {early}, '000000000000000b')")
+    assert one("attempt_order(1, TIMESTAMP '1969-01-01', 'x') < attempt_order(2, TIMESTAMP '9999-01-01', 'x')")

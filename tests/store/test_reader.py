@@ -30,7 +30,7 @@ ROUNDS = 5
 COUNT = "SELECT count(*), count(DISTINCT span_id) FROM tool_calls"
 
 
-def test_a_store_that_is_not_there_is_said_to_be_missing(store: StorePaths, tmp_path: Path) -> None:
+def test_a_missing_store_raises_store_missing(store: StorePaths, tmp_path: Path) -> None:
     for path in (store.database, tmp_path / "no" / "where.duckdb"):
         with pytest.raises(StoreMissing, match=str(path)), open_reader(path):
             pass
@@ -73,14 +73,16 @@ def test_a_store_of_journals_alone_is_read(store: StorePaths, write: Any, call: 
     assert rows("SELECT call_id FROM tool_calls") == [("c1",)]
 
 
-def test_reading_folds_what_it_can(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+def test_reading_folds_journals(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
     write(call(1))
     assert rows(COUNT) == [(1, 1)]
     assert list(store.journal.glob("*.jsonl")) == []
     assert examine(store).rows["tool_calls"] == 1
 
 
-def test_what_is_not_folded_is_seen_beside_what_is(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+def test_unfolded_records_are_visible_together_with_folded_ones(
+    store: StorePaths, write: Any, call: Any, rows: Rows
+) -> None:
     at = call(1).started_at
     write(call(1))
     with open_reader(store):
@@ -270,7 +272,7 @@ def test_a_fold_is_not_starved_by_readers_that_overlap(
     assert [reader.poll() for reader in readers] == [None] * 3
 
 
-def test_a_foreign_holder_is_named(
+def test_the_error_names_the_process_that_locks_the_database(
     store: StorePaths, write: Any, call: Any, child: Callable[..., subprocess.Popen[str]]
 ) -> None:
     write(call(1))
@@ -309,7 +311,7 @@ def test_a_connection_of_this_very_process_is_named(store: StorePaths, write: An
     assert caught.value.pid == os.getpid()
 
 
-def test_a_child_forked_under_a_lease_neither_holds_nor_harms_it(
+def test_a_child_forked_during_a_read_does_not_affect_it(
     store: StorePaths, write: Any, call: Any, run: Callable[..., str]
 ) -> None:
     write(call(1))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.analysis import find
-from tooltrace.store.result import Column, QueryResult, Statement
+from tooltrace.store.result import QueryResult, ResultColumn, Statement
 
 COLUMNS = [("tool", "VARCHAR"), ("n", "BIGINT"), ("rate", "DOUBLE"), ("at", "TIMESTAMP")]
 rows = st.lists(
@@ -51,7 +51,7 @@ def result(request: pytest.FixtureRequest) -> QueryResult:
     return QueryResult.of_relation(found.relation, Statement(sql="", groups=("tool",)))
 
 
-def test_what_a_relation_offers_is_there(result: QueryResult) -> None:
+def test_a_result_has_the_methods_of_a_relation(result: QueryResult) -> None:
     assert result.project("tool, n + 1").fetchall() == [("search", 4), ("fetch", 2)]
     assert result.filter("n > 1").order("n").fetchall() == [("search", 3, 0.5, None)]
     assert [column[0] for column in result.description] == result.columns
@@ -84,7 +84,7 @@ def test_columns_have_the_units_of_the_query_and_else_of_their_type() -> None:
     query = find("failure_rate")
     types = ["DATE", *("BIGINT" for _ in query.value_columns(["day"]))]
     found = QueryResult.of_rows(list(zip(query.columns(["day"]), types, strict=True)), [], query.statement(["day"]))
-    assert found.fields == (Column(name="day", unit="time", meaning=""), *query.value_columns(["day"]))
+    assert found.fields == (ResultColumn(name="day", unit="time", meaning=""), *query.value_columns(["day"]))
     kinds = [("a", "JSON"), ("b", "TIMESTAMP WITH TIME ZONE"), ("c", "BIGINT")]
     assert [each.unit for each in QueryResult.of_rows(kinds, [], Statement(sql="")).fields] == ["json", "time", "text"]
 

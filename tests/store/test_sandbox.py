@@ -65,7 +65,7 @@ def outside(tmp_path: Path) -> Path:
     return path
 
 
-async def ask(store: Path, sql: str, limits: SandboxLimits = LIMITS):
+async def query(store: Path, sql: str, limits: SandboxLimits = LIMITS):
     (answer,) = await ask_each(store, [sql], limits)
     if isinstance(answer, QueryError):
         raise answer
@@ -81,7 +81,7 @@ async def ask_each(
     try:
         for sql in queries:
             try:
-                answers.append(await sandbox.ask(sql))
+                answers.append(await sandbox.query(sql))
             except QueryError as error:
                 answers.append(error)
     finally:
@@ -91,7 +91,7 @@ async def ask_each(
 
 async def refused(store: Path, sql: str, limits: SandboxLimits = LIMITS) -> str:
     with pytest.raises(QueryError) as caught:
-        await ask(store, sql, limits)
+        await query(store, sql, limits)
     assert SECRET not in str(caught.value)
     return str(caught.value)
 
@@ -109,14 +109,14 @@ READ: list[tuple[str, list[list[object]]]] = [
 ]  # fmt: skip
 
 
-async def test_what_reads_is_answered(store: Path) -> None:
+async def test_reading_statements_run(store: Path) -> None:
     answers = await ask_each(store, [sql for sql, _ in READ])
     for (sql, rows), answer in zip(READ, answers, strict=True):
         assert not isinstance(answer, QueryError), (sql, answer)
         assert answer.rows == rows, sql
 
 
-async def test_what_describes_is_answered(store: Path) -> None:
+async def test_describing_statements_run(store: Path) -> None:
     queries = [
         "DESCRIBE tool_calls",
         "SUMMARIZE outcomes",
@@ -139,7 +139,7 @@ async def test_what_describes_is_answered(store: Path) -> None:
         "UPDATE store.attempts SET tool = 'x'", "DROP VIEW tool_calls", "ALTER TABLE store.attempts ADD COLUMN x INT", "PREPARE p AS SELECT 1",
     ],
 )  # fmt: skip
-def test_what_does_anything_else_is_refused_by_its_kind(tmp_path: Path, sql: str) -> None:
+def test_other_statements_are_refused_by_kind(tmp_path: Path, sql: str) -> None:
     with duckdb.connect() as con, pytest.raises(QueryError, match="is not allowed"):
         checked(con, sql.format(free=tmp_path / "written"))
 
@@ -149,7 +149,7 @@ def test_a_kind_of_statement_without_a_name_is_refused_too() -> None:
         checked(con, "CONNECT 'x'")
 
 
-async def test_what_is_refused_is_not_done(store: Path, tmp_path: Path) -> None:
+async def test_a_refused_statement_has_no_effect(store: Path, tmp_path: Path) -> None:
     free = tmp_path / "written"
     for sql in (f"COPY (SELECT 1) TO '{free}'", f"EXPLAIN ANALYZE COPY (SELECT 1) TO '{free}'", f"ATTACH '{free}'"):
         assert "is not allowed" in await refused(store, sql)
@@ -172,7 +172,7 @@ async def test_nothing_but_the_store_can_be_read(store: Path, outside: Path) -> 
         assert "only the store can be read here" in str(answer), sql
 
 
-async def test_a_file_by_its_name_and_variables_of_python_are_no_tables(store: Path, outside: Path) -> None:
+async def test_file_names_and_python_variables_are_not_tables(store: Path, outside: Path) -> None:
     assert "only the store can be read here" in await refused(store, f"SELECT * FROM '{outside}'")
     for sql in ("SELECT * FROM limits", "SELECT * FROM sql", "SELECT getenv('HOME')"):
         assert "Catalog Error" in await refused(store, sql)
@@ -187,7 +187,7 @@ def test_one_statement_at_a_time(sql: str, count: int) -> None:
         checked(con, sql)
 
 
-async def test_parameters_and_faults_are_said(store: Path) -> None:
+async def test_parameters_and_errors_are_reported(store: Path) -> None:
     assert "$tool" in await refused(store, "SELECT * FROM tool_calls WHERE tool = $tool")
     assert "Parser Error" in await refused(store, "SELEC 1")
 
@@ -216,12 +216,12 @@ async def test_a_question_that_eats_memory_is_stopped(store: Path, sql: str) -> 
     assert "memory" in words
 
 
-async def test_an_answer_is_cut_and_says_so(store: Path) -> None:
-    many = await ask(store, "SELECT * FROM range(1000)")
+async def test_a_large_result_is_cut_and_marked(store: Path) -> None:
+    many = await query(store, "SELECT * FROM range(1000)")
     assert (len(many.rows), many.cut) == (100, "rows")
-    exact = await ask(store, "SELECT * FROM range(100)")
+    exact = await query(store, "SELECT * FROM range(100)")
     assert (len(exact.rows), exact.cut) == (100, None)
-    wide = await ask(store, "SELECT repeat('x', 1000) FROM range(90)", SandboxLimits(bytes=10_000))
+    wide = await query(store, "SELECT repeat('x', 1000) FROM range(90)", SandboxLimits(bytes=10_000))
     assert (len(wide.rows), wide.cut) == (9, "bytes")
 
 
@@ -242,7 +242,7 @@ async def test_an_answer_as_a_file(store: Path, tmp_path: Path) -> None:
         await sandbox.close()
 
 
-async def test_a_file_that_is_full_says_so_and_one_too_large_is_refused(store: Path) -> None:
+async def test_a_full_file_is_marked_and_a_too_large_one_refused(store: Path) -> None:
     sandbox = Sandbox(store, SandboxLimits(rows=100, file_bytes=100_000))
     try:
         full = await sandbox.write("SELECT * FROM range(1000)", "csv")
@@ -253,18 +253,18 @@ async def test_a_file_that_is_full_says_so_and_one_too_large_is_refused(store: P
         await sandbox.close()
 
 
-async def test_a_question_that_nobody_waits_for_ends_and_the_store_is_free_again(store: Path) -> None:
+async def test_a_cancelled_query_ends_and_releases_the_store(store: Path) -> None:
     sandbox = Sandbox(store, SandboxLimits(seconds=120))
     try:
         asking = asyncio.ensure_future(
-            sandbox.ask("SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b")
+            sandbox.query("SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b")
         )
         while not (children := _children()):  # it has begun
             await asyncio.sleep(0.01)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert (await sandbox.ask("SELECT 1")).rows == [[1]]
+        assert (await sandbox.query("SELECT 1")).rows == [[1]]
         assert children
     finally:
         await sandbox.close()
@@ -272,14 +272,14 @@ async def test_a_question_that_nobody_waits_for_ends_and_the_store_is_free_again
     fold(store, wait=120)
 
 
-async def test_two_ask_at_once_and_a_store_that_is_not_there_is_empty(store: Path, tmp_path: Path) -> None:
+async def test_two_queries_run_at_once_and_a_missing_store_is_empty(store: Path, tmp_path: Path) -> None:
     sandbox = Sandbox(store, LIMITS)
     try:
-        answers = await asyncio.gather(*(sandbox.ask(f"SELECT {n}") for n in range(4)))
+        answers = await asyncio.gather(*(sandbox.query(f"SELECT {n}") for n in range(4)))
         assert [answer.rows for answer in answers] == [[[n]] for n in range(4)]
     finally:
         await sandbox.close()
-    assert (await ask(tmp_path / "none.duckdb", "SELECT count(*) FROM tool_calls")).rows == [[0]]
+    assert (await query(tmp_path / "none.duckdb", "SELECT count(*) FROM tool_calls")).rows == [[0]]
 
 
 def _children() -> list[int]:
@@ -300,11 +300,11 @@ def _children() -> list[int]:
 
 async def test_the_macros_of_the_queries_can_be_used_and_none_made(store):
     sql = "SELECT count(*) FILTER (WHERE is_finished(status, ending)), wilson_low(0, count(*)) FROM tool_calls"
-    assert (await ask(store, sql)).rows == [[4, 0.0]]
-    assert (await ask(store, with_definitions(sql))).rows == [[4, 0.0]]
+    assert (await query(store, sql)).rows == [[4, 0.0]]
+    assert (await query(store, with_definitions(sql))).rows == [[4, 0.0]]
     for other in ("CREATE TEMP MACRO mine(a) AS a", f"CREATE TEMP MACRO mine(a) AS a; {sql}"):
         with pytest.raises(QueryError):
-            await ask(store, other)
+            await query(store, other)
 
 
 def test_an_address_space_that_is_not_reported_is_assumed_larger_than_it_is(store: Path, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_a_query_that_needs_far_more_memory_is_stopped_even_where_the_address_sp
 
 
 async def test_a_lower_limit_of_the_environment_stays(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hard limit, as a container or ``ulimit`` sets it, cannot be raised: that is no reason to fail."""
+    """A hard limit, as a container or ``ulimit`` sets it, cannot be raised; the sandbox works without."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     lower = 64 * 2**20
 
@@ -354,5 +354,5 @@ async def test_a_lower_limit_of_the_environment_stays(store: Path, monkeypatch: 
 
     start = asyncio.create_subprocess_exec
     monkeypatch.setattr(asyncio, "create_subprocess_exec", started_with_a_limit)
-    assert (await ask(store, "SELECT 1")).rows == [[1]]
+    assert (await query(store, "SELECT 1")).rows == [[1]]
     assert resource.getrlimit(resource.RLIMIT_FSIZE) == (soft, hard)

@@ -11,14 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import migrations
 from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
+from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
 from tooltrace.store.views import VIEWS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -42,6 +42,7 @@ LATER = "tool_description user_message explanation sources full_sizes flags".spl
     [
         (ATTEMPTS, ToolCall),
         (OUTCOMES, Outcome),
+        (CORRECTIONS, Correction),
         (GATE_EVENTS, Gate),
         (MESSAGES, Message),
         (LOSSES, Loss),
@@ -96,7 +97,7 @@ def test_all_tables_views_and_columns_are_described(store: StorePaths, write: An
     assert names == {table.name for table in TABLES} | {view.name for view in VIEWS}
 
 
-def test_there_is_no_index_and_no_key(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
+def test_tables_have_no_index_and_no_key(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
     write(call(1))
     fold(store)
     kinds = rows("SELECT DISTINCT constraint_type FROM duckdb_constraints() WHERE database_name = 'store'")
@@ -124,7 +125,7 @@ def attempts_of_three_calls(call: Any) -> list[ToolCall]:
 
 
 @pytest.mark.parametrize("folded", [True, False])
-def test_calls_are_told_over_their_attempts(
+def test_the_calls_view_summarizes_attempts(
     store: StorePaths, write: Any, call: Any, rows: Rows, *, folded: bool
 ) -> None:
     attempts = attempts_of_three_calls(call)
@@ -227,11 +228,11 @@ def older(store: StorePaths) -> None:
     con.close()
 
 
-def test_an_older_store_is_brought_up_to_date_once(
+def test_an_older_store_is_migrated_once(
     store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older(store)
-    taken: list[int] = []
+    taken: list[Any] = []
 
     def to_2(con: Any) -> None:
         taken.append(2)
@@ -241,17 +242,20 @@ def test_an_older_store_is_brought_up_to_date_once(
         taken.append(3)
         con.execute("ALTER TABLE store.attempts ADD COLUMN agent VARCHAR")
 
-    monkeypatch.setattr(migrations.migrate, "__kwdefaults__", {"steps": {2: to_2, 3: to_3}, "newest": 3})
-    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 3})
+    monkeypatch.setattr(
+        migrations.migrate, "__kwdefaults__", {"steps": {2: to_2, 3: to_3, 4: taken.append}, "newest": 4}
+    )
+    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 4})
     write(call(1, agent="bob", flags=Json('["x"]')))
     assert fold(store).rows == 1
     write(call(2))
     assert fold(store).rows == 1
-    assert taken == [2, 3]
+    assert len(taken) == 3, "each step once"
+    assert taken[:2] == [2, 3]
     assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
         ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
     ]  # fmt: skip
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("3",)]
+    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("4",)]
     assert rows("SELECT count(*) FROM store.calls") == [(3,)]
 
 
@@ -281,6 +285,11 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("ALTER TABLE store.gate_events RENAME TO gates")
     con.execute("DROP TABLE store.messages")
     con.execute("DROP TABLE store.spans")
+    con.execute("DROP TABLE store.corrections")
+    for column in ("status_recorded", "reading_recorded"):
+        con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
+    for column in ("labeler_kind", "target_kind", "conversation_id"):
+        con.execute(f"ALTER TABLE store.outcomes DROP COLUMN {column}")
     con.execute("UPDATE store.meta SET value = '1'")
     detach(con)
     con.close()
@@ -327,7 +336,7 @@ def test_a_stop_for_a_person_is_one_row_before_and_after_the_answer(
     assert rows("SELECT decision, answered_by, note FROM gates") == [("approved", "ann", "fine")]
 
 
-def test_the_last_message_of_an_attempt_is_what_the_model_saw(
+def test_the_last_message_of_an_attempt_is_the_models_text(
     store: StorePaths, write: Any, call: Any, rows: Rows
 ) -> None:
     first = Message(

@@ -21,7 +21,7 @@ PROGRAM = Path(__file__).with_name("kill_runs.py")
 
 
 @pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, durability: str) -> None:
+def test_acknowledged_records_survive_a_kill(tmp_path: Path, durability: str) -> None:
     store = tmp_path / "killed.duckdb"
     done = subprocess.run(
         [sys.executable, str(PROGRAM), str(store), durability, str(RUNS), "11"],

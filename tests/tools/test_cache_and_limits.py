@@ -71,7 +71,7 @@ def test_an_answer_is_a_copy(store: Any) -> None:
         response.data["items"].append("the caller's own")
 
 
-def test_only_a_success_is_kept(store: Any) -> None:
+def test_only_a_success_is_cached(store: Any) -> None:
     answers = [R.error("TIMEOUT", "slow"), R.partial("half"), R.success("whole"), R.success("never")]
 
     def tool() -> R:
@@ -81,7 +81,7 @@ def test_only_a_success_is_kept(store: Any) -> None:
     assert [registry.execute("tool").text for _ in range(4)] == ["slow", "half", "whole", "whole"]
 
 
-def test_what_cannot_be_copied_is_not_kept(store: Any) -> None:
+def test_results_that_cannot_be_copied_are_not_cached(store: Any) -> None:
     def tool() -> R:
         return R.success("x", threading.Lock())
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_copied_is_not_kept(store: Any) -> None:
 
 
 @pytest.mark.parametrize("pair", [(1, True), (1, 1.0), (0, False), (None, "null"), (0, "0"), ([], {}), (1, "1")])
-def test_values_that_python_takes_for_equal_are_not_the_same(store: Any, pair: tuple[Any, Any]) -> None:
+def test_equal_values_of_different_types_are_different_keys(store: Any, pair: tuple[Any, Any]) -> None:
     registry = cached(Counter())
     assert [registry.execute("tool", {"x": x}).meta.cached for x in (*pair, *pair)] == [False, False, True, True]
 
@@ -122,7 +122,7 @@ def test_a_tool_that_changes_its_arguments_does_not_change_the_key(store: Any) -
     assert registry.execute("tool", {"x": [5, 1]}).data == 3
 
 
-def test_a_hook_that_refuses_is_asked_each_time(store: Any) -> None:
+def test_a_hook_that_refuses_runs_each_time(store: Any) -> None:
     allowed = [True]
 
     def guard(call: ToolInvocation, proceed: Callable[[], R]) -> R:
@@ -145,7 +145,7 @@ def test_the_key_is_of_the_arguments_that_the_tool_gets(store: Any) -> None:
     assert [registry.execute("tool", {"x": n}).meta.cached for n in range(3)] == [False, True, True]
 
 
-def test_another_tool_of_the_same_name_has_no_answers_yet(store: Any) -> None:
+def test_another_tool_of_the_same_name_has_an_empty_cache(store: Any) -> None:
     registry = cached(Counter())
     registry.execute("tool")
     registry.register(Counter(), name="tool", cache=True, version="1", replace=True)
@@ -205,7 +205,7 @@ def test_a_tools_own_limit(store: Any) -> None:
     assert [registry.execute("often").ok for _ in range(10)] == [True] * 9 + [False], "what is refused is not counted"
 
 
-def test_from_many_threads_no_call_is_lost_or_let_through(calls: Calls) -> None:
+def test_the_limit_is_exact_with_many_threads(calls: Calls) -> None:
     barrier = threading.Barrier(8)
     ran: list[int] = []
 
@@ -230,7 +230,7 @@ def test_from_many_threads_no_call_is_lost_or_let_through(calls: Calls) -> None:
     assert len(recorded) == 200
 
 
-def test_what_is_injected_is_part_of_the_question(calls: Calls) -> None:
+def test_injected_values_are_part_of_the_cache_key(calls: Calls) -> None:
     user = ["alice"]
     registry = ToolRegistry(inject={"me": lambda: user[0]})
 

@@ -99,7 +99,7 @@ def test_a_hook_tries_again(calls: Calls, how: str) -> None:
 
 
 @both
-def test_what_the_tool_raised_is_on_record_unless_a_hook_made_something_of_it(calls: Calls, how: str) -> None:
+def test_an_exception_is_recorded_unless_a_hook_replaces_it(calls: Calls, how: str) -> None:
     def look(call: ToolInvocation, proceed: Proceed) -> R:
         return proceed()
 
@@ -138,7 +138,7 @@ def test_a_hook_that_returns_no_response_is_named(calls: Calls, how: str) -> Non
 
 
 @both
-def test_an_interrupt_in_a_hook_goes_through(calls: Calls, how: str) -> None:
+def test_an_interrupt_in_a_hook_propagates(calls: Calls, how: str) -> None:
     def interrupted(call: ToolInvocation, proceed: Proceed) -> R:
         raise KeyboardInterrupt
 
@@ -148,7 +148,7 @@ def test_an_interrupt_in_a_hook_goes_through(calls: Calls, how: str) -> None:
 
 
 @both
-def test_hooks_see_no_call_that_is_refused(calls: Calls, how: str) -> None:
+def test_hooks_do_not_run_for_refused_calls(calls: Calls, how: str) -> None:
     def never(call: ToolInvocation, proceed: Proceed) -> R:
         raise AssertionError
 
@@ -182,7 +182,7 @@ def test_a_coroutine_is_for_aexecute_and_is_never_skipped(calls: Calls, hook: An
     assert len(calls()) == 4
 
 
-async def test_a_hook_in_a_thread_keeps_the_context(calls: Calls) -> None:
+async def test_a_hook_in_a_thread_has_the_context(calls: Calls) -> None:
     name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="none")
     name.set("kept")
 
@@ -203,7 +203,7 @@ async def test_a_hook_in_a_thread_keeps_the_context(calls: Calls) -> None:
     assert [call.parent_span_id for call in inner] == [outer.span_id] * 2
 
 
-async def test_many_hooks_that_block_around_many_tools_that_block(calls: Calls) -> None:
+async def test_many_blocking_hooks_and_tools_complete(calls: Calls) -> None:
     def hook(call: ToolInvocation, proceed: Proceed) -> R:
         return proceed()
 

@@ -51,7 +51,7 @@ def test_a_plain_type_makes_a_real_parameter_of_a_frameworks_name() -> None:
     assert shown(ToolRegistry([tool])) == [["team", "cls", "agent"]]
 
 
-def test_context_is_a_real_parameter_unless_its_class_says_otherwise() -> None:
+def test_context_is_a_real_parameter_unless_its_class_is_a_frameworks() -> None:
     def real(context: str) -> None: ...
     def wrapped(context: RunContextWrapper[int]) -> None: ...
     def unresolved(context: RunContext[Session], q: str) -> None: ...
@@ -86,7 +86,7 @@ def test_filled_in_by_name_and_by_class(calls: Calls) -> None:
     assert {call.arguments for call in calls()} == {'{"q":"x"}'}, "what is injected is not on record"
 
 
-def test_a_name_given_to_inject_hides_a_plain_parameter(store: Path) -> None:
+def test_a_name_passed_to_inject_hides_the_parameter(store: Path) -> None:
     def tool(team: str) -> str:
         return team
 
@@ -96,7 +96,7 @@ def test_a_name_given_to_inject_hides_a_plain_parameter(store: Path) -> None:
 
 
 @pytest.mark.parametrize("extra", [False, True])
-def test_the_model_cannot_give_what_is_hidden(calls: Calls, extra: bool) -> None:
+def test_the_model_cannot_set_hidden_parameters(calls: Calls, extra: bool) -> None:
     ran: list[Any] = []
 
     def closed(q: str, agent: Any = "own", secret: str = "s") -> None:
@@ -116,7 +116,7 @@ def test_the_model_cannot_give_what_is_hidden(calls: Calls, extra: bool) -> None
     assert ran == ["own"], "its own default"
 
 
-def test_a_hidden_name_is_refused_where_any_other_is_taken(store: Path) -> None:
+def test_a_hidden_name_is_refused_even_with_extra_arguments(store: Path) -> None:
     def opened(**more: Any) -> str:
         return str(more)
 
@@ -126,7 +126,7 @@ def test_a_hidden_name_is_refused_where_any_other_is_taken(store: Path) -> None:
     assert registry.execute("opened", {"other": True}).text == "{'other': True}"
 
 
-def test_nothing_to_inject_is_an_answer_that_says_so(calls: Calls) -> None:
+def test_a_missing_injected_value_is_an_error_response(calls: Calls) -> None:
     def tool(q: str, agent: Any) -> str:
         return q
 
@@ -149,7 +149,7 @@ def test_nothing_to_inject_is_an_answer_that_says_so(calls: Calls) -> None:
     assert [call.code for call in calls()] == ["INTERNAL_ERROR"] * 3
 
 
-def test_what_json_cannot_say_is_not_asked_of_the_model(store: Path) -> None:
+def test_parameters_without_a_json_type_are_not_in_the_schema(store: Path) -> None:
     def tool(q: str, db: Session = Session("default"), done: Callable[[], None] | None = None) -> str:  # noqa: B008
         return db.name
 
@@ -173,7 +173,7 @@ def test_a_method_has_its_object_and_a_plain_function_named_self_has_none(store:
     assert "'self'" in ToolRegistry([Kit.tool]).execute("tool", {"q": "x"}).error.message
 
 
-def test_meta_says_nothing_of_it(store: Path) -> None:
+def test_meta_does_not_contain_injected_values(store: Path) -> None:
     def tool(agent: Any) -> tt.ToolResponse:
         return tt.ToolResponse.success("x")
 

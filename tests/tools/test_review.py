@@ -71,7 +71,7 @@ def test_a_call_stops_before_the_tool_runs(registry: ToolRegistry, calls: Calls,
     assert rows("SELECT kind, decision, span_id FROM gates") == [("confirmation", None, call.span_id)]
 
 
-def test_approved_it_runs_and_the_gate_says_who_when_and_what(
+def test_an_approved_call_runs_and_its_gate_records_who_when_and_what(
     registry: ToolRegistry, calls: Calls, done: list[str]
 ) -> None:
     paused = registry.execute("delete", {"path": "a"}, call_id="c1")
@@ -88,7 +88,7 @@ def test_approved_it_runs_and_the_gate_says_who_when_and_what(
     assert rows("SELECT call_id, attempts, status, failures FROM calls") == [("c1", 1, "success", 0)]
 
 
-def test_what_the_person_left_as_it_was_is_not_changed(registry: ToolRegistry) -> None:
+def test_unchanged_arguments_are_not_recorded_as_changed(registry: ToolRegistry) -> None:
     registry.resume(registry.execute("delete", {"path": "a"}), approve=True, inputs={"path": "a"})
     assert rows("SELECT decision, changed FROM gates") == [("approved", None)]
 
@@ -101,7 +101,7 @@ def test_what_the_person_left_as_it_was_is_not_changed(registry: ToolRegistry) -
         {"approve": False, "note": "it is needed"},
     ],
 )
-def test_a_decline_is_no_failure(registry: ToolRegistry, calls: Calls, done: list[str], no: dict[str, Any]) -> None:
+def test_a_decline_is_not_a_failure(registry: ToolRegistry, calls: Calls, done: list[str], no: dict[str, Any]) -> None:
     answer = registry.resume(registry.execute("delete", {"path": "a"}, call_id="c1"), **no, by="ann")
     assert (done, answer.ok, answer.code) == ([], True, "DECLINED")
     assert "it is needed" in answer.to_message("c1", "plain")
@@ -112,7 +112,7 @@ def test_a_decline_is_no_failure(registry: ToolRegistry, calls: Calls, done: lis
     assert rows("SELECT attempts, failures FROM calls") == [(0, 0)]
 
 
-def test_a_person_gives_what_the_model_is_not_shown(registry: ToolRegistry, done: list[str]) -> None:
+def test_a_person_provides_parameters_hidden_from_the_model(registry: ToolRegistry, done: list[str]) -> None:
     schema = next(each for each in registry.schemas("plain") if each["name"] == "mail")
     assert list(schema["parameters"]["properties"]) == ["body"]
     paused = registry.execute("mail", '{"body": "hello"}', call_id="c1")
@@ -182,7 +182,7 @@ print(registry.resume(sys.stdin.read(), approve=True, by="ann").text)
 """
 
 
-def test_it_goes_on_in_another_process(registry: ToolRegistry, store: Path, done: list[str]) -> None:
+def test_a_paused_call_resumes_in_another_process(registry: ToolRegistry, store: Path, done: list[str]) -> None:
     with tt.context(conversation_id="chat", agent_name="clerk"):
         paused = registry.execute("delete", {"path": "a"}, call_id="c1").paused
     assert paused is not None
@@ -214,7 +214,7 @@ async def test_in_an_event_loop(registry: ToolRegistry) -> None:
     assert (await registry.aresume(paused, approve=True)).text == "got u"
 
 
-def test_too_late_is_no_yes(store: Path, calls: Calls, done: list[str]) -> None:
+def test_an_expired_approval_does_not_run_the_call(store: Path, calls: Calls, done: list[str]) -> None:
     registry = ToolRegistry()
     registry.register(lambda: done.append("x"), name="ask", requires_confirmation=True, expires_after=60)
     paused_call = registry.execute("ask", call_id="c1").paused
@@ -260,18 +260,18 @@ def test_an_answer_counts_once(registry: ToolRegistry, done: list[str]) -> None:
 
 
 @pytest.mark.parametrize("what", ["{}", "no json", {"tool": "delete"}, tt.ToolResponse.success("x")])
-def test_what_is_no_paused_call_is_refused(registry: ToolRegistry, what: Any) -> None:
+def test_only_a_paused_call_can_be_resumed(registry: ToolRegistry, what: Any) -> None:
     with pytest.raises(ReviewError, match="not a paused call"):
         registry.resume(what, approve=True)
 
 
-def test_a_registry_without_the_tool_says_so(registry: ToolRegistry) -> None:
+def test_resuming_without_the_tool_is_an_error(registry: ToolRegistry) -> None:
     paused = registry.execute("delete", {"path": "a"})
     with pytest.raises(ReviewError, match="no tool 'delete'"):
         ToolRegistry().resume(paused, approve=True)
 
 
-def test_wrong_arguments_are_answered_before_a_person_is_asked(registry: ToolRegistry, calls: Calls) -> None:
+def test_wrong_arguments_are_refused_before_the_review(registry: ToolRegistry, calls: Calls) -> None:
     assert registry.execute("delete", {"pth": "a"}).code == "INVALID_PARAM"
     assert [call.ending for call in calls()] == ["returned"]
     assert rows("SELECT count(*) FROM gates") == [(0,)]
@@ -282,7 +282,7 @@ def test_a_tool_stops_for_one_thing() -> None:
         ToolRegistry().register(lambda: 1, name="x", requires_confirmation=True, external_execution=True)
 
 
-def test_a_response_says_whether_it_waits(registry: ToolRegistry) -> None:
+def test_a_response_reports_whether_it_is_paused(registry: ToolRegistry) -> None:
     assert registry.execute("nothing").paused is None
     paused = registry.execute("delete", {"path": "a"})
     again = tt.ToolResponse.model_validate_json(paused.model_dump_json())
@@ -297,12 +297,12 @@ def test_only_true_is_a_yes(registry: ToolRegistry, done: list[str], yes: Any) -
     assert done == []
 
 
-def test_who_and_what_they_said_may_be_no_text(registry: ToolRegistry) -> None:
+def test_reviewer_and_note_may_be_other_than_text(registry: ToolRegistry) -> None:
     registry.resume(registry.execute("delete", {"path": "a"}), approve=True, by=5, note=7)  # type: ignore[arg-type]
     assert rows("SELECT decision, answered_by, note FROM gates") == [("approved", "5", "7")]
 
 
-async def test_a_decision_is_kept_where_the_run_that_it_led_to_is_cut_off(store: Path) -> None:
+async def test_a_decision_is_stored_although_the_run_is_interrupted(store: Path) -> None:
     import asyncio
 
     registry = ToolRegistry()
@@ -337,13 +337,63 @@ def test_the_answer_fits_the_tool_as_it_is_here(registry: ToolRegistry, done: li
         registry.resume(broken, approve=True)
 
 
-def test_a_person_may_leave_what_has_a_default(store: Path) -> None:
+def test_a_person_may_omit_parameters_with_a_default(store: Path) -> None:
     registry = ToolRegistry()
     registry.register(lambda to="all": f"to {to}", name="mail", requires_user_input=("to",))
     assert registry.resume(registry.execute("mail"), approve=True).text == "to all"
 
 
-def test_an_unknown_tools_name_holds_no_secret(registry: ToolRegistry, store: Path) -> None:
+def test_the_name_of_an_unknown_tool_is_redacted(registry: ToolRegistry, store: Path) -> None:
     registry.execute(f"find {SECRET}")
     tt.flush()
     assert SECRET.encode() not in b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())
+
+
+class TestApprovalType:
+    """``approval_type``, as in Agno."""
+
+    @pytest.mark.parametrize(
+        ("options", "kind"),
+        [
+            ({"approval_type": "required"}, "confirmation"),
+            ({"approval_type": "required", "external_execution": True}, "external"),
+            ({"approval_type": "required", "requires_user_input": True}, "input"),
+            ({"approval_type": "audit", "requires_confirmation": True}, "confirmation"),
+        ],
+    )
+    def test_a_call_waits_and_the_paused_call_has_the_type(self, store: Path, options: Any, kind: str) -> None:
+        registry = ToolRegistry()
+        registry.register(lambda path="a": path, name="delete", **options)
+        paused = registry.execute("delete", call_id="c1").paused
+        assert paused is not None
+        assert (paused.kind, paused.approval_type) == (kind, options["approval_type"])
+        again = type(paused).model_validate_json(paused.model_dump_json())
+        answer: Any = {"result": "a"} if kind == "external" else {"approve": True}
+        assert registry.resume(again, **answer).text == "a"
+        assert rows("SELECT kind, decision FROM gates") == [(kind, "approved")]
+
+    def test_without_the_option_there_is_no_type(self, registry: ToolRegistry) -> None:
+        paused = registry.execute("delete", {"path": "a"}).paused
+        assert paused is not None
+        assert paused.approval_type is None
+
+    @pytest.mark.parametrize(("kind", "wrong"), [("audit", "needs a gate to audit"), ("yes", "'required', 'audit'")])
+    def test_a_type_that_does_not_fit_is_refused(self, kind: Any, wrong: str) -> None:
+        with pytest.raises(ConfigError, match=wrong):
+            ToolRegistry().register(lambda: None, name="delete", approval_type=kind)
+
+    def test_the_mark_and_the_registration_complete_each_other(self, store: Path) -> None:
+        registry = ToolRegistry()
+        registry.register(tt.tool(approval_type="required")(lambda: "done"), name="run", external_execution=True)
+        paused = registry.execute("run").paused
+        assert paused is not None
+        assert (paused.kind, paused.approval_type) == ("external", "required")
+
+    def test_a_function_that_agno_marked_waits(self, store: Path) -> None:
+        def delete(path: str) -> str:
+            return path
+
+        delete._agno_approval_type = "required"  # type: ignore[attr-defined]
+        paused = ToolRegistry(tools=[delete]).execute("delete", {"path": "a"}).paused
+        assert paused is not None
+        assert paused.approval_type == "required"

@@ -1,4 +1,4 @@
-"""What a model is shown of a tool: from its signature, its annotations and its docstring."""
+"""The schema of a tool for a model, from its signature, annotations and docstring."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Options(TypedDict):
     words: NotRequired[list[str]]
 
 
-def test_nested_models_keep_their_definitions_inside_the_parameters() -> None:
+def test_definitions_of_nested_models_are_inside_the_parameters() -> None:
     def tool(place: Place, boxes: list[Box], more: dict[str, Place]) -> None: ...
 
     found = parameters(tool)
@@ -227,7 +227,7 @@ def test_annotated() -> None:
     assert found["required"] == ["a", "b", "f"]
 
 
-def test_field_as_a_default_gives_the_function_its_value(store: Any) -> None:
+def test_the_default_of_a_field_is_passed_to_the_function(store: Any) -> None:
     def tool(
         q: Annotated[str, Field(alias="query")],
         n: int = Field(default=3, ge=1),
@@ -252,7 +252,7 @@ def test_names_that_pydantic_reserves() -> None:
     assert list(found["properties"]) == found["required"] == names
 
 
-def test_a_default_that_json_cannot_say_is_left_out() -> None:
+def test_a_default_outside_json_is_left_out() -> None:
     def tool(x: Any = object(), y: list[int] = [1]) -> None: ...  # noqa: B008, B006
 
     assert parameters(tool)["properties"] == {
@@ -308,7 +308,7 @@ def test_without_parameters() -> None:
     assert parameters(now) == {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def test_what_was_said_at_registration_goes_before_the_docstring() -> None:
+def test_options_at_registration_override_the_docstring() -> None:
     registry = ToolRegistry()
     registry.register(search, name="find", description="Find.", version="3")
     (schema,) = registry.schemas("anthropic")
@@ -329,7 +329,7 @@ class Strict(BaseModel):
     pair: tuple[int, int]
 
 
-def test_a_strict_model_takes_what_its_schema_asks_for(store: Any) -> None:
+def test_a_strict_model_accepts_values_of_its_schema(store: Any) -> None:
     def tool(it: Strict) -> str:
         return f"{it.day:%d.%m.%Y} {it.pair}"
 

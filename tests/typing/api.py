@@ -1,12 +1,13 @@
-"""What type checkers make of a traced tool: exactly what they made of the tool. Checked, never run."""
+"""Type checkers see a traced tool with the type of the tool. Checked, never run."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from typing import assert_type
+from typing import Any, assert_type
 
 import tooltrace as tt
+from tooltrace import toolutil
 
 
 @tt.trace_tool
@@ -103,6 +104,12 @@ async def check() -> None:
     assert_type(log.record("t", 1, duration_ms=1.5), str | None)
     response = tt.ToolResponse.error(tt.ToolErrorCode.TIMEOUT, "slow")
     assert_type(response, tt.ToolResponse)
+    assert_type(response.to_message("c", "json"), str)
+    assert_type(response.to_message("c", style="anthropic"), dict[str, Any])
+    step = tt.resolve_next_step(response)
+    assert_type(step.action, tt.NextAction)
+    assert_type(step.user_message, str | None)
+    assert_type(toolutil.Fail("MINE", "gone", False, "Ask."), tt.ToolResponse)
     assert_type(response.error, tt.ToolError | None)
     assert_type(tt.normalize(5), tt.ToolResponse)
     with tt.context(call_id="c", tenant="t"):

@@ -6,6 +6,7 @@ import os
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from tooltrace.analysis import query_store
 from tooltrace.recording import config
 from tooltrace.recording.settings import default_store
 from tooltrace.store.base import Store, open_store
@@ -34,10 +35,8 @@ def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameter
     ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and the query's own parameters.
     The result is empty if this process has recorded nothing yet. Raises UnknownQuery, BadParameter, StoreError.
     """
-    from tooltrace.analysis import ask
-
     config.wait_until_written()
-    return ask(_store(store), name, missing_ok=_is_recording_store(store), **parameters)
+    return query_store(_store(store), name, missing_ok=_is_recording_store(store), **parameters)
 
 
 def _is_recording_store(store: str | os.PathLike[str] | None) -> bool:

@@ -39,6 +39,8 @@ DIMENSIONS = {
     "day": Dimension("day", "CAST(started_at AS DATE)"),
     "hour": Dimension("hour", "date_trunc('hour', started_at)"),
     "status": Dimension("status", "status"),
+    "rule": Dimension("rule", "rule"),
+    "rule_grade": Dimension("rule_grade", "rule_grade"),
 }
 
 

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS
-from tooltrace.analysis.parameters import ACCEPTED, Parameter, ParamValue
+from tooltrace.analysis.parameters import ACCEPTED, ParamValue, QueryParameter
 from tooltrace.errors import QueryError
-from tooltrace.store.result import Column
+from tooltrace.store.result import ResultColumn
 
 UNITS = {
     "count": "a number of items",
@@ -66,13 +66,13 @@ class QueryHeader:
     within: tuple[str, ...] = ()
     """Dimensions of ``by`` that vary between the attempts of one history and do not split it."""
     default_by: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    columns: tuple[Column, ...] = ()
+    parameters: tuple[QueryParameter, ...] = ()
+    columns: tuple[ResultColumn, ...] = ()
     source: str = ""
 
 
 @dataclass(slots=True)
-class _Parser:
+class _HeaderParser:
     path: Path
     line: int = 1
     rows: dict[str, list[str]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class _Parser:
 
 def parse(text: str, path: Path) -> QueryHeader:
     """Parse the heading of a file's ``text``. Raises QueryError with the file and the line."""
-    parser = _Parser(path)
+    parser = _HeaderParser(path)
     heading = QueryHeader(question="")
     section, about = "", []
     for number, line in enumerate(text.splitlines(), 1):
@@ -104,13 +104,13 @@ def parse(text: str, path: Path) -> QueryHeader:
     return _require_complete(replace(heading, about="\n".join(about).strip()), parser)
 
 
-def _question(content: str, parser: _Parser) -> str:
+def _question(content: str, parser: _HeaderParser) -> str:
     if not content.endswith("?"):
         raise parser.fault("the first line must be '-- ' and a question")
     return content
 
 
-def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Parser) -> QueryHeader:
+def _start_section(heading: QueryHeader, section: str, rest: str, parser: _HeaderParser) -> QueryHeader:
     if section in parser.rows:
         raise parser.fault(f"section {section!r} occurs twice")
     parser.rows[section] = []
@@ -127,7 +127,7 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Parse
     return heading
 
 
-def _by(heading: QueryHeader, rest: str, parser: _Parser) -> QueryHeader:
+def _by(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
     names = [part.strip() for part in re.split("[,;]", rest)]
     default = tuple(name.removesuffix("(default)").strip() for name in names if name.endswith("(default)"))
     every = tuple(name.removesuffix("(default)").strip() for name in names)
@@ -140,7 +140,7 @@ def _by(heading: QueryHeader, rest: str, parser: _Parser) -> QueryHeader:
     return replace(heading, by=every, within=within, default_by=default)
 
 
-def _row(heading: QueryHeader, section: str, content: str, parser: _Parser) -> QueryHeader:
+def _row(heading: QueryHeader, section: str, content: str, parser: _HeaderParser) -> QueryHeader:
     if section == "source":
         return replace(heading, source=f"{heading.source} {content.strip()}")
     found = _ROW.fullmatch(content.strip())
@@ -157,14 +157,14 @@ def _row(heading: QueryHeader, section: str, content: str, parser: _Parser) -> Q
     return replace(heading, columns=(*heading.columns, _column(heading, name, kind, meaning, parser)))
 
 
-def _parameter(name: str, kind: str, meaning: str, parser: _Parser) -> Parameter:
+def _parameter(name: str, kind: str, meaning: str, parser: _HeaderParser) -> QueryParameter:
     kind, equals, written = kind.partition(" = ")
     if kind not in ACCEPTED:
         raise parser.fault(f"unknown type {kind!r} of {name!r}: the types are {', '.join(ACCEPTED)}")
     default: ParamValue = None
     if equals and written != "NULL":
         quoted = re.fullmatch(r"'([^']*)'", written)
-        if kind in ("text", "shares") and quoted:
+        if kind in ("text", "shares", "rules") and quoted:
             default = quoted[1]
         elif kind in ("integer", "positive") and written.isdecimal():
             default = int(written)
@@ -172,11 +172,11 @@ def _parameter(name: str, kind: str, meaning: str, parser: _Parser) -> Parameter
             default = float(written)
         else:
             raise parser.fault(f"the default of {name!r} must be {ACCEPTED[kind]}; got {written}")
-    return Parameter(name=name, type=kind, meaning=meaning, default=default, required=not equals)
+    return QueryParameter(name=name, type=kind, meaning=meaning, default=default, required=not equals)
 
 
-def _column(heading: QueryHeader, name: str, unit: str, meaning: str, parser: _Parser) -> Column:
-    column = Column(name=name, unit=unit, meaning=meaning)
+def _column(heading: QueryHeader, name: str, unit: str, meaning: str, parser: _HeaderParser) -> ResultColumn:
+    column = ResultColumn(name=name, unit=unit, meaning=meaning)
     known = [other.name for other in heading.columns]
     if column.end_of is None and unit not in UNITS:
         raise parser.fault(f"unknown unit {unit!r} of {name!r}: the units are {', '.join(UNITS)}, low(x), high(x)")
@@ -185,7 +185,7 @@ def _column(heading: QueryHeader, name: str, unit: str, meaning: str, parser: _P
     return column
 
 
-def _require_complete(heading: QueryHeader, parser: _Parser) -> QueryHeader:
+def _require_complete(heading: QueryHeader, parser: _HeaderParser) -> QueryHeader:
     if not heading.question:
         raise parser.fault("the file must begin with a comment, its heading")
     if not heading.columns:

@@ -20,12 +20,12 @@ _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class QueryParameter:
     """One parameter of a query, as defined by its heading."""
 
     name: str
     type: str
-    """``timestamp``, ``text``, ``integer``, ``positive``, ``number``, ``share``, ``objective`` or ``shares``."""
+    """``timestamp``, ``text``, ``integer``, ``positive``, ``number``, ``share``, ``objective``, ``shares`` or ``rules``."""
     meaning: str
     default: ParamValue = None
     required: bool = False
@@ -127,6 +127,12 @@ def _shares(value: object, _now: datetime) -> str:
     return ",".join(map(repr, shares))
 
 
+def _rules(value: object, _now: datetime) -> str:
+    if value not in ("certain", "all"):
+        raise ValueError(value)
+    return str(value)
+
+
 def _share(part: object) -> float:
     if not isinstance(part, str | float):
         raise TypeError(part)
@@ -145,6 +151,7 @@ ACCEPTED = {
     "share": "a number from 0 to 1",
     "objective": "a share between 0 and 1, or a percentage below 100",
     "shares": "one or more numbers between 0 and 1, separated by commas",
+    "rules": "'certain' or 'all'",
 }
 """Values that each type of parameter accepts, in words."""
 
@@ -157,4 +164,5 @@ _READERS: dict[str, Callable[[object, datetime], ParamValue]] = {
     "share": _proportion,
     "objective": _objective,
     "shares": _shares,
+    "rules": _rules,
 }

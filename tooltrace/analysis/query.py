@@ -14,7 +14,7 @@ from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, cho
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
 from tooltrace.errors import BadParameter, QueryError
-from tooltrace.store.result import Column, Statement
+from tooltrace.store.result import ResultColumn, Statement
 
 GroupBy = str | Iterable[str]
 """Dimensions: a list of names, or one text with commas. Empty: one group of everything."""
@@ -45,7 +45,7 @@ class Query:
         """Return the names of all columns of the result."""
         return (*self.groups(by), *(column.name for column in self.value_columns(by)))
 
-    def value_columns(self, by: GroupBy | None = None) -> tuple[Column, ...]:
+    def value_columns(self, by: GroupBy | None = None) -> tuple[ResultColumn, ...]:
         """Return the result's columns after the group columns.
 
         A column by which the rows are grouped is a group column, not listed here.

@@ -22,7 +22,7 @@ def run(con: DuckDBPyConnection, name: str, *, by: GroupBy | None = None, **para
     return con.sql(query.render(by), params=query.bind(**params))
 
 
-def ask(
+def query_store(
     store: Store,
     name: str,
     *,

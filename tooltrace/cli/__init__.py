@@ -10,14 +10,16 @@ from __future__ import annotations
 import click
 
 from tooltrace.cli.clickhouse import clickhouse
+from tooltrace.cli.correct import correct
 from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
-from tooltrace.cli.errors import Group, escape_unencodable
+from tooltrace.cli.errors import CommandGroup, escape_unencodable
 from tooltrace.cli.export import export
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
 from tooltrace.cli.query import query
 from tooltrace.cli.report import report
+from tooltrace.cli.reread import reread
 from tooltrace.cli.serve import serve
 from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
@@ -28,7 +30,7 @@ from tooltrace.version import __version__
 __all__ = ["cli", "main"]
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tooltrace")
 def cli() -> None:
     """Record and analyse the tool calls of LLM agents.
@@ -37,7 +39,23 @@ def cli() -> None:
     """
 
 
-for _command in (demo, query, sql, tail, top, show, label, imports, export, report, serve, doctor, clickhouse):
+for _command in (
+    demo,
+    query,
+    sql,
+    tail,
+    top,
+    show,
+    label,
+    correct,
+    reread,
+    imports,
+    export,
+    report,
+    serve,
+    doctor,
+    clickhouse,
+):
     cli.add_command(_command)
 
 

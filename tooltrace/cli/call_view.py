@@ -18,7 +18,7 @@ Attempt = dict[str, Any]
 
 _SHORT = 100
 _LINES = 20
-_DEEPEST = 40
+_MAX_DEPTH = 40
 _INDENT = "    "
 
 _TEXTS = ("error_message", "suggestion", "user_message", "text", "explanation", "seen_text")
@@ -73,6 +73,7 @@ def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
         "cached",
         "rule",
         "rule_grade",
+        "status_recorded",
         "seen_error",
     ):
         if attempt[name] is not None:
@@ -164,7 +165,7 @@ def _fold_line(line: str, *, full: bool) -> str:
 def format_json(value: Any, indent: str = "") -> str:
     """Return ``value`` as JSON: on one line if it is short, else one line for each member."""
     short = json.dumps(value, ensure_ascii=False)
-    if len(indent) + len(short) <= _SHORT or not isinstance(value, dict | list) or len(indent) >= _DEEPEST:
+    if len(indent) + len(short) <= _SHORT or not isinstance(value, dict | list) or len(indent) >= _MAX_DEPTH:
         return short
     inner = indent + "  "
     if isinstance(value, list):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,8 @@ import click
 from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.sanitize import clean
 from tooltrace.clickhouse import SCHEMES
+from tooltrace.errors import StoreMissing
+from tooltrace.recording.settings import default_address
 from tooltrace.store.url import Address, address_of
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ TABLES_COST = (
     "Tables: each insert of the collector also writes its tool calls to them (`tooltrace clickhouse check` prints the bytes). "
     "Creating them reads all of otel_traces and otel_logs once. Queries then read only the columns they name, and count each span once."
 )
-FOREIGN_COST = (
+EXTERNAL_SPANS_COST = (
     "Spans of other instrumentations: queries read the spans twice and take 1.3 to 3 times as long. A call that is "
     "recorded by two instrumentations counts twice, and results are not interpreted."
 )
@@ -43,8 +46,6 @@ def _clickhouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _address(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Address:
-    from tooltrace.recording.settings import default_address
-
     address = address_of(text) if text else default_address()
     if address is None or address.scheme not in SCHEMES:
         raise UsageError(
@@ -89,7 +90,12 @@ def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes:
         )
     connection = ClickHouseConnection(address)
     statements = _statements(connection, tables=tables, days=days, foreign=foreign, indexes=indexes)
-    for enabled, cost in ((True, VIEWS_COST), (tables, TABLES_COST), (foreign, FOREIGN_COST), (indexes, INDEX_COST)):
+    for enabled, cost in (
+        (True, VIEWS_COST),
+        (tables, TABLES_COST),
+        (foreign, EXTERNAL_SPANS_COST),
+        (indexes, INDEX_COST),
+    ):
         if enabled:
             click.echo(cost, err=True)
     if not apply:
@@ -106,8 +112,6 @@ def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes:
 
 
 def _execute(connection: ClickHouseConnection, client: Any, statement: str) -> None:
-    from tooltrace.errors import StoreMissing
-
     try:
         connection.run(lambda: client.command(statement))
     except StoreMissing as error:
@@ -121,8 +125,6 @@ def _execute(connection: ClickHouseConnection, client: Any, statement: str) -> N
 def _statements(
     connection: ClickHouseConnection, *, tables: bool, days: int | None, foreign: bool, indexes: bool
 ) -> list[str]:
-    from dataclasses import replace
-
     from tooltrace.clickhouse import materialized, views
 
     source = replace(connection.tables, foreign=foreign)

@@ -33,7 +33,7 @@ class UsageError(CommandError):
     exit_code = 2
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group of commands that may raise TooltraceError."""
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tooltrace.analysis.parameters import QueryParameter
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.export_delivery import deliver, forget_destination, print_status
+from tooltrace.cli.export_delivery import closed_soon_after, deliver, forget_destination, print_status
 from tooltrace.cli.options import store_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.recording.settings import default_service
 from tooltrace.store.base import open_store
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ Advance = Callable[[int], None]
 @click.option("--until", help="End of the time range, in the same form as --since.")
 @click.option("--tool", help="Only this tool.")
 @click.option("--endpoint", help="Base URL, such as http://localhost:4318. Default: $OTEL_EXPORTER_OTLP_ENDPOINT.")
-@click.option("--protocol", type=click.Choice(["http/protobuf", "grpc"]), help="Default: http/protobuf.")
+@click.option("--protocol", type=click.Choice(["http/protobuf", "http/json", "grpc"]), help="Default: http/protobuf.")
 @click.option(
     "--header", "headers", multiple=True, metavar="NAME=VALUE", help="Header to send with each request; repeatable."
 )
@@ -103,10 +107,7 @@ def _abandon_on_error(destination: Destination) -> Iterator[Destination]:
 
 
 def _target(options: dict[str, Any]) -> Target:
-    import socket
-
     from tooltrace.exporters.protocol import Target
-    from tooltrace.recording.settings import default_service
 
     pairs = [header.partition("=") for header in options.pop("headers")]
     if any(not name.strip() or not sign for name, sign, _ in pairs):
@@ -124,12 +125,10 @@ def _target(options: dict[str, Any]) -> Target:
 
 @contextmanager
 def _stop() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C or SIGTERM sets: the current batch is finished, and the rest remains pending.
+    """Yield an event that Ctrl-C or SIGTERM sets: the current batch has a second more, and the rest remains pending.
 
     A second signal raises KeyboardInterrupt.
     """
-    import signal
-
     stop = threading.Event()
 
     def end(_number: int, _frame: Any) -> None:
@@ -207,7 +206,7 @@ def _send(replay: Replay, destination: Destination, total: int, stop: threading.
 
     earlier = f", {replay.earlier:,} sent earlier" if replay.earlier else ""
     try:
-        with _bar(total) as advance:
+        with _bar(total) as advance, closed_soon_after(stop, [destination]):
             replay.run(advance)
     except Unavailable as error:
         reason = "" if stop.is_set() else f" ({error})"
@@ -223,9 +222,7 @@ def _time_parameter(name: str, text: str | None) -> str | None:
     """Return the parameter ``name`` as ISO text in UTC; None if it is not set."""
     if text is None:
         return None
-    from tooltrace.analysis.parameters import Parameter
-
-    bound = Parameter(name=name, type="timestamp", meaning="").bind(text, datetime.now(UTC))
+    bound = QueryParameter(name=name, type="timestamp", meaning="").bind(text, datetime.now(UTC))
     assert isinstance(bound, datetime)
     return bound.replace(tzinfo=UTC).isoformat()
 

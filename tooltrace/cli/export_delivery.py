@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import click
 
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.sanitize import clean
+from tooltrace.store.paths import StorePaths
 
 if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery
@@ -23,6 +25,29 @@ if TYPE_CHECKING:
 
 PENDING_SECONDS = 60.0
 """Maximum seconds that ``--pending`` waits for an unavailable destination."""
+STOP_SECONDS = 1.0
+"""Seconds that a running request has after Ctrl-C or SIGTERM."""
+
+
+@contextmanager
+def closed_soon_after(stop: Event, destinations: Sequence[Destination]) -> Iterator[None]:
+    """Close ``destinations`` ``STOP_SECONDS`` after ``stop`` was set, so that a request that hangs fails."""
+    done = Event()
+
+    def watch() -> None:
+        while not done.wait(0.1):
+            if stop.is_set():
+                if not done.wait(STOP_SECONDS):
+                    for destination in destinations:
+                        with suppress(Exception):
+                            destination.close()
+                return
+
+    Thread(target=watch, name="tooltrace-export-stop", daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 def deliver(store: Path, specs: Sequence[DestinationSpec], target: Target, stop: Event, *, follow: bool) -> None:
@@ -30,8 +55,6 @@ def deliver(store: Path, specs: Sequence[DestinationSpec], target: Target, stop:
 
     With ``follow``, also deliver new records until ``stop`` is set. Raises CommandError.
     """
-    from tooltrace.store.paths import StorePaths
-
     if not specs:
         raise CommandError(
             "no signal to send: check OTEL_SDK_DISABLED and OTEL_{TRACES,LOGS,METRICS}_EXPORTER in the environment"
@@ -42,7 +65,10 @@ def deliver(store: Path, specs: Sequence[DestinationSpec], target: Target, stop:
     paths = StorePaths.of(store)
     for spec in specs:  # before the threads start, which would block each other on the earlier cursor's lock
         spec.take_over(paths)
-    with ThreadPoolExecutor(len(destinations), thread_name_prefix="tooltrace-export") as pool:
+    with (
+        closed_soon_after(stop, [destination for _, destination in destinations]),
+        ThreadPoolExecutor(len(destinations), thread_name_prefix="tooltrace-export") as pool,
+    ):
         runs = [
             pool.submit(_deliver, store, spec, destination, stop, follow=follow) for spec, destination in destinations
         ]
@@ -81,15 +107,15 @@ def _deliver(store: Path, spec: DestinationSpec, destination: Destination, stop:
 
 
 def _acquire(files: DestinationFiles, spec: DestinationSpec, lock: Lock, stop: Event, *, follow: bool) -> None:
-    def is_ours() -> bool:
+    def try_lock() -> bool:
         return lock.try_exclusive() and spec.take_over(files.paths)
 
-    if is_ours():
+    if try_lock():
         return
     if not follow:
         raise CommandError(f"another process is delivering to {spec.name}: wait for it to end, or stop it")
     click.echo(f"Another process is delivering to {spec.name}; waiting for it to end.", err=True)
-    while not is_ours() and not stop.wait(1.0):
+    while not try_lock() and not stop.wait(1.0):
         pass
 
 
@@ -107,7 +133,6 @@ def _run(delivery: Delivery, stop: Event, *, follow: bool) -> int:
 def print_status(store: Path) -> None:
     """Print the progress of each destination."""
     from tooltrace.store.delivery_cursors import destinations
-    from tooltrace.store.paths import StorePaths
 
     found = destinations(StorePaths.of(store))
     if not found:

@@ -13,6 +13,8 @@ import click
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import capture_option, store_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.recording.settings import Settings
+from tooltrace.recording.writer import Writer
 from tooltrace.report.numbers import format_count
 
 if TYPE_CHECKING:
@@ -59,8 +61,6 @@ def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
 def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[ImportResult | UnreadableFile]:
     """Import the files; return a result or an error for each."""
     from tooltrace.ingest.files import import_file
-    from tooltrace.recording.settings import Settings
-    from tooltrace.recording.writer import Writer
 
     files, done = _files(named)
     settings = Settings(store=store, capture=capture)

@@ -12,7 +12,9 @@ import click
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import place_option
 from tooltrace.cli.sanitize import clean
-from tooltrace.errors import UnsupportedByStore
+from tooltrace.errors import LabelError, StoreError, UnsupportedByStore
+from tooltrace.labels.label import make_outcome
+from tooltrace.recording.settings import Settings
 from tooltrace.report.numbers import format_count
 from tooltrace.store.base import Store, StoreBackend
 
@@ -30,6 +32,9 @@ _SCORE = click.FloatRange(0, 1)
 @click.option(
     "--by", default="human", show_default=True, help="Name of the labeler; with --file, for rows without a labeler."
 )
+@click.option(
+    "--kind", type=click.Choice(["person", "rule", "agent"]), help="Kind of the labeler; 'human' is a person."
+)
 @click.option("--reason", help="Reason for the label.")
 @click.option("--span", is_flag=True, help="CALL_ID is a span id: label one attempt instead of the call.")
 @click.option("--file", type=click.Path(path_type=Path), help="File of labels as CSV, JSON Lines or Parquet.")
@@ -41,6 +46,7 @@ def label(
     wrong: bool,
     score: float | None,
     by: str,
+    kind: str | None,
     reason: str | None,
     span: bool,
     file: Path | None,
@@ -49,15 +55,15 @@ def label(
     """Label the result of a call as right or wrong.
 
     With --file, many calls are labelled. If one labeler labels a call several times, the latest label counts. A label may be recorded before its call. The
-    columns of a file are call_id or span_id, correct and/or score, and optionally labeler, reason and labeled_at (UTC
-    unless it names a zone). Values of 'correct': true or false, yes or no, right or wrong, 1 or 0. Rows that are not
+    columns of a file are call_id or span_id, correct and/or score, and optionally labeler, labeler_kind, reason and
+    labeled_at (UTC unless it names a zone). Values of 'correct': true or false, yes or no, right or wrong, 1 or 0. Rows that are not
     valid labels are skipped and reported.
     """
     if not by.strip():
         raise UsageError("--by must not be blank: pass the name of the labeler; nothing was recorded")
     has_verdict = correct or wrong or score is not None
     if file is not None:
-        if call_id is not None or has_verdict or reason is not None or span:
+        if call_id is not None or has_verdict or reason is not None or kind is not None or span:
             raise UsageError("--file can only be combined with --by and --store: the file contains the other values")
         try:
             path = store.path
@@ -69,7 +75,7 @@ def label(
         raise UsageError("argument CALL_ID is missing: pass CALL_ID or --file; nothing was recorded")
     if not has_verdict or (correct and wrong):
         raise UsageError("a label needs exactly one of --correct and --wrong, or --score; nothing was recorded")
-    _label_one(call_id, correct if correct or wrong else None, score, by, reason, store, span=span)
+    _label_one(call_id, correct if correct or wrong else None, score, by, kind, reason, store, span=span)
 
 
 def _label_one(
@@ -77,22 +83,27 @@ def _label_one(
     correct: bool | None,
     score: float | None,
     by: str,
+    kind: str | None,
     reason: str | None,
     store: StoreBackend,
     *,
     span: bool,
 ) -> None:
-    from tooltrace.errors import LabelError
     from tooltrace.labels.from_file import LabelFileReport
-    from tooltrace.labels.label import make_outcome
     from tooltrace.labels.writer import write_label
-    from tooltrace.recording.settings import Settings
 
     settings = Settings(store=None)
     of_call, of_span = (None, call_id) if span else (call_id, None)
     try:
         outcome = make_outcome(
-            settings, call_id=of_call, span_id=of_span, correct=correct, score=score, labeler=by, reason=reason
+            settings,
+            call_id=of_call,
+            span_id=of_span,
+            correct=correct,
+            score=score,
+            labeler=by,
+            reason=reason,
+            labeler_kind=kind,
         )
     except LabelError as error:
         raise UsageError(f"{error}; nothing was recorded") from error
@@ -106,13 +117,14 @@ def _label_one(
     done = LabelFileReport()
     done.count(outcome)
     if _unmatched(done, store):
-        kind = "attempt" if span else "call"
-        click.echo(clean(f"No {kind} {call_id} has been recorded in {store}; the label applies once it is."), err=True)
+        target = "attempt" if span else "call"
+        click.echo(
+            clean(f"No {target} {call_id} has been recorded in {store}; the label applies once it is."), err=True
+        )
 
 
 def _label_file(file: Path, by: str, store: Path) -> None:
     from tooltrace.labels.from_file import label_file
-    from tooltrace.recording.settings import Settings
 
     with _bar(file) as advance:
         done = label_file(file, Settings(store=store), by, advance)
@@ -130,7 +142,6 @@ def _label_file(file: Path, by: str, store: Path) -> None:
 
 def _unmatched(done: LabelFileReport, store: Store) -> int:
     """Return the number of labels without a recorded call; 0, with a message, if the store cannot be read."""
-    from tooltrace.errors import StoreError
     from tooltrace.labels.from_file import unmatched
 
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import Store, StoreBackend, open_store
 
@@ -73,7 +73,7 @@ class RowFollower:
         return [row for row in reversed(rows) if all(row[name] in values for name, values in self._filters.items())]
 
     def _query(self, **params: Any) -> list[AttemptRow]:
-        return ask(self._store, "attempts", text=self._text, **params).dicts()
+        return query_store(self._store, "attempts", text=self._text, **params).dicts()
 
     def _new_rows(self, rows: Iterable[AttemptRow]) -> list[AttemptRow]:
         new = [row for row in rows if row["span_id"] not in self._returned]

@@ -6,8 +6,12 @@ from typing import Any
 
 import click
 
+from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.cli.options import FORMATS, format_option, place_option
+from tooltrace.cli.sanitize import clean
+from tooltrace.errors import StoreMissing
 from tooltrace.store.base import StoreBackend
+from tooltrace.store.result import QueryResult, Statement
 
 
 @click.command(short_help="Run a named query, or list all queries.")
@@ -44,25 +48,19 @@ def query(
 
         write(_catalogue(), form)
         return
-    from tooltrace.analysis import find
     from tooltrace.store.macros import with_definitions
 
     names = None if by is None else [part.strip() for part in by.split(",") if part.strip()]
     groups = [] if names == ["none"] else names
     values = {**{key: value for key, value in common.items() if value is not None}, **_parse_params(params)}
     if explain:
-        from tooltrace.cli.sanitize import clean
-
         click.echo(clean(with_definitions(find(name).render_with_values(groups, **values)), lines=True), nl=False)
         return
     _run(name, groups, values, form, store)
 
 
 def _run(name: str, by: list[str] | None, params: dict[str, Any], form: str, store: StoreBackend) -> None:
-    from tooltrace.analysis import find
     from tooltrace.cli.output import write
-    from tooltrace.errors import StoreMissing
-    from tooltrace.store.result import QueryResult
 
     statement = find(name).statement(by, **params)
     try:
@@ -78,9 +76,6 @@ def _run(name: str, by: list[str] | None, params: dict[str, Any], form: str, sto
 
 
 def _catalogue() -> Any:
-    from tooltrace.analysis import catalogue
-    from tooltrace.store.result import QueryResult, Statement
-
     rows = [(name, query.header.alias or None, query.question) for name, query in catalogue().items()]
     columns = [("query", "VARCHAR"), ("alias", "VARCHAR"), ("question", "VARCHAR")]
     return QueryResult.of_rows(columns, rows, Statement(sql=""))
@@ -94,10 +89,7 @@ def _parse_params(params: tuple[str, ...]) -> dict[str, str]:
 
 
 def _empty_message(params: dict[str, Any], store: StoreBackend) -> str:
-    from tooltrace.analysis import ask
-    from tooltrace.cli.sanitize import clean
-
     reason = ", ".join(f"{name} {value}" for name, value in params.items())
-    if not reason and not ask(store, "recent", limit=1).fetchall():
+    if not reason and not query_store(store, "recent", limit=1).fetchall():
         reason = "no call has been recorded"
     return clean(f"No results in {store}{f' ({reason})' if reason else ''}.")

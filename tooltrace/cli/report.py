@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ import click
 
 from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.options import place_option
+from tooltrace.cli.sanitize import clean
+from tooltrace.report import build_report, compare, fixed_range, query_count
+from tooltrace.report.i18n import Translations
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
@@ -75,8 +79,6 @@ def report(
     Exit codes: 0 success, 1 failure, 2 wrong usage, 3 --fail-on found a regression, 4 --fail-on had nothing to compare:
     for every measure one side is empty or too small (too few calls, or fewer than five conversations).
     """
-    from tooltrace.report import compare, fixed_range
-
     form = form or _SUFFIXES.get(output.suffix.lower() if output else "", "html")
     if fail_on and compared is None:
         raise UsageError("--fail-on needs --compare")
@@ -95,15 +97,11 @@ def report(
 
 
 def _build(store: StoreBackend, about: TimeRange[datetime] | Comparison) -> Report:
-    from tooltrace.report import build_report, query_count
-
     with _progress(query_count(about)) as on_query:
         return build_report(store, about, on_query)
 
 
 def _text(report: Report, form: str, lang: str) -> str:
-    from tooltrace.report.i18n import Translations
-
     if form == "json":
         from tooltrace.report.json import as_json
 
@@ -122,8 +120,6 @@ def _write(text: str, output: Path | None) -> None:
 
     output = output or STANDARD
     if output == STANDARD and sys.stdout.isatty():
-        from tooltrace.cli.sanitize import clean
-
         click.echo(clean(text, lines=True), nl=False)
         return
     file = AtomicFile(output)  # UTF-8, whatever the terminal's encoding
@@ -134,7 +130,6 @@ def _write(text: str, output: Path | None) -> None:
 
 
 def _exit_on_regression(comparison: SectionResult, level: str) -> None:
-    from tooltrace.report.i18n import Translations
     from tooltrace.report.narrative import chance_note, compared_count, fails_threshold, verdict_counts
 
     words = Translations("en")
@@ -146,8 +141,6 @@ def _exit_on_regression(comparison: SectionResult, level: str) -> None:
 
 
 def _require_jinja() -> None:
-    from importlib.util import find_spec
-
     if find_spec("jinja2") is None:
         raise CommandError(
             "an HTML report needs jinja2: pip install 'tooltrace[report]'; --format markdown and json work without it"

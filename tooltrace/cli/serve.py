@@ -14,6 +14,7 @@ import click
 from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.options import capture_option, place_option
 from tooltrace.errors import UnsupportedByStore
+from tooltrace.recording.settings import Settings
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
@@ -81,7 +82,6 @@ def serve(
         asyncio.run(_serve(site, None, host, PORT if port is None else port, None))
         return
     from tooltrace.ingest.receiver.ingester import Receiver
-    from tooltrace.recording.settings import Settings
 
     receiver = Receiver(Settings(store=journal, capture=capture, service_name="tooltrace serve"))
     try:

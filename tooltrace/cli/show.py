@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+from itertools import groupby
 from typing import Any
 
 import click
 
+from tooltrace.analysis import query_store
 from tooltrace.cli.options import format_option, place_option
+from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend
 
 _CALLS = 5
@@ -23,10 +27,9 @@ def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
     The output contains timing, arguments, result, error, sources, signals, the model's message, human approvals and
     labels. CALL_ID may also be a span id, or a unique prefix of either.
     """
-    from tooltrace.analysis import ask
     from tooltrace.cli.output import write
 
-    result = ask(store, "call", id=call_id, limit=_CALLS)
+    result = query_store(store, "call", id=call_id, limit=_CALLS)
     rows = result.dicts()
     if not rows:
         raise _unknown(call_id, store)
@@ -44,22 +47,17 @@ def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
 
 
 def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> None:
-    from itertools import groupby
-
-    from tooltrace.analysis import ask
     from tooltrace.cli.call_view import call_lines
     from tooltrace.cli.table import console
 
     out = console()
-    labels, gates = (ask(store, name, call_id=rows[0]["call_id"]).dicts() for name in ("labels", "call_gates"))
+    labels, gates = (query_store(store, name, call_id=rows[0]["call_id"]).dicts() for name in ("labels", "call_gates"))
     for _, attempts in groupby(rows, key=lambda row: row["place"]):
         for line in call_lines(list(attempts), labels, gates, full=full):
             out.print(line, soft_wrap=True)
 
 
 def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
-    from tooltrace.errors import QueryError
-
     names = dict.fromkeys(f"{row['call_id']} ({row['tool']})" for row in rows)
     more = ", …" if rows[0]["named"] > len(names) else ""
     return QueryError(
@@ -68,12 +66,7 @@ def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:
 
 
 def _unknown(call_id: str, store: StoreBackend) -> Exception:
-    import difflib
-
-    from tooltrace.analysis import ask
-    from tooltrace.errors import QueryError
-
-    recent = ask(store, "recent", limit=500).values("call_id")
+    recent = query_store(store, "recent", limit=500).values("call_id")
     near = difflib.get_close_matches(call_id, recent, 1)
     hint = f"did you mean {near[0]!r}?" if near else "`tooltrace query recent` lists the latest calls"
     return QueryError(f"no call or span in {store} has an id that begins with {call_id!r}; {hint}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date, datetime
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
-from tooltrace.analysis import Column
+from tooltrace.analysis import ResultColumn
 from tooltrace.cli.sanitize import clean
 from tooltrace.report.json_values import json_safe
 from tooltrace.report.numbers import NUMERIC_UNITS, format_number
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _WIDE = 10_000
-_LONGEST = 200
+_MAX_TEXT_LENGTH = 200
 _NARROW = 8
 _NAME = 16
 """Maximum length of a group's name that is never wrapped, if the figures fit without wrapping."""
-_AMPLE = 96
+_MIN_UNWRAPPED_WIDTH = 96
 """Minimum width of a terminal in which names of groups are not wrapped."""
 _COLUMN = 40
 """Maximum characters of a text that count for the number of rows side by side; a longer text is folded."""
@@ -52,14 +53,14 @@ def write_table(result: QueryResult) -> None:
         _write_upright([index < result.groups for index in shown], columns, cells, out)
 
 
-def _write_upright(groups: list[bool], columns: list[Column], cells: list[list[str]], out: Console) -> None:
+def _write_upright(groups: list[bool], columns: list[ResultColumn], cells: list[list[str]], out: Console) -> None:
     from rich.text import Text
 
     table = _table()
     numbers = [column.unit in NUMERIC_UNITS for column in columns]
     # Figures and names of groups are not broken across lines.
     unbroken = [
-        number or (group and _longest(cells, at) <= _NAME and out.width >= _AMPLE)
+        number or (group and _longest(cells, at) <= _NAME and out.width >= _MIN_UNWRAPPED_WIDTH)
         for at, (number, group) in enumerate(zip(numbers, groups, strict=True))
     ]
     widths = _widths(columns, cells, unbroken, out.width)
@@ -73,7 +74,7 @@ def _write_upright(groups: list[bool], columns: list[Column], cells: list[list[s
     out.print(table)
 
 
-def _widths(columns: list[Column], cells: list[list[str]], unbroken: list[bool], room: int) -> list[int]:
+def _widths(columns: list[ResultColumn], cells: list[list[str]], unbroken: list[bool], room: int) -> list[int]:
     """Return the column widths with titles broken into as few lines as fit into ``room``.
 
     A column whose text may be folded gets its minimum width.
@@ -81,7 +82,7 @@ def _widths(columns: list[Column], cells: list[list[str]], unbroken: list[bool],
     widths: list[int] = []
     for lines in range(1, 8):
         widths = [
-            max(_longest(cells, at), _narrowest(_title(column), lines))
+            max(_longest(cells, at), _min_title_width(_title(column), lines))
             if unbroken[at]
             else min(_longest(cells, at), _NAME)
             for at, column in enumerate(columns)
@@ -91,22 +92,20 @@ def _widths(columns: list[Column], cells: list[list[str]], unbroken: list[bool],
     return widths
 
 
-def _narrowest(title: str, lines: int) -> int:
+def _min_title_width(title: str, lines: int) -> int:
     """Return the minimum width at which ``title``, broken between words, takes at most ``lines`` lines."""
-    from textwrap import wrap
-
     least = _longest_word(title)
     return next((width for width in range(least, len(title)) if len(wrap(title, width)) <= lines), len(title))
 
 
-def _write_transposed(columns: list[Column], cells: list[list[str]], out: Console) -> None:
+def _write_transposed(columns: list[ResultColumn], cells: list[list[str]], out: Console) -> None:
     """Print the table transposed, with as many rows of the result side by side as fit."""
     from rich.text import Text
 
     titles = [_title(column) for column in columns]
     room = max(out.width - max(map(len, titles)) - 2, _NARROW)
     while cells:
-        count = _fitting(cells, room)
+        count = _fitting_count(cells, room)
         table = _table()
         table.add_column(no_wrap=True, style="dim")
         for _ in range(count):
@@ -118,7 +117,7 @@ def _write_transposed(columns: list[Column], cells: list[list[str]], out: Consol
         cells = cells[count:]
 
 
-def _fitting(cells: list[list[str]], room: int) -> int:
+def _fitting_count(cells: list[list[str]], room: int) -> int:
     """Return how many of the first rows fit side by side; at least one."""
     for count, line in enumerate(cells):
         room -= min(max(map(len, line)), _COLUMN) + 2
@@ -127,7 +126,7 @@ def _fitting(cells: list[list[str]], room: int) -> int:
     return len(cells)
 
 
-def _min_width(columns: list[Column], cells: list[list[str]]) -> int:
+def _min_width(columns: list[ResultColumn], cells: list[list[str]]) -> int:
     """Return the minimum readable width of the table: figures unbroken, texts with one word per line."""
     widths = (
         max(
@@ -171,7 +170,7 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, int | date):
         return str(value)
     text = clean(value if isinstance(value, str) else str(json_safe(value)))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}…"
 
 
 def _format_cell(result: QueryResult, row: tuple[Any, ...], index: int) -> str:
@@ -185,7 +184,7 @@ def _format_cell(result: QueryResult, row: tuple[Any, ...], index: int) -> str:
     return f"{text} [{', '.join(ends)}]"
 
 
-def _title(column: Column) -> str:
+def _title(column: ResultColumn) -> str:
     name = clean(column.name)
     name = name if name.startswith("attributes.") else name.replace("_", " ") if column.meaning else name
     if column.unit == "ms" and not name.endswith(" ms"):

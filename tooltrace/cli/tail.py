@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.cli.errors import until_stopped
+from tooltrace.cli.errors import error_message, until_stopped
 from tooltrace.cli.options import format_option, place_option
+from tooltrace.cli.sanitize import clean
 from tooltrace.errors import StoreLocked, StoreMissing
 from tooltrace.store.base import StoreBackend
 
@@ -82,7 +83,6 @@ def line(row: dict[str, Any], *, with_message: bool = False) -> Text:
     """
     from rich.text import Text
 
-    from tooltrace.cli.sanitize import clean
     from tooltrace.cli.table import format_value
 
     outcome = row["status"] or row["ending"]
@@ -116,9 +116,6 @@ def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[
 
 def _print_wait(error: StoreMissing | StoreLocked, printed: set[str]) -> None:
     """Print the reason for waiting, each reason once."""
-    from tooltrace.cli.errors import error_message
-    from tooltrace.cli.sanitize import clean
-
     text = clean(error_message(error))
     if text not in printed:
         printed.add(text)

@@ -50,11 +50,11 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBacke
     half of them failed, yellow if any failed.
     """
     from tooltrace.cli.table import console
-    from tooltrace.cli.top_view import look
+    from tooltrace.cli.top_view import load_view
 
     screen = console()
     if once or not sys.stdout.isatty():
-        screen.print(look(store, since, sort).table(screen.width, None))
+        screen.print(load_view(store, since, sort).table(screen.width, None))
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C, to restore the terminal
     with until_stopped():
@@ -65,14 +65,14 @@ def _watch(store: StoreBackend, since: str, sort: str, interval: float, screen: 
     from rich.live import Live
 
     from tooltrace.cli.live_rows import signature
-    from tooltrace.cli.top_view import look_or_wait
+    from tooltrace.cli.top_view import load_view_or_note
 
     state, at = signature(store), time.monotonic()
-    view = look_or_wait(store, since, sort)
+    view = load_view_or_note(store, since, sort)
     with Live(console=screen, screen=True, auto_refresh=False) as live:
         while True:
             live.update(view.table(*screen.size), refresh=True)
             time.sleep(interval)
             now = signature(store)
             if now != state or time.monotonic() - at > STALE_SECONDS:
-                state, at, view = now, time.monotonic(), look_or_wait(store, since, sort)
+                state, at, view = now, time.monotonic(), load_view_or_note(store, since, sort)

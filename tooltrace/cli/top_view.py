@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.errors import StoreLocked, StoreMissing
@@ -136,7 +136,7 @@ class TopView:
         return Text(f"{_age(age)}  {error}", no_wrap=True, overflow="ellipsis")
 
 
-def look(store: Store, since: str, sort: str) -> TopView:
+def load_view(store: Store, since: str, sort: str) -> TopView:
     """Return the current state of the tools in ``store``. Raises StoreMissing and StoreLocked."""
     at = datetime.now(UTC)
     tools = sorted(_rows(store, "hurt", since=since), key=_SORTS[sort])
@@ -146,16 +146,16 @@ def look(store: Store, since: str, sort: str) -> TopView:
     return TopView(at, since, [row for row in tools if known[row["tool"]]], known, latest)
 
 
-def look_or_wait(store: Store, since: str, sort: str) -> TopView:
-    """Return the state as ``look`` does; for a missing or locked store, an empty view with a note."""
+def load_view_or_note(store: Store, since: str, sort: str) -> TopView:
+    """Return the state as ``load_view`` does; for a missing or locked store, an empty view with a note."""
     try:
-        return look(store, since, sort)
+        return load_view(store, since, sort)
     except (StoreMissing, StoreLocked) as error:
         return TopView(datetime.now(UTC), since, [], {}, {}, str(error))
 
 
 def _rows(store: Store, name: str, **params: Any) -> list[Row]:
-    return ask(store, name, **params).dicts()
+    return query_store(store, name, **params).dicts()
 
 
 def _fitting(cells: list[list[Text]], width: int) -> int:

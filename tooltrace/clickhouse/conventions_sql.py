@@ -30,7 +30,7 @@ SPAN_NAME: Final = "toString(SpanName)"
 
 
 @dataclass(frozen=True, slots=True)
-class SpanConvention:
+class SqlConvention:
     """One convention for a tool call in a span's attributes."""
 
     name: str
@@ -77,30 +77,30 @@ def equals(reader: Reader, key: str, value: str) -> str:
 
 
 CONVENTIONS: Final = (
-    SpanConvention(
+    SqlConvention(
         "traceloop",
         lambda reader: equals(reader, "traceloop.span.kind", "tool"),
         f"replaceRegexpOne({SPAN_NAME}, '\\\\.tool$', '')",
     ),
-    SpanConvention(
+    SqlConvention(
         "gen_ai",
         _gen_ai,
         f"if(startsWith({SPAN_NAME}, 'execute_tool '), substring({SPAN_NAME}, 14), NULL)",
     ),
-    SpanConvention("pydantic_ai", _pydantic_ai),
-    SpanConvention(
+    SqlConvention("pydantic_ai", _pydantic_ai),
+    SqlConvention(
         "mcp",
         _mcp,
         f"if(position({SPAN_NAME}, '{MCP_METHOD} ') > 0, substring({SPAN_NAME}, position({SPAN_NAME}, '{MCP_METHOD} ') + 11), NULL)",
     ),
-    SpanConvention("openinference", _openinference, f"replaceRegexpOne({SPAN_NAME}, '\\\\.__call__$', '')"),
-    SpanConvention(
+    SqlConvention("openinference", _openinference, f"replaceRegexpOne({SPAN_NAME}, '\\\\.__call__$', '')"),
+    SqlConvention(
         "langfuse",
         lambda reader: equals(reader, "langfuse.observation.type", "tool"),
         SPAN_NAME,
     ),
-    SpanConvention("ai_sdk", lambda reader: equals(reader, AI_OPERATION, AI_TOOL_CALL)),
-    SpanConvention("logfire", lambda reader: equals(reader, TEMPLATE, LOGFIRE_TOOL)),
+    SqlConvention("ai_sdk", lambda reader: equals(reader, AI_OPERATION, AI_TOOL_CALL)),
+    SqlConvention("logfire", lambda reader: equals(reader, TEMPLATE, LOGFIRE_TOOL)),
 )
 """All conventions, in order of precedence."""
 

@@ -7,18 +7,22 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import quote_identifier, reader_of
 from tooltrace.clickhouse.tables import Tables, attempts, views
 from tooltrace.otel import attributes as names
-from tooltrace.store.schema import ATTEMPTS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
+from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
 
 INDEX_PREFIX: Final = "tooltrace_by_"
-_FEW: Final = "set(64)"
+_FEW_VALUES_INDEX: Final = "set(64)"
 """Index for few values: a granule of about eight thousand rows has few tools, as the table is sorted by span name."""
-_MANY: Final = "bloom_filter(0.01)"
+_MANY_VALUES_INDEX: Final = "bloom_filter(0.01)"
 
 
 def index_statements(tables: Tables) -> list[str]:
     """Return the statements that add the indexes and build them over existing rows."""
     tool = reader_of(tables.variant).required_text("SpanAttributes", names.TOOL_NAME)
-    kinds = {"tool": (f"({tool})", _FEW), "span": ("SpanId", _MANY), "trace": ("TraceId", _MANY)}
+    kinds = {
+        "tool": (f"({tool})", _FEW_VALUES_INDEX),
+        "span": ("SpanId", _MANY_VALUES_INDEX),
+        "trace": ("TraceId", _MANY_VALUES_INDEX),
+    }
     table = tables.of(tables.traces)
     statements = []
     for name, (expression, type_) in kinds.items():
@@ -34,12 +38,13 @@ TABLE_PREFIX: Final = "tooltrace_"
 ORDER: Final = {
     ATTEMPTS.name: "tool, started_at, span_id",
     OUTCOMES.name: "labeled_at, labeler, ifNull(span_id, ''), ifNull(call_id, '')",
+    CORRECTIONS.name: "corrected_at, labeler, ifNull(span_id, ''), ifNull(call_id, '')",
     MESSAGES.name: "at, ifNull(span_id, ''), sha256, ifNull(call_id, '')",
     GATE_EVENTS.name: "asked_at, ifNull(span_id, ''), kind, ifNull(decision, ''), ifNull(answered_at, toDateTime64(0, 6, 'UTC'))",
     LOSSES.name: "at, reason, ifNull(detail, ''), ifNull(pid, 0)",
 }
 """Sort key of each table; rows that agree in it are duplicates."""
-_TABLES: Final = (ATTEMPTS, OUTCOMES, MESSAGES, GATE_EVENTS, LOSSES)
+_TABLES: Final = (ATTEMPTS, OUTCOMES, CORRECTIONS, MESSAGES, GATE_EVENTS, LOSSES)
 _TYPES: Final = {
     "VARCHAR": "String",
     "JSON": "String",
@@ -97,7 +102,7 @@ SETTINGS: Final = "do_not_merge_across_partitions_select_final = 1"
 def _columns(table: Table) -> list[str]:
     key = {part.strip() for part in ORDER[table.name].split(",")}
     return [
-        f"{quote_identifier(column.name)} {_type(column.type, column.name, key)} CODEC({_codec(column.type)})"
+        f"{quote_identifier(column.name)} {_type(column.type, column.name, key)} CODEC({'Delta, ZSTD(1)' if column.type == TIME else 'ZSTD(1)'})"
         for column in table.columns
     ]
 
@@ -126,7 +131,3 @@ def _alterations(table: Table, days: int | None) -> str:
 def _type(type_: str, name: str, key: set[str]) -> str:
     is_key = name in key or name == "trace_id"
     return _TYPES[type_] if is_key else f"Nullable({_TYPES[type_]})"
-
-
-def _codec(type_: str) -> str:
-    return "Delta, ZSTD(1)" if type_ == TIME else "ZSTD(1)"

@@ -23,11 +23,11 @@ def require_allowed_tables(execute: Callable[[str], str], script: TranslatedQuer
     """
     known = {*only, *script.steps}
     for sql in (*(sql for _name, sql in script.temp_tables), script.select):
-        for read in _read(execute(f"EXPLAIN AST {sql}").splitlines(), known):
+        for read in _tables_read(execute(f"EXPLAIN AST {sql}").splitlines(), known):
             raise QueryError(f"only the tables of the store can be read here; got {read[:100]}")
 
 
-def _read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
+def _tables_read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
     """Yield everything that is read beyond ``known``.
 
     A name with a line break adds lines to the plan, and so can only lead to a refusal.
@@ -45,10 +45,10 @@ def _read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
         elif kind == "Set":
             yield "settings"
         elif _WITHIN.match(node.strip()):
-            yield from _named(nodes[number:])
+            yield from _tables_named(nodes[number:])
 
 
-def _named(nodes: list[str]) -> Iterator[str]:
+def _tables_named(nodes: list[str]) -> Iterator[str]:
     """Yield the tables that an IN names: a bare name after IN is a table."""
     depth = _depth(nodes[0])
     for node in nodes[3:]:

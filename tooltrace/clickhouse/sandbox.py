@@ -38,17 +38,17 @@ class ClickHouseSandbox:
     async def close(self) -> None:
         """Do nothing: there are no open resources."""
 
-    async def ask(self, sql: str) -> QueryResult:
+    async def query(self, sql: str) -> QueryResult:
         """Return the rows of ``sql`` as JSON values. Raises QueryError with a message for the author of the SQL."""
         async with self._turns:
-            return await asyncio.to_thread(self._ask, sql)
+            return await asyncio.to_thread(self._query, sql)
 
     async def write(self, sql: str, form: FileForm, limits: SandboxLimits | None = None) -> SandboxFile:
         """Return the result as a file. Raises QueryError."""
         async with self._turns:
             return await asyncio.to_thread(self._write, sql, form, limits or self._limits)
 
-    def _ask(self, sql: str) -> QueryResult:
+    def _query(self, sql: str) -> QueryResult:
         started = time.monotonic()
         relation = self._execute(sql, self._limits)
         rows, cut = limited_rows(relation.fetchall(), self._limits)

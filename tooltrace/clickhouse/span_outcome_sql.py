@@ -1,6 +1,6 @@
 """Outcome of an external span's call, as far as SQL can determine it: from the span's status and the exception's name.
 
-The results themselves are not read: a failure that only the data shows counts as a success here.
+The results themselves are not read: a failure that only the data shows counts as a success here, of grade ``unread``.
 """
 
 from __future__ import annotations
@@ -154,15 +154,15 @@ def columns() -> dict[str, str]:
         "retryable": f"CAST(if(failed AND ended IN ('returned', 'raised'), {_retryable()}, NULL) AS Nullable(Bool))",
         "next_action": f"if({report}, {_next_action()}, NULL)",
         "rule": f"multiIf(ended = 'raised', 'exception', ended = 'returned', {quote_literal(RULE)}, NULL)",
-        "rule_grade": "multiIf(ended NOT IN ('returned', 'raised'), NULL, failed OR result_text IS NULL, 'certain', 'heuristic')",
+        "rule_grade": "multiIf(ended NOT IN ('returned', 'raised'), NULL, failed, 'certain', 'unread')",
     }
 
 
 def _retryable() -> str:
     """Return whether to retry, by the table of exceptions, else by the advice of the code."""
-    own = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
+    by_class = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
     advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
-    return f"if(ended = 'raised', {_flag('last_name', own, advised)}, {advised})"
+    return f"if(ended = 'raised', {_flag('last_name', by_class, advised)}, {advised})"
 
 
 def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:

@@ -77,11 +77,11 @@ def _others(connection: ClickHouseConnection) -> str:
     A few imported spans of ours have none either; the query excludes them.
     """
     tables = connection.tables
-    is_ours, version = (
+    is_native, version = (
         reader_of(tables.variant).has("SpanAttributes", key) for key in (MARK, names.FIELDS["recorder_version"])
     )
-    ours = f"SELECT SpanId FROM {tables.of(tables.traces)} WHERE {is_ours} AND NOT {version}"
-    return f"SELECT count() FROM {quote_identifier(connection.database)}.attempts WHERE recorder_version IS NULL AND span_id NOT IN ({ours})"
+    native = f"SELECT SpanId FROM {tables.of(tables.traces)} WHERE {is_native} AND NOT {version}"
+    return f"SELECT count() FROM {quote_identifier(connection.database)}.attempts WHERE recorder_version IS NULL AND span_id NOT IN ({native})"
 
 
 def _pairs(database: str) -> str:

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from tooltrace.clickhouse.exporter import create
-from tooltrace.core.records import Record
-from tooltrace.errors import StoreError
+from tooltrace.core.records import Correction, Record
+from tooltrace.errors import StoreError, UnsupportedByStore
 from tooltrace.exporters import registry
 from tooltrace.exporters.protocol import ExportError, Target
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
@@ -100,6 +100,12 @@ class ClickHouseStore(StoreBackend):
         return ClickHouseSandbox(self.address, limits)
 
     def write(self, records: Sequence[Record]) -> str:
-        """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend."""
+        """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend.
 
+        Raises UnsupportedByStore for a correction, which the views over the exporter's tables cannot apply.
+        """
+        if any(isinstance(record, Correction) for record in records):
+            raise UnsupportedByStore(
+                f"the store {self} cannot correct readings: correct them in the local store, and export it again; nothing was recorded"
+            )
         return send(self.address, records)

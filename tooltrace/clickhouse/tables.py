@@ -25,6 +25,7 @@ from tooltrace.otel import attributes as names
 from tooltrace.otel import evaluation_codec
 from tooltrace.store.schema import (
     ATTEMPTS,
+    CORRECTIONS,
     GATE_EVENTS,
     INTEGER,
     JSON,
@@ -35,8 +36,8 @@ from tooltrace.store.schema import (
     SPANS,
     TEXT,
     TIME,
-    Column,
     Table,
+    TableColumn,
 )
 
 MARK: Final = names.FIELDS["ending"]
@@ -77,6 +78,7 @@ def views(tables: Tables) -> dict[str, str]:
         ATTEMPTS.name: "\nUNION ALL\n".join(attempts(tables)),
         SPANS.name: _spans(tables, reader),
         OUTCOMES.name: _outcomes(tables, reader),
+        CORRECTIONS.name: _events(tables, reader, CORRECTIONS, names.CORRECTION_EVENT, names.CORRECTION_FIELDS),
         GATE_EVENTS.name: _events(tables, reader, GATE_EVENTS, names.GATE_EVENT, names.GATE_FIELDS),
         MESSAGES.name: _events(tables, reader, MESSAGES, names.MESSAGE_EVENT, names.MESSAGE_FIELDS),
         LOSSES.name: _events(tables, reader, LOSSES, names.LOSS_EVENT, names.LOSS_FIELDS),
@@ -134,7 +136,7 @@ def _native_attempts(tables: Tables, reader: Reader) -> str:
     return _select(columns, tables.of(tables.traces), reader.has("SpanAttributes", MARK))
 
 
-def _attribute(column: Column, reader: Reader) -> str:
+def _attribute(column: TableColumn, reader: Reader) -> str:
     key = names.FIELDS[column.name]
     if column.required and column.type == TEXT:
         return reader.required_text("SpanAttributes", key)
@@ -186,14 +188,14 @@ def _event_time(reader: Reader) -> str:
 
 
 def _events(tables: Tables, reader: Reader, table: Table, event: str, fields: Mapping[str, str]) -> str:
-    expressions = {"at": _event_time(reader), **_origin(reader)}
+    expressions = {"at": _event_time(reader), "corrected_at": _event_time(reader), **_origin(reader)}
     columns = {}
     for column in table.columns:
         if column.name not in fields:
             columns[column.name] = expressions[column.name]
             continue
         columns[column.name] = converted(column.type, reader.text("LogAttributes", fields[column.name]))
-    if "call_id" in fields:
+    if "call_id" in fields and table is not CORRECTIONS:
         columns["call_id"] = f"ifNull({columns['call_id']}, {columns['span_id']})"
     needed = [fields[column.name] for column in table.columns if column.required and column.name in fields]
     present = [reader.has("LogAttributes", key) for key in needed if key != names.TOOL_CALL_ID]
@@ -211,6 +213,9 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
             names.TOOL_CALL_ID,
             names.JUDGED_SPAN_ID,
             names.LABELER,
+            names.LABELER_KIND,
+            names.TARGET_KIND,
+            names.CONVERSATION_ID,
             names.EVALUATION_NAME,
             names.EVALUATION_SCORE_LABEL,
             names.EVALUATION_SCORE_VALUE,
@@ -218,8 +223,8 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
         )
     }
     score = converted(REAL, text[names.EVALUATION_SCORE_VALUE])
-    is_ours = reader.has("LogAttributes", names.LABELER)
-    reported = f"JSONExtract(ifNull({reader.list('LogAttributes', names.SAID)}, '[]'), 'Array(String)')"
+    is_native = reader.has("LogAttributes", names.LABELER)
+    reported = f"JSONExtract(ifNull({reader.list('LogAttributes', names.REPORTED)}, '[]'), 'Array(String)')"
     word = f"replaceRegexpAll(lower(trim({text[names.EVALUATION_SCORE_LABEL]})), '[ -]', '_')"
     right, wrong = (
         f"{word} IN ({quote_literals(evaluation_codec.RIGHT)})",
@@ -234,13 +239,16 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
     )
     columns = {
         "call_id": text[names.TOOL_CALL_ID],
-        "span_id": f"if({is_ours}, {text[names.JUDGED_SPAN_ID]}, nullIf(SpanId, ''))",
-        "correct": f"CAST(if({is_ours}, if(has({reported}, 'correct'), {text[names.EVALUATION_SCORE_LABEL]} = 'correct', NULL), "
+        "span_id": f"if({is_native}, {text[names.JUDGED_SPAN_ID]}, nullIf(SpanId, ''))",
+        "correct": f"CAST(if({is_native}, if(has({reported}, 'correct'), {text[names.EVALUATION_SCORE_LABEL]} = 'correct', NULL), "
         f"{verdict}) AS Nullable(Bool))",
-        "score": f"if({is_ours}, if(has({reported}, 'score'), {score}, NULL), {usable})",
+        "score": f"if({is_native}, if(has({reported}, 'score'), {score}, NULL), {usable})",
         "labeler": f"coalesce({text[names.LABELER]}, nullIf({text[names.EVALUATION_NAME]}, ''), nullIf(ScopeName, ''), 'unknown')",
         "reason": text[names.EVALUATION_EXPLANATION],
         "labeled_at": _event_time(reader),
+        "labeler_kind": f"if({is_native}, {text[names.LABELER_KIND]}, NULL)",
+        "target_kind": f"if({is_native}, {text[names.TARGET_KIND]}, NULL)",
+        "conversation_id": f"if({is_native}, {text[names.CONVERSATION_ID]}, NULL)",
     }
-    complete = f"({is_ours} OR ({columns['call_id']} IS NOT NULL OR SpanId <> '') AND ({verdict} IS NOT NULL OR {usable} IS NOT NULL))"
+    complete = f"({is_native} OR ({columns['call_id']} IS NOT NULL OR SpanId <> '') AND ({verdict} IS NOT NULL OR {usable} IS NOT NULL))"
     return _select(columns, tables.of(tables.logs), f"{_named(names.EVALUATION_EVENT)} AND {complete}")

@@ -40,6 +40,16 @@ class ToolErrorCode(StrEnum):
     DEPRECATED = "DEPRECATED"
     UNKNOWN = "UNKNOWN"
 
+    @classmethod
+    def get_all_codes(cls) -> list[str]:
+        """Return the well-known codes as texts."""
+        return [code.value for code in cls]
+
+    @classmethod
+    def is_valid_code(cls, code: str) -> bool:
+        """Whether ``code`` is a well-known code; other codes are allowed too."""
+        return code in cls.get_all_codes()
+
 
 class Advice(NamedTuple):
     """The advice of an error code, used where the tool itself gives none."""

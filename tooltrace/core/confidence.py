@@ -19,6 +19,11 @@ def band(confidence: float) -> Band:
     return "high" if confidence >= HIGH else "middle" if confidence >= LOW else "low"
 
 
+def is_uncertain(confidence: float | None) -> bool:
+    """Whether an answer with ``confidence`` is marked as uncertain for the model: below 0.8."""
+    return confidence is not None and confidence < HIGH
+
+
 class Score(float):
     """A confidence in [0, 1] together with the signals that produced it.
 

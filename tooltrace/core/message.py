@@ -6,13 +6,15 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from tooltrace.core import attachments
+from tooltrace.core.confidence import LOW, is_uncertain
 from tooltrace.errors import MessageError
 from tooltrace.redact.snapshot import to_json_bytes
 
 if TYPE_CHECKING:
-    from tooltrace.core.response import ToolResponse
+    from tooltrace.core.response import ToolError, ToolResponse
 
-Style = Literal["openai", "anthropic", "plain"]
+Style = Literal["openai", "anthropic", "plain", "json"]
 
 NOTHING = "(The tool finished and returned nothing.)"
 """Placeholder for an empty message: some model services refuse an empty one, and a model may overlook it."""
@@ -36,7 +38,7 @@ def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
     wrap = _STYLES.get(style)
     if wrap is None:
         raise MessageError(f"no message style {style!r}: pass one of {', '.join(_STYLES)}")
-    text = message_text(response)
+    text = json_text(response) if style == "json" else message_text(response)
     if not text.strip():
         logger.warning("the message for call %s is empty: the model receives %r instead", call_id, NOTHING)
         text = NOTHING
@@ -49,10 +51,59 @@ def message_text(response: ToolResponse) -> str:
     """Return the text of the message for ``response``; empty where the response has no text."""
     body = response.text.strip() and response.text
     if not body and response.data is not None:
-        body = response.data if isinstance(response.data, str) else to_json_bytes(response.data).decode()
+        body = _data_text(response.data)
     if response.error is not None and _repeats(body, response.error.message):
         body = ""
-    return "\n".join(filter(None, (*_head(response), body)))
+    attached = (f"Attached {words}" for words in attachments.describe(response.context))
+    return "\n".join(filter(None, (*_head(response), body, *attached)))
+
+
+def json_text(response: ToolResponse) -> str:
+    """Return the message for ``response`` as a JSON object: ``success``, ``data`` and ``error``.
+
+    ``text`` stands beside data or an error that do not repeat it. ``partial``, ``reason``, ``confidence``, ``note``,
+    ``system`` and ``attachments`` are present where :func:`message_text` has a line for them.
+    """
+    data, text, error = response.data, response.text or None, response.error
+    if data is None and error is None:
+        data = text
+    if text and ((isinstance(data, str) and text == data) or (error is not None and _repeats(text, error.message))):
+        text = None
+    members: dict[str, Any] = {
+        "success": response.ok,
+        "data": data,
+        "text": text,
+        "error": error and _error_members(error),
+    }
+    if response.status == "partial":
+        members |= {"partial": True, "reason": response.reason}
+    if note := _uncertainty(response):
+        members |= {"confidence": response.confidence, "note": note}
+    members |= {"system": response.system or None, "attachments": attachments.describe(response.context) or None}
+    return to_json_bytes({name: value for name, value in members.items() if value is not None}).decode()
+
+
+def _error_members(error: ToolError) -> dict[str, Any]:
+    members = {
+        "code": error.code,
+        "message": error.message,
+        "retryable": error.retryable,
+        "suggestion": error.suggestion,
+    }
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def answer_text(response: ToolResponse) -> str:
+    """Return the answer in words: the text, else the data; of an error ``Error: `` and its text."""
+    words = response.text.strip() and response.text
+    if response.status == "error" and response.error is not None:
+        words = words or response.error.message
+        return words if words.lower().startswith("error:") else f"Error: {words}"
+    return words or ("" if response.data is None else _data_text(response.data))
+
+
+def _data_text(data: Any) -> str:
+    return data if isinstance(data, str) else to_json_bytes(data).decode()
 
 
 def _repeats(body: str, message: str) -> bool:
@@ -61,7 +112,7 @@ def _repeats(body: str, message: str) -> bool:
 
 
 def _head(response: ToolResponse) -> list[str]:
-    """Return the lines before the answer: the error, and the reason of a partial result."""
+    """Return the lines before the answer: the error, what a partial result lacks, the uncertainty, the system note."""
     error = response.error
     lines = []
     if error is not None:
@@ -72,7 +123,19 @@ def _head(response: ToolResponse) -> list[str]:
             lines.append(f"Suggestion: {error.suggestion}")
     if response.status == "partial" and response.reason:
         lines.append(f"Partial result: {response.reason}")
+    if note := _uncertainty(response):
+        lines.append(f"Uncertain (confidence {response.confidence:g}): {note}")
+    if response.system:
+        lines.append(f"System: {response.system}")
     return lines
+
+
+def _uncertainty(response: ToolResponse) -> str:
+    """Return what the model should do about an uncertain answer; empty for any other response."""
+    confidence = response.confidence
+    if not response.ok or confidence is None or not is_uncertain(confidence):
+        return ""
+    return "check this answer before relying on it" if confidence >= LOW else "do not rely on this answer alone"
 
 
 def _openai(_: ToolResponse, call_id: str, text: str) -> dict[str, Any]:
@@ -92,4 +155,5 @@ _STYLES: dict[str, Callable[[ToolResponse, str, str], Any]] = {
     "openai": _openai,
     "anthropic": _anthropic,
     "plain": _text_only,
+    "json": _text_only,
 }

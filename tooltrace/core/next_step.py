@@ -2,24 +2,77 @@
 
 from __future__ import annotations
 
-from tooltrace.core.codes import NextAction, next_step
-from tooltrace.core.confidence import Band, band
+from typing import Self, cast
+
+from tooltrace.core.codes import NextAction, advice_for, next_step
+from tooltrace.core.confidence import Band, band, is_uncertain
 from tooltrace.core.response import ToolResponse
 
-BY_BAND: dict[Band, NextAction] = {"high": "continue", "middle": "ask_user", "low": "human_review"}
+BY_BAND: dict[Band, NextAction] = {"high": "continue", "middle": "continue", "low": "human_review"}
 """Next action after a success, by confidence: a successful call may still have a wrong answer."""
 
 
-def resolve_next_step(response: ToolResponse) -> NextAction:
+class NextStep(str):
+    """The word of a next step, with the facts that the step depends on.
+
+    It equals its word: ``step == "retry"``.
+    """
+
+    __slots__ = ("retryable", "uncertain", "user_message")
+
+    retryable: bool | None
+    """Whether the same call may succeed later; None after a success, and where neither the tool nor the code states it.
+    """
+    user_message: str | None
+    """The error's message for the person."""
+    uncertain: bool
+    """Whether the answer has a confidence below 0.8. The message for the model says so too."""
+
+    def __new__(
+        cls,
+        action: NextAction,
+        *,
+        retryable: bool | None = None,
+        user_message: str | None = None,
+        uncertain: bool = False,
+    ) -> Self:
+        step = super().__new__(cls, action)
+        step.retryable, step.user_message, step.uncertain = retryable, user_message, uncertain
+        return step
+
+    @property
+    def action(self) -> NextAction:
+        """The word alone, typed as a NextAction."""
+        return cast("NextAction", str(self))
+
+    def __repr__(self) -> str:
+        facts = f"retryable={self.retryable}, user_message={self.user_message!r}, uncertain={self.uncertain}"
+        return f"NextStep({str(self)!r}, {facts})"
+
+
+def resolve_next_step(response: ToolResponse, *, low: NextAction = BY_BAND["low"]) -> NextStep:
     """Return ``continue``, ``retry``, ``ask_user``, ``human_review`` or ``stop`` for ``response``.
 
     The tool's own advice comes first. Otherwise an error is decided by its code and ``retryable``, and any other
-    response by its confidence: ``continue`` from 0.8, ``ask_user`` from 0.5, ``human_review`` below. A response
-    without a confidence gives ``continue``.
+    response by its confidence: ``continue`` from 0.5, ``low`` below. A response without a confidence gives
+    ``continue``. The step also has the error's ``retryable`` and ``user_message``, and ``uncertain``, which is True for
+    a confidence below 0.8.
     """
-    if response.next_action is not None:
-        return response.next_action
+    error = response.error
+    stated = None if error is None else error.retryable
+    return NextStep(
+        response.next_action or _action(response, low),
+        retryable=advice_for(error.code).retryable if error is not None and stated is None else stated,
+        user_message=None if error is None else error.user_message,
+        uncertain=response.ok and is_uncertain(response.confidence),
+    )
+
+
+def _action(response: ToolResponse, low: NextAction) -> NextAction:
     error = response.error
     if response.status == "error" and error is not None:
         return next_step(error.code, error.retryable)
-    return "continue" if response.confidence is None else BY_BAND[band(response.confidence)]
+    if response.confidence is None:
+        return "continue"
+    rank = band(response.confidence)
+    return low if rank == "low" else BY_BAND[rank]

@@ -15,7 +15,7 @@ from msgspec import Struct
 from tooltrace.core.fields import About
 from tooltrace.redact.snapshot import Json
 
-__all__ = ["RECORD_TYPES", "Gate", "Json", "Loss", "Message", "Outcome", "Record", "Span", "ToolCall"]
+__all__ = ["RECORD_TYPES", "Correction", "Gate", "Json", "Loss", "Message", "Outcome", "Record", "Span", "ToolCall"]
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -160,7 +160,11 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     # how it was recorded
     rule: Annotated[str | None, About("The rule that read the result.", "tooltrace.rule")] = None
     rule_grade: Annotated[
-        str | None, About("Reliability of the rule: certain or heuristic.", "tooltrace.rule_grade")
+        str | None,
+        About(
+            "Reliability of the reading: certain, heuristic, or unread where nothing states whether the tool worked.",
+            "tooltrace.rule_grade",
+        ),
     ] = None
     truncated: Annotated[bool | None, About("True where a field was longer than the limit.", "tooltrace.truncated")] = (
         None
@@ -196,6 +200,24 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About("Version of tooltrace that recorded the call; marks a span as made by tooltrace.", "tooltrace.version"),
     ] = None
 
+    # how it was corrected
+    status_recorded: Annotated[
+        str | None,
+        About(
+            "The status as it was recorded, where a correction changed the reading; else unknown.",
+            "tooltrace.status_recorded",
+            late=True,
+        ),
+    ] = None
+    reading_recorded: Annotated[
+        Json | None,
+        About(
+            "Object: code, rule and rule_grade as they were recorded, where a correction changed the reading.",
+            "tooltrace.reading_recorded",
+            late=True,
+        ),
+    ] = None
+
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """A later judgement whether the result of an attempt, or of a call, was right."""
@@ -218,6 +240,67 @@ class Outcome(Struct, frozen=True, kw_only=True):
         str | None, About("Reason of the judgement, redacted.", "gen_ai.evaluation.explanation", prose=True)
     ] = None
     labeled_at: Annotated[datetime, About("Time of the judgement, UTC.")]
+    labeler_kind: Annotated[
+        str | None,
+        About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind", late=True),
+    ] = None
+    target_kind: Annotated[
+        str | None,
+        About(
+            "What is judged: attempt, call or conversation; unknown: the attempt of span_id, else the call of call_id.",
+            "tooltrace.judged.kind",
+            late=True,
+        ),
+    ] = None
+    conversation_id: Annotated[
+        str | None,
+        About("Id of the judged conversation, where target_kind is conversation.", "gen_ai.conversation.id", late=True),
+    ] = None
+
+
+class Correction(Struct, frozen=True, kw_only=True):
+    """A later reading of an attempt, in place of the recorded one. It is not a label.
+
+    Of several corrections of one attempt, those of a person precede those of an agent, and these precede those of a
+    rule; of one kind the latest applies.
+    """
+
+    call_id: Annotated[
+        str | None,
+        About(
+            "Id of the corrected call; unknown where only an attempt is named. The correction applies to the call's "
+            "last attempt before corrected_at that reported a status.",
+            "gen_ai.tool.call.id",
+        ),
+    ] = None
+    span_id: Annotated[
+        str | None,
+        About("Id of the corrected attempt; unknown where the call is named.", "tooltrace.corrected.span_id"),
+    ] = None
+    status: Annotated[
+        str | None,
+        About(
+            "Status of the attempt: success, partial or error; unknown: the reading as it was recorded.",
+            "tooltrace.corrected.status",
+        ),
+    ] = None
+    code: Annotated[str | None, About("Error code of the attempt.", "tooltrace.corrected.code")] = None
+    rule: Annotated[str | None, About("Rule that read the result again; unknown for a person.", "tooltrace.rule")] = (
+        None
+    )
+    rule_grade: Annotated[
+        str | None, About("Reliability of that reading: certain, heuristic or unread.", "tooltrace.rule_grade")
+    ] = None
+    labeler: Annotated[
+        str, About("Who corrected the reading: human, or the name of a program.", "tooltrace.labeler", prose=True)
+    ] = "human"
+    labeler_kind: Annotated[
+        str, About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind")
+    ] = "person"
+    reason: Annotated[
+        str | None, About("Reason of the correction, redacted.", "tooltrace.corrected.reason", prose=True)
+    ] = None
+    corrected_at: Annotated[datetime, About("Time of the correction, UTC.")]
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -326,7 +409,7 @@ class Span(Struct, frozen=True, kw_only=True):
     pid: Annotated[int | None, About("Process id of the process that made the span.")] = None
 
 
-Record = ToolCall | Outcome | Loss | Gate | Message | Span
+Record = ToolCall | Outcome | Correction | Loss | Gate | Message | Span
 """Any record."""
-RECORD_TYPES: tuple[type[Record], ...] = (ToolCall, Outcome, Gate, Message, Loss, Span)
+RECORD_TYPES: tuple[type[Record], ...] = (ToolCall, Outcome, Correction, Gate, Message, Loss, Span)
 """The classes of all records."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, overload
 
@@ -10,7 +11,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from tooltrace.core.codes import NextAction, ToolErrorCode, advice_for, next_step
 from tooltrace.core.confidence import Score
-from tooltrace.core.message import Style, message_of
+from tooltrace.core.message import Style, answer_text, message_of
 from tooltrace.redact.inspection import is_subclass
 
 GateKind = Literal["confirmation", "input", "external"]
@@ -19,6 +20,10 @@ GateKind = Literal["confirmation", "input", "external"]
 ``confirmation``: a person approves or declines. ``input``: a person fills in arguments. ``external``: somebody else
 does the work and supplies the result.
 """
+
+
+ApprovalType = Literal["required", "audit"]
+"""``required``: the call waits for an approval. ``audit``: the decision of another gate is on record for an audit."""
 
 
 class PausedCall(BaseModel):
@@ -48,6 +53,8 @@ class PausedCall(BaseModel):
     asked_at: AwareDatetime
     expires_at: AwareDatetime | None = None
     """Time from which an answer is too late; None: no limit."""
+    approval_type: ApprovalType | None = None
+    """As in the tool's options, for an application that sends the two kinds to different people."""
 
 
 Status = Literal["success", "partial", "error"]
@@ -102,6 +109,19 @@ class ToolError(_Part):
     user_message: str | None = None
     """Message for the person, where it differs from that for the model."""
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the field ``name``, or ``default`` where it is unknown, as the ``error_info`` of HelloAgents does."""
+        value = getattr(self, name) if name in self else None
+        return default if value is None else value
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in type(self).model_fields
+
 
 class ResponseMeta(_Part):
     """Facts about the attempt that made the response, set by the recorder or the tool's framework."""
@@ -116,7 +136,8 @@ class ResponseMeta(_Part):
     cached: bool | None = None
     rule: str | None = None
     """Name of the rule that read the tool's result."""
-    rule_grade: Literal["certain", "heuristic"] | None = None
+    rule_grade: Literal["certain", "heuristic", "unread"] | None = None
+    """Reliability of that reading; ``unread``: the tool returned, and nothing states whether it worked."""
     flags: tuple[str, ...] = ()
     """Defects of the tool's response, such as ``confidence_out_of_range``."""
 
@@ -165,7 +186,7 @@ class ToolResponse(_Part):
     explanation: str | None = None
     """Reason for the call, or how the tool arrived at the answer."""
     system: str | None = None
-    """A note for the agent's loop; it is not part of the output that the model receives."""
+    """A note beside the output, such as the working directory; the message for the model has it on a line of its own."""
     paused: PausedCall | None = None
     """The paused call, to be resumed later, where the call waits for a person and has no answer yet."""
     meta: ResponseMeta = ResponseMeta()
@@ -206,29 +227,82 @@ class ToolResponse(_Part):
     @overload
     def to_message(self, call_id: str, style: Literal["openai", "anthropic"] = "openai") -> dict[str, Any]: ...
     @overload
-    def to_message(self, call_id: str, style: Literal["plain"]) -> str: ...
+    def to_message(self, call_id: str, style: Literal["plain", "json"]) -> str: ...
     def to_message(self, call_id: str, style: Style = "openai") -> dict[str, Any] | str:
         """Return the message that answers the model's call ``call_id``, and record it with the call.
 
-        ``style``: ``openai`` for a tool message, ``anthropic`` for a tool_result block, ``plain`` for the text alone.
-        The error comes first, with the advice for the model. The message is never empty: an empty text is replaced
-        by a placeholder, and a warning is logged. Raises MessageError, a ValueError, where ``call_id`` is not a
-        non-empty string or ``style`` is unknown.
+        ``style``: ``openai`` for a tool message, ``anthropic`` for a tool_result block, ``plain`` for the text alone,
+        ``json`` for the text as a JSON object with ``success``, ``data`` and ``error``. The error comes first, with the
+        advice for the model; images, videos, audios and files of the context are described at the end. The message is
+        never empty: an empty text is replaced by a placeholder, and a warning is logged. Raises MessageError, a
+        ValueError, where ``call_id`` is not a non-empty string or ``style`` is unknown.
         """
         return message_of(self, call_id, style)  # type: ignore[no-any-return]
 
-    @classmethod
-    def success(cls, text: str = "", data: Any = None, **fields: Any) -> Self:
-        """Return the response of a tool that succeeded. ``fields``: any other field of the model."""
-        return cls(status="success", text=text, data=data, **fields)
+    def __str__(self) -> str:
+        """Return the answer in words; for an error ``Error: …``."""
+        return answer_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the response in the serialized form of HelloAgents; ``model_dump`` has all fields."""
+        members = {"status": self.status, "text": self.text, "data": {} if self.data is None else self.data}
+        error = self.error_info and self.error_info.model_dump(exclude_none=True)
+        return members | {
+            name: value for name, value in (("error", error), ("stats", self.stats), ("context", self.context)) if value
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, default=str)
 
     @classmethod
-    def partial(cls, text: str = "", data: Any = None, *, reason: str | None = None, **fields: Any) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the response that :meth:`to_dict`, or ``to_dict`` of HelloAgents, serialized."""
+        found = data.get("data")
+        members = {"status": "success", **data, "data": None if found == {} else found}
+        error = data.get("error")
+        if error or members["status"] == "error":
+            known = {"code": ToolErrorCode.EXECUTION_ERROR.value, "message": data.get("text", ""), **(error or {})}
+            members["error"] = {name: value for name, value in known.items() if name in ToolError.model_fields}
+        return cls.model_validate({name: value for name, value in members.items() if name in _MEMBERS})
+
+    @classmethod
+    def from_json(cls, json_str: str) -> Self:
+        """Return the response that :meth:`to_json` serialized."""
+        return cls.from_dict(json.loads(json_str))
+
+    @classmethod
+    def success(
+        cls,
+        text: str = "",
+        data: Any = None,
+        stats: dict[str, Any] | None = None,
+        context: dict[str, Any] | None = None,
+        **fields: Any,
+    ) -> Self:
+        """Return the response of a tool that succeeded. ``fields``: any other field of the model."""
+        return cls(status="success", text=text, data=data, stats=stats, context=context, **fields)
+
+    @classmethod
+    def partial(
+        cls,
+        text: str = "",
+        data: Any = None,
+        stats: dict[str, Any] | None = None,
+        context: dict[str, Any] | None = None,
+        *,
+        reason: str | None = None,
+        **fields: Any,
+    ) -> Self:
         """Return a usable but incomplete response.
 
         ``reason``: what is missing. ``fields``: any other field of the model.
         """
-        return cls(status="partial", text=text, data=data, reason=reason, **fields)
+        return cls(status="partial", text=text, data=data, stats=stats, context=context, reason=reason, **fields)
+
+
+_MEMBERS = ("status", "text", "data", "error", "stats", "context")
+"""The members of HelloAgents' serialized response."""
 
 
 def is_response(value: Any) -> bool:
@@ -243,10 +317,10 @@ def _error(
     cls: type[_R],
     code: str,
     message: str,
-    *,
-    type: str | None = None,  # noqa: A002 - the name that the protocols use
     retryable: bool | None = None,
     suggestion: str | None = None,
+    *,
+    type: str | None = None,  # noqa: A002 - the name that the protocols use
     user_message: str | None = None,
     next_action: NextAction | None = None,
     text: str | None = None,

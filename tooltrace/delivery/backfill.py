@@ -128,12 +128,12 @@ class Replay:
             for part in self._history.batches(self._progress.places, first=self._progress.under_way):
                 if self._stop.is_set():
                     raise Unavailable("the replay was stopped")
-                self._bring(part)
+                self._send_part(part)
                 advance(len(part.records))
         finally:
             self._dead_letters.close()
 
-    def _bring(self, part: HistoryBatch) -> None:
+    def _send_part(self, part: HistoryBatch) -> None:
         progress = self._progress
         if part.kind != progress.kind or len(part.records) != progress.under_way:
             progress.taken = []  # the interrupted batch was a different one

@@ -21,7 +21,7 @@ DOUBTS: Final = 8
 """Number of ambiguous failures (destination or data) after which a slice is sent in halves."""
 DOUBTFUL_PIECES: Final = 16
 """After this many slices without success the destination, not the data, is at fault: defer all."""
-WHOLE: Final = ""
+ONLY_PART: Final = ""
 """Name of the only part of a destination without parts."""
 
 
@@ -64,7 +64,7 @@ class DeliveryBatch:
         self._records = records
         self._on_acknowledged = on_acknowledged
         self._on_refused = on_refused
-        parts = destination.parts if isinstance(destination, MultiPartDestination) else (WHOLE,)
+        parts = destination.parts if isinstance(destination, MultiPartDestination) else (ONLY_PART,)
         self._parts = deque(part for part in parts if part not in set(acknowledged))
         self._fresh = len(self._parts) == len(parts)
         self._begin_part()

@@ -13,7 +13,7 @@ from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 
-ASIDE_BYTES: Final = 64 * 1024 * 1024
+MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 """Maximum size of the file of refused records; further ones are only counted."""
 REASON: Final = "export_refused"
 """Reason of the losses. Losses are never sent to a destination: a refusal could otherwise cause the next."""
@@ -46,5 +46,5 @@ class DeadLetterWriter:
         self._files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(self._files.refused, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "ab") as file:
-            if file.tell() < ASIDE_BYTES:
+            if file.tell() < MAX_FILE_BYTES:
                 file.write(encode(record))

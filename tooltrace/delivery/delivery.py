@@ -24,7 +24,7 @@ from tooltrace.faults import faults
 from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles, pending_bytes
 from tooltrace.store.journal_reader import JournalChunk, JournalReader
 
-MOST_EARLY: Final = 1000
+MAX_EARLY_SPANS: Final = 1000
 """Maximum number of remembered spans that began before the cursor; an import of old spans may contain more."""
 
 _log = logging.getLogger("tooltrace")
@@ -103,7 +103,7 @@ class Delivery:
     def _next(self) -> JournalChunk:
         # a deliverer ended after some parts of exactly this batch were acknowledged: send the same batch again
         if self.cursor.sending:
-            return self._reader.again(self._offsets, self.cursor.sending)
+            return self._reader.repeat(self._offsets, self.cursor.sending)
         return self._reader.next(self._offsets)
 
     def _acknowledged(self, part: str, chunk: JournalChunk) -> None:
@@ -155,7 +155,7 @@ def _early(records: Iterable[Record], cursor: DeliveryCursor) -> list[str]:
     """Return the spans of ``records`` that began before ``cursor`` did."""
     spans = (record for record in records if isinstance(record, ToolCall | Span))
     early = [span.span_id for span in spans if span.started_at < cursor.begun_at]
-    return early[: max(0, MOST_EARLY - len(cursor.early))]
+    return early[: max(0, MAX_EARLY_SPANS - len(cursor.early))]
 
 
 def describe(destination: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from tooltrace.delivery.threads import DeliveryThreads, DestinationSpec
 from tooltrace.errors import ConfigError
 from tooltrace.exporters import registry
+from tooltrace.exporters.otlp_config import SIGNALS, chosen, with_endpoint
 from tooltrace.exporters.protocol import Destination, ExportError, Target
 from tooltrace.store.delivery_cursors import DestinationFiles, divide
 from tooltrace.store.paths import StorePaths
@@ -48,8 +49,6 @@ def specs_for(name: str, target: Target | None = None) -> tuple[DestinationSpec,
     """
     if name != OTLP:
         return (DestinationSpec(name, partial(registry.create, name)),)
-    from tooltrace.exporters.otlp_config import chosen
-
     return _for_signals(chosen(target or Target()))
 
 
@@ -58,8 +57,6 @@ def cursors_of(name: str) -> tuple[str, ...]:
 
     ``otlp`` includes the name of the single cursor that earlier versions used for all signals.
     """
-    from tooltrace.exporters.otlp_config import SIGNALS
-
     return (OTLP, *map(_cursor_name, SIGNALS)) if name == OTLP else (name,)
 
 
@@ -68,8 +65,6 @@ def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
 
     Their errors are logged once, later: the program did not select them.
     """
-    from tooltrace.exporters.otlp_config import with_endpoint
-
     return _for_signals(with_endpoint(), exported)
 
 

@@ -13,7 +13,7 @@ from tenacity.wait import wait_random_exponential
 from tooltrace.delivery.batch import DeliveryBatch
 from tooltrace.exporters.protocol import Unavailable
 
-LONGEST_RETRY_AFTER: Final = 3600.0
+MAX_RETRY_AFTER_SECONDS: Final = 3600.0
 """Maximum wait in seconds, whatever Retry-After requests."""
 
 
@@ -80,7 +80,7 @@ class RetryLoop:
         wait = wait_random_exponential(multiplier=self._policy.first, max=self._policy.longest)(state)
         error = state.outcome and state.outcome.exception()
         requested = error.retry_after if isinstance(error, Unavailable) else None
-        return wait if requested is None else max(wait, min(requested, LONGEST_RETRY_AFTER))
+        return wait if requested is None else max(wait, min(requested, MAX_RETRY_AFTER_SECONDS))
 
     def _is_enough(self, batch: DeliveryBatch, state: RetryCallState) -> bool:
         seconds = state.seconds_since_start or 0.0

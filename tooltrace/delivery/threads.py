@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry import context
+
 from tooltrace.errors import StoreError, TooltraceError
 from tooltrace.exporters.protocol import Destination, MissingExtra, Target, Unavailable
 from tooltrace.faults import faults, report_fault, suppress_faults
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 EXIT_SECONDS: Final = 2.0
 """Maximum seconds that the end of the process waits for the delivery of recent records."""
 SETTLE_SECONDS: Final = 0.2
-LOOK_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 """Seconds between checks of the journals, and of the destination's lock."""
 
 
@@ -129,7 +131,7 @@ class DeliveryThread:
         """Create the cursor unless another process is creating it."""
         lock = self._files.lock()
         try:
-            if lock.exclusive(SETTLE_SECONDS) and self._takes_over() and not self._files.cursor.exists():
+            if lock.exclusive(SETTLE_SECONDS) and self._take_over_cursor() and not self._files.cursor.exists():
                 self._files.create()
         finally:
             lock.release()
@@ -153,7 +155,7 @@ class DeliveryThread:
         except Exception:
             report_fault("export", lost=0)
 
-    def _takes_over(self) -> bool:
+    def _take_over_cursor(self) -> bool:
         return self._spec.take_over(self._files.paths)
 
     def _give_up(self, why: str, kind: str | None = None) -> None:
@@ -164,18 +166,16 @@ class DeliveryThread:
 
     def _suppress_instrumentation(self) -> None:
         """Suppress instrumentation in this thread: its own requests must not become spans."""
-        from opentelemetry import context
-
         key: Any = getattr(context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation")
         context.attach(context.set_value(key, True))
 
     def _take_turn(self, lock: Lock) -> None:
         """Deliver as soon as no other process does."""
         while not self._spec.unless():
-            if lock.try_exclusive() and self._takes_over():
+            if lock.try_exclusive() and self._take_over_cursor():
                 self._deliver()
                 return
-            if self._stop.wait(LOOK_SECONDS):
+            if self._stop.wait(POLL_SECONDS):
                 return
 
     def _deliver(self) -> None:
@@ -189,7 +189,7 @@ class DeliveryThread:
         delivery = Delivery(self._files, destination, stop=self._stop)
         self._delivery = delivery
         try:
-            while self._goes_on() and (delivery.step() is not None or self._rest()):
+            while self._may_continue() and (delivery.step() is not None or self._rest()):
                 pass
         except Unavailable:  # the process is ending
             return
@@ -203,7 +203,7 @@ class DeliveryThread:
             cursor.error = why[:500]
             self._files.save(cursor)
 
-    def _goes_on(self) -> bool:
+    def _may_continue(self) -> bool:
         late = self._deadline is not None and time.monotonic() >= self._deadline
         return not late and not self._spec.unless()
 
@@ -211,7 +211,7 @@ class DeliveryThread:
         """Wait for more records; False if the process is ending."""
         if self._stop.is_set():
             return False
-        self._stop.wait(LOOK_SECONDS)
+        self._stop.wait(POLL_SECONDS)
         return True
 
 

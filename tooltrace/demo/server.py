@@ -33,7 +33,7 @@ RETRY_AFTER_SECONDS = 0.05
 """A fraction of a second, which the definition of Retry-After does not allow, keeps the demo short."""
 
 
-class _Server(ThreadingHTTPServer):
+class _PageServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
@@ -57,8 +57,8 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     @property
-    def _site(self) -> _Server:
-        assert isinstance(self.server, _Server)
+    def _site(self) -> _PageServer:
+        assert isinstance(self.server, _PageServer)
         return self.server
 
     def do_GET(self) -> None:
@@ -131,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(pages: Mapping[str, str]) -> Iterator[str]:
     """Yield the address of a server of ``pages``, docstrings by module, on a free port."""
-    with _Server(pages) as server:
+    with _PageServer(pages) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         try:

@@ -73,7 +73,7 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
 
     context = CallContext(conversation_id=safe(external.conversation_id), agent=safe(external.agent))
     attempt = Attempt(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
-    _place(attempt, external)
+    _set_identity(attempt, external)
     attempt.call_id, attempt.number = safe(external.call_id), external.attempt
     attempt.ending, attempt.error = external.ending, external.error
     if external.arguments is not None and attempt.captures_content:
@@ -89,7 +89,7 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
     return replace(build_record(attempt), **kind, **origin)
 
 
-def _place(attempt: Attempt, external: ExternalCall) -> None:
+def _set_identity(attempt: Attempt, external: ExternalCall) -> None:
     """Set the ids, the parent and the times of the attempt."""
     attempt.trace_id, attempt.span_id = external.trace_id, external.span_id
     parent = external.parent_span_id

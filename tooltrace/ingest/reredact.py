@@ -33,12 +33,12 @@ def _without(record: Record) -> Record:
     return replace(record, **content) if content else record
 
 
-ROOM: Final = 2
+LIMIT_FACTOR: Final = 2
 """Factor by which a field may exceed the limit.
 
 Fields that another recorder truncated are a little longer than its limit; they are not truncated again.
 """
-LONGEST_OF_FILE: Final = 8 * 1024 * 1024
+MAX_FILE_FIELD_BYTES: Final = 8 * 1024 * 1024
 """Maximum length in bytes of a field read from a file, whatever limit applied where it was recorded."""
 
 
@@ -54,7 +54,7 @@ def reredact(record: _R, settings: Settings, longest: int | None = None) -> _R:
     No field is longer than ``longest`` bytes (default: twice the configured limit). Raises ValueError if a JSON field
     is not JSON.
     """
-    limit = settings.field_limit * ROOM if longest is None else longest
+    limit = settings.field_limit * LIMIT_FACTOR if longest is None else longest
     return cast("_R", _redacted(drop_content(record, settings), settings, limit))
 
 

@@ -28,9 +28,8 @@ from typing import Any
 
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.framework_call import FrameworkCall, spec_for
+from tooltrace.integrations.framework_call import FrameworkCall, ended_outside, spec_for
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
-from tooltrace.integrations.shared_call import ended_outside
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -46,7 +45,7 @@ _REFUSED = (("No such tool available", "NOT_FOUND"), ("InputValidationError", "I
 _patches = MonkeyPatcher()
 
 
-class _Running:
+class _OpenCall:
     """A call between its message and its result."""
 
     def __init__(self, call: FrameworkCall) -> None:
@@ -55,7 +54,7 @@ class _Running:
         """The exception of a tool of this process, which the SDK turned into text."""
 
 
-_running: ContextVar[_Running | None] = ContextVar("tooltrace_claude_agent_sdk_running", default=None)
+_running: ContextVar[_OpenCall | None] = ContextVar("tooltrace_claude_agent_sdk_running", default=None)
 
 
 def install() -> None:
@@ -129,7 +128,7 @@ class _Session:
     """The calls of one session that have no result yet."""
 
     def __init__(self) -> None:
-        self.running: dict[str, _Running] = {}
+        self.running: dict[str, _OpenCall] = {}
         self._agents: dict[str, str] = {}
         """Types of subagents, by the call that started them."""
 
@@ -156,9 +155,9 @@ class _Session:
         name, arguments, outer = block["name"], block.get("input"), message.get("parent_tool_use_id")
         if isinstance(arguments, Mapping) and isinstance(arguments.get("subagent_type"), str):
             self._agents[block["id"]] = arguments["subagent_type"]
-        around = self.running.get(outer) if outer else None
-        if around is not None:
-            around.call.enter()
+        enclosing = self.running.get(outer) if outer else None
+        if enclosing is not None:
+            enclosing.call.enter()
         try:
             call = FrameworkCall(
                 spec_for(name),
@@ -170,12 +169,12 @@ class _Session:
                 aliases=(name.rpartition("__")[2],),
             )
         finally:
-            if around is not None:
-                around.call.leave()
-        self.running[block["id"]] = _Running(call)
+            if enclosing is not None:
+                enclosing.call.leave()
+        self.running[block["id"]] = _OpenCall(call)
 
 
-def _end(running: _Running, message: Mapping[str, Any], block: Mapping[str, Any]) -> None:
+def _end(running: _OpenCall, message: Mapping[str, Any], block: Mapping[str, Any]) -> None:
     """End the call with ``block``, its result in ``message``."""
     call, content = running.call, block.get("content")
     text = _text(content)

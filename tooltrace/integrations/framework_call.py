@@ -1,17 +1,26 @@
 """One call of a tool that a framework makes, from its begin to what the model reads about it.
 
 An integration begins a ``FrameworkCall`` where the framework begins to work on the call, and ends it with the result,
-the exception, or an ending without an execution. If the tool is decorated with ``trace_tool``, the decorator continues
-the same attempt, so that the call is one row with the decorator's settings.
+the exception, or an ending without an execution.
+
+Several observers may know of one call: the integration of an agent framework, that of the MCP client which the framework
+uses, that of a server in the same process, and the decorator of the tool itself. The first of them begins the attempt.
+Those inside it recognise the call by its id, or by its name and its arguments, and continue the attempt: they add
+attributes, and the innermost ends it, because it has the tool's own result or exception. So the call is one row.
+
+A call that ends as ``paused`` waits for a person. The next call with the same id, of the same tool in the same
+conversation, has the answer: both are recorded as a ``Gate``.
 
 No method raises, except what a signal raised.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import Token
+from contextvars import ContextVar, Token
+from datetime import UTC, datetime
 from functools import lru_cache
 from time import perf_counter_ns
 from typing import Any
@@ -21,14 +30,21 @@ from opentelemetry.context.context import Context
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.faults import suppress_faults
+from tooltrace.integrations import reviews
 from tooltrace.normalize import normalize
-from tooltrace.otel.sdk_internals import detach
+from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, detach
+from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import CallContext, CallId
-from tooltrace.recording.recorder import UNKNOWN, activate
+from tooltrace.recording.record_builder import with_failed_value
+from tooltrace.recording.recorder import UNKNOWN, span_context
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.redact.snapshot import snapshot
+
+ended_outside: ContextVar[bool] = ContextVar("tooltrace_ended_outside", default=False)
+"""Whether the integration around a server in this process ends the call itself, and knows the tool's exception."""
 
 
 def spec_for(name: str, description: str | None = None, function: Any = None) -> ToolSpec:
@@ -55,7 +71,7 @@ def parse_arguments(arguments: Any) -> dict[str, Any] | None:
 
 
 class FrameworkCall:
-    """The attempt of one call, begun when the object is created.
+    """The attempt of one call: begun when the object is created, or by an observer around it.
 
     ``spec``: see ``spec_for``. ``arguments``: those of the model, parsed or as JSON. ``call_id``: the model's id.
     ``agent`` and ``conversation`` default to those of the enclosing ``context``. ``style``: name of the framework,
@@ -64,6 +80,9 @@ class FrameworkCall:
     """
 
     attempt: Attempt | None = None
+    _arguments: dict[str, Any] | None = None
+    _key: tuple[Any, ...] | None = None
+    """Key of the question to a person; None for a call without an id, and where an observer around this one has it."""
     _tokens: tuple[Token[CallContext], Token[Context]] | None = None
 
     def __init__(
@@ -81,25 +100,33 @@ class FrameworkCall:
         self.style = style
         with suppress_faults("begin", lost=1):
             self._recorder = get_recorder()
-            outer = contexts.current.get()
-            wanted = text_or_none(call_id)
+            outer, wanted, known = contexts.current.get(), text_or_none(call_id), parse_arguments(arguments)
+            if wanted is None and outer.call is not None and _continues(outer.call, spec.name, known):
+                self.attempt = outer.call.open_attempt
+                self.attempt.set_attributes(dict(attributes or {}))
+                outer.call.names |= {spec.name, *aliases}
+                return
+            begun = None if outer.call is None else outer.call.open_attempt
             inherited = outer.call is not None and (
-                outer.call.begun is None if wanted is None else wanted == outer.call.value
+                outer.call.open_attempt is None if wanted is None else wanted == outer.call.value
             )
-            around = CallContext(
+            call_context = CallContext(
                 call=outer.call if inherited else CallId(wanted),
                 conversation_id=text_or_none(conversation) or outer.conversation_id,
                 agent=text_or_none(agent) or outer.agent,
                 attributes={**(outer.attributes or {}), **(attributes or {})} or None,
             )
-            token = contexts.current.set(around)
+            token = contexts.current.set(call_context)
             try:
-                self.attempt = self._recorder.begin(spec, parse_arguments(arguments))
+                self.attempt = self._recorder.begin(spec, known)
             finally:
                 contexts.current.reset(token)
             if self.attempt is not None:
                 open_call = CallId(self.attempt.call_id, self.attempt, frozenset({spec.name, *aliases}))
                 self.attempt.call_context = self.attempt.call_context._replace(call=open_call)  # it may have baggage
+                if self.attempt is not begun and self.attempt.call_id is not None:
+                    self._arguments = known
+                    self._expect_answer(self.attempt)
 
     @classmethod
     def unrecorded(cls, style: str) -> FrameworkCall:
@@ -118,11 +145,20 @@ class FrameworkCall:
         if self.attempt is not None:
             self.attempt.started = perf_counter_ns()
 
-    def enter(self) -> None:
-        """Make the call current, until it ends: calls and spans of this context are its children."""
+    def enter(self, *, below_other_spans: bool = False) -> None:
+        """Make the call current, until it ends: calls and spans of this context are its children.
+
+        ``below_other_spans``: whether a recording span of another library remains the current span, for a framework that
+        looks for its own.
+        """
         if self.attempt is not None and self._tokens is None:
             with suppress_faults("begin"):
-                self._tokens = contexts.current.set(self.attempt.call_context), activate(self.attempt)
+                inner = span_context(self.attempt)
+                if below_other_spans:
+                    outer = current_context().get(SPAN_KEY)
+                    if _is_recording_elsewhere(outer):
+                        dict.__setitem__(inner, SPAN_KEY, outer)
+                self._tokens = contexts.current.set(self.attempt.call_context), attach(inner)
 
     def leave(self) -> None:
         """Make the outer call current again; no effect in another context than that of ``enter``."""
@@ -136,9 +172,9 @@ class FrameworkCall:
                     return
 
     @contextmanager
-    def active(self) -> Iterator[None]:
-        """Make the call current inside the block."""
-        self.enter()
+    def active(self, *, below_other_spans: bool = False) -> Iterator[None]:
+        """Make the call current inside the block. ``below_other_spans``: as in :meth:`enter`."""
+        self.enter(below_other_spans=below_other_spans)
         try:
             yield
         finally:
@@ -151,14 +187,16 @@ class FrameworkCall:
             if not ran:
                 self._mark_not_run(self.attempt)
             self._recorder.returned(self.attempt, result, duration_ns=None if ran else UNKNOWN)
+        self._record_review("input")  # only a request for input makes a pause of a call that returned
 
-    def raised(self, error: BaseException, *, ran: bool = True) -> None:
-        """End with the exception that left the tool, or that kept it from running."""
+    def raised(self, error: BaseException, *, ran: bool = True, waits_for: str = "confirmation") -> None:
+        """End with the exception that left the tool, or that kept it from running. ``waits_for``: as in ``finish``."""
         self.leave()
         if self.attempt is not None and not self.ended:
             if not ran:
                 self._mark_not_run(self.attempt)
             self._recorder.raised(self.attempt, error, duration_ns=None if ran else UNKNOWN)
+        self._record_review(waits_for)
 
     def rejected(self, code: str, message: str) -> None:
         """End as a failure before the tool ran: an unknown tool, arguments that do not fit, a guardrail."""
@@ -172,16 +210,21 @@ class FrameworkCall:
     def cached(self, result: Any) -> None:
         """End with a result that the framework had stored."""
         with suppress_faults("record"):
-            response = normalize(result)
+            response = with_failed_value(normalize(result), result)
             self.returned(
                 response.model_copy(update={"meta": response.meta.model_copy(update={"cached": True})}), ran=False
             )
 
-    def finish(self, ending: str) -> None:
-        """End without an execution: ``paused``, ``declined``, ``expired`` or ``abandoned``."""
+    def finish(self, ending: str, *, waits_for: str | None = "confirmation", note: str | None = None) -> None:
+        """End without an execution: ``paused``, ``declined``, ``expired`` or ``abandoned``.
+
+        ``waits_for``: what a paused call waits for: ``confirmation``, ``input`` or ``external``; None where another
+        call has the question. ``note``: the words of the person who declined the call.
+        """
         self.leave()
         if self.attempt is not None and not self.ended:
             self._recorder.finish_without_run(self.attempt, ending)
+        self._record_review(waits_for, note)
 
     def model_reads(self, text: Any) -> None:
         """Record ``text`` as what the model reads about the call."""
@@ -194,6 +237,32 @@ class FrameworkCall:
                 attempt.call_id or attempt.hex_id, words, style=self.style, span_id=attempt.hex_id
             )
 
+    def _expect_answer(self, attempt: Attempt) -> None:
+        """Link ``attempt`` to the paused attempt that it continues, if there is one."""
+        self._key = (self.style, attempt.call_context.conversation_id, attempt.spec.name, attempt.call_id)
+        review = reviews.pending.get(self._key)
+        if review is not None and review.span is not None:
+            attempt.add_link(review.span)
+
+    def _record_review(self, waits_for: str | None, note: str | None = None) -> None:
+        """Record the answer that the ended call brought, and the question if it was paused."""
+        attempt, key, self._key = self.attempt, self._key, None
+        if attempt is None or key is None:
+            return
+        with suppress_faults("record", lost=1):
+            ending = attempt.ending
+            review = None if ending == "abandoned" else reviews.pending.pop(key)
+            if review is not None:
+                decision = ending if ending in ("declined", "expired") else "approved"
+                changed = reviews.changes(review.arguments, self._arguments)
+                reviews.record_answer(self._recorder, review, decision, attempt, note=note, changed=changed)
+            if ending == "paused" and waits_for is not None:
+                span_id, call_id = attempt.hex_id, attempt.call_id or attempt.hex_id
+                review = reviews.PendingReview(
+                    span_id, call_id, waits_for, datetime.now(UTC), attempt.number, attempt.context, self._arguments
+                )
+                reviews.record_question(self._recorder, review, key)
+
     def _mark_not_run(self, attempt: Attempt) -> None:
         attempt.set_attribute(f"{self.style}.ran", value=False)
 
@@ -201,3 +270,32 @@ class FrameworkCall:
 def text_or_none(value: Any) -> str | None:
     """Return an id or a name as text; None where there is none."""
     return None if value is None or value == "" else str(value)
+
+
+def is_same_call(attempt: Attempt, tool: str, arguments: Mapping[str, Any] | None) -> bool:
+    """Whether a call of ``tool`` with ``arguments`` that begins inside ``attempt`` is the call of the attempt."""
+    if not attempt.is_recording() or tool not in _names(attempt.spec.name):
+        return False
+    if not attempt.captures_content:  # the attempt's arguments are not known
+        return True
+    return snapshot(dict(arguments or {}), attempt.settings.field_limit) == (attempt.arguments or b"{}")
+
+
+def _continues(outer: CallId, tool: str, arguments: Mapping[str, Any] | None) -> bool:
+    """Whether a call without an id continues the call ``outer``, which an observer around it has begun."""
+    return outer.open_attempt is not None and is_same_call(outer.open_attempt, tool, arguments)
+
+
+_JOINTS = re.compile(r"[_./:\-]+")
+"""Characters that may separate the name of a server or a toolset from that of its tool."""
+
+
+@lru_cache(maxsize=1024)
+def _names(tool: str) -> frozenset[str]:
+    """Return the name of ``tool``, and its ends that may be the tool's own name, without a prefix."""
+    return frozenset({tool, *(tool[joint.end() :] for joint in _JOINTS.finditer(tool, 1) if joint.end() < len(tool))})
+
+
+def _is_recording_elsewhere(span: Any) -> bool:
+    """Whether ``span`` is a recording span of another library."""
+    return span is not None and not isinstance(span, ToolSpan) and span.is_recording()

@@ -74,7 +74,7 @@ def _step(original: Callable[..., Any]) -> Callable[..., Any]:
             with call.active():
                 result = await original(self, ctx, ev)
         except BaseException as error:
-            call.raised(error)  # WaitingForEvent is a pause
+            call.raised(error, waits_for="input")  # WaitingForEvent is a pause
             raise
         with suppress_faults("record", lost=1):
             _end(call, result.tool_output)
@@ -89,7 +89,11 @@ async def _begin(agent: Any, context: Any, event: Any) -> FrameworkCall:
     tool = _find_tool(agent, name, event.tool_name)
     memory = await store.get("memory", default=None)
     return FrameworkCall(
-        spec_for(event.tool_name, getattr(getattr(tool, "metadata", None), "description", None), _function(tool)),
+        spec_for(
+            event.tool_name,
+            getattr(getattr(tool, "metadata", None), "description", None),
+            getattr(tool, "real_fn", None),
+        ),
         event.tool_kwargs,
         style=STYLE,
         call_id=event.tool_id,
@@ -105,10 +109,6 @@ def _find_tool(agent: Any, name: str | None, tool: str) -> Any:
         if getattr(getattr(each, "metadata", None), "name", None) == tool:
             return each
     return None
-
-
-def _function(tool: Any) -> Any:
-    return getattr(tool, "real_fn", None)
 
 
 def _end(call: FrameworkCall, output: Any) -> None:

@@ -20,14 +20,14 @@ class _Patch(NamedTuple):
     owner: weakref.ref[Any]
     name: str
     original: Any
-    mine: Any
+    replacement: Any
 
     def put_back(self) -> bool:
         """Restore the original. Return False if other code has wrapped the replacement, which then stays."""
         owner = self.owner()
         if owner is None:
             return True
-        if vars(owner).get(self.name) is self.mine:
+        if vars(owner).get(self.name) is self.replacement:
             if self.original is _ABSENT:
                 delattr(owner, self.name)
             else:
@@ -73,15 +73,17 @@ class MonkeyPatcher:
         """Replace the function that ``owner`` itself defines under ``name``; no effect if it defines none."""
         original = vars(owner).get(name)
         if isinstance(original, FunctionType):
-            self.put(owner, name, lambda: functools.wraps(original)(self._switched(original, make)))
+            is_proxy = type(original) is not FunctionType and isinstance(owner, type)
+            called = _as_method(original) if is_proxy else original
+            self.put(owner, name, lambda: functools.wraps(original)(self._switched(called, make)))
 
     def put(self, owner: Any, name: str, value: Callable[[], Any]) -> None:
         """Set the attribute to the result of ``value`` and store the original; only once per attribute."""
         if any(patch.owner() is owner and patch.name == name for patch in self._patches):
             return
-        original, mine = vars(owner).get(name, _ABSENT), value()
-        setattr(owner, name, mine)
-        self._patches.append(_Patch(weakref.ref(owner), name, original, mine))
+        original, replacement = vars(owner).get(name, _ABSENT), value()
+        setattr(owner, name, replacement)
+        self._patches.append(_Patch(weakref.ref(owner), name, original, replacement))
 
     def _switched(self, original: Callable[..., Any], make: Make) -> Callable[..., Any]:
         patched = make(original)
@@ -93,3 +95,18 @@ class MonkeyPatcher:
             return await (patched if self.on else original)(*args, **kwargs)
 
         return coroutine if iscoroutinefunction(original) else switched
+
+
+def _as_method(proxy: Any) -> Callable[..., Any]:
+    """Return ``proxy``, which another library (wrapt) put in place of a method, as a function.
+
+    Called as it is, a proxy would not know its instance.
+    """
+
+    def call(instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return proxy.__get__(instance, type(instance))(*args, **kwargs)
+
+    async def coroutine(instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return await proxy.__get__(instance, type(instance))(*args, **kwargs)
+
+    return coroutine if iscoroutinefunction(proxy) else call

@@ -38,6 +38,9 @@ STYLE = "openai_agents"
 _INVALID = "Invalid JSON input for tool "
 """Begin of the SDK's error for arguments that do not fit the tool."""
 
+_REJECTED = "Tool execution was not approved."
+"""Text that the model reads about a rejected call if the person gave no reason."""
+
 _patches = MonkeyPatcher()
 _conversation: ContextVar[str | None] = ContextVar("tooltrace_openai_agents_conversation", default=None)
 
@@ -169,9 +172,10 @@ def _rejection(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def rejection(agent: Any, tool_call: Any, **of: Any) -> Any:
         item = original(agent, tool_call, **of)
-        call = _by_name(tool_call, tool_call.name, agent)
-        call.finish("declined")
-        call.model_reads(item.output)
+        with suppress_faults("record", lost=1):
+            call, words = _by_name(tool_call, tool_call.name, agent), of.get("rejection_message")
+            call.finish("declined", note=None if words == _REJECTED else words)
+            call.model_reads(item.output)
         return item
 
     return rejection
@@ -218,15 +222,19 @@ def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         finally:
             _body.reset(outer)
-        met, body.error = body.error, None
-        if met is not None and str(met).startswith(_INVALID) and type(met).__name__ == "ModelBehaviorError":
-            call.rejected("INVALID_PARAM", str(met.__cause__ or met))
-        elif met is not None:
-            call.raised(met)
+        reported, body.error = body.error, None
+        if (
+            reported is not None
+            and str(reported).startswith(_INVALID)
+            and type(reported).__name__ == "ModelBehaviorError"
+        ):
+            call.rejected("INVALID_PARAM", str(reported.__cause__ or reported))
+        elif reported is not None:
+            call.raised(reported)
         elif result.is_sdk_generated_error:
             call.failed("TIMEOUT", str(result.output))
         elif _is_interrupted(result.output):
-            call.finish("paused")
+            call.finish("paused", waits_for=None)  # a call of the inner agent has the question
         else:
             call.returned(result.output)
         return result

@@ -133,7 +133,7 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
     async def execute_tool_call(self: Any, validated: Any, **options: Any) -> Any:
         if _is_output(validated.tool):
             return await original(self, validated, **options)
-        call = _open_calls.take(validated.call) or _begin(validated.call, validated.tool, validated.ctx)
+        call = _open_calls.pop(validated.call) or _begin(validated.call, validated.tool, validated.ctx)
         answer = _answer.get()
         if answer is not None:
             answer.call = call
@@ -143,7 +143,8 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
                 result = await original(self, validated, **options)
         except BaseException as error:
             if validated.args_valid:
-                call.raised(_cause(error))  # ApprovalRequired and CallDeferred are pauses
+                cause = _cause(error)  # ApprovalRequired and CallDeferred are pauses
+                call.raised(cause, waits_for=_awaited(type(cause).__name__ == "CallDeferred"))
             else:
                 _reject(call, validated.tool, _cause(error))
             raise
@@ -177,7 +178,7 @@ def _answering(original: Callable[..., Any]) -> Callable[..., Any]:
 def _answered(call: FrameworkCall, result: Any) -> None:
     """End a deferred call with the answer that the application gave."""
     if type(result).__name__ == "ToolDenied":
-        call.finish("declined")
+        call.finish("declined", note=result.message if result.message != type(result)().message else None)
     elif isinstance(result, BaseException):  # ModelRetry, ToolFailed
         call.raised(result, ran=False)
     else:
@@ -190,13 +191,16 @@ def _deferral(original: Callable[..., Any]) -> Callable[..., Any]:
     def _route_deferred_call(self: Any, call: Any, deferral: Any) -> None:
         original(self, call, deferral)
         with suppress_faults("record", lost=1):
-            framework_call = _open_calls.take(call)
-            if framework_call is None:
-                tool = (self.tool_manager.tools or {}).get(call.tool_name)
-                framework_call = _begin(call, tool, self.tool_manager.ctx)
-            framework_call.finish("paused")
+            tool = (self.tool_manager.tools or {}).get(call.tool_name)
+            framework_call = _open_calls.pop(call) or _begin(call, tool, self.tool_manager.ctx)
+            is_external = getattr(getattr(tool, "tool_def", None), "kind", None) == "external"
+            framework_call.finish("paused", waits_for=_awaited(is_external))
 
     return _route_deferred_call
+
+
+def _awaited(is_external: bool) -> str:
+    return "external" if is_external else "confirmation"
 
 
 def _reject(call: FrameworkCall, tool: Any, error: BaseException) -> None:

@@ -21,6 +21,6 @@ class WeakSideTable(Generic[T]):
         # An id is unique only while its object exists, so the value must go with the object.
         weakref.finalize(owner, self._facts.pop, key, None).atexit = False
 
-    def take(self, owner: Any) -> T | None:
+    def pop(self, owner: Any) -> T | None:
         """Remove and return the value stored for ``owner``; None if there is none."""
         return self._facts.pop(id(owner), None)

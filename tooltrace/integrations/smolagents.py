@@ -36,7 +36,7 @@ STYLE = "smolagents"
 _patches = MonkeyPatcher()
 
 
-class _Step:
+class _StepCalls:
     """The calls that the model requested in one step of a ``ToolCallingAgent``."""
 
     def __init__(self, requested: Any) -> None:
@@ -44,7 +44,7 @@ class _Step:
             (each.function.name, each.function.arguments, each.id) for each in requested
         ]
         """Tool, arguments and id of the calls that were not begun yet."""
-        self.begun: dict[Any, FrameworkCall] = {}
+        self.started: dict[Any, FrameworkCall] = {}
         """Calls by id."""
 
     def id_of(self, tool: str, arguments: Any) -> Any:
@@ -58,7 +58,7 @@ class _Step:
         return found[0][2]
 
 
-_step: ContextVar[_Step | None] = ContextVar("tooltrace_smolagents_step", default=None)
+_step: ContextVar[_StepCalls | None] = ContextVar("tooltrace_smolagents_step", default=None)
 _agent: ContextVar[Any] = ContextVar("tooltrace_smolagents_agent", default=None)
 """The ``CodeAgent`` whose code runs."""
 _called: ContextVar[Any] = ContextVar("tooltrace_smolagents_called", default=None)
@@ -120,9 +120,9 @@ def _requested(original: Callable[..., Any]) -> Callable[..., Any]:
     def process_tool_calls(self: Any, chat_message: Any, *args: Any, **options: Any) -> Iterator[Any]:
         step = None
         with suppress_faults("begin"):
-            step = _Step(chat_message.tool_calls)
+            step = _StepCalls(chat_message.tool_calls)
         for item in _within(_step, step, original(self, chat_message, *args, **options)):
-            call = None if step is None else step.begun.get(getattr(item, "id", None))
+            call = None if step is None else step.started.get(getattr(item, "id", None))
             if call is not None and hasattr(item, "observation"):
                 call.model_reads(item.observation)
             yield item
@@ -139,7 +139,7 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
             call_id = None if step is None else step.id_of(tool_name, arguments)
             call = _begin(tool_name, tool, arguments, self, call_id)
             if step is not None:
-                step.begun[call_id] = call
+                step.started[call_id] = call
         token = _called.set(tool)
         try:
             with call.active():

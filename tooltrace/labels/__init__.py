@@ -1,6 +1,7 @@
-"""Labels that say later whether a result was right: single ones, or many from a file, a query or a function."""
+"""Judgements after the call: labels, which state whether a result was right, and corrections of how it was read."""
 
 from tooltrace.labels.api import outcome_from
+from tooltrace.labels.correction import correct
 from tooltrace.labels.label import label
 
-__all__ = ["label", "outcome_from"]
+__all__ = ["correct", "label", "outcome_from"]

@@ -19,10 +19,11 @@ from tooltrace.labels.label import make_outcome
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
 from tooltrace.store.base import Store, open_store
+from tooltrace.store.schema import quote_identifier, quote_literal
 
 IDS = ("call_id", "span_id")
 VERDICTS = ("correct", "score")
-COLUMNS = (*IDS, *VERDICTS, "labeler", "reason", "labeled_at")
+COLUMNS = (*IDS, *VERDICTS, "labeler", "reason", "labeled_at", "labeler_kind")
 """The columns that a row may have."""
 
 _RIGHT = frozenset({"true", "t", "yes", "y", "right", "correct", "1", "1.0"})
@@ -44,6 +45,7 @@ def outcome_of(row: Mapping[str, Any], settings: Settings, labeler: str) -> Outc
         labeler=known["labeler"] or labeler,
         reason=known["reason"],
         labeled_at=_moment(known["labeled_at"]),
+        labeler_kind=known["labeler_kind"],
     )
 
 
@@ -198,7 +200,6 @@ def _parquet(path: Path, unused: Callable[[list[str]], None], advance: Advance) 
     import duckdb
 
     from tooltrace.store.connection import connect
-    from tooltrace.store.schema import quote_identifier, quote_literal
 
     file = f"read_parquet({quote_literal(str(path))})"
     with connect() as con:
@@ -245,7 +246,7 @@ SHOWN = 10
 """Maximum number of skipped rows listed as examples."""
 
 
-class SkippedLine(NamedTuple):
+class SkippedRow(NamedTuple):
     """A row that is not a label, and why."""
 
     line: int
@@ -258,7 +259,7 @@ class LabelFileReport:
 
     labels: int = 0
     skipped: int = 0
-    examples: list[SkippedLine] = field(default_factory=list)
+    examples: list[SkippedRow] = field(default_factory=list)
     """The first skipped rows."""
     unused: list[str] = field(default_factory=list)
     """Columns of the file that are not label columns."""
@@ -271,7 +272,7 @@ class LabelFileReport:
         """Count a skipped row, and add the first ``SHOWN`` as examples."""
         self.skipped += 1
         if self.skipped <= SHOWN:
-            self.examples.append(SkippedLine(line, reason))
+            self.examples.append(SkippedRow(line, reason))
 
     def add_unused(self, names: list[str]) -> None:
         """Add ``names`` to the unused columns while these are fewer than ``SHOWN``."""

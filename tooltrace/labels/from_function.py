@@ -12,7 +12,7 @@ from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.labels.api import Judge
 from tooltrace.labels.from_sql import BY_LABELER
-from tooltrace.labels.label import make_outcome
+from tooltrace.labels.label import LabelerKind, make_outcome
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
 from tooltrace.store.reader import open_reader
@@ -38,14 +38,14 @@ ORDER BY started_at, span_id
 _MEMBERS = ("correct", "score", "reason")
 
 
-def label_by(judge: Judge, settings: Settings, labeler: str, *, again: bool) -> int:
+def label_by(judge: Judge, settings: Settings, labeler: str, *, kind: LabelerKind, again: bool) -> int:
     """Label attempts with the judgements of ``judge``: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
     with LabelWriter(settings) as writer:
         for row in _attempts(settings.store, labeler, again=again):
             judgement = judge(dict(row))
             try:
-                outcome = _outcome(judgement, row, settings, labeler)
+                outcome = _outcome(judgement, row, settings, labeler, kind)
             except LabelError as error:
                 recorded = f"{writer.count} labels before it were recorded" if writer.count else "nothing was recorded"
                 raise LabelError(f"{error} (attempt {row['span_id']} of {row['call_id']}); {recorded}") from None
@@ -69,7 +69,9 @@ def _page(store: Path, unjudged: list[tuple[str, datetime]]) -> list[dict[str, A
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
-def _outcome(judgement: Any, row: dict[str, Any], settings: Settings, labeler: str) -> Outcome | None:
+def _outcome(
+    judgement: Any, row: dict[str, Any], settings: Settings, labeler: str, kind: LabelerKind
+) -> Outcome | None:
     correct, score, reason = _read(judgement)
     if correct is None and score is None:
         return None
@@ -81,6 +83,7 @@ def _outcome(judgement: Any, row: dict[str, Any], settings: Settings, labeler: s
         score=score,
         labeler=labeler,
         reason=reason,
+        labeler_kind=kind,
     )
 
 

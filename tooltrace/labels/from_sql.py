@@ -11,6 +11,7 @@ import duckdb
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.labels.from_file import COLUMNS, missing, outcome_of
+from tooltrace.labels.label import LabelerKind
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
 from tooltrace.store.reader import materialize, open_reader
@@ -29,7 +30,7 @@ The SQL of the view ``judged`` finds the attempts, so that a call label judges t
 """
 
 
-SELECTABLE = tuple(name for name in COLUMNS if name not in ("labeler", "labeled_at"))
+SELECTABLE = tuple(name for name in COLUMNS if name not in ("labeler", "labeled_at", "labeler_kind"))
 _SELECTED, _ROWS = "memory.labels.selected", "memory.labels.rows"
 
 _NEW = f"""
@@ -61,14 +62,14 @@ ORDER BY g.row_no
 Row = tuple[Any, ...]
 
 
-def label_selected(sql: str, settings: Settings, labeler: str, *, again: bool) -> int:
+def label_selected(sql: str, settings: Settings, labeler: str, *, kind: LabelerKind, again: bool) -> int:
     """Label attempts with the rows of a SELECT: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
     with open_reader(settings.store) as con:
         _store_rows(con, sql)
         now = datetime.now(UTC).replace(tzinfo=None)
         answer = materialize(con, _NEW, {"labeler": labeler, "again": again, "now": now})
-    outcomes = _judgements(answer.fetchall(), settings, labeler)
+    outcomes = _judgements(answer.fetchall(), settings, labeler, kind)
     with LabelWriter(settings) as writer:
         for outcome, trace_id, span_id in outcomes:
             writer.add(outcome, trace_id=trace_id, span_id=span_id)
@@ -85,7 +86,7 @@ def _store_rows(con: DuckDBPyConnection, sql: str) -> None:
         con.execute(f"CREATE VIEW {_SELECTED} AS {sql}")
         names = [column[0].lower() for column in con.execute(f"SELECT * FROM {_SELECTED} LIMIT 0").description]
         _check(names)
-        columns = ", ".join(_column(name, name in names) for name in SELECTABLE)
+        columns = ", ".join(f"CAST({name if name in names else 'NULL'} AS VARCHAR) AS {name}" for name in SELECTABLE)
         con.execute(f"CREATE TABLE {_ROWS} AS SELECT {columns}, row_number() OVER () AS row_no FROM {_SELECTED}")
     except duckdb.Error as error:
         raise LabelError(f"cannot run the SELECT: {error}; nothing was recorded") from error
@@ -103,11 +104,9 @@ def _check(names: list[str]) -> None:
         raise LabelError(f"the result of the SELECT is not a table of labels: {fault}; nothing was recorded")
 
 
-def _column(name: str, is_selected: bool) -> str:
-    return f"CAST({name if is_selected else 'NULL'} AS VARCHAR) AS {name}"
-
-
-def _judgements(rows: Iterable[Row], settings: Settings, labeler: str) -> list[tuple[Outcome, str | None, str | None]]:
+def _judgements(
+    rows: Iterable[Row], settings: Settings, labeler: str, kind: LabelerKind
+) -> list[tuple[Outcome, str | None, str | None]]:
     """Return an outcome with its trace id and span id for each call or attempt that ``rows`` judge.
 
     Rows with neither correct nor score are left out. Raises LabelError for an invalid row, and for two rows that judge
@@ -115,7 +114,7 @@ def _judgements(rows: Iterable[Row], settings: Settings, labeler: str) -> list[t
     """
     outcomes: dict[tuple[str | None, str | None], tuple[Outcome, str | None, str | None]] = {}
     for row in rows:
-        values = dict(zip(SELECTABLE, row, strict=False))
+        values = {**dict(zip(SELECTABLE, row, strict=False)), "labeler_kind": kind}
         if values["correct"] is None and values["score"] is None:
             continue
         try:

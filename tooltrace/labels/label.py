@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, get_args
 
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
@@ -11,6 +11,11 @@ from tooltrace.recording.attempt import validate_confidence
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.sanitizer import Sanitizer
+
+LabelerKind = Literal["person", "rule", "agent"]
+"""Kind of a labeler: a person, a rule (a program), or an agent (a model)."""
+LABELER_KINDS: Final[tuple[str, ...]] = get_args(LabelerKind)
+HUMAN: Final = "human"
 
 
 def make_outcome(
@@ -23,8 +28,11 @@ def make_outcome(
     labeler: str,
     reason: str | None = None,
     labeled_at: datetime | None = None,
+    labeler_kind: str | None = None,
 ) -> Outcome:
     """Return a checked and redacted outcome; ``labeled_at`` defaults to now.
+
+    ``labeler_kind`` defaults to ``person`` for the labeler ``human``; of other labelers it is unknown.
 
     Raises LabelError with the cause alone.
     """
@@ -36,19 +44,43 @@ def make_outcome(
         raise LabelError("a label needs a labeler: the name of the person or program that labels")
     if not call_id and not span_id:
         raise LabelError("a label needs a call_id or a span_id")
+    if labeler_kind is not None and labeler_kind not in LABELER_KINDS:
+        raise LabelError(f"labeler_kind must be one of {', '.join(LABELER_KINDS)}; got {labeler_kind!r}")
     _check(call_id or span_id, correct, score)
     return Outcome(
-        call_id=_valid(call_id),
-        span_id=_valid(span_id),
+        call_id=valid_text(call_id),
+        span_id=valid_text(span_id),
         correct=correct,
         score=None if score is None else float(score),
-        labeler=_valid(labeler) or labeler,
+        labeler=valid_text(labeler) or labeler,
         reason=Sanitizer((settings.redaction,), settings.field_limit).sanitize_text("reason", reason or None),
-        labeled_at=datetime.now(UTC) if labeled_at is None else labeled_at,
+        labeled_at=CLOCK.now() if labeled_at is None else labeled_at,
+        labeler_kind=labeler_kind or ("person" if labeler == HUMAN else None),
+        target_kind="attempt" if span_id else "call",
     )
 
 
-def _valid(text: str | None) -> str | None:
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+class _Clock:
+    """The time, later at each call, so that the latest of two labels is known."""
+
+    def __init__(self) -> None:
+        self._previous = datetime.min.replace(tzinfo=UTC)
+
+    def now(self) -> datetime:
+        now = datetime.now(UTC)
+        if -1000 * _MICROSECOND < now - self._previous <= timedelta(0):
+            now = self._previous + _MICROSECOND
+        self._previous = now
+        return now
+
+
+CLOCK: Final = _Clock()
+
+
+def valid_text(text: str | None) -> str | None:
     """Return ``text`` as valid Unicode, which is how a journal stores ids, so that the label matches its call."""
     return text.encode("utf-8", "replace").decode() if text else None
 
@@ -68,13 +100,14 @@ def label(
     span_id: str | None = None,
     correct: bool | None = None,
     score: float | None = None,
-    source: str = "human",
+    source: str = HUMAN,
     reason: str | None = None,
+    kind: LabelerKind | None = None,
 ) -> None:
     """Label a call, by its ``call_id``, or one attempt of it, by its ``span_id``.
 
-    Pass ``correct``, or ``score`` in [0, 1], or both. ``source`` names who made the judgement; of several labels by one
-    source the latest counts. A label may be recorded before its call. The label is also emitted as the event
+    Pass ``correct``, or ``score`` in [0, 1], or both. ``source`` names who made the judgement, and ``kind`` states
+    whether that is a person, a rule or an agent; of several labels by one source the latest counts. A label may be recorded before its call. The label is also emitted as the event
     ``gen_ai.evaluation.result`` if the application has a LoggerProvider. Raises LabelError.
     """
     recorder = get_recorder()
@@ -87,6 +120,7 @@ def label(
             score=score,
             labeler=source,
             reason=reason,
+            labeler_kind=kind,
         )
     except LabelError as error:
         raise LabelError(f"{error}; nothing was recorded") from None

@@ -32,9 +32,9 @@ __all__ = [
 TOOL_RESPONSE = "tool_response"
 """The result is a ``ToolResponse`` already."""
 PLAIN = "plain"
-"""Any other value: the tool returned, so it reports success, and the value is its data."""
+"""Any other value: the tool returned it, and nothing states whether the tool worked. The value is the data."""
 NONE = "none"
-"""The tool returned None: a success without data."""
+"""The tool returned None: a response without data, and nothing states whether the tool worked."""
 EXCEPTION = "exception"
 """The tool raised: an error, classified by the class of the exception."""
 
@@ -45,9 +45,11 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
     ``meta.rule`` names the rule that read the value, ``meta.rule_grade`` tells whether that reading is certain. Nothing
     that the value's own code raises leaves this function.
 
+    A value that no rule recognises becomes the data of a response with status ``success`` and the grade ``unread``: the
+    tool returned, and nothing states whether it worked.
+
     ``rules``: the rules that may read the value, in their order: put your own before :data:`RULES`, or pass
-    :data:`CERTAIN_RULES` for the rules that do not go by words. A value that no rule recognises is a success, and
-    becomes its data. Raises ConfigError for an item that is not a rule.
+    :data:`CERTAIN_RULES` for the rules that do not go by words. Raises ConfigError for an item that is not a rule.
     """
     if rules is not RULES and rules is not CERTAIN_RULES:
         rules = checked_rules(rules, "nothing was read")
@@ -58,12 +60,14 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
 
 def _success(value: Any) -> ToolResponse:
     if issubclass(type(value), BaseException):
-        return value_error_pair.of_exception(reader.summarize(value)._asdict(), meta=_meta(EXCEPTION).model_dump())
+        return value_error_pair.of_exception(
+            reader.summarize(value)._asdict(), meta={"rule": EXCEPTION, "rule_grade": "certain"}
+        )
     if value is None:
-        return ToolResponse.success(meta=_meta(NONE))
+        return ToolResponse.success(meta=_unread(NONE))
     text = str.__str__(value) if issubclass(type(value), str) else ""
-    return ToolResponse.success(text, value, meta=_meta(PLAIN))
+    return ToolResponse.success(text, value, meta=_unread(PLAIN))
 
 
-def _meta(name: str) -> ResponseMeta:
-    return ResponseMeta(rule=name, rule_grade="certain")
+def _unread(name: str) -> ResponseMeta:
+    return ResponseMeta(rule=name, rule_grade="unread")

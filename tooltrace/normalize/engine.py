@@ -27,6 +27,12 @@ class RuleIndex:
             self._add(number, rule)
         self.of_words = tuple(rule for rule in self.rules if rule.words)
         """The rules that go by the words of an error message."""
+        self.of_certain = tuple(rule for rule in self.rules if rule.grade == "certain")
+        """The rules that go by a protocol's own fields."""
+
+    def opened_by(self, rule: Rule) -> tuple[Rule, ...]:
+        """Return the rules that read what ``rule`` found inside an envelope."""
+        return {"words": self.of_words, "certain": self.of_certain}.get(rule.opens or "", self.rules)
 
     def _add(self, number: int, rule: Rule) -> None:
         if rule.reads is None:
@@ -121,22 +127,30 @@ def _apply(rule: Rule, value: Any) -> ToolResponse | None:
 
 
 def _with_rule_name(response: ToolResponse, rule: Rule) -> ToolResponse:
-    meta = response.meta.model_copy(update={"rule": rule.name, "rule_grade": rule.grade})
+    """Return ``response`` with the name and the grade of ``rule``.
+
+    A success that states nothing about its outcome stays ``unread``: the rule of a message without such a member marks it.
+    """
+    unread = response.status == "success" and response.meta.rule_grade == "unread"
+    meta = response.meta.model_copy(update={"rule": rule.name, "rule_grade": "unread" if unread else rule.grade})
     return response.model_copy(update={"meta": meta})
 
 
 def _look_inside(response: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
-    """Return the failure that a success in an envelope holds; else ``response``."""
+    """Return the failure that a success in an envelope holds; else ``response``.
+
+    If the envelope states nothing about the outcome, the reading of its content decides.
+    """
     if rule.opens is None or response.status != "success" or depth > _MAX_DEPTH:
         return response
-    rules = rules if rule.opens == "all" else index_of(rules).of_words
+    rules = index_of(rules).opened_by(rule)
     for content in (response.data, response.text or None):
         inner = (
             None
             if content is None
             else apply_rules_to_view(view_of(content) if type(content) is str else ResultView(content), rules, depth)
         )
-        if inner is not None and inner.status != "success":
+        if inner is not None and (inner.status != "success" or response.meta.rule_grade == "unread"):
             return _merged(response, inner, rule)
     return response
 

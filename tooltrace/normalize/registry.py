@@ -68,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     hello_agents.TEXT,
     error_markup.RULE,
     embedded_error.RULE,
+    embedded_error.FALSE_AND_MESSAGE,
     error_text.RULE,
     python_literal.RULE,
     batches.ROWS,

@@ -98,11 +98,11 @@ def _pair(value: Any, error: Any) -> dict[str, Any] | None:
     kind = type(error)
     if issubclass(kind, BaseException):
         return {"value": value, "exception": reader.summarize(error)._asdict()}
-    words = error.strip() if kind is str else kind is dict and _says(error)
+    words = error.strip() if kind is str else kind is dict and _has_text(error)
     return {"value": None, "error": error} if value is None and words else None
 
 
-def _says(error: dict[Any, Any]) -> bool:
+def _has_text(error: dict[Any, Any]) -> bool:
     """Whether a dict has a member that describes an error."""
     try:
         return any(name in error for name in _SAYING)

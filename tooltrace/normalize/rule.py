@@ -12,11 +12,12 @@ from tooltrace.errors import ConfigError
 Grade = Literal["certain", "heuristic"]
 """``certain``: the protocol's own fields say so. ``heuristic``: words or shapes suggest it."""
 
-Opens = Literal["all", "words"] | None
+Opens = Literal["all", "certain", "words"] | None
 """Rules that search a success of a protocol for a failure inside it.
 
-``all``: any rule, for a protocol that only carries a tool's answer. ``words``: only the rules that go by words, for a
-protocol in which the tool itself reports success. None: no rule.
+``all``: any rule, for a protocol that only carries a tool's answer. ``certain``: only the rules that go by a protocol's
+fields, for an answer that states that it is not an error, so that words in it are content. ``words``: only the rules
+that go by words, for a protocol in which the tool itself reports success. None: no rule.
 """
 
 Read = Callable[[Any], ToolResponse | None]

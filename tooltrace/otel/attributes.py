@@ -8,12 +8,14 @@ declared with the field, in :mod:`tooltrace.core.records`.
 from __future__ import annotations
 
 from tooltrace.core.fields import attributes_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, ToolCall
 
 FIELDS = attributes_of(ToolCall)
 """Map from a field of ``ToolCall`` to its span attribute; values are passed unchanged."""
 OUTCOME_FIELDS = attributes_of(Outcome)
 """Map from a field of ``Outcome`` to the attribute of its event."""
+CORRECTION_FIELDS = attributes_of(Correction)
+"""Map from a field of ``Correction`` to the attribute of its event."""
 GATE_FIELDS = attributes_of(Gate)
 """Map from a field of ``Gate`` to the attribute of its event; times are ISO 8601."""
 MESSAGE_FIELDS = attributes_of(Message)
@@ -65,7 +67,11 @@ JUDGED_SPAN_ID = OUTCOME_FIELDS["span_id"]
 """Hex id of the labeled attempt, if the label names one: its trace id is not always known."""
 LABELER = OUTCOME_FIELDS["labeler"]
 """Name of the person or program that labeled the result."""
-SAID = "tooltrace.said"
+LABELER_KIND = OUTCOME_FIELDS["labeler_kind"]
+"""``person``, ``rule`` or ``agent``."""
+TARGET_KIND = OUTCOME_FIELDS["target_kind"]
+"""``attempt``, ``call`` or ``conversation``."""
+REPORTED = "tooltrace.said"
 """Array of ``correct`` and ``score``: the values that the labeler passed; the other value is derived."""
 
 EXCEPTION_EVENT = "gen_ai.execute_tool.exception"
@@ -77,6 +83,8 @@ GATE_EVENT = "tooltrace.gate"
 """Log event: the current state of a gate, where a call waits for a person."""
 MESSAGE_EVENT = "tooltrace.message"
 """Log event: the text that the model received for an attempt."""
+CORRECTION_EVENT = "tooltrace.correction"
+"""Log event: a later reading of an attempt, in place of the recorded one."""
 LOSS_EVENT = "tooltrace.loss"
 """Log event: records that could not be stored."""
 AT = "tooltrace.at"

@@ -12,19 +12,19 @@ from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
 from tooltrace.core.fields import TYPES, AttributeKind, Field, fields_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, ToolCall
 from tooltrace.otel import attributes as names
 
 Level = Literal["required", "conditionally required", "recommended", "opt-in", "custom"]
 """Requirement level in the terms of the conventions; ``custom`` marks attributes that they do not define."""
-Signal = Literal["span", "metric", "exception", "evaluation", "gate", "message", "loss", "resource"]
+Signal = Literal["span", "metric", "exception", "evaluation", "correction", "gate", "message", "loss", "resource"]
 
 EXECUTE_TOOL: Final = (
     "https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/execute-tool.md"
 )
 EVENTS: Final = "https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-events.md"
 RESOURCE: Final = "https://opentelemetry.io/docs/specs/semconv/resource/"
-OURS: Final = "tooltrace"
+TOOLTRACE: Final = "tooltrace"
 SOURCES: Final = {"execute_tool": EXECUTE_TOOL, "evaluation": EVENTS, "resource": RESOURCE}
 """Map from the short name of a source to its URL."""
 
@@ -37,7 +37,7 @@ class Attribute(NamedTuple):
     level: Level
     kind: AttributeKind
     meaning: str
-    source: str = OURS
+    source: str = TOOLTRACE
 
 
 def _conventions() -> tuple[Attribute, ...]:
@@ -90,13 +90,14 @@ _SCORE: Final = "How right, 0 to 1; where none was said, 1 for right and 0 for w
 _LABEL: Final = "`correct` or `incorrect`; where it was not said, `correct` from 0.5 on."
 
 _LABELS: Final[dict[str, tuple[AttributeKind, str]]] = {
-    names.SAID: ("texts", "`correct`, `score`: which of the two was said."),
+    names.REPORTED: ("texts", "`correct`, `score`: which of the two was said."),
 }
 _AT: Final[tuple[AttributeKind, str]] = ("text", "When it was, ISO 8601, where the timestamp cannot say it.")
-_LATE: Final[tuple[Signal, ...]] = ("evaluation", "message", "loss")
+_LATE: Final[tuple[Signal, ...]] = ("evaluation", "correction", "message", "loss")
 _RECORDS: Final[dict[Signal, type[Record]]] = {
     "span": ToolCall,
     "evaluation": Outcome,
+    "correction": Correction,
     "gate": Gate,
     "message": Message,
     "loss": Loss,

@@ -70,7 +70,7 @@ def current_policy() -> Content:
 CONTENT_KEYS: Final = frozenset(names.FIELDS[field] for field in content_of(ToolCall)) | {names.RESULT_IS_TEXT}
 """Our attributes that carry content: the fields that ``capture="metadata"`` leaves out."""
 
-_FOREIGN: Final = (
+_EXTERNAL_CONTENT: Final = (
     r"gen_ai\.(input\.messages|output\.messages|system_instructions|tool\.definitions|tool\.call\.(arguments|result)"
     r"|memory\.(records|query\.text)|retrieval\.(documents|query\.text)|prompt|completion)(\.|$)"
     r"|(input|output)\.(value|mime_type)$|llm\.(input_messages|output_messages|prompts|invocation_parameters)(\.|$)"
@@ -97,7 +97,9 @@ def strip_content(attributes: Mapping[str, Any]) -> dict[str, Any]:
     The error message of a failure does not count as content; the reason of a partial result does.
     """
     remaining = {
-        key: value for key, value in attributes.items() if key not in CONTENT_KEYS and not re.match(_FOREIGN, key)
+        key: value
+        for key, value in attributes.items()
+        if key not in CONTENT_KEYS and not re.match(_EXTERNAL_CONTENT, key)
     }
     if isinstance(events := remaining.get(EVENTS), list | tuple):
         remaining[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]

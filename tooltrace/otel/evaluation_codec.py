@@ -29,7 +29,7 @@ def to_log(outcome: Outcome, *, trace_id: str | None = None, span_id: str | None
     """Return the event of ``outcome``.
 
     Score and label are both set, as in the view ``judged``: a missing score is 1 for right and 0 for wrong, a missing
-    label is right from 0.5 on. :data:`names.SAID` lists which of the two the labeler passed.
+    label is right from 0.5 on. :data:`names.REPORTED` lists which of the two the labeler passed.
     """
     time_ns, late = to_unix_ns(outcome.labeled_at)
     trace_id, span_id = valid_parent(trace_id, span_id or outcome.span_id)
@@ -46,7 +46,7 @@ def to_log(outcome: Outcome, *, trace_id: str | None = None, span_id: str | None
 
 def _attributes(outcome: Outcome, late: str | None) -> dict[str, Any]:
     correct, score = outcome.correct, outcome.score
-    said = [name for name, value in (("correct", correct), ("score", score)) if value is not None]
+    reported = [name for name, value in (("correct", correct), ("score", score)) if value is not None]
     if correct is None and score is not None:
         correct = score >= 0.5
     if score is None and correct is not None:
@@ -59,7 +59,10 @@ def _attributes(outcome: Outcome, late: str | None) -> dict[str, Any]:
         names.TOOL_CALL_ID: outcome.call_id,
         names.JUDGED_SPAN_ID: outcome.span_id,
         names.LABELER: outcome.labeler,
-        names.SAID: said,
+        names.LABELER_KIND: outcome.labeler_kind,
+        names.TARGET_KIND: outcome.target_kind,
+        names.CONVERSATION_ID: outcome.conversation_id,
+        names.REPORTED: reported,
         names.AT: late,
     }
     return {key: value for key, value in known.items() if value is not None}
@@ -67,20 +70,23 @@ def _attributes(outcome: Outcome, late: str | None) -> dict[str, Any]:
 
 def from_log(form: LogData) -> Outcome:
     """Return the outcome that the event encodes; exact for our own events. Raises ValueError."""
-    return _ours(form) if names.LABELER in form.attributes else _external(form)
+    return _native(form) if names.LABELER in form.attributes else _external(form)
 
 
-def _ours(form: LogData) -> Outcome:
-    said = form.attributes.get(names.SAID)
-    given = said if isinstance(said, Sequence) else ()
+def _native(form: LogData) -> Outcome:
+    value = form.attributes.get(names.REPORTED)
+    reported = value if isinstance(value, Sequence) else ()
     label = _text(form, names.EVALUATION_SCORE_LABEL)
     score = _number(form, names.EVALUATION_SCORE_VALUE)
     return Outcome(
         call_id=_text(form, names.TOOL_CALL_ID),
         span_id=_text(form, names.JUDGED_SPAN_ID),
-        correct=None if label is None or "correct" not in given else label == "correct",
-        score=score if "score" in given else None,
+        correct=None if label is None or "correct" not in reported else label == "correct",
+        score=score if "score" in reported else None,
         labeler=_text(form, names.LABELER) or "unknown",
+        labeler_kind=_text(form, names.LABELER_KIND),
+        target_kind=_text(form, names.TARGET_KIND),
+        conversation_id=_text(form, names.CONVERSATION_ID),
         reason=_text(form, names.EVALUATION_EXPLANATION),
         labeled_at=from_log_time(form),
     )

@@ -1,7 +1,7 @@
 """Encode records other than spans as OpenTelemetry log events, and decode them: ``from_log(to_log(record)) == record``.
 
-An ``Outcome`` is the conventions' ``gen_ai.evaluation.result``; a ``Gate``, a ``Message`` and a ``Loss`` are events of
-our own. A call that raised also has an exception event besides its span; it is encoded only, because the span has the
+An ``Outcome`` is the conventions' ``gen_ai.evaluation.result``; a ``Correction``, a ``Gate``, a ``Message`` and a ``Loss``
+are events of our own. A call that raised also has an exception event besides its span; it is encoded only, because the span has the
 same data.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from tooltrace.core.fields import Converters, record_from
-from tooltrace.core.records import Gate, Loss, Message, Outcome, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel import evaluation_codec
 from tooltrace.otel.span_codec import SCOPE, error_type
@@ -23,19 +23,21 @@ from tooltrace.otel.timestamps import from_log_time, to_unix_ns, valid_parent
 from tooltrace.redact.snapshot import Json
 from tooltrace.version import __version__
 
-Event = Outcome | Gate | Message | Loss
+Event = Outcome | Correction | Gate | Message | Loss
 """Records that are encoded as log events."""
-_T = TypeVar("_T", Gate, Message, Loss)
+_T = TypeVar("_T", Correction, Gate, Message, Loss)
 
 INFO: Final = 9
 WARN: Final = 13
 
 _FIELDS: Final[dict[type[Any], dict[str, str]]] = {
+    Correction: names.CORRECTION_FIELDS,
     Gate: names.GATE_FIELDS,
     Message: names.MESSAGE_FIELDS,
     Loss: names.LOSS_FIELDS,
 }
 _NAMES: Final[dict[type[Any], str]] = {
+    Correction: names.CORRECTION_EVENT,
     Gate: names.GATE_EVENT,
     Message: names.MESSAGE_EVENT,
     Loss: names.LOSS_EVENT,
@@ -52,8 +54,7 @@ def to_log(record: Event, *, trace_id: str | None = None, span_id: str | None = 
         return evaluation_codec.to_log(record, trace_id=trace_id, span_id=span_id)
     record_span = None if isinstance(record, Loss) else record.span_id
     trace_id, span_id = valid_parent(trace_id, span_id or record_span)
-    when = (record.answered_at or record.asked_at) if isinstance(record, Gate) else record.at
-    time_ns, late = to_unix_ns(when)
+    time_ns, late = to_unix_ns(_time_of(record))
     attributes = _attributes(record)
     if late is not None and not isinstance(record, Gate):
         attributes[names.AT] = late
@@ -68,6 +69,12 @@ def to_log(record: Event, *, trace_id: str | None = None, span_id: str | None = 
         scope=SCOPE,
         scope_version=__version__,
     )
+
+
+def _time_of(record: Correction | Gate | Message | Loss) -> datetime:
+    if isinstance(record, Gate):
+        return record.answered_at or record.asked_at
+    return record.corrected_at if isinstance(record, Correction) else record.at
 
 
 def from_log(form: LogData) -> Event | None:
@@ -139,7 +146,7 @@ def _resource(record: ToolCall | Loss) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _attributes(record: Gate | Message | Loss) -> dict[str, Any]:
+def _attributes(record: Correction | Gate | Message | Loss) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, key in _FIELDS[type(record)].items():
         value = getattr(record, name)
@@ -147,12 +154,16 @@ def _attributes(record: Gate | Message | Loss) -> dict[str, Any]:
             value = value.astimezone(UTC).isoformat()
         if value is not None:
             out[key] = value
-    if not isinstance(record, Loss) and record.call_id == record.span_id:
+    if isinstance(record, Gate | Message) and record.call_id == record.span_id:
         del out[names.TOOL_CALL_ID]
     return out
 
 
 # Decoding.
+
+
+def _correction(form: LogData) -> Correction:
+    return _record(Correction, form, {"corrected_at": from_log_time(form)})
 
 
 def _gate(form: LogData) -> Gate:
@@ -171,7 +182,7 @@ def _loss(form: LogData) -> Loss:
 def _record(kind: type[_T], form: LogData, known: dict[str, Any]) -> _T:
     """Return a record of ``kind`` from the event's attributes and the ``known`` values. Raises ValueError."""
     values = {name: form.attributes.get(key) for name, key in _FIELDS[kind].items()}
-    if "call_id" in values and values["call_id"] is None:
+    if kind in (Gate, Message) and values["call_id"] is None:
         values["call_id"] = values["span_id"]
     return record_from(kind, {**values, **known}, _CONVERTERS)
 
@@ -217,6 +228,7 @@ _CONVERTERS: Final[Converters] = {
 
 _READERS: Final[dict[str, Callable[[LogData], Event | None]]] = {
     names.EVALUATION_EVENT: evaluation_codec.from_log,
+    names.CORRECTION_EVENT: _correction,
     names.GATE_EVENT: _gate,
     names.MESSAGE_EVENT: _message,
     names.LOSS_EVENT: _loss,

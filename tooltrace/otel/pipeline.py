@@ -87,7 +87,7 @@ class SdkPipeline(Pipeline):
             decision = self._decide(span, attributes, context)
             span.trace_flags = self._flags(decision is Decision.RECORD_AND_SAMPLE, parent)
         if decision is Decision.DROP:
-            span.pipeline = _NOWHERE
+            span.pipeline = _NO_OUTPUT
         else:
             span.pipeline = self
             self._processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
@@ -147,7 +147,7 @@ class CustomProviderPipeline(Pipeline):
         forwarded = self._tracer.start_span(
             span.name, context=context, attributes=dict(attributes), set_status_on_exception=False
         )
-        _NOWHERE.start(span, attributes, context)
+        _NO_OUTPUT.start(span, attributes, context)
         ids = forwarded.get_span_context()
         if ids.is_valid:
             span.trace_id, span.span_id, span.trace_flags = ids.trace_id, ids.span_id, ids.trace_flags
@@ -167,15 +167,15 @@ class ForwardingPipeline(Pipeline):
         return False
 
 
-_NOWHERE = Pipeline()
+_NO_OUTPUT = Pipeline()
 
 
 def pipeline_for(provider: trace_api.TracerProvider | None) -> Pipeline:
     """Return the pipeline for ``provider``."""
     if provider is None or isinstance(provider, trace_api.NoOpTracerProvider):
-        return _NOWHERE
+        return _NO_OUTPUT
     if isinstance(provider, TracerProvider):
-        return _NOWHERE if sdk_internals.is_disabled(provider) else SdkPipeline(provider)
+        return _NO_OUTPUT if sdk_internals.is_disabled(provider) else SdkPipeline(provider)
     return CustomProviderPipeline(provider)
 
 

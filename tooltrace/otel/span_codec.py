@@ -55,7 +55,7 @@ def _link(link: dict[str, Any]) -> LinkData:
 SCOPE = "tooltrace"
 """Name of the instrumentation scope of our spans."""
 
-LONGEST_MS = 1e12
+MAX_DURATION_MS = 1e12
 """Maximum duration of a span in milliseconds, about 31 years; larger values are invalid."""
 
 _FIELDS = tuple(names.FIELDS)
@@ -89,7 +89,7 @@ def encode(call: ToolCall) -> SpanData:
     """Return the call's span."""
     start = nanoseconds(call.started_at)
     elapsed_ms = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
-    if not 0 <= elapsed_ms < LONGEST_MS:  # an imported record may have any duration; the attribute keeps it
+    if not 0 <= elapsed_ms < MAX_DURATION_MS:  # an imported record may have any duration; the attribute keeps it
         elapsed_ms = 0.0
     resource = {names.SERVICE_NAME: call.service, names.HOST_NAME: call.host, names.PROCESS_PID: call.pid}
     failed = call.status == "error"

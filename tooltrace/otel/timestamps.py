@@ -11,7 +11,7 @@ from tooltrace.otel.span_data import LogData
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_SAYABLE: Final = range(2**63)
+_UNIX_NS_RANGE: Final = range(2**63)
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
 
@@ -24,7 +24,7 @@ def nanoseconds(moment: datetime) -> int:
 def to_unix_ns(moment: datetime) -> tuple[int, str | None]:
     """Return nanoseconds since the epoch and None; 0 and ``moment`` in ISO form if they cannot represent it."""
     ns = nanoseconds(moment)
-    return (ns, None) if ns in _SAYABLE else (0, moment.astimezone(UTC).isoformat())
+    return (ns, None) if ns in _UNIX_NS_RANGE else (0, moment.astimezone(UTC).isoformat())
 
 
 def from_log_time(form: LogData) -> datetime:

@@ -8,6 +8,7 @@ module. The argument itself is not recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -69,7 +70,9 @@ def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity
     """
     known: list[str | None] | None = None if call_id is None else [_text(call_id), None, None]
     for argument in injected:
-        for place, read in _readers_of(type(argument)):
+        kind = type(argument)
+        entry = _classes.get(id(kind)) or _find_readers(kind)
+        for place, read in entry[1]:
             try:
                 value = read(argument)
             except BaseException as error:  # a property of a framework or of a user's subclass may raise
@@ -80,7 +83,7 @@ def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity
             if known is None:
                 known = [None, None, None]
             if known[place] is None:
-                known[place] = _text(value)
+                known[place] = (value or None) if type(value) is str else _text(value)
     return NO_IDENTITY if known is None else CallIdentity(*known)
 
 
@@ -137,10 +140,12 @@ def _text(value: Any) -> str | None:
 
 
 def _reader(path: Path) -> Callable[[Any], Any]:
-    """Return the function that follows ``path``; one attribute is read without a loop, because most paths are that."""
+    """Return the function that follows ``path``, and may raise AttributeError.
+
+    One attribute is read without a loop, because most paths are that.
+    """
     if len(path) == 1:
-        name = path[0]
-        return lambda value: getattr(value, name, None)
+        return attrgetter(path[0])
 
     def read(value: Any) -> Any:
         for name in path:
@@ -160,15 +165,15 @@ _classes: dict[int, tuple[type, Readers]] = {}
 _MAX_CLASSES = 1024
 
 
-def _readers_of(kind: type) -> Readers:
-    known = _classes.get(id(kind))
-    if known is None:
-        modules = (module_of(base) for base in bases(kind) if base is not object)
-        paths = next((found for module in modules if (found := _paths_in(module)) is not None), Paths())
-        if len(_classes) >= _MAX_CLASSES:
-            _classes.clear()
-        known = _classes[id(kind)] = kind, tuple((place, _reader(path)) for place, path in enumerate(paths) if path)
-    return known[1]
+def _find_readers(kind: type) -> tuple[type, Readers]:
+    """Return the entry of ``kind`` in the table, which is made here."""
+    modules = (module_of(base) for base in bases(kind) if base is not object)
+    paths = next((found for module in modules if (found := _paths_in(module)) is not None), Paths())
+    if len(_classes) >= _MAX_CLASSES:
+        _classes.clear()
+    entry = kind, tuple((place, _reader(path)) for place, path in enumerate(paths) if path)
+    _classes[id(kind)] = entry
+    return entry
 
 
 def _paths_in(module: str) -> Paths | None:

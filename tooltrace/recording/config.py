@@ -28,7 +28,7 @@ from tooltrace.store.url import Address, address_of
 
 REPLACE_SECONDS = 30.0
 """Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
-PATIENCE_SECONDS = 5.0
+STALL_SECONDS = 5.0
 """Seconds for which a query waits for a queue that makes no progress."""
 _LIMITS = ("field_limit", "queue_size", "block_seconds")
 _DEFAULT: Any = object()
@@ -77,7 +77,7 @@ def configure(
         limits["service_name"] = service_name
     settings = Settings(
         store=default_store() if store is _DEFAULT else _path(store),
-        address=default_address() if store is _DEFAULT else _address(store),
+        address=default_address() if store is _DEFAULT else address_of(store) if isinstance(store, str) else None,
         durability=durability,
         capture=capture,
         redaction=as_redaction(redact),
@@ -120,7 +120,7 @@ def wait_until_written() -> None:
     Warns with UnwrittenCalls and the number of unwritten calls where the queue makes no progress: the disk refuses
     writes, or a redaction does not return.
     """
-    if _recorder is None or _recorder.worker.wait_until_written(PATIENCE_SECONDS):
+    if _recorder is None or _recorder.worker.wait_until_written(STALL_SECONDS):
         return
     message = (
         f"{_recorder.worker.unwritten:,} calls are not written yet and missing from this result: the recorder made no "
@@ -149,10 +149,6 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
             f"store {text!r} cannot be written by this process: pass the path of a DuckDB file; nothing was changed"
         )
     return Path(text).absolute()
-
-
-def _address(store: str | os.PathLike[str] | None) -> Address | None:
-    return address_of(store) if isinstance(store, str) else None
 
 
 def _first() -> Recorder:

@@ -18,14 +18,14 @@ class CallId:
     the tool itself makes inside the same ``context``.
     """
 
-    __slots__ = ("begun", "names", "value")
+    __slots__ = ("names", "open_attempt", "value")
 
-    def __init__(self, value: str | None, begun: Any = None, names: frozenset[str] = frozenset()) -> None:
+    def __init__(self, value: str | None, open_attempt: Any = None, names: frozenset[str] = frozenset()) -> None:
         self.value = value
-        self.begun = begun
+        self.open_attempt = open_attempt
         """The attempt that an integration began for the call, until a decorated tool continues it."""
         self.names = names
-        """Names of decorated tools that continue ``begun`` instead of beginning a call of their own."""
+        """Names of decorated tools that continue ``open_attempt`` instead of beginning a call of their own."""
 
 
 class CallContext(NamedTuple):

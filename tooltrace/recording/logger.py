@@ -16,7 +16,7 @@ from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 
-LONGEST_MS = 1e12
+MAX_DURATION_MS = 1e12
 """Maximum plausible duration in milliseconds, about thirty years; a longer one is treated as unknown."""
 
 _UNFINISHED: Any = object()
@@ -152,5 +152,5 @@ def _as_dict(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _nanoseconds(duration_ms: float | None) -> int:
     """Return ``duration_ms`` in nanoseconds; ``UNKNOWN`` where it is not a plausible duration."""
-    plausible = isinstance(duration_ms, int | float) and 0 <= duration_ms < LONGEST_MS
+    plausible = isinstance(duration_ms, int | float) and 0 <= duration_ms < MAX_DURATION_MS
     return round(duration_ms * 1e6) if plausible and duration_ms is not None else UNKNOWN

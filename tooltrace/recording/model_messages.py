@@ -20,7 +20,7 @@ from tooltrace.redact.snapshot import fix_unicode
 
 NOT_RUN = frozenset({"paused", "declined", "expired"})
 """Endings of an attempt in which the tool was not executed and therefore cannot have failed."""
-REMEMBERED_CHARS = 1_000
+MAX_REMEMBERED_CHARS = 1_000
 """Number of characters of an error's message that are remembered, to search for them in messages to the model."""
 _DISTINCTIVE_CHARS = 20
 """Minimum length of an error text that counts wherever it occurs, even inside longer words.
@@ -48,11 +48,11 @@ def remember_attempt(call: ToolCall) -> None:
     if call.ending in NOT_RUN:
         _outcomes.put(call.span_id, AttemptOutcome(ran=False))
     elif call.status == "error":
-        parts = (" ".join((part or "")[:REMEMBERED_CHARS].split()) for part in (call.error_message, call.code))
+        parts = (" ".join((part or "")[:MAX_REMEMBERED_CHARS].split()) for part in (call.error_message, call.code))
         _outcomes.put(call.span_id, AttemptOutcome(ran=True, failure=tuple(filter(None, parts))))
 
 
-def tells_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -> bool:
+def reports_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -> bool:
     """Whether ``text`` reports an error to its reader.
 
     True where ``text`` repeats the ``failure`` of the attempt (message and code of the error), or where ``rules`` read
@@ -133,4 +133,4 @@ class ModelMessage:
             return False
         failure = () if outcome is None else outcome.failure
         rules = self.settings.rules if self.spec is None or self.spec.rules is None else self.spec.rules
-        return repeats_failure(safe, failure) or tells_error(text, rules, failure)
+        return repeats_failure(safe, failure) or reports_error(text, rules, failure)

@@ -69,6 +69,16 @@ def set_stream_result(attempt: Attempt) -> None:
         attempt.result = _with_value(_snapshot_response(response, attempt), attempt)
 
 
+def with_failed_value(response: ToolResponse, result: Any) -> ToolResponse:
+    """Return ``response``, read from ``result``, with ``result`` as its data where it has only an error.
+
+    For callers that let the rules read a result themselves: its record is that of :func:`set_result`.
+    """
+    if response.status != "error" or response.data is not None or type(result) not in (dict, list):
+        return response
+    return response.model_copy(update={"data": result})
+
+
 def _apply_live_rules(result: Any, attempt: Attempt) -> ToolResponse | None:
     """Return the response that the rules read, where one of them is a user's rule, which reads the live object."""
     return apply_rules(result, attempt.rules) if any(rule.live for rule in attempt.rules) else None
@@ -232,7 +242,7 @@ def _add_value(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -
     text = None if not attempt.captures_content else value if type(value) is str else stream_text
     fields["text"] = sanitizer.sanitize_text("text", text)
     if attempt.ending == "returned" and (known or attempt.stream is not None):
-        fields |= {"status": "success", "rule": NONE if known and value is None else PLAIN, "rule_grade": "certain"}
+        fields |= {"status": "success", "rule": NONE if known and value is None else PLAIN, "rule_grade": "unread"}
     if value is not None and attempt.captures_content:
         fields["result"] = sanitizer.sanitize_json("result", _safe_items(attempt, value, fields["text"]))
 

@@ -7,8 +7,9 @@ import sys
 from contextvars import Token
 from datetime import UTC, datetime
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
+from msgspec import Struct
 from opentelemetry.context.context import Context
 
 from tooltrace.core import forking
@@ -17,15 +18,15 @@ from tooltrace.core.records import Outcome, Record
 from tooltrace.faults import faults, pass_on_signal, raised_by_signal, report_fault, suppress_faults
 from tooltrace.normalize import Rule
 from tooltrace.normalize.exceptions import reader
-from tooltrace.normalize.exceptions.control_flow import ending_of
+from tooltrace.normalize.exceptions.control_flow import ending_of, pauses
+from tooltrace.otel.attributes import AGENT_NAME
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
-from tooltrace.otel.tool_span import start_attributes
 from tooltrace.recording import call_identity, shutdown
 from tooltrace.recording import context as contexts
-from tooltrace.recording.attempt import Attempt
-from tooltrace.recording.call_identity import NO_IDENTITY
+from tooltrace.recording.attempt import Attempt, ValueSnapshot
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
+from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
 from tooltrace.recording.settings import Settings
@@ -48,11 +49,12 @@ Set while the tool runs, so that calls made by the tool itself do not get the mo
 """
 
 
-class LastAttempt(NamedTuple):
-    """Span id and tool of the last attempt of a call."""
+class LastAttempt(Struct, frozen=True, gc=False):
+    """Span id, tool and conversation of the last attempt of a call."""
 
     span_id: int
     spec: ToolSpec
+    conversation_id: str | None
 
 
 class Recorder:
@@ -63,6 +65,7 @@ class Recorder:
         self.worker = Worker(settings)
         self._attempts = AttemptCounter()
         self._last: LruMap[LastAttempt] = LruMap()
+        """The last attempt by call id, and by conversation and call id where another conversation has used the id since."""
         self._provider: Any = _NOT_LOOKED_UP
         self._pipeline = pipeline_for(None)
         self._forget_mode()
@@ -93,13 +96,13 @@ class Recorder:
             context, otel = contexts.current.get(), current_context()
             if BAGGAGE_KEY in otel:
                 context = contexts.with_baggage(context, otel)
-            if context.call is not None and call_id is None and context.call.begun is not None:
+            if context.call is not None and call_id is None and context.call.open_attempt is not None:
                 open_attempt = _pop_open_attempt(context.call, spec)
                 if open_attempt is not None:
                     return self._continue(open_attempt, spec, arguments)
-            enclosing, framework_call_id = otel.get(SPAN_KEY), None
-            if enclosing is not None or spec.injected or spec.find_injected is not None:
-                framework_call_id, context, arguments = _identify(spec, arguments, context, enclosing)
+            framework_call_id = None
+            if SPAN_KEY in otel or spec.injected or spec.find_injected is not None or CONFIG in sys.modules:
+                framework_call_id, otel, context, arguments = _identify(spec, arguments, context, otel)
             attempt = Attempt(spec, self.settings, context)
             attempt.finish = build_record
             if span_id:
@@ -143,10 +146,17 @@ class Recorder:
         else:  # later attempts count on from this number
             self._attempts.put(call, number)
         attempt.number = number
-        last = LastAttempt(attempt.span_id, spec)
-        self._last.put((None, call_id), last)
-        if conversation is not None:
-            self._last.put((conversation, call_id), last)
+        earlier = self._last.get(call_id)
+        if earlier is not None and earlier.conversation_id != conversation:
+            self._last.put((earlier.conversation_id, call_id), earlier)
+        self._last.put(call_id, LastAttempt(attempt.span_id, spec, conversation))
+
+    def _last_attempt(self, conversation: str | None, call_id: str) -> LastAttempt | None:
+        """Return the last attempt of the call in ``conversation``, else the last in any."""
+        last = self._last.get(call_id)
+        if last is None or conversation is None or last.conversation_id == conversation:
+            return last
+        return self._last.get((conversation, call_id)) or last
 
     def returned(self, attempt: Attempt, result: Any, *, duration_ns: int | None = None) -> None:
         """End ``attempt`` with the ``result`` that the tool returned.
@@ -157,6 +167,10 @@ class Recorder:
         try:
             attempt.duration_ns = _duration(elapsed, duration_ns)
             set_result(attempt, result)
+            found = attempt.result
+            if type(found) is ValueSnapshot and found.kinds and pauses(found.kinds):
+                attempt.ending, attempt.result = "paused", None
+                self._repeat_number(attempt)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
@@ -240,7 +254,7 @@ class Recorder:
         """
         with suppress_faults("record", lost=1):
             conversation = contexts.call_context(current_context()).conversation_id
-            last = self._last.get((conversation, call_id)) or self._last.get((None, call_id))
+            last = self._last_attempt(conversation, call_id)
             spec = None if last is None else last.spec
             if span_id is None and last is not None:
                 span_id = f"{last.span_id:016x}"
@@ -269,18 +283,18 @@ class Recorder:
             attempt.custom_attributes = snapshot({**(by_context or {}), **(by_tool or {})})
         if structlog.is_wanted():
             attempt.surroundings = contextvars.copy_context()
-        hurry = False
+        urgent = False
         try:
-            hurry = attempt.end_and_report()
+            urgent = attempt.end_and_report()
         except BaseException as error:  # raised by a processor of the application
             pass_on_signal(error)
             report_fault("export", lost=0)
         if not self._writes_at_once():
-            self.worker.put(attempt, hurry=hurry)
+            self.worker.put(attempt, urgent=urgent)
             return
         written = self.worker.write_now(attempt)
-        if not written or hurry or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
-            self.worker.put(attempt, hurry=hurry)
+        if not written or urgent or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
+            self.worker.put(attempt, urgent=urgent)
         if faults.pending:  # write the counts of earlier losses too, before this process may be killed
             self.worker.wait_for_queue(FLUSH_SECONDS)
 
@@ -307,7 +321,7 @@ class Recorder:
             report_fault("record")
             return
         attempt.flags = (*attempt.flags, "interrupted")
-        if not self.worker.holds(attempt):
+        if not self.worker.is_queued(attempt):
             with suppress_faults("record", lost=1):
                 self._end(attempt)
         raise error
@@ -342,36 +356,39 @@ def _duration(measured: int, passed: int | None) -> int | None:
 
 def _pop_open_attempt(call: CallId, spec: ToolSpec) -> Attempt | None:
     """Return the attempt that an integration began for the tool ``spec``, once; None where there is none."""
-    open_attempt: Attempt | None = call.begun
+    open_attempt: Attempt | None = call.open_attempt
     if open_attempt is None or spec.name not in call.names or not open_attempt.is_recording():
         return None
-    call.begun = None
+    call.open_attempt = None
     return open_attempt
 
 
 def _identify(
-    spec: ToolSpec, arguments: dict[str, Any] | None, context: CallContext, enclosing: Any
-) -> tuple[str | None, CallContext, dict[str, Any] | None]:
-    """Return the call id that a framework provides, the completed ``context``, and the model's ``arguments``.
+    spec: ToolSpec, arguments: dict[str, Any] | None, context: CallContext, otel: Context
+) -> tuple[str | None, Context, CallContext, dict[str, Any] | None]:
+    """Return a framework's call id, the context of the span, the completed ``context``, and the model's arguments.
 
-    Injected arguments come first, then the ``enclosing`` span: ours, or one of another library.
+    Injected arguments come first, then LangChain's current run, then the enclosing span: ours, or one of another library.
     """
-    identity = NO_IDENTITY
+    call_id = None
     if arguments is not None and (spec.injected or spec.find_injected is not None):
-        arguments, injected, call_id = spec.split_injected(arguments)
-        identity = call_identity.from_arguments(injected, call_id)
-        context = call_identity.complete(context, identity)
-    if isinstance(enclosing, Attempt):
-        outer = enclosing.call_context
-        return identity.call_id, call_identity.complete(context, outer), arguments
-    if enclosing is None:
-        return identity.call_id, context, arguments
-    of_span = call_identity.from_span(enclosing, spec.name)
-    return identity.call_id or of_span.call_id, call_identity.complete(context, of_span), arguments
+        arguments, injected, marked = spec.split_injected(arguments)
+        identity = call_identity.from_arguments(injected, marked)
+        call_id, context = identity.call_id, call_identity.complete(context, identity)
+    if CONFIG in sys.modules:
+        otel, identity = current_run(otel, spec.name)
+        call_id, context = call_id or identity.call_id, call_identity.complete(context, identity)
+    enclosing = otel.get(SPAN_KEY)
+    if type(enclosing) is Attempt:  # isinstance is slow for a class with abstract bases
+        context = call_identity.complete(context, enclosing.call_context)
+    elif enclosing is not None:
+        identity = call_identity.from_span(enclosing, spec.name)
+        call_id, context = call_id or identity.call_id, call_identity.complete(context, identity)
+    return call_id, otel, context, arguments
 
 
 def _start_attributes(spec: ToolSpec, context: CallContext) -> dict[str, Any]:
     """Return the attributes of a span at its start, which samplers receive."""
     if context.agent is None:
         return spec.start_attributes
-    return start_attributes(spec.name, spec.tool_type, context.agent)
+    return {**spec.start_attributes, AGENT_NAME: context.agent}

@@ -18,15 +18,15 @@ _closers: dict[int, list[WeakMethod[Callable[[], None]]]] = {}
 
 def on_exit(close: Callable[[], None]) -> None:
     """Call the bound method ``close`` when this process ends, if its object is still alive."""
-    mine = _closers.get(os.getpid())
-    if mine is None:
+    closers = _closers.get(os.getpid())
+    if closers is None:
         _closers.clear()
-        mine = _closers[os.getpid()] = []
+        closers = _closers[os.getpid()] = []
         atexit.register(_close_all)
         util = sys.modules.get("multiprocessing.util")
         if util is not None:
             util.Finalize(None, _close_all, exitpriority=-100)
-    mine.append(WeakMethod(close))
+    closers.append(WeakMethod(close))
 
 
 def _close_all() -> None:

@@ -95,7 +95,8 @@ class ToolSpec:
             return arguments, [], None
         call_id = None if self.call_id_parameter is None else arguments.get(self.call_id_parameter)
         supplied = dict(arguments)
-        return supplied, [supplied.pop(name) for name in self.injected if name in supplied], call_id
+        injected = [supplied.pop(name) for name in self.injected if name in supplied]
+        return supplied, injected, call_id
 
 
 OPTION_NAMES = (

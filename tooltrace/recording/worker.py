@@ -53,7 +53,7 @@ _STOP_SHARE = 0.1
 _POLL_SECONDS = 0.005
 """Seconds between attempts to acquire the permit while the worker closes."""
 
-_WAKE, _HURRY = False, True
+_WAKE, _WRITE_NOW = False, True
 """Tokens for the thread: there is work; there is work, and a caller waits for it."""
 
 
@@ -112,10 +112,10 @@ class Worker:
 
     # in the callers' threads
 
-    def put(self, item: Item, *, hurry: bool = False) -> None:
+    def put(self, item: Item, *, urgent: bool = False) -> None:
         """Queue ``item``. A full queue blocks the caller, or drops the item and counts it as lost.
 
-        ``hurry``: whether the thread writes at once instead of gathering further items.
+        ``urgent``: whether the thread writes at once instead of gathering further items.
         """
         if len(self._queue) >= self._settings.queue_size and not self._has_room():
             faults.count("queue_full")
@@ -125,10 +125,10 @@ class Worker:
             )
             return
         self._queue.append(item)
-        if self._idle or self._closed or hurry:
-            self._wake(_HURRY if hurry else _WAKE)
+        if self._idle or self._closed or urgent:
+            self._wake(_WRITE_NOW if urgent else _WAKE)
 
-    def holds(self, item: Item) -> bool:
+    def is_queued(self, item: Item) -> bool:
         """Return whether ``item`` is queued."""
         return any(queued is item for queued in list(self._queue))
 
@@ -180,7 +180,7 @@ class Worker:
             return not self._queue
         ticket = Ticket(self._dequeued + len(self._queue), queue.SimpleQueue())
         self._tickets.append(ticket)
-        self._wake(_HURRY)
+        self._wake(_WRITE_NOW)
         while True:
             dequeued = self._dequeued
             try:
@@ -207,7 +207,7 @@ class Worker:
         self._stop_at = None if deadline is None else deadline - share
         self._closed = True
         if self._tokens is not None:
-            self._tokens.put(_HURRY)
+            self._tokens.put(_WRITE_NOW)
         if self._acquire_permit(deadline):
             try:
                 self._drain()
@@ -252,7 +252,7 @@ class Worker:
         # the background thread itself may end a stream that was dropped; it must not wait for itself
         if self._ident == threading.get_ident():
             return True
-        self._wake(_HURRY)
+        self._wake(_WRITE_NOW)
         size = self._settings.queue_size
         if self._settings.overflow == "drop" or self._stalled:
             return len(self._queue) < size
@@ -355,7 +355,7 @@ class Worker:
     def _gather(self, tokens: queue.SimpleQueue[bool], token: bool) -> bool:
         """Gather calls for up to ``GATHER_SECONDS``, or until a caller waits. Returns the last token."""
         deadline = time.monotonic() + GATHER_SECONDS
-        while token is not _HURRY and not self._tickets:
+        while token is not _WRITE_NOW and not self._tickets:
             left = deadline - time.monotonic()
             if left <= 0:
                 break

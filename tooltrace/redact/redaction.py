@@ -18,7 +18,7 @@ import orjson
 
 from tooltrace.redact.secret_hints import MASK, Hints, hints, hints_among
 
-LONGEST_SHORT_KEY = 128
+MAX_SHORT_KEY_LENGTH = 128
 
 Redact = Callable[[str, Any], Any]
 """A user's own redaction function.
@@ -154,7 +154,7 @@ def _like_json(text: str) -> bool:
     return text[:1] in ("{", "[") or text[:1].isspace()
 
 
-class _Key(NamedTuple):
+class _KeyProperties(NamedTuple):
     """The properties of a JSON key that redaction needs."""
 
     safe: str
@@ -164,16 +164,16 @@ class _Key(NamedTuple):
     """Whether the name is that of a secret."""
 
 
-def _key(name: str) -> _Key:
-    return _short_key(name) if len(name) <= LONGEST_SHORT_KEY else _read_key(name)
+def _key(name: str) -> _KeyProperties:
+    return _short_key(name) if len(name) <= MAX_SHORT_KEY_LENGTH else _read_key(name)
 
 
-def _read_key(name: str) -> _Key:
+def _read_key(name: str) -> _KeyProperties:
     normal = _normal(name)
     if hints(f'"{name}"', json=True) == ():
-        return _Key(name, normal, secret=False)
+        return _KeyProperties(name, normal, secret=False)
     present = hints(name, json=False)
-    return _Key(_masked(name, present), normal, _SECRET_KEY.search(normal) is not None)
+    return _KeyProperties(_masked(name, present), normal, _SECRET_KEY.search(normal) is not None)
 
 
 _short_key = lru_cache(maxsize=4096)(_read_key)

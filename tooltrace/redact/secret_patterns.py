@@ -19,8 +19,8 @@ Places = Callable[[str, str, Iterable[Hint]], list[int]]
 
 Its arguments are a text, the text in lower case, and its hints."""
 
-_NOT_YET = r"(?!\[redacted\])"
-_ALONE = r"(?<![A-Za-z0-9])"
+_NOT_REDACTED = r"(?!\[redacted\])"
+_AT_WORD_START = r"(?<![A-Za-z0-9])"
 _IS = r"\\*+[\"']?+\s{0,8}+[:=]\s{0,8}+"
 _SECRETS = r"secret(?!ar|ion|ive)[\w-]{0,40}+"
 _NAMED = (
@@ -53,7 +53,7 @@ def _compiled(source: str) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True)
-class Rule:
+class SecretPattern:
     """A pattern for one form of secret. The text of group 1 stays; ``mask`` replaces the rest of the match."""
 
     hints: tuple[Hint, ...]
@@ -62,7 +62,7 @@ class Rule:
     mask: str = MASK
     places: Places | None = None
     """Positions to try; None where ``source`` begins with a literal, which `re` finds as fast as ``str.find``."""
-    holds: Callable[[re.Match[str]], bool] | None = None
+    is_secret: Callable[[re.Match[str]], bool] | None = None
     """A further test of whether a match is a secret; None where every match is one."""
 
     @cached_property
@@ -84,7 +84,7 @@ class Rule:
             if match is None:
                 continue
             read = match.end()
-            if self.holds is None or self.holds(match):
+            if self.is_secret is None or self.is_secret(match):
                 pieces += (text[done : match.end(1) if self.pattern.groups else place], self.mask)
                 done = read
         return "".join(pieces) + text[done:] if pieces else text
@@ -136,49 +136,54 @@ def _is_basic(match: re.Match[str]) -> bool:
 
 
 @cache
-def _rules() -> tuple[Rule, ...]:
-    """Return the rules for secrets with a form of their own, in the order in which they run."""
+def _patterns() -> tuple[SecretPattern, ...]:
+    """Return the patterns of secrets with a form of their own, in the order in which they run."""
     words = ("pass", "token", "secret", "key")
     end = r"-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     vendor = r"gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\."
     return (
-        Rule(("-----BEGIN ",), rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----[^-]*+(?:(?!{end})-[^-]*+)*+(?:{end})?"),
-        Rule(("@",), r"(://[^\s/:@\"']*+):[^\s/\"']+@", f":{MASK}@"),
-        Rule(("authorization", "cookie"), rf"((?i:authorization|cookie){_IS}\\*+[\"']?+){_NOT_YET}[^\"'\\\r\n]{{3,}}",
+        SecretPattern(("-----BEGIN ",), rf"-----BEGIN [A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----[^-]*+(?:(?!{end})-[^-]*+)*+(?:{end})?"),
+        SecretPattern(("@",), r"(://[^\s/:@\"']*+):[^\s/\"']+@", f":{MASK}@"),
+        SecretPattern(("authorization", "cookie"), rf"((?i:authorization|cookie){_IS}\\*+[\"']?+){_NOT_REDACTED}[^\"'\\\r\n]{{3,}}",
              places=_folded(("authorization", f"authorization{_IS}"), ("cookie", f"cookie{_IS}"))),
-        Rule(("@",), r"(://)[A-Za-z0-9_\-]{16,}+(?=@)"),
-        Rule(words, rf"(-(?<!\w-)-?(?:password|passwd|pass|token|secret|api-?key)[ =]){_NOT_YET}[^\s\"'\\]{{3,}}"),
-        Rule(("-u",), r"(-(?<!\w-)(?:u|-user)[ =][^\s:\"'\\]{1,200}+:)[^\s\"'\\]{3,}"),
-        Rule(words, rf"(<(?i:password|passwd|secret|token|api_?key)>){_NOT_YET}[^<]{{1,2000}}"),
-        Rule(("eyJ",), rf"{_ALONE}eyJ{_JWT}{{5,{_JWT_HEAD}}}+\.{_JWT}{{5,}}+(?:\.{_JWT}*)?", places=_web_tokens),
-        Rule(("bearer",), rf"\b((?i:bearer))\s++(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}",
+        SecretPattern(("@",), r"(://)[A-Za-z0-9_\-]{16,}+(?=@)"),
+        SecretPattern(words, rf"(-(?<!\w-)-?(?:password|passwd|pass|token|secret|api-?key)[ =]){_NOT_REDACTED}[^\s\"'\\]{{3,}}"),
+        SecretPattern(("-u",), r"(-(?<!\w-)(?:u|-user)[ =][^\s:\"'\\]{1,200}+:)[^\s\"'\\]{3,}"),
+        SecretPattern(words, rf"(<(?i:password|passwd|secret|token|api_?key)>){_NOT_REDACTED}[^<]{{1,2000}}"),
+        SecretPattern(("eyJ",), rf"{_AT_WORD_START}eyJ{_JWT}{{5,{_JWT_HEAD}}}+\.{_JWT}{{5,}}+(?:\.{_JWT}*)?", places=_web_tokens),
+        SecretPattern(("bearer",), rf"\b((?i:bearer))\s++(?={_BEARER}{{0,400}}[0-9]|{_BEARER}{{1,400}}[A-Z])[A-Za-z0-9._~+/=\-]{{8,}}",
              f" {MASK}", _folded(("bearer", r"bearer\s"))),
-        Rule(("basic",), r"\b((?i:basic))\s++([A-Za-z0-9+/_\-]{4,})=*", f" {MASK}", _folded(("basic", r"basic\s")), _is_basic),
-        Rule(("k",), rf"{_ALONE}(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{{16,}}",
+        SecretPattern(("basic",), r"\b((?i:basic))\s++([A-Za-z0-9+/_\-]{4,})=*", f" {MASK}", _folded(("basic", r"basic\s")), _is_basic),
+        SecretPattern(("k",), rf"{_AT_WORD_START}(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{{16,}}",
              places=_exact(("k", r"k[-_](?<=[spr]k[-_])(?=[A-Za-z0-9_\-]{16})"), back=1)),
-        Rule(("gh", "github_pat_", "glpat-", "x", "whsec_", "G", "pypi-", "dop_v1_", "ya29."),
-             rf"{_ALONE}(?:{vendor})[A-Za-z0-9_\-.]{{10,}}",
+        SecretPattern(("gh", "github_pat_", "glpat-", "x", "whsec_", "G", "pypi-", "dop_v1_", "ya29."),
+             rf"{_AT_WORD_START}(?:{vendor})[A-Za-z0-9_\-.]{{10,}}",
              places=_exact(("gh", r"gh[pousr]_"), ("github_pat_", r"github_pat_"), ("glpat-", r"glpat-"),
                            ("x", r"x(?:ox[abeprs]|app)-"), ("whsec_", r"whsec_"), ("G", r"GOCSPX-"), ("G", r"SG\."),
                            ("pypi-", r"pypi-"), ("dop_v1_", r"dop_v1_"), ("ya29.", r"ya29\."))),
-        Rule(("hf_", "npm_"), rf"{_ALONE}(?:hf_|npm_)[A-Za-z0-9]{{16,}}", places=_exact(("hf_", r"hf_"), ("npm_", r"npm_"))),
-        Rule(("A",), r"AIza(?<![A-Za-z0-9]AIza)[0-9A-Za-z_\-]{30,}"),
-        Rule(("A",), r"A(?:KIA|SIA|ROA|IDA|BIA|CCA)(?<![A-Za-z0-9]....)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-        Rule(("credential", "secret"), rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*+\}}?", f'"{MASK}"',
+        SecretPattern(("hf_", "npm_"), rf"{_AT_WORD_START}(?:hf_|npm_)[A-Za-z0-9]{{16,}}", places=_exact(("hf_", r"hf_"), ("npm_", r"npm_"))),
+        SecretPattern(("A",), r"AIza(?<![A-Za-z0-9]AIza)[0-9A-Za-z_\-]{30,}"),
+        SecretPattern(("A",), r"A(?:KIA|SIA|ROA|IDA|BIA|CCA)(?<![A-Za-z0-9]....)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        SecretPattern(("credential", "secret"), rf"((?i:credentials?|secrets?){_IS})\{{[^{{}}]*+\}}?", f'"{MASK}"',
              _folded(("credential", rf"credentials?{_IS}\{{"), ("secret", rf"secrets?{_IS}\{{"))),
     )  # fmt: skip
 
 
 @cache
-def _named_rules() -> tuple[tuple[str, Rule], ...]:
-    """Return the rules for secrets that follow a name, by the first character of the value; "" is any other."""
+def _named_patterns() -> tuple[tuple[str, SecretPattern], ...]:
+    """Return the patterns of secrets that follow a name, by the first character of the value; "" is any other."""
     hints = tuple({hint for hint, _ in _NAMES})
     bare = r"[^\s\"'\\&,;}\]]", r"\\(?![nrtu\"'\\])"
     return (
-        ('"', Rule(hints, rf"(?s:({_NAMED}{_IS})\"{_NOT_YET}(?:[^\"\\]++|\\.)++\"?)", f'"{MASK}"')),
-        ("'", Rule(hints, rf"(?s:({_NAMED}{_IS})'{_NOT_YET}(?:[^'\\]++|\\.)++'?)", f"'{MASK}'")),
-        ("\\", Rule(hints, rf"({_NAMED}{_IS}\\+[\"']){_NOT_YET}[^\"'\\]+")),
-        ("", Rule(hints, rf"({_NAMED}{_IS}){_NOT_YET}(?=(?:{bare[0]}|{bare[1]}){{3}})(?:{bare[0]}++|{bare[1]})++")),
+        ('"', SecretPattern(hints, rf"(?s:({_NAMED}{_IS})\"{_NOT_REDACTED}(?:[^\"\\]++|\\.)++\"?)", f'"{MASK}"')),
+        ("'", SecretPattern(hints, rf"(?s:({_NAMED}{_IS})'{_NOT_REDACTED}(?:[^'\\]++|\\.)++'?)", f"'{MASK}'")),
+        ("\\", SecretPattern(hints, rf"({_NAMED}{_IS}\\+[\"']){_NOT_REDACTED}[^\"'\\]+")),
+        (
+            "",
+            SecretPattern(
+                hints, rf"({_NAMED}{_IS}){_NOT_REDACTED}(?=(?:{bare[0]}|{bare[1]}){{3}})(?:{bare[0]}++|{bare[1]})++"
+            ),
+        ),
     )
 
 
@@ -186,9 +191,9 @@ def masked(text: str, present: Iterable[Hint]) -> str:
     """Return ``text`` with every secret of a known form masked; ``present`` are the hints that ``text`` may contain."""
     low = fold(text)
     hints = frozenset(present)
-    for rule in _rules():
-        if not hints.isdisjoint(rule.hints):
-            before, text = text, rule.masked(text, low, hints)
+    for pattern in _patterns():
+        if not hints.isdisjoint(pattern.hints):
+            before, text = text, pattern.masked(text, low, hints)
             if text != before:
                 low = fold(text)
     names = [source + _IS for hint, source in _NAMES if hint in hints]
@@ -197,10 +202,10 @@ def masked(text: str, present: Iterable[Hint]) -> str:
 
 def _masked_values(names: Iterable[str], text: str, low: str) -> str:
     values = _values(names, text, low)
-    for first, rule in _named_rules():
+    for first, pattern in _named_patterns():
         if not values[first]:
             continue
-        before, text = text, rule.masked_at(values[first], text)
+        before, text = text, pattern.masked_at(values[first], text)
         if text is not before:
             values = _values(names, text, fold(text))  # masking has moved the positions
     return text

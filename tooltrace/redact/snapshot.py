@@ -82,7 +82,7 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
     if raw is None:
         times = max(1, limit // SNAPSHOT_SIZE)
         walk = _Walk(SNAPSHOT_NODES * times, SNAPSHOT_SIZE * times)
-        raw = _walked(walk, value)
+        raw = _dump_walked(walk, value)
         return raw + CUT if walk.cut else raw
     # orjson's bytes keep the 4 KiB buffer that they were written in: 8 MB for 1,000 queued calls. A copy frees it.
     return raw if len(raw) > _ROOMY else bytes(memoryview(raw))
@@ -101,12 +101,12 @@ def _date(value: Any) -> str:
 
 def to_json_bytes(value: Any) -> bytes:
     """Return any value as JSON bytes. Raises only exceptions that a signal caused."""
-    return _walked(_Walk(MAX_NODES), value)
+    return _dump_walked(_Walk(MAX_NODES), value)
 
 
-def _walked(walk: _Walk, value: Any) -> bytes:
+def _dump_walked(walk: _Walk, value: Any) -> bytes:
     try:
-        return orjson.dumps(walk.plain(value, 0), option=_OPTIONS)
+        return orjson.dumps(walk.to_plain(value, 0), option=_OPTIONS)
     except BaseException as error:
         pass_on_signal(error)
         return orjson.dumps(_marker(value))
@@ -150,12 +150,12 @@ class _Walk:
         """Whether something was left out because the budget was used up."""
 
     @property
-    def _full(self) -> bool:
+    def _is_exhausted(self) -> bool:
         if self._nodes < 0 or self._size < 0:
             self.cut = True
         return self.cut
 
-    def plain(self, value: Any, depth: int) -> Any:
+    def to_plain(self, value: Any, depth: int) -> Any:
         self._nodes -= 1
         try:
             simple = _scalar(value)
@@ -172,7 +172,7 @@ class _Walk:
                 return orjson.Fragment(raw)
         if depth >= MAX_DEPTH:
             return "<too deep>"
-        if self._full:
+        if self._is_exhausted:
             return _marker(value)
         if id(value) in self._open:
             return "<circular>"
@@ -193,7 +193,7 @@ class _Walk:
             return self._list(iter(value), depth)
         fields = _fields(value)
         if fields is not None:  # a class declares few fields: each is recorded, at least by its type, over budget too
-            return {_key(name): self.plain(item, depth) for name, item in fields.items()}
+            return {_key(name): self.to_plain(item, depth) for name, item in fields.items()}
         for base in bases(kind):
             if id(base) in _MAPPINGS:
                 return self._items(value, depth, _MAPPINGS[id(base)])
@@ -205,21 +205,21 @@ class _Walk:
         out: dict[str, Any] = {}
         beyond = _BEYOND_CUT
         for key, item in items(value):
-            if self._full:
+            if self._is_exhausted:
                 beyond -= 1
                 if beyond < 0:
                     out["<too many>"] = "…"
                     break
-            out[_key(key)] = self.plain(item, depth)
+            out[_key(key)] = self.to_plain(item, depth)
         return out
 
     def _list(self, items: Iterator[Any], depth: int) -> list[Any]:
         out: list[Any] = []
         for item in items:
-            if self._full:
+            if self._is_exhausted:
                 out.append("<too many>")
                 break
-            out.append(self.plain(item, depth))
+            out.append(self.to_plain(item, depth))
         return out
 
 
@@ -335,12 +335,12 @@ def _array(value: Any, walk: _Walk, depth: int) -> Any:
         if getattr(value, "size", 1) > MAX_NODES:
             return {
                 "type": "numpy.ndarray",
-                "shape": walk.plain(value.shape, depth),
+                "shape": walk.to_plain(value.shape, depth),
                 "dtype": _text(str(value.dtype)),
             }
         values = value.tolist()
         raw = _fast_json(values) if type(values) is list else None
-        return walk.plain(values, depth) if raw is None else orjson.Fragment(raw)
+        return walk.to_plain(values, depth) if raw is None else orjson.Fragment(raw)
     return _marker(value)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from tooltrace.analysis import ask
+from tooltrace.analysis import query_store
 from tooltrace.report import sections
 from tooltrace.report.compare import Comparison
 from tooltrace.report.sections import Section
@@ -97,7 +97,7 @@ class Report:
     @property
     def sections(self) -> list[str]:
         """Tools that have a section, the most important first."""
-        return [row["tool"] for row in self.tools.result.dicts()[: sections.MOST_TOOLS]] if self.tools else []
+        return [row["tool"] for row in self.tools.result.dicts()[: sections.MAX_TOOLS]] if self.tools else []
 
     def section(self, tool: str) -> Iterator[SectionResult]:
         """Yield the results about ``tool``, without parts that are empty for it."""
@@ -119,7 +119,7 @@ def build_report(
     def run(part: Section, **more: Any) -> SectionResult:
         on_query(part.query)
         params = {**about.params, **part.params, **more}
-        return SectionResult(part, params, ask(store, part.query, by=part.by, **params).detached())
+        return SectionResult(part, params, query_store(store, part.query, by=part.by, **params).detached())
 
     if isinstance(about, Comparison):
         return Report(store=store, made_at=now, compared=about, comparison=run(sections.COMPARED))

@@ -69,7 +69,7 @@ def compare(text: str, *, since: str | None = None, until: str | None = None, to
     if "/" in text:
         first, second = _window(before, end, now), _window(after, end, now)
     elif dots:
-        first, second = _adjoining(parse_time("compare", before, now), parse_time("compare", after, now), end)
+        first, second = _adjacent_sides(parse_time("compare", before, now), parse_time("compare", after, now), end)
     else:
         first, second = _halves(parse_time("compare", text, now), end)
     _check(first, second, text)
@@ -96,13 +96,13 @@ def _window(text: str, end: datetime, now: datetime) -> ComparisonSide:
     )
 
 
-def _adjoining(start: datetime, middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
+def _adjacent_sides(start: datetime, middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
     return ComparisonSide(since=start, until=middle), ComparisonSide(since=middle, until=end)
 
 
 def _halves(middle: datetime, end: datetime) -> tuple[ComparisonSide, ComparisonSide]:
     try:
-        return _adjoining(middle - (end - middle), middle, end)
+        return _adjacent_sides(middle - (end - middle), middle, end)
     except OverflowError:
         raise BadParameter(f"parameter 'compare': no equally long window exists before {middle}") from None
 

@@ -45,7 +45,7 @@ def as_html(report: Report, words: Translations) -> str:
         licence=assert_inline_safe(f"{asset('vendor/echarts.NOTICE.txt').strip()}\n\n{asset('vendor/echarts.LICENSE.txt')}"),
         policy=_policy([styles], scripts),
         marks=_marks(report),
-        most_tools=sections.MOST_TOOLS,
+        most_tools=sections.MAX_TOOLS,
         version=__version__,
         calibration_sentence=calibration_sentence,
         figure=partial(figure, words=words),

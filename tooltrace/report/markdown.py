@@ -18,13 +18,13 @@ from tooltrace.report.narrative import calibration_sentence, chance_note, top_ro
 from tooltrace.report.numbers import NUMERIC_UNITS, UNKNOWN, figure, interval
 from tooltrace.report.time_range import TimeRange
 
-LONGEST = 160
+MAX_TEXT_LENGTH = 160
 """Maximum characters of a text from a trace."""
-LONGEST_DOCUMENT = 60_000
+MAX_DOCUMENT_LENGTH = 60_000
 """Maximum characters of a document: a GitHub comment holds 65,536, and a workflow may add some text."""
-MOST_ROWS = 50
+MAX_ROWS = 50
 """Maximum rows of one table."""
-_LONGEST_COMMAND = 2000
+_MAX_COMMAND_LENGTH = 2000
 
 _INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+"
@@ -44,7 +44,7 @@ def as_markdown(report: Report, words: Translations) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def code(text: str, longest: int = LONGEST) -> str:
+def code(text: str, longest: int = MAX_TEXT_LENGTH) -> str:
     """Return ``text`` as a code span for a table cell; no content can end the span."""
     shown = _visible(text, longest)
     if not shown:
@@ -65,7 +65,7 @@ def _document(report: Report, words: Translations) -> list[str]:
     for section in (report.figures, report.gap, report.tools, *report.overview):
         if section is not None and section.part.brief:
             lines += _section_lines(section, words, "##")
-    room, left = LONGEST_DOCUMENT - _length(lines), len(report.tools.result.rows) if report.tools else 0
+    room, left = MAX_DOCUMENT_LENGTH - _length(lines), len(report.tools.result.rows) if report.tools else 0
     for tool in report.sections:
         tool_lines = list(_tool_section(report, tool, words))
         room -= _length(tool_lines)
@@ -78,7 +78,7 @@ def _document(report: Report, words: Translations) -> list[str]:
 def _tool_section(report: Report, tool: str, words: Translations) -> Iterator[str]:
     yield from (
         "<details>",
-        f"<summary>{words('tool')} <code>{html.escape(_visible(tool, LONGEST))}</code></summary>",
+        f"<summary>{words('tool')} <code>{html.escape(_visible(tool, MAX_TEXT_LENGTH))}</code></summary>",
         "",
     )
     for section in report.section(tool):
@@ -101,7 +101,7 @@ def _section_lines(section: SectionResult, words: Translations, level: str) -> I
         return
     columns = [section.result.fields[at] for at, _, _ in shown]
     translated = translate_rows(
-        section.part.query, section.result.columns, section.result.rows[: min(section.part.rows, MOST_ROWS)], words
+        section.part.query, section.result.columns, section.result.rows[: min(section.part.rows, MAX_ROWS)], words
     )
     rows = [[_cell(section, row, place, words) for place in shown] for row in translated]
     yield from table([words.column(c.name) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows)
@@ -128,7 +128,7 @@ def _cell(
 
 
 def _command(section: SectionResult) -> str:
-    return f"<sub>{code(section.command, _LONGEST_COMMAND)}</sub>"
+    return f"<sub>{code(section.command, _MAX_COMMAND_LENGTH)}</sub>"
 
 
 def _command_and_rest(section: SectionResult, left: int, words: Translations) -> str:
@@ -144,7 +144,7 @@ def _compared(compared: Comparison, section: SectionResult, words: Translations)
         yield from (words("empty.window"), "")
         return
     heads = [words.column(name) for name in ("tool", "measure", "before", "after", "difference", "verdict", "n")]
-    rows = [_difference(row, words) for row in top_rows(section, MOST_ROWS)]
+    rows = [_difference(row, words) for row in top_rows(section, MAX_ROWS)]
     yield from table(heads, [False, False, True, True, True, False, True], rows)
     yield from ("", _command_and_rest(section, len(section.result.rows) - len(rows), words), "")
 

@@ -62,7 +62,7 @@ def _audit_row(names: Sequence[str], row: Row, words: Translations) -> Row:
 def _evidence(figures: str, example: str | None, words: Translations) -> str:
     """Return the sentence for the audit's ``figures``; empty where the language has none."""
     numbers = orjson.loads(figures)
-    return words.exact(f"audit.says.{numbers.pop('says')}").format(**numbers, example=example)
+    return words.exact(f"audit.sentence.{numbers.pop('sentence')}").format(**numbers, example=example)
 
 
 LEVELS = {"worse": frozenset({"worse"}), "maybe": frozenset({"worse", "maybe_worse"})}

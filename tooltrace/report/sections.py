@@ -78,7 +78,7 @@ TOOL = (
     _part(
         "report.rates",
         "failure_rate",
-        "attempts failures rate calls failed_calls call_rate partial_rate cancelled abandoned",
+        "attempts failures rate calls failed_calls call_rate partial_rate cancelled abandoned unread heuristic",
         by=_OF_TOOL,
         brief=True,
     ),
@@ -161,5 +161,5 @@ COMPARED = _part(
     brief=True,
 )
 
-MOST_TOOLS = 16
+MAX_TOOLS = 16
 """Maximum number of tools with a section, the most important first. The others are only in the table."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from tooltrace.analysis.parameters import Parameter
+from tooltrace.analysis.parameters import QueryParameter
 from tooltrace.errors import BadParameter
 
 End = TypeVar("End", datetime, str)
@@ -64,6 +64,6 @@ def fixed_range(
 
 def parse_time(name: str, value: datetime | str | None, now: datetime) -> datetime:
     """Return ``value`` as naive UTC; None is ``now``. Raises BadParameter with the parameter's name."""
-    found = Parameter(name=name, type="timestamp", meaning="").bind(now if value is None else value, now)
+    found = QueryParameter(name=name, type="timestamp", meaning="").bind(now if value is None else value, now)
     assert isinstance(found, datetime)
     return found

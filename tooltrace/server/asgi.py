@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS: Final = 1
 """Seconds that running requests have to end at shutdown."""
-MOST_CONNECTIONS: Final = 512
+MAX_CONNECTIONS: Final = 512
 """Maximum number of open connections; uvicorn answers 503 above it."""
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     """A server that leaves signal handling to its caller."""
 
     @contextlib.contextmanager
@@ -75,7 +75,7 @@ def _is_news(record: logging.LogRecord) -> bool:
     return "graceful shutdown exceeded" not in str(record.msg)
 
 
-def _server(app: ASGIApp) -> _Server:
+def _server(app: ASGIApp) -> _UvicornServer:
     logging.getLogger("uvicorn.error").addFilter(_is_news)
     config = uvicorn.Config(
         app,
@@ -86,10 +86,10 @@ def _server(app: ASGIApp) -> _Server:
         log_level="error",  # an invalid request of a client is not worth a log line
         access_log=False,
         server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    return _Server(config)
+    return _UvicornServer(config)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ FILTERS = ("tool", "status", "code", "ending", "agent", "conversation", "min_con
 STATUSES = ("success", "partial", "error")
 ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 PAGE = 50
-MOST_NEW = 500
+MAX_NEW_ROWS = 500
 """Maximum rows added on top of an open list; with more, the list starts again at the first page."""
 
 
@@ -35,8 +35,8 @@ async def first(request: Request) -> Response:
     if address.get("version") == version:
         return Response(status_code=204)
     bottom = (address.get("down_to") or None, address.get("down_to_span") or None)
-    rows = await _rows(request, bottom, PAGE if bottom[0] is None else MOST_NEW)
-    if bottom[0] is not None and len(rows) == MOST_NEW:
+    rows = await _rows(request, bottom, PAGE if bottom[0] is None else MAX_NEW_ROWS)
+    if bottom[0] is not None and len(rows) == MAX_NEW_ROWS:
         bottom = (None, None)
         rows = await _rows(request, bottom, PAGE)
     if bottom[0] is None and len(rows) == PAGE:
@@ -51,7 +51,7 @@ async def first(request: Request) -> Response:
 
 async def more(request: Request) -> Response:
     """Render the page after a row."""
-    result = await app_state(request).cache.ask(
+    result = await app_state(request).cache.query(
         "attempts",
         **{**time_range(request.query_params).params, **_filters(request)},
         before=request.query_params.get("before") or None,
@@ -72,7 +72,7 @@ async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: 
     if bottom[0] is not None:
         params |= {"since": bottom[0], "until_span": bottom[1]}
     try:
-        return (await app_state(request).cache.ask("attempts", **params)).dicts()
+        return (await app_state(request).cache.query("attempts", **params)).dicts()
     except StoreMissing:
         return []
 

@@ -17,13 +17,13 @@ from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import render, url
 
 VERDICTS = {"correct": True, "wrong": False, "": None}
-MOST_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
 
 
 async def label(request: Request) -> Response:
     """Store the label of a form and render the call's labels. Raises LabelError."""
     state = app_state(request)
-    form = await read_form(request, MOST_BYTES)
+    form = await read_form(request, MAX_BODY_BYTES)
     outcome = _outcome(form, Settings(store=None))
     await to_thread.run_sync(write_label, outcome, state.site.store)
     state.cache.invalidate()
@@ -36,27 +36,28 @@ async def label(request: Request) -> Response:
 
 
 def _outcome(form: dict[str, str], settings: Settings) -> Outcome:
-    verdict = _text(form, "verdict")
+    verdict = form_text(form, "verdict")
     if verdict not in VERDICTS:
         raise LabelError(f"the verdict must be 'correct', 'wrong' or empty. Got {verdict!r}; nothing was recorded")
     try:
-        score = float(_text(form, "score")) if _text(form, "score") else None
+        score = float(form_text(form, "score")) if form_text(form, "score") else None
     except ValueError:
         raise LabelError("the score must be a number from 0 to 1; nothing was recorded") from None
     try:
         return make_outcome(
             settings,
-            span_id=_text(form, "span_id"),
+            span_id=form_text(form, "span_id"),
             correct=VERDICTS[verdict],
             score=score,
-            labeler=_text(form, "labeler") or "human",
-            reason=_text(form, "reason") or None,
+            labeler=form_text(form, "labeler") or "human",
+            reason=form_text(form, "reason") or None,
         )
     except LabelError as error:
         raise LabelError(f"{error}; nothing was recorded") from None
 
 
-def _text(form: dict[str, str], name: str) -> str:
+def form_text(form: dict[str, str], name: str) -> str:
+    """Return a field of a form without blanks around it; empty where it is missing."""
     return form.get(name, "").strip()
 
 

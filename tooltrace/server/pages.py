@@ -38,7 +38,7 @@ async def gap(request: Request) -> Response:
 
 async def _compared(request: Request, name: str) -> dict[str, Any]:
     params = _periods(request)
-    result = await app_state(request).cache.ask(name, **params)
+    result = await app_state(request).cache.query(name, **params)
     periods = {row["period"]: row for row in result.dicts()}
     return {"now": periods.get("now"), "before": periods.get("before"), "tool": params["tool"]}
 
@@ -50,7 +50,7 @@ def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
 
 async def tools(request: Request) -> Response:
     """Render the table of tools, in the order of the query ``hurt``."""
-    result = await app_state(request).cache.ask("hurt", **time_range(request.query_params).params)
+    result = await app_state(request).cache.query("hurt", **time_range(request.query_params).params)
     limit = len(result.rows) if request.query_params.get("rows") == "all" else TOOLS
     return render(request, "parts/tools.html", tools=result.dicts(), limit=limit)
 
@@ -72,7 +72,7 @@ async def call(request: Request) -> Response:
 async def call_data(request: Request, call_id: str) -> dict[str, Any]:
     """Return all data about a call, by its id or a span id. Raises HTTPException if there is none."""
     cache = app_state(request).cache
-    found = (await cache.ask("call", id=call_id)).dicts() if call_id else []
+    found = (await cache.query("call", id=call_id)).dicts() if call_id else []
     if not found:
         raise HTTPException(
             404,
@@ -82,7 +82,7 @@ async def call_data(request: Request, call_id: str) -> dict[str, Any]:
         )
     place = _place(request, found)
     attempts = [row for row in found if row["place"] == place]
-    queries = [cache.ask(name, call_id=attempts[0]["call_id"]) for name in ("labels", "call_gates")]
+    queries = [cache.query(name, call_id=attempts[0]["call_id"]) for name in ("labels", "call_gates")]
     labels, gates = (result.dicts() for result in await asyncio.gather(*queries))
     spans = {row["span_id"] for row in attempts}
     return {

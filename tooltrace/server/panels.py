@@ -24,7 +24,7 @@ SHOWN = 12
 async def run_query(request: Request, name: str, **more: Any) -> QueryResult:
     """Return the result of the query ``name`` with the parameters in the address."""
     by, params = params_from_request(request, name)
-    return await app_state(request).cache.ask(name, by, **{**params, **more})
+    return await app_state(request).cache.query(name, by, **{**params, **more})
 
 
 async def panel(request: Request) -> Response:
@@ -59,7 +59,7 @@ async def query_sql(request: Request) -> Response:
 
 async def options(request: Request) -> Response:
     """Render the values of a filter: those of a dimension in the window."""
-    result = await app_state(request).cache.ask(
+    result = await app_state(request).cache.query(
         "timeline", (request.path_params["dimension"],), parts=1, **time_range(request.query_params).params
     )
     values = sorted({row[0] for row in result.rows if isinstance(row[0], str)})

@@ -24,11 +24,11 @@ FRESH_SECONDS = 1.0
 """Seconds a result stays fresh even if the store has changed."""
 UNCHANGED_SECONDS = 20.0
 """Seconds a result stays fresh in an unchanged store; relative windows ("7d") move with the clock."""
-MOST_RESULTS = 200
+MAX_RESULTS = 200
 """Maximum number of cached results."""
-AT_ONCE = 2
+MAX_CONCURRENT = 2
 """Maximum number of concurrent queries: each one uses all cores by itself."""
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _CachedResult:
 
 
 @dataclass(slots=True)
-class _Execution:
+class _SharedExecution:
     """A running query and the number of requests that wait for it."""
 
     cancellation: Cancellation
@@ -57,9 +57,9 @@ class QueryCache:
     def __init__(self, store: Store) -> None:
         self.store = open_store(store)
         self._results: OrderedDict[Key, _CachedResult] = OrderedDict()
-        self._running: dict[Key, _Execution] = {}
+        self._running: dict[Key, _SharedExecution] = {}
         self._prefetches: set[asyncio.Task[QueryResult]] = set()
-        self._limiter = CapacityLimiter(AT_ONCE)
+        self._limiter = CapacityLimiter(MAX_CONCURRENT)
         self._invalidations = 0
 
     def version(self) -> State:
@@ -77,7 +77,7 @@ class QueryCache:
         # _execute compares this counter: a query that started earlier must not fill the cache with old rows
         self._invalidations += 1
 
-    async def ask(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> QueryResult:
+    async def query(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> QueryResult:
         """Return the result of the query ``name``; parameters that are None use the default.
 
         Raises QueryError and StoreError.
@@ -91,7 +91,7 @@ class QueryCache:
 
     def prefetch(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> None:
         """Start a query before the page requests its result. Errors are raised when the page does."""
-        task = asyncio.create_task(self.ask(name, by, **params))
+        task = asyncio.create_task(self.query(name, by, **params))
         self._prefetches.add(task)
         task.add_done_callback(self._prefetched)
 
@@ -101,21 +101,21 @@ class QueryCache:
         if not task.cancelled():
             task.exception()
 
-    def _execution(self, key: Key, state: State, params: dict[str, Any]) -> _Execution:
+    def _execution(self, key: Key, state: State, params: dict[str, Any]) -> _SharedExecution:
         """Return the running execution of the query, which is started if there is none."""
         if (execution := self._running.get(key)) is None:
             cancellation = Cancellation()
             run = partial(self._run, find(key[0]).statement(key[1], **params), cancellation)
             task = asyncio.create_task(self._execute(key, state, run))
-            execution = self._running[key] = _Execution(cancellation, task)
+            execution = self._running[key] = _SharedExecution(cancellation, task)
             task.add_done_callback(lambda _: self._drop(key, execution))
         return execution
 
-    def _drop(self, key: Key, execution: _Execution) -> None:
+    def _drop(self, key: Key, execution: _SharedExecution) -> None:
         if self._running.get(key) is execution:
             del self._running[key]
 
-    async def _wait(self, key: Key, execution: _Execution) -> QueryResult:
+    async def _wait(self, key: Key, execution: _SharedExecution) -> QueryResult:
         """Return the result; cancel the execution when the last waiting request leaves."""
         execution.waiting += 1
         try:
@@ -136,7 +136,7 @@ class QueryCache:
         result = await to_thread.run_sync(run, limiter=self._limiter)
         if invalidations == self._invalidations:
             self._results[key] = _CachedResult(state, time.monotonic(), result)
-        while len(self._results) > MOST_RESULTS:
+        while len(self._results) > MAX_RESULTS:
             self._results.popitem(last=False)
         return result
 
@@ -145,4 +145,4 @@ class QueryCache:
 
         Raises StoreError, and QueryCancelled on cancellation.
         """
-        return self.store.query(statement, cancellation=cancellation).limited(MOST_ROWS)
+        return self.store.query(statement, cancellation=cancellation).limited(MAX_ROWS)

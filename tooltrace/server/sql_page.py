@@ -28,14 +28,14 @@ FULL = "Tooltrace-Full"
 """Response header that marks a file as truncated at the row limit."""
 DISCONNECT_CHECK_SECONDS = 0.25
 """Seconds between checks whether the client is still connected."""
-LONGEST = 200_000
+MAX_STATEMENT_LENGTH = 200_000
 """Maximum characters of a statement."""
 
 
 async def page(request: Request) -> Response:
     """Render the editor with the catalogue of queries."""
     name = request.query_params.get("query")
-    sql = query_text(request, name) if name else request.query_params.get("q", "")[:LONGEST]
+    sql = query_text(request, name) if name else request.query_params.get("q", "")[:MAX_STATEMENT_LENGTH]
     app_state(request).sandbox.warm()
     return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=app_state(request).site.limits)
 
@@ -45,11 +45,11 @@ async def text(request: Request) -> Response:
     return PlainTextResponse(query_text(request, request.path_params["query"]), headers={"Cache-Control": "no-store"})
 
 
-async def ask(request: Request) -> Response:
+async def run_sql(request: Request) -> Response:
     """Return the result of the form's SQL as JSON: columns and rows, or the error."""
-    form = await read_form(request, LONGEST * 4)
+    form = await read_form(request, MAX_STATEMENT_LENGTH * 4)
     try:
-        result = await _until_disconnect(request, app_state(request).sandbox.ask(form.get("q", "")))
+        result = await _until_disconnect(request, app_state(request).sandbox.query(form.get("q", "")))
     except QueryError as error:
         return _json({"error": str(error)}, 422)
     columns = [(column, str(kind)) for column, kind in zip(result.columns, result.types, strict=True)]
@@ -58,7 +58,7 @@ async def ask(request: Request) -> Response:
 
 async def file(request: Request) -> Response:
     """Return the result as a file."""
-    form = await read_form(request, LONGEST * 4)
+    form = await read_form(request, MAX_STATEMENT_LENGTH * 4)
     kind = form.get("form", "")
     if kind not in ("csv", "parquet"):
         raise HTTPException(400, f"the file format must be 'csv' or 'parquet'. Got {kind[:20]!r}")
@@ -108,6 +108,6 @@ def _json(value: object, status: int = 200) -> Response:
 ROUTES = [
     Route("/sql", page),
     Route("/sql/text/{query}", text),
-    Route("/sql/ask", ask, methods=["POST"]),
+    Route("/sql/ask", run_sql, methods=["POST"]),
     Route("/sql/file", file, methods=["POST"]),
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-LONGEST_MS = 1e12
+MAX_DURATION_MS = 1e12
 """Longest valid duration, 31 years: imported records may contain any number."""
 
 
@@ -50,4 +50,4 @@ def _placed(spans: list[tuple[float, float, dict[str, Any]]], total: float) -> I
 
 def _duration(row: dict[str, Any]) -> float:
     total = (row["duration_ms"] or 0.0) + (row["consumer_ms"] or 0.0)
-    return float(total) if 0 <= total <= LONGEST_MS else 0.0
+    return float(total) if 0 <= total <= MAX_DURATION_MS else 0.0

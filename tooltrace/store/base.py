@@ -61,7 +61,7 @@ class SqlSandbox(Protocol):
     def warm(self) -> None:
         """Prepare for a query that is about to come."""
 
-    async def ask(self, sql: str) -> QueryResult:
+    async def query(self, sql: str) -> QueryResult:
         """Return the result of ``sql`` with JSON-compatible values. Raises QueryError."""
 
     async def write(

@@ -233,17 +233,17 @@ def retained_journals(
 
 def _cursor(data: bytes) -> DeliveryCursor:
     values = orjson.loads(data)
-    times: dict[str, Any] = {name: _time(values[name]) for name in ("begun_at", "sent_at") if values.get(name)}
+    times: dict[str, Any] = {
+        name: datetime.fromisoformat(values[name]).astimezone(UTC)
+        for name in ("begun_at", "sent_at")
+        if values.get(name)
+    }
     known = {
         name: values[name]
         for name in DeliveryCursor.__slots__
         if name in values and name not in ("begun_at", "sent_at")
     }
     return DeliveryCursor(**known, **times)
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def _age(paths: StorePaths, name: str) -> int:

@@ -16,7 +16,7 @@ from tooltrace.store import recovery
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import FoldReport, fold_locked, known_offsets
-from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
+from tooltrace.store.journal_scan import batches, is_abandoned, open_journal
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
@@ -25,7 +25,7 @@ from tooltrace.store.staging import TEMP_SUFFIX
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MEND_SECONDS: Final = 10.0
+MAX_WAIT_SECONDS: Final = 10.0
 """Maximum seconds that ``mend`` waits for readers and folds."""
 
 
@@ -101,7 +101,8 @@ def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
         report = _mend(paths)
     except (StoreError, OSError, duckdb.Error) as error:
         after = examine(paths)
-        return RepairReport(done=(), fold=None, after=replace(after, problems=_unique((*after.problems, str(error)))))
+        problems = tuple(dict.fromkeys((*after.problems, str(error))))
+        return RepairReport(done=(), fold=None, after=replace(after, problems=problems))
     after = examine(paths)
     return RepairReport(done=_done(before, report, after), fold=report, after=after)
 
@@ -109,7 +110,7 @@ def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
 def _mend(paths: StorePaths) -> FoldReport:
     lock = Lock(paths)
     try:
-        if not lock.exclusive(MEND_SECONDS if lock.has_file else 0):
+        if not lock.exclusive(MAX_WAIT_SECONDS if lock.has_file else 0):
             raise StoreLocked(
                 f"the store {paths.database} is being read or folded by another process, or is not writable: it was not repaired"
             )
@@ -176,7 +177,7 @@ def _read_journals(
     damaged: list[str] = []
     for batch in batches(paths, offsets):
         lines += sum(map(len, batch.lines.values()))
-        damaged += _damage(batch)
+        damaged += [f"{loss.reason} in {loss.detail}" for loss in batch.losses]
     return replace(
         state,
         unfolded_files=len(unfolded),
@@ -228,10 +229,6 @@ def _blocking_files(paths: StorePaths) -> tuple[str, ...]:
     return ()
 
 
-def _damage(batch: JournalBatch) -> list[str]:
-    return [f"{loss.reason} in {loss.detail}" for loss in batch.losses]
-
-
 def _is_live(path: Path) -> bool:
     fd = open_journal(path)
     if fd is None:
@@ -248,7 +245,3 @@ def _leftovers(paths: StorePaths) -> tuple[str, ...]:
 
 def _asides(paths: StorePaths) -> tuple[str, ...]:
     return tuple(path.name for path in recovery.quarantined_files(paths))
-
-
-def _unique(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(sentences))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, QueryError, StoreError
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
+from tooltrace.store.journal import Journal
+from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import QueryResult, Statement
 
@@ -105,9 +107,6 @@ class DuckDBStore(StoreBackend):
 
     def write(self, records: Sequence[Record]) -> None:
         """Append ``records`` to a journal of the store. Raises StoreError where the disk write fails."""
-        from tooltrace.store.journal import Journal
-        from tooltrace.store.journal_format import encode
-
         with contextlib.closing(Journal(StorePaths.of(self._path).journal)) as journal:
             try:
                 journal.write(b"".join(map(encode, records)))

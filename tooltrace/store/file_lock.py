@@ -17,7 +17,7 @@ from collections.abc import Callable
 from tooltrace.errors import StoreError
 from tooltrace.store.paths import StorePaths
 
-TURN_SECONDS = 1.0
+MAX_BLOCK_SECONDS = 1.0
 """Maximum seconds for which a waiting fold blocks new readers."""
 
 _guard = threading.RLock()
@@ -48,10 +48,10 @@ class Lock:
         """Acquire the lock exclusively within ``wait`` seconds (None: without limit); return False on failure."""
         deadline = None if wait is None else time.monotonic() + wait
         while not self.try_exclusive():
-            left = TURN_SECONDS if deadline is None else deadline - time.monotonic()
+            left = MAX_BLOCK_SECONDS if deadline is None else deadline - time.monotonic()
             if self._fd is None or left <= 0:
                 return False
-            if self._wait_in_turn(min(left, TURN_SECONDS)):
+            if self._wait_in_turn(min(left, MAX_BLOCK_SECONDS)):
                 return True
             time.sleep(0.01)
         return True

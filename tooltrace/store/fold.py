@@ -15,7 +15,7 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
-from tooltrace.store import delivery_cursors, fold_marker, recovery
+from tooltrace.store import corrections, delivery_cursors, fold_marker, recovery
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
@@ -177,6 +177,8 @@ def _commit(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch) -> i
         for kind, table in RECORDS.items():
             if counts[kind]:
                 con.execute(f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM {SPACE}.{table.name}")
+        if (counts["call"] or counts["correction"]) and corrections.is_pending(con, stored=True):
+            corrections.apply_stored(con)
         if batch.offsets:
             names = list(batch.offsets)
             con.execute(f"DELETE FROM {STORE}.journals WHERE list_contains(?, name)", [names])
@@ -248,11 +250,11 @@ def _record_undelivered(con: DuckDBPyConnection, paths: StorePaths, removed: dic
 def _drop_stale_offsets(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int]) -> None:
     """Delete the offsets of journals that no longer exist, in the database and in ``offsets``."""
     present = paths.journals()
-    gone = [name for name in offsets if name not in present]
-    if gone:
-        con.execute(f"DELETE FROM {STORE}.journals WHERE list_contains(?, name)", [gone])
+    stale = [name for name in offsets if name not in present]
+    if stale:
+        con.execute(f"DELETE FROM {STORE}.journals WHERE list_contains(?, name)", [stale])
         con.execute(f"CHECKPOINT {STORE}")
-    for name in gone:
+    for name in stale:
         del offsets[name]
 
 

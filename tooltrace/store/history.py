@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 BATCH: Final = 512
-LEASE_ROWS: Final = 4096
+MAX_ROWS_PER_LEASE: Final = 4096
 """Rows that one lease reads: more would need more memory, fewer more leases, which cost 20 ms each."""
 FOLD_SECONDS: Final = 10.0
-_ORDER: Final = ("call", "span", "outcome", "gate", "message", "loss")
+_ORDER: Final = ("call", "span", "outcome", "correction", "gate", "message", "loss")
 """Order of the record kinds. Calls come first, because other records refer to them."""
 
 
@@ -96,7 +96,7 @@ class History:
                     yield HistoryBatch(records=[record for _, _, record in batch], kind=kind, places=dict(places))
 
     def _kinds(self) -> Sequence[str]:
-        return _ORDER if self._tool is None else ("call", "outcome", "gate", "message")
+        return _ORDER if self._tool is None else ("call", "outcome", "correction", "gate", "message")
 
     def _read(self, kind: str, place: RowPosition | None) -> list[tuple[int, str, Record]]:
         table = RECORDS[kind]
@@ -105,7 +105,7 @@ class History:
             where, values = self._where(kind, self._current_position(con, kind, place))
             rows = con.execute(
                 f"SELECT rowid, {_row_fingerprint(table)}, {columns} FROM {STORE}.{table.name} "
-                f"WHERE {where} ORDER BY rowid LIMIT {LEASE_ROWS}",
+                f"WHERE {where} ORDER BY rowid LIMIT {MAX_ROWS_PER_LEASE}",
                 values,
             ).fetchall()
         return [(row[0], row[1], _record(kind, table, row[2:])) for row in rows]

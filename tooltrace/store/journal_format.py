@@ -17,12 +17,13 @@ from msgspec import Meta, Raw, defstruct
 from msgspec.structs import asdict, astuple, replace
 
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
 
 KINDS: Final[dict[str, type[Record]]] = {
     "call": ToolCall,
     "outcome": Outcome,
+    "correction": Correction,
     "gate": Gate,
     "message": Message,
     "loss": Loss,

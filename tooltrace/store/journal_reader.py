@@ -44,7 +44,7 @@ class JournalReader:
     def next(self, offsets: Mapping[str, int]) -> JournalChunk:
         """Return the next chunk beyond ``offsets``; its ``ends`` are empty where there is nothing to read."""
         chunk = JournalChunk()
-        for name, size in self._in_turn():
+        for name, size in self._cyclic_journals():
             if size > offsets.get(name, 0):
                 self._read_journal(chunk, name, offsets.get(name, 0), None)
                 self._last = name
@@ -52,7 +52,7 @@ class JournalReader:
                     break
         return chunk
 
-    def again(self, offsets: Mapping[str, int], ends: Mapping[str, int]) -> JournalChunk:
+    def repeat(self, offsets: Mapping[str, int], ends: Mapping[str, int]) -> JournalChunk:
         """Return exactly the chunk between ``offsets`` and ``ends``, to repeat a batch."""
         chunk = JournalChunk()
         for name, end in ends.items():
@@ -60,7 +60,7 @@ class JournalReader:
             chunk.ends[name] = end
         return chunk
 
-    def _in_turn(self) -> list[tuple[str, int]]:
+    def _cyclic_journals(self) -> list[tuple[str, int]]:
         """Return the journals in cyclic order of their names, beginning after the one that was read last."""
         journals = list(self._paths.journals().items())
         after = [journal for journal in journals if journal[0] > self._last]

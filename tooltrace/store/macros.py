@@ -1,7 +1,24 @@
-"""SQL macros that the named queries share: confidence intervals, finished attempts, identity of a call, known durations.
+"""SQL macros that the named queries share: intervals, clusters, finished attempts, calls and their order, durations.
 
 A store contains the macros beside its views, so that the SQL file of a query runs in any DuckDB that has the store
 open. ClickHouse has no such macros: there the translator replaces each macro call by the macro's body.
+
+Attempts of one conversation are similar, so a conversation is one draw, a cluster. To give a share an interval that
+holds then, a query does this:
+
+1. ``draw_key(conversation_id, trace_id)`` is the cluster of an attempt. Where attempts are grouped by call already, use
+   ``draw_key(conversation_id, min(trace_id))``, so that retries in traces of their own stay with their call.
+2. A CTE has one row per group and cluster: ``n``, the items of the cluster, and ``s``, those that count, as DOUBLE.
+   Rows with ``n = 0`` are left out.
+3. The next CTE has one row per group: ``count(*) AS clusters, sum(n) AS n, sum(s) AS s, sum(s * s) AS ss,
+   sum(s * n) AS sn, sum(n * n) AS nn``, and the next one adds ``effective_n(clusters, n, s, ss, sn, nn) AS effective``.
+4. The limits are ``cluster_low(s, n, effective)`` and ``cluster_high(s, n, effective)``. The columns are ``clusters`` and
+   ``n / effective AS design_effect``. The mark ``too_few`` is ``too_few_draws(clusters, n, $min_n)``.
+
+If each cluster has one item, ``effective`` is ``n``, and the limits are those of ``wilson_low`` and ``wilson_high``.
+Several shares of one query need sums of their own. The mean of a value has ``cluster_half``, and mean confidence -
+accuracy has ``gap_half``. A test statistic of chi square is divided by ``design_effect``, and a limit of a distance is
+multiplied by its root. A difference of two shares has Newcombe's interval, of the limits of both.
 """
 
 from __future__ import annotations
@@ -22,6 +39,8 @@ class Macro:
     parameters: tuple[str, ...]
     body: str
     comment: str
+    clickhouse: str | None = None
+    """The expression in ClickHouse's SQL, where it is not a translation of ``body``."""
 
     @property
     def signature(self) -> str:
@@ -60,6 +79,89 @@ MACROS: Final = (
         "Upper limit of the 95 % Wilson score interval of k / n; NULL where n is 0.",
     ),
     Macro(
+        "t_quantile",
+        ("df",),
+        "1.959963984540054 * exp((1.210348549 + (0.7081166046 + (0.1463588379 + (-0.2046624389 + (-0.1469073141 "
+        "+ (0.2639412113 + (-0.1312157597 + 0.0231844954 / df) / df) / df) / df) / df) / df) / df) / df)",
+        "0.975 quantile of Student's t with df >= 1 degrees of freedom, whole or not: a polynomial in 1 / df, precise to "
+        "2e-7 of the value.",
+    ),
+    Macro(
+        "cluster_effect",
+        ("n", "s", "ss", "sn", "nn"),
+        "coalesce(CASE WHEN nn < 1.0 * n * n THEN greatest(1.0, "
+        "(ss - 2.0 * s * sn / n + 1.0 * s * s / n * nn / n) * n / nullif(1.0 * s * (n - s), 0) "
+        "/ (1 - 1.0 * nn / n / n)) END, 1.0)",
+        "Variance of the share s / n between clusters, as a multiple of the variance of n independent items; at least 1. "
+        "n, s: items and counted items of all clusters; ss, sn, nn: sums of squares and products of those of a cluster.",
+    ),
+    Macro(
+        "cluster_spread",
+        ("n", "s", "ss", "sn", "nn"),
+        "CASE WHEN s <= 0 OR s >= n THEN 0.0 "
+        "ELSE least(1.0 * s * s / ss, 1.0 * (n - s) * (n - s) / (nn - 2.0 * sn + ss)) END",
+        "Number of clusters of equal size that the rarer kind of item, counted or not, is spread over (Kish 1965); few "
+        "clusters do not show the variance between clusters.",
+    ),
+    Macro(
+        "effective_n",
+        ("clusters", "n", "s", "ss", "sn", "nn"),
+        "CASE WHEN clusters >= n THEN 1.0 * n ELSE greatest(1.0 * n * n / nn, "
+        "n / (cluster_effect(n, s, ss, sn, nn) + 0.7 / (0.7 + cluster_spread(n, s, ss, sn, nn)) "
+        "* greatest(0.0, 1.0 * nn / n - cluster_effect(n, s, ss, sn, nn))) "
+        "* power(1.959963984540054 / t_quantile(greatest(1.0, 1.0 * n * n / nn - 1)), 2)) END",
+        "Number of independent items that the share s / n is as precise as: n if each item is a cluster. Else n / design "
+        "effect (Korn and Graubard 1998), corrected for the degrees of freedom; at least the clusters of equal size.",
+    ),
+    Macro(
+        "clustered_n",
+        ("counted", "items"),
+        "effective_n(count(*) FILTER (WHERE items > 0), CAST(sum(items) AS DOUBLE), CAST(sum(counted) AS DOUBLE), "
+        "sum(1.0 * counted * counted), sum(1.0 * counted * items), sum(1.0 * items * items))",
+        "Aggregate over rows of one cluster each: effective_n of the share counted / items. NULL without items.",
+    ),
+    Macro(
+        "cluster_low",
+        ("s", "n", "effective"),
+        "wilson_low(CASE WHEN effective < n THEN 1.0 * s / n * effective ELSE 1.0 * s END, effective)",
+        "Lower limit of the 95 % interval of s / n: the Wilson score interval of effective items; NULL where n is 0.",
+    ),
+    Macro(
+        "cluster_high",
+        ("s", "n", "effective"),
+        "wilson_high(CASE WHEN effective < n THEN 1.0 * s / n * effective ELSE 1.0 * s END, effective)",
+        "Upper limit of the 95 % interval of s / n: the Wilson score interval of effective items; NULL where n is 0.",
+    ),
+    Macro(
+        "cluster_half",
+        ("n", "m", "mm", "mn", "nn"),
+        "CASE WHEN nn < 1.0 * n * n THEN t_quantile(greatest(1.0, 1.0 * n * n / nn - 1)) "
+        "* sqrt(CASE WHEN (mm - 2.0 * m * mn / n + 1.0 * m * m / n * nn / n) > 1e-12 * mm "
+        "THEN (mm - 2.0 * m * mn / n + 1.0 * m * m / n * nn / n) / (1 - 1.0 * nn / n / n) ELSE 0.0 END) / n END",
+        "Half of the 95 % interval of the mean m / n of clustered items, by Student's t; NULL for one cluster. m: sum of "
+        "the values; mm, mn, nn: sums of squares and products of m and n of a cluster.",
+    ),
+    Macro(
+        "cluster_correlation",
+        ("n", "m", "mm", "mn", "s", "ss", "sn", "ms", "nn"),
+        "CASE WHEN (mm - 2.0 * m * mn / n + 1.0 * m * m / n * nn / n) > 1e-12 * mm "
+        "AND (ss - 2.0 * s * sn / n + 1.0 * s * s / n * nn / n) > 1e-12 * ss "
+        "THEN (ms - 1.0 * m * sn / n - 1.0 * s * mn / n + 1.0 * m * s / n * nn / n) "
+        "/ sqrt((mm - 2.0 * m * mn / n + 1.0 * m * m / n * nn / n) * (ss - 2.0 * s * sn / n + 1.0 * s * s / n * nn / n)) "
+        "ELSE 0.0 END",
+        "Correlation between clusters of the sums m and s, each as a deviation from its mean; 0 where one is constant. "
+        "ms: sum of their products.",
+    ),
+    Macro(
+        "gap_half",
+        ("half", "distance", "correlation", "n", "nn"),
+        "CASE WHEN half IS NOT NULL THEN sqrt(greatest(0.0, power(half, 2) + power(distance, 2) "
+        "- 2 * half * distance * correlation "
+        "* CASE WHEN correlation > 0 THEN 1 - 3.0 / greatest(3.0, 1.0 * n * n / nn) ELSE 1.0 END)) END",
+        "Distance from mean confidence - accuracy to its limit (MOVER, Zou 2007). half: cluster_half of confidence; "
+        "distance: from accuracy to its limit. A positive correlation is reduced where clusters are few.",
+    ),
+    Macro(
         "is_finished",
         ("status", "ending"),
         "(status IS NOT NULL AND ending IN ('returned', 'raised'))",
@@ -75,10 +177,36 @@ MACROS: Final = (
     ),
     Macro(
         "draw_key",
-        ("call_id", "conversation_id", "host", "pid"),
-        "coalesce(conversation_id, concat(call_id, '/', coalesce(host, ''), '/', coalesce(pid, -1)))",
-        "What counts as one statistical draw: all calls of a conversation, because they are similar; without a "
-        "conversation, the call alone.",
+        ("conversation_id", "trace_id"),
+        "coalesce(conversation_id, trace_id)",
+        "The cluster of an attempt, one statistical draw: its conversation, because the calls of a conversation are "
+        "similar; without a conversation, its trace. An attempt that is alone in its trace is a cluster of its own.",
+    ),
+    Macro(
+        "too_few_draws",
+        ("clusters", "n", "min_n"),
+        "(n < min_n OR clusters < 5 AND clusters < n)",
+        "Whether n items are too few for a verdict: fewer than min_n, or from fewer than five clusters, which do not "
+        "show how much clusters differ. Items that are a cluster each are counted as items.",
+    ),
+    Macro(
+        "attempt_order",
+        ("attempt", "started_at", "span_id"),
+        # one number of 128 bits, because DuckDB compares numbers several times as fast as rows: 10 bits for the number of
+        # the attempt, 54 for microseconds until the year 2540, 64 for the span id
+        "(CAST(least(greatest(coalesce(attempt, 0), 0), 1023) AS UHUGEINT) << 118) "
+        "+ (CAST(least(greatest(epoch_us(started_at), 0), 18014398509481983) AS UHUGEINT) << 64) "
+        "+ coalesce(TRY_CAST(concat('0x', span_id) AS UBIGINT), 0)",
+        "Sort key of the attempts of a call: by number, because clocks step back and imported times are coarse; then by "
+        "start, for attempts whose numbers are equal or missing; then by span id, so that no tie remains.",
+        clickhouse="tuple(least(greatest(coalesce(attempt, 0), 0), 1023), started_at, span_id)",
+    ),
+    Macro(
+        "label_order",
+        ("labeled_at", "correct", "score"),
+        "row(labeled_at, NOT correct, -score)",
+        "Sort key of labels: by time; of the same microsecond, right before wrong and high before low scores, so that the "
+        "order in which labels are stored does not matter.",
     ),
     Macro(
         "known_ms",
@@ -99,8 +227,14 @@ def create_macros(con: DuckDBPyConnection, scope: str = "") -> None:
 
 def with_definitions(sql: str) -> str:
     """Return ``sql`` after definitions of the macros that it uses, to run where the macros do not exist."""
-    used = [macro for macro in MACROS if _CALLED[macro.name].search(sql)]
+    used = [macro for macro in MACROS if macro in _needed(sql)]
     return "".join(macro.temporary for macro in used) + sql
+
+
+def _needed(sql: str) -> set[Macro]:
+    """Return the macros that ``sql`` calls, and those that their bodies call."""
+    called = {macro for macro in MACROS if _CALLED[macro.name].search(sql)}
+    return called.union(*(_needed(macro.body) for macro in called))
 
 
 def without_definitions(sql: str) -> str:

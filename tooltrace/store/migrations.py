@@ -48,7 +48,20 @@ def _to_3(con: DuckDBPyConnection) -> None:
     )
 
 
-STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3})
+def _to_4(con: DuckDBPyConnection) -> None:
+    """Migrate to version 4: add corrections of readings, and the kinds of labelers and of judged things."""
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN status_recorded VARCHAR")
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN reading_recorded JSON")
+    for column in ("labeler_kind", "target_kind", "conversation_id"):
+        con.execute(f"ALTER TABLE {STORE}.outcomes ADD COLUMN {column} VARCHAR")
+    con.execute(
+        f"CREATE TABLE {STORE}.corrections (call_id VARCHAR, span_id VARCHAR, status VARCHAR, code VARCHAR, "
+        '"rule" VARCHAR, rule_grade VARCHAR, labeler VARCHAR NOT NULL, labeler_kind VARCHAR NOT NULL, reason VARCHAR, '
+        "corrected_at TIMESTAMP NOT NULL)"
+    )
+
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4})
 """The step that leads to each version: a function that migrates the database attached as ``store``.
 
 A released step is never changed: it contains the schema of that version, not of the current code.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreMissing
-from tooltrace.store import fold_marker
+from tooltrace.store import corrections, fold_marker
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import fold_locked, known_offsets
@@ -23,7 +23,7 @@ from tooltrace.store.journal_scan import batches
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import RECORDS, SCHEMA_VERSION, STORE
+from tooltrace.store.schema import ATTEMPTS, RECORDS, SCHEMA_VERSION, STORE
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import VIEWS
 
@@ -195,8 +195,13 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths) -> None:
         stored = version > 0
         offsets = known_offsets(con) if stored else {}
     staged = _stage(con, paths, offsets, stored=stored)
+    overridden = staged and corrections.is_pending(con, stored=stored) and corrections.apply_staged(con, stored=stored)
     for table in RECORDS.values():
-        parts = [f"SELECT * FROM {STORE}.{table.name}"] * stored + [f"SELECT * FROM {SPACE}.{table.name}"] * staged
+        where = f" WHERE span_id NOT IN (SELECT span_id FROM {corrections.OVERRIDDEN})"
+        left_out = where if overridden and table is ATTEMPTS else ""
+        parts = [f"SELECT * FROM {STORE}.{table.name}{left_out}"] * stored + [
+            f"SELECT * FROM {SPACE}.{table.name}"
+        ] * staged
         con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
     create_macros(con, "memory.main.")
     for view in VIEWS:
@@ -230,7 +235,7 @@ def _close(con: DuckDBPyConnection) -> None:
             con.close()
 
 
-def _leave_open_after_fork() -> None:
+def _abandon_readers_after_fork() -> None:
     """Leak inherited connections in a forked child.
 
     Freeing one would wait for threads that exist only in the parent, so an extra reference prevents it.
@@ -240,4 +245,4 @@ def _leave_open_after_fork() -> None:
     _leased.clear()
 
 
-os.register_at_fork(after_in_child=_leave_open_after_fork)
+os.register_at_fork(after_in_child=_abandon_readers_after_fork)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS: Final = 2
 """Maximum quarantines in one fold: first of the write-ahead log, if there is one, then of the database."""
-ASIDE: Final = "aside"
+QUARANTINE: Final = "aside"
 GROUP_ROWS: Final = 122_880
 """Rows in one DuckDB row group: the first piece size of a salvage, halved where a piece cannot be read."""
 MIN_ROWS: Final = 2048
@@ -107,7 +107,7 @@ def _pieces(aside: Path, table: Table, directory: Path, first: int, count: int) 
     try:
         _run(
             aside,
-            f"COPY (SELECT {names} FROM {ASIDE}.{table.name} WHERE rowid >= {first} AND rowid < {first + count}) "
+            f"COPY (SELECT {names} FROM {QUARANTINE}.{table.name} WHERE rowid >= {first} AND rowid < {first + count}) "
             f"TO {quote_literal(str(file))} (FORMAT parquet)",
         )
     except duckdb.Error:
@@ -123,14 +123,14 @@ def _pieces(aside: Path, table: Table, directory: Path, first: int, count: int) 
 
 def _rows(aside: Path, table: Table) -> int:
     with contextlib.suppress(duckdb.Error):
-        return int(_run(aside, f"SELECT coalesce(max(rowid) + 1, 0) FROM {ASIDE}.{table.name}")[0][0])
+        return int(_run(aside, f"SELECT coalesce(max(rowid) + 1, 0) FROM {QUARANTINE}.{table.name}")[0][0])
     return 0
 
 
 def _run(aside: Path, sql: str) -> list[tuple[int]]:
     con = connect()
     try:
-        con.execute(f"ATTACH {quote_literal(str(aside))} AS {ASIDE} (READ_ONLY)")
+        con.execute(f"ATTACH {quote_literal(str(aside))} AS {QUARANTINE} (READ_ONLY)")
         return con.execute(sql).fetchall()
     finally:
         with contextlib.suppress(duckdb.Error):

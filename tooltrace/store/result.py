@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from tooltrace.store.schema import quote_identifier
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
@@ -18,7 +20,7 @@ _END = re.compile(r"(low|high)\((\w+)\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class ResultColumn:
     """One column of a result."""
 
     name: str
@@ -42,7 +44,7 @@ class Statement:
     """Values of the ``$name`` parameters in ``sql``."""
     name: str | None = None
     """The named query that ``sql`` comes from; None for SQL that a user wrote."""
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ResultColumn, ...] = ()
     """Columns of the result whose units and meanings are known."""
     groups: tuple[str, ...] = ()
     """Names of the first columns, by which the rows are grouped."""
@@ -59,7 +61,7 @@ class QueryResult:
 
     def __init__(
         self,
-        fields: tuple[Column, ...],
+        fields: tuple[ResultColumn, ...],
         types: Sequence[Any],
         rows: Sequence[Any] | None = None,
         *,
@@ -200,13 +202,13 @@ class QueryResult:
     __repr__ = __str__
 
 
-def _fields(statement: Statement, names: Sequence[str], types: Sequence[Any]) -> tuple[Column, ...]:
+def _fields(statement: Statement, names: Sequence[str], types: Sequence[Any]) -> tuple[ResultColumn, ...]:
     """Return the columns of a result; those that ``statement`` does not describe get the unit of their type."""
     known = {column.name: column for column in statement.columns}
     return tuple(
         known[name]
         if at >= len(statement.groups) and name in known
-        else Column(name=name, unit=_unit(str(kind)), meaning="")
+        else ResultColumn(name=name, unit=_unit(str(kind)), meaning="")
         for at, (name, kind) in enumerate(zip(names, types, strict=True))
     )
 
@@ -226,7 +228,6 @@ def _unzoned(relation: DuckDBPyRelation, types: Sequence[Any]) -> DuckDBPyRelati
 def _relation_of(names: Sequence[str], types: Sequence[Any], rows: Sequence[Row]) -> DuckDBPyRelation:
     """Return a relation over a table in memory. The second of two columns with the same name gets a number."""
     from tooltrace.store.connection import connect
-    from tooltrace.store.schema import quote_identifier
 
     unique = [name if name not in names[:at] else f"{name}_{at}" for at, name in enumerate(names)]
     con = connect()

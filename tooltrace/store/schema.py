@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tooltrace.core.fields import TYPES, fields_of
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Span, ToolCall
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
@@ -19,7 +19,7 @@ STORE: Final = "store"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column: its name, its DuckDB type and its meaning."""
 
     name: str
@@ -34,7 +34,7 @@ class Table:
 
     name: str
     comment: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     time: str = ""
     view: str = ""
     """The view that users query for the table's rows; empty where they query the table itself."""
@@ -52,11 +52,12 @@ class Table:
 TEXT, INTEGER, REAL, BOOLEAN, TIME, JSON = (types.sql for types in TYPES.values())
 
 
-def _columns(record: type[Any]) -> tuple[Column, ...]:
+def _columns(record: type[Any]) -> tuple[TableColumn, ...]:
     """Return the columns of ``record``: those of the first schema, then those that migrations added."""
     fields = sorted(fields_of(record), key=lambda field: field.about.late)
     return tuple(
-        Column(field.name, TYPES[field.type].sql, field.about.meaning, required=not field.nullable) for field in fields
+        TableColumn(field.name, TYPES[field.type].sql, field.about.meaning, required=not field.nullable)
+        for field in fields
     )
 
 
@@ -73,6 +74,13 @@ OUTCOMES: Final = Table(
     "One row per label: whether a result was right.",
     _columns(Outcome),
     time="labeled_at",
+)
+
+CORRECTIONS: Final = Table(
+    "corrections",
+    "One row per correction of a reading. Those in force are applied to attempts; status_recorded has the recorded status there.",
+    _columns(Correction),
+    time="corrected_at",
 )
 
 MESSAGES: Final = Table(
@@ -108,8 +116,10 @@ JOURNALS: Final = Table(
     "journals",
     "The folded part of each journal that still exists.",
     (
-        Column("name", TEXT, "File name of the journal.", required=True),
-        Column("folded_bytes", INTEGER, "Bytes from the start of the journal that are in the tables.", required=True),
+        TableColumn("name", TEXT, "File name of the journal.", required=True),
+        TableColumn(
+            "folded_bytes", INTEGER, "Bytes from the start of the journal that are in the tables.", required=True
+        ),
     ),
 )
 
@@ -117,14 +127,15 @@ META: Final = Table(
     "meta",
     "Properties of the store.",
     (
-        Column("key", TEXT, "Name of the property: schema_version.", required=True),
-        Column("value", TEXT, "Value of the property.", required=True),
+        TableColumn("key", TEXT, "Name of the property: schema_version.", required=True),
+        TableColumn("value", TEXT, "Value of the property.", required=True),
     ),
 )
 
 RECORDS: Final = {
     "call": ATTEMPTS,
     "outcome": OUTCOMES,
+    "correction": CORRECTIONS,
     "gate": GATE_EVENTS,
     "message": MESSAGES,
     "loss": LOSSES,

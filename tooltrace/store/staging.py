@@ -21,8 +21,8 @@ from tooltrace.store.schema import (
     RECORDS,
     SPANS,
     STORE,
-    Column,
     Table,
+    TableColumn,
     column_ddl,
     quote_identifier,
     quote_literal,
@@ -159,7 +159,7 @@ def _file_of(lines: Sequence[bytes], directory: Path) -> Iterator[Path]:
             path.unlink()
 
 
-def _wire(column: Column) -> str:
+def _wire(column: TableColumn) -> str:
     return quote_identifier(WIRE_NAMES.get(column.name, column.name))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -70,6 +71,4 @@ def address_of(text: str) -> Address | None:
 @cache
 def installed_stores() -> dict[str, EntryPoint]:
     """Return the stores that installed packages add, by scheme; tooltrace's own stores are not included."""
-    from importlib.metadata import entry_points
-
     return {point.name: point for point in entry_points(group=GROUP)}

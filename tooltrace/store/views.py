@@ -101,24 +101,24 @@ SELECT
     tool,
     call_id,
     conversation_id,
-    arg_max(agent, started_at) AS agent,
-    arg_max(service, started_at) AS service,
-    arg_max(tool_version, started_at) AS tool_version,
+    arg_max(agent, attempt_order(attempt, started_at, span_id)) AS agent,
+    arg_max(service, attempt_order(attempt, started_at, span_id)) AS service,
+    arg_max(tool_version, attempt_order(attempt, started_at, span_id)) AS tool_version,
     count(*) FILTER (WHERE ending NOT IN ('paused', 'declined', 'expired')) AS attempts,
     min(started_at) AS started_at,
     max(started_at + to_microseconds(CAST(
         1000 * least(greatest(coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT
     ))) AS ended_at,
-    arg_max(status, started_at) AS status,
-    arg_max(ending, started_at) AS ending,
-    arg_max_null(code, started_at) FILTER (WHERE status IS NOT NULL) AS code,
-    arg_max_null(error_type, started_at) FILTER (WHERE status IS NOT NULL) AS error_type,
-    arg_max_null(confidence, started_at) FILTER (WHERE status IS NOT NULL) AS confidence,
-    coalesce(bool_or(status = 'error') AND arg_max(status, started_at) <> 'error', false) AS recovered,
+    arg_max(status, attempt_order(attempt, started_at, span_id)) AS status,
+    arg_max(ending, attempt_order(attempt, started_at, span_id)) AS ending,
+    arg_max_null(code, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS code,
+    arg_max_null(error_type, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS error_type,
+    arg_max_null(confidence, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS confidence,
+    coalesce(bool_or(status = 'error') AND arg_max(status, attempt_order(attempt, started_at, span_id)) <> 'error', false) AS recovered,
     count(*) FILTER (WHERE status = 'error') AS failures,
     sum(duration_ms) AS duration_ms,
-    sum(duration_ms) - coalesce(arg_max_null(duration_ms, started_at), 0) AS wasted_ms,
-    arg_max(span_id, started_at) AS last_span_id
+    sum(duration_ms) - coalesce(arg_max_null(duration_ms, attempt_order(attempt, started_at, span_id)), 0) AS wasted_ms,
+    arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS last_span_id
 FROM tool_calls
 GROUP BY
     tool,
@@ -166,7 +166,8 @@ FROM (
 
 JUDGED: Final = View(
     "judged",
-    "One row per labelled attempt. Of several labels by one labeler the latest counts; all labelers have equal weight. "
+    "One row per labelled attempt. Of several labels by one labeler the latest counts, and of those of one microsecond the "
+    "worst; all labelers have equal weight. "
     "A label of a call applies to its last attempt that reported a status; if several calls have that id, to the last "
     "one that started before the label, else to the first.",
     {
@@ -178,7 +179,7 @@ JUDGED: Final = View(
     },
     """
 WITH ends AS (
-    SELECT tool, call_id, arg_max(span_id, started_at) AS span_id, min(started_at) AS started
+    SELECT tool, call_id, arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS span_id, min(started_at) AS started
     FROM attempts
     WHERE status IS NOT NULL AND call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL)
     GROUP BY
@@ -221,7 +222,11 @@ votes AS (
     )
 ),
 ballot AS (
-    SELECT span_id, labeler, arg_max(correct, labeled_at) AS correct, arg_max(score, labeled_at) AS score,
+    SELECT
+        span_id,
+        labeler,
+        arg_max(correct, label_order(labeled_at, correct, score)) AS correct,
+        arg_max(score, label_order(labeled_at, correct, score)) AS score,
         max(labeled_at) AS labeled_at
     FROM votes
     GROUP BY span_id, labeler
@@ -231,7 +236,7 @@ SELECT
     CASE
         WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) > 0.5 THEN true
         WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) < 0.5 THEN false
-        ELSE arg_max(correct, labeled_at)
+        ELSE arg_max(correct, label_order(labeled_at, correct, score))
     END AS correct,
     avg(score) AS score,
     count(*) AS labelers,

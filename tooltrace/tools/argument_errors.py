@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 MayQuote = Callable[[str], bool]
 
-_LONGEST = 40
+_MAX_QUOTE_LENGTH = 40
 """Maximum characters of a value that an answer quotes."""
-_MOST_FAULTS = 10
+_MAX_FAULTS = 10
 _JSON_WORDS = (
     (type(None), "null"), (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (Mapping, "object"),
     (list | tuple, "array"),
@@ -83,11 +83,11 @@ def unknown(name: str, parameters: Parameters) -> str:
 
 def refused(found: list[str], parameters: Parameters) -> ToolResponse:
     """Return an INVALID_PARAM response with the messages ``found``."""
-    shown = found[:_MOST_FAULTS]
+    shown = found[:_MAX_FAULTS]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more")
     return registry_error(
-        ToolErrorCode.INVALID_PARAM, "; ".join(shown), suggestion=f"Call again with {_wanted(parameters)}."
+        ToolErrorCode.INVALID_PARAM, "; ".join(shown), suggestion=f"Call again with {_parameters_text(parameters)}."
     )
 
 
@@ -110,22 +110,22 @@ def _fault(fault: ErrorDetails, sent: dict[str, Any], parameters: Parameters, ma
         return unknown(str(loc[0]), parameters)
     path = _path(loc, sent)
     if kind == "missing":
-        return f"missing parameter {path!r}" + _described(path, parameters)
+        return f"missing parameter {path!r}" + _description_text(path, parameters)
     if kind == "extra_forbidden":
         return f"parameter {path!r}: not expected here"
     if kind == "union_tag_invalid":  # pydantic's own message quotes the tag that was sent
         message = f"Input should be one of the kinds {fault['ctx']['expected_tags']}"
     expected = message.removeprefix("Input should be ").removeprefix("Value error, ")
     described = f"expected {expected}" if message.startswith("Input should be ") else expected
-    return f"parameter {path!r}: {described}, got {_came(fault['input'], quote=may_quote(path))}"
+    return f"parameter {path!r}: {described}, got {_value_text(fault['input'], quote=may_quote(path))}"
 
 
-def _came(value: Any, *, quote: bool) -> str:
+def _value_text(value: Any, *, quote: bool) -> str:
     kind = kind_of(value)
     if not quote or value is None or not isinstance(value, str | int | float):
         return kind
     spelled = json.dumps(value, ensure_ascii=False)
-    return f"{kind} {spelled}" if len(spelled) <= _LONGEST else kind
+    return f"{kind} {spelled}" if len(spelled) <= _MAX_QUOTE_LENGTH else kind
 
 
 def _path(loc: tuple[int | str, ...], sent: Any) -> str:
@@ -136,7 +136,7 @@ def _path(loc: tuple[int | str, ...], sent: Any) -> str:
     path: list[str] = []
     here = sent
     for number, part in enumerate(loc):
-        if _holds(here, part):
+        if _contains(here, part):
             here = here[part]
         elif number and (number < len(loc) - 1 or not isinstance(here, Mapping)):
             continue
@@ -144,18 +144,18 @@ def _path(loc: tuple[int | str, ...], sent: Any) -> str:
     return ".".join(path)
 
 
-def _holds(here: Any, part: int | str) -> bool:
+def _contains(here: Any, part: int | str) -> bool:
     if isinstance(here, Mapping):
         return part in here
     return isinstance(here, list | tuple) and isinstance(part, int) and 0 <= part < len(here)
 
 
-def _described(path: str, parameters: Parameters) -> str:
+def _description_text(path: str, parameters: Parameters) -> str:
     description = next((field.description for field in parameters.fields if field.name == path), None)
     return f" ({description})" if description and len(description) <= 100 else ""
 
 
-def _wanted(parameters: Parameters) -> str:
+def _parameters_text(parameters: Parameters) -> str:
     """Summarize the parameters: ``query (string, required), limit (integer)``."""
     if not parameters.fields:
         return "any parameters" if parameters.extra else "no parameters: {}"

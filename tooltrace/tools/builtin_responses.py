@@ -15,14 +15,17 @@ RULE = "registry"
 CALL_LIMIT = "CALL_LIMIT"
 """Code of a call beyond the limit."""
 
+PROVIDER_TOOL = "PROVIDER_TOOL"
+"""Code of a call to a tool that the provider of the model runs."""
+
 PAUSED = "PAUSED"
 """Code of a call that waits for a person."""
 DECLINED = "DECLINED"
 EXPIRED = "EXPIRED"
 """Codes of a call that was declined, or that nobody decided in time."""
 
-_MOST_NAMES = 20
-_LONGEST_NAME = 100
+_MAX_NAMES = 20
+_MAX_NAME_LENGTH = 100
 
 
 def registry_error(
@@ -41,6 +44,17 @@ def not_found(name: str, names: Sequence[str]) -> ToolResponse:
         suggestion=f"Call one of the tools that there are: {quoted(names)}."
         if names
         else "There are no tools; answer without.",
+        next_action="continue",
+    )
+
+
+def provider_tool(name: str) -> ToolResponse:
+    """Return the response to a call of a tool that was registered as a dict."""
+    return registry_error(
+        PROVIDER_TOOL,
+        f"the provider of the model runs the tool {name!r}: this registry has only its definition and cannot run it",
+        retryable=False,
+        suggestion="Do not call this tool as a function.",
         next_action="continue",
     )
 
@@ -116,10 +130,10 @@ def _made_here(meta: ResponseMeta) -> ResponseMeta:
 
 def truncate_name(name: str) -> str:
     """Return a name that the model sent, truncated."""
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    return name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}…"
 
 
 def quoted(names: Sequence[str]) -> str:
     """Return the names as a list in words; beyond the maximum number, only how many more there are."""
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
 from tooltrace.faults import pass_on_signal
@@ -18,7 +20,7 @@ from tooltrace.tools.registered_tool import RegisteredTool
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class CacheKey:
     """A call of a tool with certain arguments, as a cache key."""
 
     tool: RegisteredTool
@@ -29,7 +31,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _CachedResponse:
     arguments: dict[str, Any]
     response: ToolResponse
     until: float
@@ -45,9 +47,9 @@ class Cache:
         self._size = size
         self._clock = clock
         self._lock = RLock()
-        self._entries: OrderedDict[tuple[RegisteredTool, str], _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[RegisteredTool, str], _CachedResponse] = OrderedDict()
 
-    def get(self, key: Key) -> ToolResponse | None:
+    def get(self, key: CacheKey) -> ToolResponse | None:
         """Return a copy of the cached response for ``key``, marked as cached; None if there is none."""
         place = (key.tool, key.text)
         with self._lock:
@@ -62,7 +64,7 @@ class Cache:
             return None
         return _copied(entry.response, cached=True)
 
-    def put(self, key: Key, response: ToolResponse) -> None:
+    def put(self, key: CacheKey, response: ToolResponse) -> None:
         """Store a success; a response of another status, or one that cannot be copied, is not stored."""
         if response.status != "success":
             return
@@ -72,7 +74,7 @@ class Cache:
         lasts = key.tool.options.cache
         until = float("inf") if lasts is True else self._clock() + lasts
         with self._lock:
-            self._entries[key.tool, key.text] = _Entry(key.arguments, copied, until)
+            self._entries[key.tool, key.text] = _CachedResponse(key.arguments, copied, until)
             self._entries.move_to_end((key.tool, key.text))
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
@@ -83,15 +85,13 @@ class Cache:
             self._entries.clear()
 
 
-def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> Key | None:
+def key_of(tool: RegisteredTool, arguments: dict[str, Any]) -> CacheKey | None:
     """Return the cache key of a call; None if the tool is not cached, or its arguments cannot be serialized and copied."""
     if tool.options.cache is False:
         return None
-    from pydantic_core import to_jsonable_python
-
     try:
         text = json.dumps(to_jsonable_python(arguments), sort_keys=True)
-        return Key(tool, text, copy.deepcopy(arguments))
+        return CacheKey(tool, text, copy.deepcopy(arguments))
     except BaseException as error:  # raised by the arguments' own serializers and copy methods
         pass_on_signal(error)
         return None

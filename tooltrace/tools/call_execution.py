@@ -16,10 +16,11 @@ from tooltrace.normalize import normalize
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording.attempt import Attempt, read_claims, validate_confidence
 from tooltrace.recording.config import get_recorder
+from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder, activate
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.tools import builtin_responses, injection
-from tooltrace.tools.cache import Key, key_of
+from tooltrace.tools.cache import CacheKey, key_of
 from tooltrace.tools.hooks import ToolInvocation
 from tooltrace.tools.invoke import ToolRaised
 from tooltrace.tools.registered_tool import RegisteredTool
@@ -32,7 +33,7 @@ class BoundCall:
     """A call with all values that the tool needs."""
 
     tool: RegisteredTool
-    key: Key | None
+    key: CacheKey | None
     """Cache key of the response; None if the tool is not cached."""
     values: dict[str, Any]
 
@@ -51,6 +52,8 @@ class CallExecution:
         self._started = perf_counter_ns()
         self._attempt = begin(self._recorder, prepared)
         self._failures: list[tuple[ToolResponse, Exception]] = []
+        self._read: tuple[ToolResponse, Any] | None = None
+        """The response that the rules read from the tool's result, and that result."""
         self._token: Any = None
         self.refusal = self._refused_response(prepared)
         """The response, if the call must not be run."""
@@ -98,6 +101,9 @@ class CallExecution:
         response = normalize(result, rules=self._recorder.rules_of(tool.spec))
         if tool.claims is not None:
             response = _with_claims(response, result, tool.claims)
+        if tool.adapt is not None:
+            response = tool.adapt(response, result)
+        self._read = response, result
         if ready.key is not None:
             self._state.cache.put(ready.key, response)
         return response
@@ -106,6 +112,7 @@ class CallExecution:
         """Record ``response``, and return it with the metadata of the call."""
         # Compared by identity: if a hook replaced the failure's response, the exception is not the outcome.
         error = next((error for failure, error in self._failures if failure is response), None)
+        result = self._read[1] if self._read is not None and self._read[0] is response else None
         self._failures.clear()  # break the reference cycle: the exception holds its frames, which hold this object
         tool = self.prepared.tool
         if tool is not None and tool.options.stop_after_call and response.ok:
@@ -115,7 +122,7 @@ class CallExecution:
         if self._attempt is None:
             return response
         if error is None:
-            self._recorder.returned(self._attempt, response, duration_ns=elapsed)
+            self._recorder.returned(self._attempt, with_failed_value(response, result), duration_ns=elapsed)
         else:
             self._recorder.raised(self._attempt, error, duration_ns=elapsed)
         return response

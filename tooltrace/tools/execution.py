@@ -65,7 +65,7 @@ def run(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
         return human_review.pause(prepared)
     with CallExecution(state, prepared) as execution:
         call = execution.invocation
-        decision = execution.refusal or hooks.around(state.hooks, call, lambda: _tool(execution, call))
+        decision = execution.refusal or hooks.run_with_hooks(state.hooks, call, lambda: _tool(execution, call))
     return execution.finish(decision)
 
 
@@ -75,7 +75,7 @@ async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
         return human_review.pause(prepared)
     with CallExecution(state, prepared) as execution:
         call = execution.invocation
-        decision = execution.refusal or await hooks.aaround(state.hooks, call, lambda: _atool(execution, call))
+        decision = execution.refusal or await hooks.arun_with_hooks(state.hooks, call, lambda: _atool(execution, call))
     return execution.finish(decision)
 
 

@@ -9,13 +9,15 @@ from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import Any
 
+from pydantic import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+
 from tooltrace.errors import ConfigError
 from tooltrace.recording import decorator, generators
 from tooltrace.recording.tool_spec import ToolSpec, describe, named_spec
 from tooltrace.tools import injection, signature
 from tooltrace.tools.options import ToolOptions
 from tooltrace.tools.registered_tool import Invoke, RegisteredTool
-from tooltrace.tools.schema import Parameter, Parameters
+from tooltrace.tools.schema import Parameters, ToolParameter
 
 _TRACERS = (vars(decorator), vars(generators))
 """Globals of the wrappers that ``trace_tool`` puts around functions."""
@@ -111,7 +113,7 @@ def _name_of(function: Any) -> str:
 
 
 def _offered(
-    name: str, from_model: list[Parameter], extra: bool, refused: frozenset[str]
+    name: str, from_model: list[ToolParameter], extra: bool, refused: frozenset[str]
 ) -> tuple[Parameters, list[injection.Injected]]:
     """Return the parameters that JSON can represent; the others can only be injected."""
     try:
@@ -123,9 +125,7 @@ def _offered(
     return Parameters(describable, extra=extra, refused=refused, title=name), undescribable
 
 
-def _describable(name: str, parameter: Parameter) -> bool:
-    from pydantic import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
-
+def _describable(name: str, parameter: ToolParameter) -> bool:
     try:
         Parameters([parameter])
     except (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError):
@@ -135,7 +135,7 @@ def _describable(name: str, parameter: Parameter) -> bool:
     return True
 
 
-def _invoke(function: Callable[..., Any], parameters: tuple[Parameter, ...]) -> Invoke:
+def _invoke(function: Callable[..., Any], parameters: tuple[ToolParameter, ...]) -> Invoke:
     leading = [parameter for parameter in parameters if parameter.positional_only]
     if not leading:
         return lambda values: function(**values)

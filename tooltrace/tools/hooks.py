@@ -59,29 +59,29 @@ def refuse_async(hooks: Sequence[AnyHook]) -> None:
         )
 
 
-def around(hooks: Sequence[Any], call: ToolInvocation, run: Proceed) -> ToolResponse:
+def run_with_hooks(hooks: Sequence[Any], call: ToolInvocation, run: Proceed) -> ToolResponse:
     """Call ``run`` inside ``hooks``; the first hook is the outermost."""
     if not hooks:
         return run()
     hook, inner = hooks[0], hooks[1:]
     try:
-        return _checked(hook, hook(call, lambda: around(inner, call, run)))
+        return _checked_response(hook, hook(call, lambda: run_with_hooks(inner, call, run)))
     except Exception as error:
         return builtin_responses.hook_failed(hook, f"failed: {error}", error)
 
 
-async def aaround(hooks: Sequence[Any], call: ToolInvocation, run: AsyncProceed) -> ToolResponse:
+async def arun_with_hooks(hooks: Sequence[Any], call: ToolInvocation, run: AsyncProceed) -> ToolResponse:
     """Call ``run`` inside ``hooks``, in an event loop. A hook that is not a coroutine function runs in a thread."""
     if not hooks:
         return await run()
     hook, inner = hooks[0], hooks[1:]
 
     async def proceed() -> ToolResponse:
-        return await aaround(inner, call, run)
+        return await arun_with_hooks(inner, call, run)
 
     try:
         answer = await hook(call, proceed) if is_async(hook) else await _in_thread(hook, call, proceed)
-        return _checked(hook, answer)
+        return _checked_response(hook, answer)
     except Exception as error:
         return builtin_responses.hook_failed(hook, f"failed: {error}", error)
 
@@ -96,7 +96,7 @@ async def _in_thread(hook: Any, call: ToolInvocation, proceed: AsyncProceed) -> 
     pool = ThreadPoolExecutor(1, "tooltrace-hook")
     context = contextvars.copy_context()
     try:
-        answer, error = await loop.run_in_executor(pool, context.run, _caught, hook, call, way.proceed)
+        answer, error = await loop.run_in_executor(pool, context.run, _response_and_error, hook, call, way.proceed)
     except asyncio.CancelledError:
         way.close()
         raise
@@ -132,7 +132,7 @@ class _WayBack:
                 future.cancel()
 
 
-def _caught(hook: Any, call: ToolInvocation, proceed: Proceed) -> tuple[Any, Exception | None]:
+def _response_and_error(hook: Any, call: ToolInvocation, proceed: Proceed) -> tuple[Any, Exception | None]:
     """Return the hook's response and its exception: a StopIteration cannot be raised through a future."""
     try:
         return hook(call, proceed), None
@@ -144,9 +144,9 @@ async def _coroutine(proceed: AsyncProceed) -> ToolResponse:
     return await proceed()
 
 
-def _checked(hook: Any, answer: Any) -> ToolResponse:
+def _checked_response(hook: Any, answer: Any) -> ToolResponse:
     if is_response(answer):
         return answer  # type: ignore[no-any-return]
     if inspect.iscoroutine(answer):
         answer.close()
-    return builtin_responses.hook_failed(hook, f"returned {type(answer).__name__}, which is no ToolResponse")
+    return builtin_responses.hook_failed(hook, f"returned {type(answer).__name__}, which is not a ToolResponse")

@@ -18,6 +18,7 @@ from tooltrace.normalize import normalize
 from tooltrace.recording import context
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
+from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import UNKNOWN
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.redact.sanitizer import Sanitizer
@@ -30,7 +31,7 @@ from tooltrace.tools.validation import PreparedCall
 
 Decision = Literal["approved", "declined", "expired"]
 
-UNGIVEN: Any = object()
+MISSING: Any = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class ReviewDecision:
     note: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """Arguments that the person provided or changed."""
-    result: Any = UNGIVEN
+    result: Any = MISSING
     """Result of an execution outside the registry."""
 
 
@@ -65,7 +66,7 @@ def pause(prepared: PreparedCall) -> ToolResponse:
         tool_version=tool.spec.version,
         kind=prepared.gate,
         arguments=prepared.sent,
-        wanted=_wanted(tool) if prepared.gate == "input" else {},
+        wanted=_requested_schemas(tool) if prepared.gate == "input" else {},
         call_id=_call_id(attempt),
         attempt=attempt.number,
         span_id=attempt.hex_id,
@@ -74,15 +75,16 @@ def pause(prepared: PreparedCall) -> ToolResponse:
         agent=attempt.call_context.agent,
         asked_at=asked_at,
         expires_at=None if expires is None else asked_at + timedelta(seconds=expires),
+        approval_type=tool.options.approval_type,
     )
     recorder.put(Gate(call_id=paused.call_id, span_id=paused.span_id, kind=paused.kind, asked_at=paused.asked_at))
     return builtin_responses.paused(paused, _meta(attempt, tool.spec))
 
 
-def _wanted(tool: RegisteredTool) -> dict[str, Any]:
+def _requested_schemas(tool: RegisteredTool) -> dict[str, Any]:
     """Return the schemas of the parameters that the model does not provide."""
-    mine = set(tool.from_model.names)
-    return {name: schema for name, schema in tool.parameters.schema()["properties"].items() if name not in mine}
+    from_model = set(tool.from_model.names)
+    return {name: schema for name, schema in tool.parameters.schema()["properties"].items() if name not in from_model}
 
 
 # Resuming.
@@ -100,7 +102,7 @@ def answer_of(
             f"inputs must map argument names to values, got {type(inputs).__name__}; the call is still paused"
         )
     refused = approve is False or decline not in (None, False)
-    allowed = bool(approve) or inputs is not None or result is not UNGIVEN
+    allowed = bool(approve) or inputs is not None or result is not MISSING
     if refused == allowed:
         passed = "both yes and no" if refused else "neither yes nor no"
         raise ReviewError(
@@ -124,12 +126,12 @@ def load_paused(paused: Any, decision: ReviewDecision) -> tuple[PausedCall, Revi
 
     A decision after the deadline becomes ``expired``. Raises ReviewError.
     """
-    paused = _opened(paused)
+    paused = _parsed_pause(paused)
     late = paused.expires_at is not None and datetime.now(UTC) > paused.expires_at
-    return paused, replace(decision, decision="expired", inputs={}, result=UNGIVEN) if late else decision
+    return paused, replace(decision, decision="expired", inputs={}, result=MISSING) if late else decision
 
 
-def _opened(paused: PausedCall | ToolResponse | Mapping[str, Any] | str | bytes) -> PausedCall:
+def _parsed_pause(paused: PausedCall | ToolResponse | Mapping[str, Any] | str | bytes) -> PausedCall:
     if isinstance(paused, ToolResponse):
         paused = paused.paused or {}
     if isinstance(paused, PausedCall):
@@ -176,7 +178,7 @@ def prepare_resume(state: RegistryState, paused: PausedCall, decision: ReviewDec
 def _check_decision(paused: PausedCall, decision: ReviewDecision) -> None:
     if decision.decision != "approved":
         return
-    if (paused.kind == "external") != (decision.result is not UNGIVEN):
+    if (paused.kind == "external") != (decision.result is not MISSING):
         wants = "result=" if paused.kind == "external" else "approve= or inputs="
         raise ReviewError(f"the call {paused.call_id} requires {wants}; it is still paused")
 
@@ -202,7 +204,7 @@ def resume_context(paused: PausedCall) -> AbstractContextManager[None]:
 
 def runs_tool(decision: ReviewDecision) -> bool:
     """Whether the tool is run now. Otherwise it was run elsewhere, or the call was declined or has expired."""
-    return decision.decision == "approved" and decision.result is UNGIVEN
+    return decision.decision == "approved" and decision.result is MISSING
 
 
 def finish_without_run(prepared: PreparedCall, decision: ReviewDecision) -> ToolResponse:
@@ -213,7 +215,7 @@ def finish_without_run(prepared: PreparedCall, decision: ReviewDecision) -> Tool
     if decision.decision == "approved":
         response = normalize(decision.result, rules=recorder.rules_of(prepared.spec))
         if attempt is not None:
-            recorder.returned(attempt, response, duration_ns=UNKNOWN)
+            recorder.returned(attempt, with_failed_value(response, decision.result), duration_ns=UNKNOWN)
     else:
         response = builtin_responses.not_run(decision.decision, decision.note)
         if attempt is not None:
@@ -239,7 +241,7 @@ def record_decision(paused: PausedCall, decision: ReviewDecision, spec: ToolSpec
         redactions = [each for each in (settings.redaction, spec.redact) if each is not None]
         sanitizer = Sanitizer(redactions, settings.field_limit)
         changed = {
-            name: value for name, value in decision.inputs.items() if paused.arguments.get(name, UNGIVEN) != value
+            name: value for name, value in decision.inputs.items() if paused.arguments.get(name, MISSING) != value
         }
         if (spec.capture or settings.capture) != "full":
             changed = dict.fromkeys(changed)

@@ -32,7 +32,7 @@ class ToolRaised:
 def call(tool: RegisteredTool, values: dict[str, Any]) -> Any:
     """Return the tool's result, or :class:`ToolRaised`. An awaitable is awaited in a new event loop."""
     found = _start(tool, values)
-    return _driven(_settled(found)) if _has_to_be_awaited(found) else found
+    return _run_coroutine(_await_result(found)) if _is_awaitable(found) else found
 
 
 async def acall(tool: RegisteredTool, values: dict[str, Any]) -> Any:
@@ -41,48 +41,48 @@ async def acall(tool: RegisteredTool, values: dict[str, Any]) -> Any:
     A blocking tool runs in a thread, with the caller's context variables.
     """
     found = _start(tool, values) if tool.asynchronous else await asyncio.to_thread(_start, tool, values)
-    return await _settled(found) if _has_to_be_awaited(found) else found
+    return await _await_result(found) if _is_awaitable(found) else found
 
 
 def _start(tool: RegisteredTool, values: dict[str, Any]) -> Any:
     """Return the tool's result, the joined items of a generator, or an awaitable."""
     try:
         found = tool.invoke(values)
-        return _drained(found) if type(found) is GeneratorType else found
+        return _collect_stream(found) if type(found) is GeneratorType else found
     except Exception as error:
         return ToolRaised(error)
 
 
-async def _settled(found: Any) -> Any:
+async def _await_result(found: Any) -> Any:
     try:
-        while _has_to_be_awaited(found):
-            found = _joined([item async for item in found]) if type(found) is AsyncGeneratorType else await found
-        return _drained(found) if type(found) is GeneratorType else found
+        while _is_awaitable(found):
+            found = _join_items([item async for item in found]) if type(found) is AsyncGeneratorType else await found
+        return _collect_stream(found) if type(found) is GeneratorType else found
     except Exception as error:
         return ToolRaised(error)
 
 
-def _has_to_be_awaited(found: Any) -> bool:
+def _is_awaitable(found: Any) -> bool:
     return type(found) is AsyncGeneratorType or any("__await__" in namespace(base) for base in bases(type(found)))
 
 
-def _drained(stream: Any) -> Any:
+def _collect_stream(stream: Any) -> Any:
     items: list[Any] = []
     while True:
         try:
             items.append(next(stream))
         except StopIteration as end:
-            return end.value if is_response(end.value) or not items else _joined(items)
+            return end.value if is_response(end.value) or not items else _join_items(items)
 
 
-def _joined(items: list[Any]) -> Any:
+def _join_items(items: list[Any]) -> Any:
     """Return a stream as one result: the ToolResponse at its end; else its joined text; else the list of its items."""
     if items and is_response(items[-1]):
         return items[-1]
     return "".join(items) if items and all(isinstance(item, str) for item in items) else items
 
 
-def _driven(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def _run_coroutine(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Run ``coroutine`` in a new event loop; in a new thread if this thread already runs a loop."""
     try:
         asyncio.get_running_loop()
@@ -92,4 +92,4 @@ def _driven(coroutine: Coroutine[Any, Any, Any]) -> Any:
         ) as runner:  # with a factory, the thread's own loop stays set
             return runner.run(coroutine)
     with ThreadPoolExecutor(1, "tooltrace-tool") as pool:
-        return pool.submit(contextvars.copy_context().run, _driven, coroutine).result()
+        return pool.submit(contextvars.copy_context().run, _run_coroutine, coroutine).result()

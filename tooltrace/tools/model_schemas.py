@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, Literal
 
 from tooltrace.errors import ConfigError
@@ -13,9 +14,14 @@ Style = Literal["openai", "anthropic", "plain"]
 
 
 def schema(tool: RegisteredTool, style: Style = "openai") -> dict[str, Any]:
-    """Return ``tool`` in the format of ``style``, as a new object. Raises ConfigError for an unknown style."""
+    """Return ``tool`` in the format of ``style``, as a new object. Raises ConfigError for an unknown style.
+
+    A tool of the model's provider is returned as it was registered, whatever the style.
+    """
     if style not in _STYLES:
         raise ConfigError(f"unknown schema style {style!r}: expected one of {', '.join(_STYLES)}")
+    if tool.definition is not None:
+        return deepcopy(dict(tool.definition))
     return _STYLES[style]({"name": tool.name, "description": tool.description or ""}, tool.from_model.schema())
 
 

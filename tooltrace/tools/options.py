@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TypedDict, TypeVar, Unpack, get_args, overload
 
-from tooltrace.core.response import GateKind
+from tooltrace.core.response import ApprovalType, GateKind
 from tooltrace.errors import ConfigError
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.redact.redaction import Redact, Redaction
@@ -36,6 +36,9 @@ class ToolOptions:
     """True: a person provides every parameter. Names: a person provides these. The model does not see these parameters.
     """
     external_execution: bool = False
+    approval_type: ApprovalType | None = None
+    """``required``: a person approves the call, by the tool's gate or else by confirmation. ``audit``: the decision of
+    the tool's gate is needed for an audit. The PausedCall has it."""
     expires_after: float | None = None
     """Seconds after which a person's decision is too late; None: never."""
     stop_after_call: bool = False
@@ -52,9 +55,9 @@ class ToolOptions:
         """The kind of decision that a person has to make before a call continues; None if no person is needed."""
         if self.requires_user_input:
             return "input"
-        if self.requires_confirmation:
-            return "confirmation"
-        return "external" if self.external_execution else None
+        if self.external_execution:
+            return "external"
+        return "confirmation" if self.requires_confirmation or self.approval_type == "required" else None
 
 
 class OptionWords(TypedDict, total=False):
@@ -68,6 +71,7 @@ class OptionWords(TypedDict, total=False):
     requires_confirmation: bool
     requires_user_input: bool | Iterable[str]
     external_execution: bool
+    approval_type: ApprovalType | None
     expires_after: float | None
     stop_after_call: bool
     hidden: Iterable[str]
@@ -135,6 +139,11 @@ def _check_gate(options: ToolOptions) -> None:
     set_options = [name for name in from_model if getattr(options, name)]
     if len(set_options) > 1:
         raise ConfigError(f"{' and '.join(set_options)} exclude each other: pass one of them")
+    kind = options.approval_type
+    if kind not in (None, *get_args(ApprovalType)):
+        raise ConfigError(f"approval_type must be 'required', 'audit' or None, got {kind!r}")
+    if kind == "audit" and options.gate is None:
+        raise ConfigError(f"approval_type='audit' needs a gate to audit: pass one of {', '.join(from_model)} too")
     wait = options.expires_after
     if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 < wait < math.inf):
         raise ConfigError(f"expires_after must be a number of seconds above 0, or None; got {wait!r}")

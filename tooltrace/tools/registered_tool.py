@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
@@ -17,6 +17,9 @@ from tooltrace.tools.schema import Parameters
 
 Invoke = Callable[[dict[str, Any]], Any]
 """Function that calls the tool with its arguments by name."""
+
+Adapt = Callable[[ToolResponse, Any], ToolResponse]
+"""Function that completes the response, given the value that the tool returned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +40,9 @@ class RegisteredTool:
     invoke: Invoke
     asynchronous: bool = False
     """Whether ``invoke`` must be called in the event loop; otherwise it is called in a thread."""
+    adapt: Adapt | None = None
+    definition: Mapping[str, Any] | None = None
+    """The tool as a model API defines it, if the provider of the model runs it and not the registry."""
 
     @property
     def name(self) -> str:
@@ -57,7 +63,7 @@ class CallLimiter:
         self._lock = RLock()
         self._counts: Counter[RegisteredTool] = Counter()
 
-    def take(self, tool: RegisteredTool) -> ToolResponse | None:
+    def count_call(self, tool: RegisteredTool) -> ToolResponse | None:
         """Count a call and return None. Beyond the limit, return the error response and do not count."""
         tool_limit = tool.options.call_limit
         with self._lock:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from threading import RLock
 from typing import Any, TypeVar, Unpack, overload
@@ -9,17 +11,19 @@ from typing import Any, TypeVar, Unpack, overload
 from tooltrace.core.response import PausedCall, ToolResponse
 from tooltrace.errors import ConfigError
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
-from tooltrace.tools.adapters import agno_function, hello_agents_tool
+from tooltrace.tools.adapters import agno_function, hello_agents_tool, provider_tool
 from tooltrace.tools.cache import Cache
 from tooltrace.tools.functions import from_function
 from tooltrace.tools.hooks import AnyHook
 from tooltrace.tools.options import OptionWords, ToolOptions
-from tooltrace.tools.registered_tool import CallLimiter, RegisteredTool
+from tooltrace.tools.registered_tool import Adapt, CallLimiter, RegisteredTool
 from tooltrace.tools.state import RegistryState
 
 T = TypeVar("T")
 
 _LATER: Any = object()
+
+logger = logging.getLogger("tooltrace")
 
 
 class ToolRegistry:
@@ -62,12 +66,13 @@ class ToolRegistry:
 
         Accepts a function, method, partial or callable object; an object with ``name``, ``description`` and
         ``run(parameters)``; an object, class or module whose methods are tools: those that its ``tools`` or ``__all__``
-        lists, else those marked by ``tool``, else the public ones. Options are the fields of ToolOptions. ``replace``
-        allows replacing a tool of the same name. Raises ConfigError, and then registers nothing.
+        lists, else those marked by ``tool``, else the public ones. A dict is the definition of a tool that the model's
+        provider runs: ``schemas`` returns it unchanged, and ``execute`` returns an error. Options are the fields of
+        ToolOptions. ``replace`` allows replacing a tool of the same name. Raises ConfigError, and then registers nothing.
         """
         if tool is _LATER:
             return lambda later: self.register(later, replace=replace, **words)
-        self._take([self._registered(each, words) for each in _tools_of(tool, words)], replace=replace)
+        self._add_tools([self._registered(each, words) for each in _tools_of(tool, words)], replace=replace)
         return tool
 
     @property
@@ -108,6 +113,36 @@ class ToolRegistry:
         """
         return await execution.aexecute(self._state, name, arguments, call_id)
 
+    def register_tool(self, tool: Any, auto_expand: bool = True) -> None:
+        """Register a tool object as HelloAgents does: a tool of the same name is replaced.
+
+        ``auto_expand``: register the tools of ``get_expanded_tools`` where the object is ``expandable``.
+        """
+        for each in hello_agents_tool.expanded(tool) if auto_expand else [tool]:
+            self._replace(each, {})
+
+    def register_function(
+        self, func: Callable[..., Any] | str, name: str | None = None, description: Any = None
+    ) -> None:
+        """Register a function as HelloAgents does, also as ``register_function(name, description, func)``.
+
+        A tool of the same name is replaced. What the function returns is ``data["output"]`` of the response, and its
+        text, unless it is a result that a rule reads.
+        """
+        if isinstance(func, str):
+            self._replace(description, {"name": func, "description": name}, hello_agents_tool.with_output)
+        else:
+            self._replace(func, {"name": name, "description": description}, hello_agents_tool.with_output)
+
+    def execute_tool(
+        self, name: str, input_text: str | Mapping[str, Any], *, call_id: str | None = None
+    ) -> ToolResponse:
+        """Run one call as :meth:`execute` does, with HelloAgents' input.
+
+        ``input_text``: the arguments as a mapping or its JSON; any other text is the first argument.
+        """
+        return self.execute(name, hello_agents_tool.arguments(self._state.tools.get(name), input_text), call_id=call_id)
+
     def resume(
         self,
         paused: PausedCall | ToolResponse | Mapping[str, Any] | str,
@@ -115,7 +150,7 @@ class ToolRegistry:
         approve: bool | None = None,
         decline: bool | str | None = None,
         inputs: Mapping[str, Any] | None = None,
-        result: Any = human_review.UNGIVEN,
+        result: Any = human_review.MISSING,
         by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
@@ -142,7 +177,7 @@ class ToolRegistry:
         approve: bool | None = None,
         decline: bool | str | None = None,
         inputs: Mapping[str, Any] | None = None,
-        result: Any = human_review.UNGIVEN,
+        result: Any = human_review.MISSING,
         by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
@@ -173,15 +208,25 @@ class ToolRegistry:
         self._state.cache.clear()
 
     def _registered(self, tool: Any, words: OptionWords) -> RegisteredTool:
+        if isinstance(tool, dict):
+            return provider_tool.from_definition(tool, words)
         if hello_agents_tool.is_run_tool(tool):
             return hello_agents_tool.from_run_tool(tool, options.settle(ToolOptions(), words))
         if agno_function.is_agno_function(tool):
             its = agno_function.options_of(tool)
             return from_function(tool.entrypoint, options.settle(its, words), self._state.provided)
-        beforehand = options.marked(tool) or ToolOptions()
+        beforehand = options.marked(tool) or agno_function.approval_of(tool)
         return from_function(tool, options.settle(beforehand, words), self._state.provided)
 
-    def _take(self, new: list[RegisteredTool], *, replace: bool) -> None:
+    def _replace(self, tool: Any, words: OptionWords, adapt: Adapt | None = None) -> None:
+        """Register what ``register`` accepts, in place of a tool of the same name, with a warning."""
+        for each in _tools_of(tool, words):
+            new = dataclasses.replace(self._registered(each, words), adapt=adapt)
+            if new.name in self:
+                logger.warning("the tool %r was registered before: it is replaced", new.name)
+            self._add_tools([new], replace=True)
+
+    def _add_tools(self, new: list[RegisteredTool], *, replace: bool) -> None:
         with self._lock:
             # Copy and replace: running calls read the dict without the lock, and an error registers nothing.
             tools = dict(self._state.tools)

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Required, Union, get_args, get_origin
 
-from pydantic import ValidationError
+import typing_extensions
+from pydantic import ConfigDict, Field, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
 
 from tooltrace.recording.tool_spec import describe
 
@@ -50,8 +52,6 @@ _ITERABLES = (collections.abc.Iterable, typing.Iterable)
 
 @functools.cache
 def _extended(kind: Any) -> Any:
-    import typing_extensions
-
     make: Any = typing_extensions.TypedDict
     if type(kind).__module__ != "typing":
         return kind
@@ -117,7 +117,7 @@ REQUIRED: Any = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class ToolParameter:
     """One parameter of a tool."""
 
     name: str
@@ -139,7 +139,7 @@ class Parameters:
 
     def __init__(
         self,
-        fields: Iterable[Parameter],
+        fields: Iterable[ToolParameter],
         *,
         extra: bool = False,
         refused: frozenset[str] = frozenset(),
@@ -165,11 +165,11 @@ class Parameters:
 
     def without(self, names: Iterable[str]) -> Parameters:
         """Return the parameters without ``names``."""
-        gone = set(names)
-        if not gone:
+        removed = set(names)
+        if not removed:
             return self
-        remaining = [field for field in self.fields if field.name not in gone]
-        return Parameters(remaining, extra=self.extra, refused=self.refused | gone, title=self._title)
+        remaining = [field for field in self.fields if field.name not in removed]
+        return Parameters(remaining, extra=self.extra, refused=self.refused | removed, title=self._title)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments to call with, converted to the annotated types, in the order of the signature.
@@ -201,21 +201,17 @@ class Parameters:
         return self._model.model_validate(values)  # lone surrogates, or numbers beyond the parser's range
 
 
-def _model(fields: tuple[Parameter, ...], title: str) -> type[BaseModel]:
+def _model(fields: tuple[ToolParameter, ...], title: str) -> type[BaseModel]:
     """Return the pydantic model of ``fields``.
 
     Its fields are numbered, because a model cannot have fields like ``schema``, ``copy`` or ``_x``.
     """
-    from pydantic import ConfigDict, create_model
-
     config = ConfigDict(extra="forbid", title=title)
     definitions: dict[str, Any] = {f"p{number}": _definition(field) for number, field in enumerate(fields)}
     return create_model("Arguments", __config__=config, **definitions)
 
 
-def _definition(parameter: Parameter) -> tuple[Any, FieldInfo]:
-    from pydantic import Field
-
+def _definition(parameter: ToolParameter) -> tuple[Any, FieldInfo]:
     name, annotation = parameter.name, usable(parameter.annotation)
     options: dict[str, Any] = {"alias": name, "validation_alias": name, "serialization_alias": name}
     if parameter.description is not None:
@@ -236,8 +232,6 @@ def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 @cache
 def _generator() -> type[GenerateJsonSchema]:
-    from pydantic.json_schema import GenerateJsonSchema
-
     class Quiet(GenerateJsonSchema):
         """Schema generator without titles, which repeat the name, and without warnings for defaults that JSON lacks."""
 

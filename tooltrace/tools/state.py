@@ -12,7 +12,7 @@ from tooltrace.tools.injection import Provided
 from tooltrace.tools.registered_tool import CallLimiter, RegisteredTool
 
 
-class SeenSet:
+class RecentIds:
     """A thread-safe set of the most recent ids, which recognizes an id that was used before."""
 
     def __init__(self, capacity: int = 100_000) -> None:
@@ -38,7 +38,7 @@ class RegistryState:
     limits: CallLimiter
     cache: Cache
     provided: Provided
-    answered: SeenSet = field(default_factory=SeenSet)
+    answered: RecentIds = field(default_factory=RecentIds)
     """Span ids of paused calls that were resumed in this registry."""
     tools: dict[str, RegisteredTool] = field(default_factory=dict)
     hooks: tuple[AnyHook, ...] = ()

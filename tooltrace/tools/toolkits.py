@@ -12,12 +12,12 @@ from tooltrace.tools.adapters.agno_function import agno_functions, is_agno_funct
 from tooltrace.tools.adapters.hello_agents_tool import is_run_tool
 from tooltrace.tools.options import marked
 
-_FOREIGN = frozenset({"abc", "builtins", "enum", "pydantic", "typing"})
+_BASE_PACKAGES = frozenset({"abc", "builtins", "enum", "pydantic", "typing"})
 """Packages whose base classes have methods that are not tools."""
 
 
 def tools_of(found: Any) -> Iterator[Any]:
-    """Yield the functions, methods and tool objects in ``found``: itself, or its members.
+    """Yield the functions, methods, tool objects and definitions in ``found``: itself, or its members.
 
     The tools of a toolkit are those that its ``tools`` or ``__all__`` lists, by name or as objects; else the methods
     marked by ``tool``; else its public methods. A class is instantiated without arguments.
@@ -25,7 +25,8 @@ def tools_of(found: Any) -> Iterator[Any]:
     if isinstance(found, staticmethod | classmethod):
         raise ConfigError(f"register {found!r} through its class: registry.register(TheClass)")
     if (
-        inspect.isroutine(found)
+        isinstance(found, dict)
+        or inspect.isroutine(found)
         or isinstance(found, functools.partial)
         or is_run_tool(found)
         or is_agno_function(found)
@@ -82,7 +83,7 @@ def callable_object(found: Any) -> bool:
 def _class_names(kind: type) -> Iterator[str]:
     """Yield the attribute names of the class and its bases in the order of definition, the bases' first."""
     for base in reversed(kind.__mro__):
-        if base.__module__.partition(".")[0] not in _FOREIGN:
+        if base.__module__.partition(".")[0] not in _BASE_PACKAGES:
             yield from vars(base)
 
 

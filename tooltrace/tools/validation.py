@@ -54,8 +54,11 @@ def prepare(state: RegistryState, name: str, sent: Any, call_id: str | None) -> 
         )  # the name comes from the model and may contain a secret
         return PreparedCall(spec=named_spec(safe), call_id=call_id, sent=sent, refusal=refusal)
     prepared = PreparedCall(spec=tool.spec, call_id=call_id, sent=sent, tool=tool)
-    prepared.refusal = state.limits.take(tool) or broken
-    for step in (check, ask_person):
+    if tool.definition is not None:
+        prepared.refusal = builtin_responses.provider_tool(tool.name)
+        return prepared
+    prepared.refusal = state.limits.count_call(tool) or broken
+    for step in (check, set_gate):
         if prepared.refusal is None:
             _guarded(step, prepared, tool)
     return prepared
@@ -77,16 +80,16 @@ def _guarded(
 def check(prepared: PreparedCall, tool: RegisteredTool) -> None:
     """Validate the arguments against the parameters that the model sees."""
     sent, from_model = prepared.sent, tool.from_model
-    barred = [name for name in sent if name in from_model.refused]
+    refused = [name for name in sent if name in from_model.refused]
     try:
-        prepared.arguments = from_model.validate({name: value for name, value in sent.items() if name not in barred})
+        prepared.arguments = from_model.validate({name: value for name, value in sent.items() if name not in refused})
         faults = []
     except ValidationError as error:
         faults = argument_errors.faults(error, sent, from_model, _may_quote(tool))
     except Exception as error:  # raised by a validator of the tool
         prepared.refusal = error
         return
-    faults += [argument_errors.unknown(name, from_model) for name in barred]
+    faults += [argument_errors.unknown(name, from_model) for name in refused]
     if faults:
         prepared.refusal = argument_errors.refused(faults, from_model)
 
@@ -103,6 +106,6 @@ def _may_quote(tool: RegisteredTool) -> Callable[[str], bool]:
     return lambda path: not any(each.is_secret_key(part) for each in redactions for part in path.split("."))
 
 
-def ask_person(prepared: PreparedCall, tool: RegisteredTool) -> None:
+def set_gate(prepared: PreparedCall, tool: RegisteredTool) -> None:
     """Set the gate if a person has to agree first."""
     prepared.gate = tool.options.gate

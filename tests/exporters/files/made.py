@@ -66,8 +66,8 @@ def records_of(kind: type[Record]) -> st.SearchStrategy[Record]:
 RECORDS_OF_ANY_KIND = st.one_of(*map(records_of, OWN))
 
 
-class Kept:
-    """Stands where the journal's writer does, and keeps what it is given."""
+class RecordList:
+    """Replacement of the journal writer that collects the records."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -115,7 +115,7 @@ def export(name: str, folder: Path, *batches: Sequence[Record], path: str | None
 
 def imported(path: Path, settings: Settings | None = None) -> tuple[list[Record], list[ImportResult]]:
     """The records of the files at ``path``, and of those beside it; and what came of each file."""
-    kept = Kept()
+    kept = RecordList()
     beside = [] if path.is_dir() else sorted(path.parent.glob(f"{path.name.partition('.')[0]}.*.csv*"))
     results = [import_file(file, settings or plain_settings(), kept) for file in [*files_of(path), *beside]]
     return kept.records, results

@@ -1,4 +1,4 @@
-"""What is exported to a file is read back equal, whatever it holds."""
+"""Any records exported to a file are read back equal."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_all_records_come_back_equal(name: str, records: list[Record]) -> None:
 
 
 @given(records=st.lists(RECORDS_OF_ANY_KIND.filter(lambda record: not isinstance(record, Span)), max_size=4))
-def test_otlp_json_gives_back_all_that_is_no_foreign_span(records: list[Record]) -> None:
+def test_otlp_json_round_trips_all_records_but_external_spans(records: list[Record]) -> None:
     once = list(unique(records))
     with folder() as place:
         found, results = imported(export("otlp-json", place, once))
@@ -93,8 +93,8 @@ def test_every_nasty_text_comes_back(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_cannot_be_kept_is_as_the_journal_keeps_it(name: str, tmp_path: Path) -> None:
-    """A lone surrogate is no text, and not-a-number is no number."""
+def test_values_that_json_lacks_change_as_in_the_journal(name: str, tmp_path: Path) -> None:
+    """Lone surrogates and NaN have no JSON."""
     (call,) = some_calls(1)
     odd = replace(call, text="a\ud800b", confidence=float("nan"))
     ((found,), _) = imported(export(name, tmp_path, [odd]))
@@ -105,7 +105,7 @@ def test_what_cannot_be_kept_is_as_the_journal_keeps_it(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_empty_and_unknown_are_told_apart(name: str, tmp_path: Path) -> None:
+def test_empty_and_unknown_differ(name: str, tmp_path: Path) -> None:
     calls = [replace(call, text=text) for call, text in zip(some_calls(2), ["", None], strict=True)]
     found, _ = imported(export(name, tmp_path, calls))
     assert {call.span_id: call.text for call in found} == {call.span_id: call.text for call in calls}
@@ -120,7 +120,7 @@ def test_no_record_at_all_is_an_empty_export(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["jsonl", "csv", "otlp-json"])
-def test_a_name_that_says_so_is_compressed(name: str, tmp_path: Path) -> None:
+def test_a_file_name_selects_compression(name: str, tmp_path: Path) -> None:
     records = [*some_calls(50), Outcome(span_id="1" * 16, correct=True, labeled_at=AT)]
     path = export(name, tmp_path, records, path=f"{NAMES[name]}.gz")
     assert path.read_bytes()[:2] == b"\x1f\x8b"
@@ -143,7 +143,7 @@ def test_each_kind_is_counted(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_real_store_goes_out_and_into_another_the_same(name: str, store: Path, tmp_path: Path) -> None:
+def test_a_store_survives_export_and_import(name: str, store: Path, tmp_path: Path) -> None:
     @tt.trace_tool(version="2")
     def search(query: str) -> object:
         if query == "raise":

@@ -43,7 +43,7 @@ ANSWERS: dict[str, Any] = {
 
 @dataclass
 class Answer:
-    """What a request gets. ``status``: of HTTP, or the name of a gRPC code."""
+    """Response to a request. ``status``: an HTTP status, or the name of a gRPC code."""
 
     status: int | str = 200
     headers: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Answer:
     hold: threading.Event | None = None
     """It comes when this is set."""
     taken: bool = False
-    """Whether what was sent is kept although the answer is no success."""
+    """Whether the records are stored although the response is not a success."""
 
 
 @dataclass
@@ -81,8 +81,8 @@ def points_in(message: Any) -> list[Any]:
     ]
 
 
-class Kept:
-    """What was acknowledged, and every request."""
+class ReceivedRequests:
+    """Acknowledged records, and every request."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -148,7 +148,7 @@ def from_json(signal: str, data: bytes) -> bytes:
     return message
 
 
-class HttpReceiver(Kept):
+class HttpReceiver(ReceivedRequests):
     """On a port of its own, which it keeps when it is stopped and started again."""
 
     def __init__(self) -> None:
@@ -223,7 +223,7 @@ class HttpReceiver(Kept):
                     connection.shutdown(socket.SHUT_RDWR)
 
 
-class GrpcReceiver(Kept):
+class GrpcReceiver(ReceivedRequests):
     """As ``HttpReceiver``."""
 
     def __init__(self) -> None:
@@ -250,7 +250,7 @@ class GrpcReceiver(Kept):
 
 
 class _Handler(grpc.GenericRpcHandler):
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: ReceivedRequests) -> None:
         self._kept = kept
 
     def service(self, details: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is written in protobuf is read as it was, by our reader and as the SDK would have written it."""
+"""Records survive protobuf, and the bytes equal those of the SDK."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def test_a_call_is_the_same_after_the_wire() -> None:
         (datetime(2026, 1, 1, tzinfo=UTC), AnyValue(string_value="2026-01-01 00:00:00+00:00")),
     ],
 )
-def test_what_otlp_cannot_say_becomes_text(value: Any, expected: AnyValue) -> None:
+def test_values_that_otlp_lacks_become_text(value: Any, expected: AnyValue) -> None:
     got = any_value(value)
     assert got.WhichOneof("value") == "string_value"
     assert got.string_value.replace("\ufffd", "?") == expected.string_value
 
 
-def test_what_is_nested_very_deep_can_be_read_by_any_reader() -> None:
+def test_deeply_nested_values_stay_readable() -> None:
     value: Any = "end"
     for _ in range(500):
         value = {"a": [value]}
@@ -111,7 +111,7 @@ def test_what_is_nested_very_deep_can_be_read_by_any_reader() -> None:
     AnyValue.FromString(data)  # protobuf refuses a hundred levels
 
 
-def test_ours_say_which_conventions_they_follow() -> None:
+def test_messages_name_their_semantic_conventions() -> None:
     ours, theirs = encode(made(1)), replace(encode(made(2)), scope="other")
     request = spans_to_proto([ours, theirs])
     schemas = {scope.scope.name: scope.schema_url for group in request.resource_spans for scope in group.scope_spans}
@@ -159,12 +159,12 @@ def test_each_call_is_counted_once_however_it_is_cut_into_batches(calls: list[An
     assert counted == {(tool, failed) for _, tool, failed in calls}
 
 
-def test_a_call_that_nobody_timed_is_not_counted() -> None:
+def test_a_call_without_a_duration_is_not_counted() -> None:
     assert histograms([made(1, duration_ms=None)]) == []
     assert bisect_left(names.DURATION_BUCKETS, 0.01) == 0
 
 
-def test_deltas_are_said_to_be_deltas_and_a_service_is_one_series() -> None:
+def test_metrics_have_delta_temporality_and_one_series_per_service() -> None:
     request = histograms_to_proto(histograms([made(1, pid=1), made(2, pid=2)]))
     (group,) = request.resource_metrics
     (metric,) = group.scope_metrics[0].metrics
@@ -178,7 +178,7 @@ def test_deltas_are_said_to_be_deltas_and_a_service_is_one_series() -> None:
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def test_what_is_said_of_a_call_is_found_beside_its_span() -> None:
+def test_labels_and_gates_are_events_of_their_span() -> None:
     forms = RecordEncoder("labeler", "h2")
     forms.span(made(1))
     outcome = Outcome(call_id="c1", correct=True, labeled_at=AT)
@@ -203,7 +203,7 @@ def test_what_is_said_of_a_call_is_found_beside_its_span() -> None:
         Loss(reason="queue_full", count=3, at=AT, service="s", host="h", pid=4),
     ],
 )
-def test_every_record_that_is_no_span_is_the_same_after_the_wire(record: Any) -> None:
+def test_every_record_but_spans_round_trips_through_otlp(record: Any) -> None:
     forms = RecordEncoder("x", "y")
     forms.span(made(1))
     form = forms.log(record)
@@ -212,7 +212,7 @@ def test_every_record_that_is_no_span_is_the_same_after_the_wire(record: Any) ->
     assert from_log(back) == record
 
 
-def test_the_variables_resource_holds_for_this_service_on_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_resource_of_the_environment_applies_to_this_service_and_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=prod,service.name=other")
     forms = RecordEncoder("shop", "h1")
     mine, other = forms.span(made(1)), forms.span(made(2, service="else"))
@@ -225,7 +225,7 @@ def test_the_variables_resource_holds_for_this_service_on_this_host(monkeypatch:
     assert decode(mine) == made(1)
 
 
-def test_a_span_of_another_library_goes_as_it_came() -> None:
+def test_an_external_span_is_sent_unchanged() -> None:
     record = Span(
         trace_id="a" * 32, span_id="b" * 16, parent_span_id="c" * 16, name="chat", span_kind="client", started_at=AT,
         duration_ms=2.5, status="error", status_message="no", attributes=Json('{"gen_ai.request.model":"m"}'),

@@ -1,4 +1,4 @@
-"""What goes over the wire, and what is made of the answers."""
+"""Requests of the senders, and their reaction to responses."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_sampler_of_the_environment_decides_on_spans_alone(
     assert set(receiver.spans) == chosen, "the decision depends on the trace alone"
 
 
-def test_nothing_but_the_variable_keeps_content_back(receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_variable_removes_content(receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "NO_CONTENT")
     otlp(receiver.endpoint).send([made(1)])
     monkeypatch.delenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")
@@ -114,7 +114,7 @@ def test_nothing_but_the_variable_keeps_content_back(receiver: HttpReceiver, mon
     assert full - without == {"gen_ai.tool.call.arguments"}
 
 
-def test_one_connection_is_kept(receiver: HttpReceiver) -> None:
+def test_one_connection_is_reused(receiver: HttpReceiver) -> None:
     destination = otlp(receiver.endpoint)
     for number in range(5):
         destination.send([made(number)])
@@ -130,7 +130,9 @@ def test_one_connection_is_kept(receiver: HttpReceiver) -> None:
         (401, Unavailable, False), (308, Unavailable, False), (404, Unavailable, False),
     ],
 )  # fmt: skip
-def test_what_an_answer_means(receiver: HttpReceiver, status: int, error: type[Exception], doubtful: bool) -> None:
+def test_http_statuses_have_the_documented_meaning(
+    receiver: HttpReceiver, status: int, error: type[Exception], doubtful: bool
+) -> None:
     receiver.script.append(Answer(status, body=Status(message="because").SerializeToString()))
     with pytest.raises(error, match=f"answered {status}: because") as caught:
         otlp(receiver.endpoint).send([made(1)])
@@ -145,7 +147,7 @@ def test_what_an_answer_means(receiver: HttpReceiver, status: int, error: type[E
         ("PERMISSION_DENIED", Unavailable, False), ("UNIMPLEMENTED", Unavailable, False),
     ],
 )  # fmt: skip
-def test_what_a_grpc_code_means(code: str, error: type[Exception], doubtful: bool) -> None:
+def test_grpc_codes_have_the_documented_meaning(code: str, error: type[Exception], doubtful: bool) -> None:
     receiver = GrpcReceiver()
     receiver.script.append(Answer(code, body=b"because"))
     with pytest.raises(error, match=f"answered {code}: because") as caught:
@@ -154,9 +156,7 @@ def test_what_a_grpc_code_means(code: str, error: type[Exception], doubtful: boo
     receiver.stop()
 
 
-def test_no_answer_in_time_may_be_for_what_was_sent(
-    both: tuple[HttpReceiver, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_timeout_is_doubtful(both: tuple[HttpReceiver, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A receiver that cannot take so much in the time it has would else be sent the same for ever."""
     receiver, protocol = both
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
@@ -176,7 +176,7 @@ def test_a_grpc_message_that_is_too_large_is_refused_at_once() -> None:
     receiver.stop()
 
 
-def test_a_partial_success_says_how_many(receiver: HttpReceiver) -> None:
+def test_a_partial_success_has_the_number_of_refused_records(receiver: HttpReceiver) -> None:
     answer = ANSWERS["traces"]()
     answer.partial_success.rejected_spans = 2
     receiver.script.append(Answer(body=answer.SerializeToString()))

@@ -37,7 +37,7 @@ def test_the_path_is_appended_to_the_base(signal: str, base: str, url: str) -> N
 
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
-def test_what_may_be_a_secret_in_the_address_is_not_shown(protocol: str) -> None:
+def test_possible_secrets_in_the_address_are_hidden(protocol: str) -> None:
     """It would stand in the cursor, in the log and in the table of losses."""
     secret = "sesame-4711"
     settings = of("logs", ENDPOINT=f"http://ann:{secret}@c:4318/x?key={secret}#{secret}", PROTOCOL=protocol)
@@ -49,12 +49,12 @@ def test_what_may_be_a_secret_in_the_address_is_not_shown(protocol: str) -> None
         assert secret not in str(caught.value)
 
 
-def test_the_path_goes_before_a_query() -> None:
+def test_the_path_is_inserted_before_the_query_string() -> None:
     assert of("traces", ENDPOINT="http://c:4318/?key=1").url == "http://c:4318/v1/traces?key=1"
 
 
 @pytest.mark.parametrize("own", ["http://t:1", "http://t:1/", "http://t:1/mine"])
-def test_a_signals_own_endpoint_is_taken_as_it_is(own: str) -> None:
+def test_a_signals_own_endpoint_is_used_unchanged(own: str) -> None:
     assert of("traces", ENDPOINT="http://c", TRACES_ENDPOINT=own).url == own
     assert of("logs", ENDPOINT="http://c", TRACES_ENDPOINT=own).url == "http://c/v1/logs"
 
@@ -76,13 +76,13 @@ def test_grpc_has_no_paths() -> None:
         ("c:1", "true", True),
     ],
 )
-def test_the_scheme_says_whether_grpc_is_encrypted_and_the_variable_where_there_is_none(
+def test_the_scheme_or_else_the_variable_selects_encryption_for_grpc(
     endpoint: str, insecure: str, expected: bool
 ) -> None:
     assert of("traces", PROTOCOL="grpc", ENDPOINT=endpoint, INSECURE=insecure).insecure is expected
 
 
-def test_what_is_said_of_a_signal_comes_first(tmp_path: Path) -> None:
+def test_settings_of_a_signal_override_general_ones(tmp_path: Path) -> None:
     c, k, own_k, d = (str(tmp_path / name) for name in "cked")
     for name in (c, k, own_k, d):
         Path(name).touch()
@@ -104,7 +104,7 @@ def test_a_timeout_is_in_seconds_and_a_large_one_in_milliseconds(value: str, sec
     assert of("traces", TIMEOUT=value).seconds == seconds
 
 
-def test_headers_go_to_nobody_else() -> None:
+def test_headers_are_sent_only_to_their_endpoint() -> None:
     """They may be credentials."""
     assert of("traces", Target(endpoint="http://other"), ENDPOINT="http://c", HEADERS="key=secret").headers == {}
     assert of("traces", Target(endpoint="http://c"), ENDPOINT="http://c", HEADERS="key=1").headers == {"key": "1"}
@@ -127,11 +127,11 @@ def test_headers_go_to_nobody_else() -> None:
         ({f"{BASE}ENDPOINT": "http://c", "OTEL_LOGS_EXPORTER": "none"}, ("traces", "metrics")),
     ],
 )
-def test_which_signals_the_variables_ask_for(variables: dict[str, str], expected: tuple[str, ...]) -> None:
+def test_the_variables_select_the_signals(variables: dict[str, str], expected: tuple[str, ...]) -> None:
     assert with_endpoint(variables) == expected
 
 
-def test_what_a_command_sends_where_it_names_an_endpoint_or_a_signal() -> None:
+def test_a_commands_endpoint_and_signals_override_the_variables() -> None:
     alone = {f"{BASE}TRACES_ENDPOINT": "http://c"}
     assert chosen(Target(), {}) == SIGNALS
     assert chosen(Target(), alone) == ("traces",)
@@ -139,18 +139,18 @@ def test_what_a_command_sends_where_it_names_an_endpoint_or_a_signal() -> None:
     assert chosen(Target(parts=("metrics", "logs")), alone) == ("logs", "metrics")
 
 
-def test_each_signal_can_be_left_out() -> None:
+def test_each_signal_can_be_disabled() -> None:
     assert signals({"OTEL_LOGS_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "prometheus"}) == ("traces",)
     assert signals({}) == SIGNALS
 
 
 @pytest.mark.parametrize("endpoint", ["localhost:4318", "ftp://c", "http://", "http://c:99999999", "nonsense"])
-def test_what_is_no_url_is_said(endpoint: str) -> None:
+def test_an_invalid_url_is_an_error(endpoint: str) -> None:
     with pytest.raises(ConfigError, match="nothing is exported"):
         of("traces", ENDPOINT=endpoint)
 
 
-def test_what_cannot_be_spoken_is_said() -> None:
+def test_an_unknown_protocol_is_an_error() -> None:
     with pytest.raises(ConfigError, match="'http/protobuf' or 'http/json' or 'grpc', got 'http/xml'"):
         of("traces", PROTOCOL="http/xml")
     with pytest.raises(ConfigError, match="spans"):
@@ -158,12 +158,12 @@ def test_what_cannot_be_spoken_is_said() -> None:
 
 
 @pytest.mark.parametrize("name", ["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"])
-def test_a_file_that_is_not_there_is_said(name: str) -> None:
+def test_a_missing_file_is_an_error(name: str) -> None:
     with pytest.raises(ConfigError, match="is not a file"):
         of("traces", **{name: "/nowhere/c.pem"})
 
 
-def test_nothing_left_to_send_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disabling_all_signals_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     with pytest.raises(ConfigError, match="every signal off"):
         create(Target())

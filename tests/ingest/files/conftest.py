@@ -17,8 +17,8 @@ Event = Callable[..., dict[str, Any]]
 Read = Callable[..., list[ToolCall]]
 
 
-class Kept:
-    """Stands where the journal's writer does, and keeps what it is given."""
+class CallList:
+    """Replacement of the journal writer that collects the records."""
 
     def __init__(self) -> None:
         self.calls: list[ToolCall] = []
@@ -64,7 +64,7 @@ def read(trace: Callable[[Iterable[Any]], Path]) -> Read:
     """The calls of these lines."""
 
     def read(*lines: Any, settings: Settings | None = None) -> list[ToolCall]:
-        kept = Kept()
+        kept = CallList()
         read.outcome = import_file(trace(lines), settings or Settings(store=None), kept)
         return kept.calls
 

@@ -50,7 +50,7 @@ def good(trace, event):
     )
 
 
-def test_what_is_imported_can_be_asked(run, rows, good):
+def test_imported_records_can_be_queried(run, rows, good):
     done = run(good)
     assert (done.exit_code, done.stdout, done.stderr) == (0, "2 calls read from 1 file, 0 lines skipped.\n", "")
     assert rows() == [("add", "call_1", "success", "returned"), ("add", "call_2", None, "abandoned")]
@@ -63,7 +63,7 @@ def test_twice_is_stored_once_folded_or_not(run, rows, good):
     assert len(rows()) == 2
 
 
-def test_a_bad_line_is_said_with_its_place_and_is_not_fatal(run, rows, trace, event):
+def test_a_bad_line_is_reported_with_its_number_and_skipped(run, rows, trace, event):
     path = trace([event("tool_result", tool_name="t", tool_call_id="c", result="ok"), "{torn", *["worse"] * 20])
     done = run(path)
     assert done.exit_code == 0
@@ -116,7 +116,7 @@ def test_a_name_that_would_play_with_the_terminal_does_not(run, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_is_said(run, good):
+def test_an_unreadable_file_is_reported(run, good):
     good.chmod(0)
     done = run(good)
     assert done.exit_code == 1
@@ -140,15 +140,15 @@ def test_many_calls_of_a_long_file_all_arrive(run, rows, trace, event):
     assert rows("SELECT count(*), count(DISTINCT call_id) FROM tool_calls") == [(3000, 3000)]
 
 
-def test_a_first_line_longer_than_what_is_looked_at_is_known_all_the_same(run, rows, trace, event):
+def test_a_long_first_line_does_not_prevent_detection(run, rows, trace, event):
     assert run(trace([event("tool_result", tool_name="t", tool_call_id="c", result="x" * 2_000_000)])).exit_code == 0
     assert [row[1] for row in rows()] == ["c"]
 
 
-def test_a_line_too_long_to_hold_is_skipped_and_the_next_is_read(run, trace, event, monkeypatch):
+def test_an_overlong_line_is_skipped_and_the_next_is_read(run, trace, event, monkeypatch):
     from tooltrace.ingest.files import reader
 
-    monkeypatch.setattr(reader, "LONGEST_LINE", 1024 * 1024)
+    monkeypatch.setattr(reader, "MAX_LINE_BYTES", 1024 * 1024)
     short = event("tool_result", tool_name="t", tool_call_id="c", result="ok")
     done = run(trace([short, event("tool_result", tool_name="t", result="x" * 3_500_000), short]))
     assert done.stdout == "2 calls read from 1 file, 1 line skipped.\n"
@@ -160,7 +160,7 @@ def test_the_command_is_listed():
     assert json.dumps("FILE…", ensure_ascii=False).strip('"') in CliRunner().invoke(cli, ["import", "--help"]).stdout
 
 
-def test_content_is_left_out_where_that_was_asked(tmp_path):
+def test_capture_metadata_leaves_out_content(tmp_path):
     file = tmp_path / "calls.jsonl"
     call = ToolCall(
         tool="t", call_id="c", trace_id="1" * 32, span_id="2" * 16, started_at=datetime(2026, 1, 1, tzinfo=UTC), status="success",

@@ -37,7 +37,7 @@ def test_a_call_and_its_result_are_one_record(read, event):
     assert read.outcome.skipped == 0
 
 
-def test_old_texts_tell_their_errors(read, event):
+def test_errors_in_old_texts_are_detected(read, event):
     (call,) = read(
         event("tool_call", tool_name="fetch", tool_call_id="c"),
         event("tool_result", tool_name="fetch", tool_call_id="c", result="❌ 错误 [TIMEOUT]: too slow"),
@@ -64,7 +64,7 @@ def test_a_result_in_the_packages_own_form(read, event, as_text):
     assert (call.status, call.code, json.loads(call.stats)) == ("error", "CONFLICT", {"time_ms": 3})
 
 
-def test_the_events_own_status_holds_whatever_the_words_say(read, event):
+def test_the_events_status_overrides_the_text(read, event):
     good, bad, part = read(
         event(
             "tool_result", tool_name="Finish", tool_call_id="1", status="success", result="❌ 错误 [TIMEOUT]: a quote"
@@ -92,7 +92,7 @@ def test_arguments_by_any_of_their_names(read, event, name):
     assert json.loads(call.arguments) == {"x": 1}
 
 
-def test_without_an_id_step_and_tool_tell(read, event):
+def test_calls_without_an_id_are_matched_by_step_and_tool(read, event):
     first, second, third = read(
         event("tool_call", 1, step=1, tool_name="a", args={"n": 1}),
         event("tool_call", 2, step=1, tool_name="b", args={"n": 2}),
@@ -134,12 +134,12 @@ FAILED = [
 
 
 @pytest.mark.parametrize("payload", FAILED)
-def test_a_failure_is_told_in_any_of_its_forms(read, event, payload):
+def test_every_form_of_a_failure_is_detected(read, event, payload):
     (call,) = read(event("tool_result", tool_name="fetch", tool_call_id="c", **payload))
     assert (call.status, call.code, call.error_message) == ("error", "TIMEOUT", "slow")
 
 
-def test_a_result_that_says_nothing_is_a_success_without_data(read, event):
+def test_an_empty_result_is_a_success_without_data(read, event):
     for payload in ({}, {"result": None}, {"status": "success"}):
         (call,) = read(event("tool_result", tool_name="t", tool_call_id="c", **payload))
         assert (call.status, call.ending, call.text, call.result) == ("success", "returned", None, None)
@@ -188,7 +188,7 @@ def test_a_retry_after_an_attempt_that_was_lost_gets_the_result(read, event):
     }
 
 
-def test_a_duration_that_the_event_names_holds(read, event):
+def test_the_events_duration_is_recorded(read, event):
     (call,) = read(
         event("tool_call", 1, tool_name="t", tool_call_id="c"),
         event("tool_result", 2, tool_name="t", tool_call_id="c", result="ok", duration_ms=12.5),
@@ -222,7 +222,7 @@ def test_a_time_without_a_zone_is_local(read, event, monkeypatch):
 SECRET = "sk-abcdefghijklmnopqrstuvwx"  # noqa: S105
 
 
-def test_secrets_are_taken_out_of_every_field(read, event):
+def test_secrets_are_redacted_in_every_field(read, event):
     calls = read(
         event("session_start", step=None, agent_name=f"bob {SECRET}"),
         event(
@@ -240,7 +240,7 @@ def test_secrets_are_taken_out_of_every_field(read, event):
     assert all(call.redacted for call in calls)
 
 
-def test_what_is_long_is_cut_and_its_size_kept(read, event):
+def test_long_values_are_cut_and_their_size_recorded(read, event):
     (call,) = read(
         event("tool_result", tool_name="t" * 10_000, result="x" * 5000), settings=Settings(store=None, field_limit=1000)
     )
@@ -280,7 +280,7 @@ def test_numbers_that_json_does_not_know_are_read(read, event):
     assert read.outcome.skipped == 0
 
 
-def test_a_mark_at_the_front_and_foreign_line_ends_do_no_harm(read, event):
+def test_a_byte_order_mark_and_other_line_ends_are_accepted(read, event):
     line = json.dumps(event("tool_result", tool_name="t", result="ok")).encode()
     assert len(read(b"\xef\xbb\xbf" + line + b"\r", b"", b"\r", line + b"\r")) == 2
     assert read.outcome.skipped == 0
@@ -337,7 +337,7 @@ def test_nothing_is_lost_and_nothing_doubled(read, event, events):
 
 @QUIET
 @given(EVENTS)
-def test_reading_again_gives_the_same_records(read, event, events):
+def test_a_second_read_yields_the_same_records(read, event, events):
     lines = [event("session_start"), *lines_of(events, event)]
     assert read(*lines) == read(*lines, "noise", event("session_end"))
 
@@ -360,7 +360,7 @@ JSON = st.recursive(
     ),
     st.sampled_from(["session_start", "tool_call", "tool_result"]),
 )
-def test_whatever_a_line_says_reading_goes_on(read, event, outer, payload, kind):
+def test_no_line_stops_the_read(read, event, outer, payload, kind):
     good = event("tool_result", tool_name="last", session="other", result="ok")
     calls = read(good, outer, {**event(kind), "payload": payload}, {**outer, "event": kind, "payload": payload}, good)
     assert sum(call.tool == "last" for call in calls) >= 2

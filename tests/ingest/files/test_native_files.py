@@ -51,7 +51,7 @@ def run(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_a_secret_in_our_own_file_is_taken_out_and_said(name: str, tmp_path: Path) -> None:
+def test_a_secret_in_a_native_file_is_redacted_and_reported(name: str, tmp_path: Path) -> None:
     raw = call(1, text=f"the key is {SECRET}", arguments=Json('{"api_key":"hunter22","n":1}'))
     clean = call(2, text="all is well", arguments=Json('{"n":1}'))
     path = exported(name, tmp_path, raw, clean)
@@ -112,7 +112,7 @@ def test_lines_of_an_export_may_be_edited_and_respelled(tmp_path: Path) -> None:
         '{"kind":"call",' + "[" * 5000,
     ],
 )
-def test_a_line_that_is_no_record_is_skipped_with_its_number(line: str, tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_record_is_skipped_with_its_number(line: str, tmp_path: Path) -> None:
     path = exported("jsonl", tmp_path, call(1))
     path.write_bytes(path.read_bytes() + line.encode() + b"\n" + encode(call(2)))
     records, outcome = imported(path)
@@ -120,7 +120,7 @@ def test_a_line_that_is_no_record_is_skipped_with_its_number(line: str, tmp_path
     assert [each.line for each in outcome.examples] == [2]
 
 
-def test_a_row_of_csv_that_is_no_record_is_skipped_with_its_line(tmp_path: Path) -> None:
+def test_a_csv_row_that_is_not_a_record_is_skipped_with_its_line(tmp_path: Path) -> None:
     path = exported("csv", tmp_path, call(1, text="one\r\ntwo\n"), call(2), call(3))
     text = path.read_bytes().decode()
     head, *rows = text.split("\r\nsearch,")
@@ -155,14 +155,14 @@ def test_a_table_that_somebody_made_with_sql_is_read(tmp_path: Path) -> None:
     assert imported(path)[0] == [call(1)]
 
 
-def test_a_parquet_of_something_else_is_no_known_table(tmp_path: Path) -> None:
+def test_an_unknown_parquet_table_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.parquet"
     duckdb.sql(f"COPY (SELECT 1 AS n) TO '{path}'")
     with pytest.raises(UnreadableFile, match="the columns of no known table"):
         imported(path)
 
 
-def test_a_parquet_cut_off_is_said_and_no_more(tmp_path: Path, run: Any) -> None:
+def test_a_truncated_parquet_file_is_a_one_line_error(tmp_path: Path, run: Any) -> None:
     path = files(exported("parquet", tmp_path, call(1)))[0]
     path.write_bytes(path.read_bytes()[:-20])
     done = run(path)
@@ -171,7 +171,7 @@ def test_a_parquet_cut_off_is_said_and_no_more(tmp_path: Path, run: Any) -> None
     assert "Traceback" not in done.output
 
 
-def test_a_folder_is_read_whole_and_an_empty_one_is_said(tmp_path: Path, run: Any) -> None:
+def test_all_files_of_a_folder_are_read_and_an_empty_folder_is_reported(tmp_path: Path, run: Any) -> None:
     path = exported(
         "parquet", tmp_path, call(1), call(2, tool="other"), Outcome(call_id="c1", score=0.5, labeled_at=AT)
     )
@@ -182,7 +182,7 @@ def test_a_folder_is_read_whole_and_an_empty_one_is_said(tmp_path: Path, run: An
     assert "the folder has no file" in done.stderr
 
 
-def test_the_damaged_rest_of_a_packed_file_is_said_and_the_front_is_kept(tmp_path: Path) -> None:
+def test_the_readable_start_of_a_damaged_archive_is_imported(tmp_path: Path) -> None:
     content = b"".join(encode(call(number, text=f"{number} " * 50)) for number in range(1, 4000))
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(content)[:-3000])
@@ -191,10 +191,10 @@ def test_the_damaged_rest_of_a_packed_file_is_said_and_the_front_is_kept(tmp_pat
     assert "cannot be read from this line on" in outcome.examples[-1].reason
 
 
-def test_a_bomb_of_one_long_line_is_skipped_without_being_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_skipped_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tooltrace.ingest.files import reader
 
-    monkeypatch.setattr(reader, "LONGEST_LINE", 1024 * 1024)
+    monkeypatch.setattr(reader, "MAX_LINE_BYTES", 1024 * 1024)
     path = tmp_path / "bomb.jsonl.gz"
     bomb = b'{"kind":"call","text":"' + b"x" * 50_000_000 + b'"}\n'
     path.write_bytes(gzip.compress(encode(call(1)) + bomb + encode(call(2))))
@@ -203,15 +203,15 @@ def test_a_bomb_of_one_long_line_is_skipped_without_being_held(tmp_path: Path, m
     assert [line.line for line in outcome.examples] == [2]
 
 
-def test_progress_is_told_up_to_the_size_of_the_file(tmp_path: Path) -> None:
-    from tests.ingest.files.test_other_tools import Kept
+def test_progress_is_reported_up_to_the_size_of_the_file(tmp_path: Path) -> None:
+    from tests.ingest.files.test_other_tools import ImportedRecords
     from tooltrace.ingest.files import import_file
     from tooltrace.recording.settings import Settings
 
     for name in EXPORTS:
         for path in files(exported(name, tmp_path, *(call(number, text="x" * 99) for number in range(1, 2000)))):
             steps: list[int] = []
-            import_file(path, Settings(store=None), Kept(), advance=steps.append)  # type: ignore[arg-type]
+            import_file(path, Settings(store=None), ImportedRecords(), advance=steps.append)  # type: ignore[arg-type]
             assert sum(steps) == path.stat().st_size
             assert all(step > 0 for step in steps)
 

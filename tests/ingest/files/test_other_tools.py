@@ -1,4 +1,4 @@
-"""What Phoenix, MLflow and the OpenTelemetry Collector themselves wrote; see samples/README.md."""
+"""Files that Phoenix, MLflow and the OpenTelemetry Collector wrote; see samples/README.md."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ COLLECTOR = ["collector.json", "collector-zstd.json"]
 Read = Callable[[Path], list[Record]]
 
 
-class Kept(list[Record]):
-    """Stands where the journal's writer does, and keeps what it is given."""
+class ImportedRecords(list[Record]):
+    """Replacement of the journal writer that collects the records."""
 
     add = list.append
 
@@ -36,7 +36,7 @@ class Kept(list[Record]):
 def imported(path: Path) -> tuple[list[Record], ImportResult]:
     if path.name.endswith("-zstd.json"):
         pytest.importorskip("backports.zstd")
-    kept = Kept()
+    kept = ImportedRecords()
     return kept, import_file(path, Settings(store=None), kept)  # type: ignore[arg-type]
 
 
@@ -62,7 +62,7 @@ def test_each_tool_span_is_a_call_with_its_status(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*PHOENIX, *COLLECTOR])
-def test_the_models_id_of_a_call_is_kept(name: str) -> None:
+def test_the_models_call_id_is_imported(name: str) -> None:
     search, fetch, lookup = calls_of(imported(FILES / name)[0])
     assert (search.call_id, fetch.call_id, lookup.call_id) == ("call_1", "call_2", lookup.span_id)
 
@@ -75,11 +75,11 @@ def test_the_forms_of_one_trace_are_the_same_records(names: list[str]) -> None:
     assert all(each == ids[0] for each in ids)
 
 
-def test_a_conversation_of_mlflow_is_kept() -> None:
+def test_an_mlflow_session_is_the_conversation() -> None:
     assert {call.conversation_id for call in calls_of(imported(FILES / MLFLOW[0])[0])} == {"conv-1"}
 
 
-def test_judgements_of_phoenix_are_outcomes_where_they_say_how_right_it_was() -> None:
+def test_phoenix_annotations_of_correctness_are_outcomes() -> None:
     records, outcome = imported(FILES / "phoenix-annotations.json")
     said = {record.labeler: record for record in records if isinstance(record, Outcome)}
     search = calls_of(imported(FILES / "phoenix-spans.json")[0])[0]
@@ -134,7 +134,7 @@ def test_twice_is_the_same(name: str) -> None:
     assert imported(FILES / name)[0] == imported(FILES / name)[0]
 
 
-def test_a_frame_of_the_collector_that_is_cut_off_is_skipped_and_said(tmp_path: Path) -> None:
+def test_a_truncated_collector_frame_is_skipped_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "cut-zstd.json"
     path.write_bytes((FILES / "collector-zstd.json").read_bytes()[:-10])
     records, outcome = imported(path)
@@ -142,7 +142,7 @@ def test_a_frame_of_the_collector_that_is_cut_off_is_skipped_and_said(tmp_path: 
     assert len(records) < len(imported(FILES / "collector-zstd.json")[0])
 
 
-def test_zstd_of_the_whole_file_is_read_too(tmp_path: Path) -> None:
+def test_a_zstd_compressed_file_is_read(tmp_path: Path) -> None:
     zstd: Any = pytest.importorskip("backports.zstd")
     path = tmp_path / "collector.json.zst"
     path.write_bytes(zstd.compress((FILES / "collector.json").read_bytes()))
@@ -158,7 +158,7 @@ def test_zstd_of_the_whole_file_is_read_too(tmp_path: Path) -> None:
         ("collector.json", '"name":"fetch","kind":1,"startTimeUnixNano":"', '"name":"fetch","startTimeUnixNano":"x'),
     ],
 )
-def test_a_span_that_cannot_be_read_is_skipped_and_the_others_are_kept(
+def test_an_unreadable_span_is_skipped_and_the_others_are_imported(
     name: str, old: str, new: str, tmp_path: Path
 ) -> None:
     text = (FILES / name).read_text()

@@ -121,7 +121,7 @@ def test_logs_come_back_equal_by_way_of_text(forms: list[LogData]) -> None:
 
 
 @given(SPANS)
-def test_protobuf_reads_what_is_written(form: SpanData) -> None:
+def test_protobuf_parses_our_json(form: SpanData) -> None:
     """The ids aside, which OTLP writes as hex where protobuf's own JSON form has base64."""
     json_format = pytest.importorskip("google.protobuf.json_format")
     message = pytest.importorskip("opentelemetry.proto.trace.v1.trace_pb2")
@@ -136,7 +136,7 @@ def test_protobuf_reads_what_is_written(form: SpanData) -> None:
 
 
 @given(JSON)
-def test_whatever_is_given_only_one_error_is_raised(data: Any) -> None:
+def test_any_input_raises_only_malformed_otlp(data: Any) -> None:
     for read in (spans_from_json, logs_from_json):
         try:
             forms = list(read(data))
@@ -173,7 +173,7 @@ def test_integers_as_numbers_enums_by_name_and_ids_in_capitals_are_read() -> Non
     assert isinstance(form.attributes["d"], float)
 
 
-def test_64_bit_integers_are_text_and_larger_ones_are_no_integers() -> None:
+def test_64_bit_integers_are_text_and_larger_ones_are_refused() -> None:
     form = SpanData(name="x", **_ids(), start_ns=1, end_ns=2, attributes={"n": 2**62, "huge": 2**64, "t": (True,)})
     span = spans_to_json([form])["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
     assert [pair["value"] for pair in span["attributes"]] == [
@@ -240,7 +240,7 @@ def test_a_span_that_breaks_the_rules_is_refused_and_its_neighbours_are_read(bro
 @pytest.mark.parametrize(
     "data", [[], 1, {"resourceSpans": 1}, {"resourceSpans": [1]}, {"resourceSpans": [{"scopeSpans": {}}]}]
 )
-def test_what_is_no_request_is_malformed(data: Any) -> None:
+def test_a_value_that_is_not_a_request_is_malformed(data: Any) -> None:
     with pytest.raises(MalformedOtlp):
         list(spans_from_json(data))
 

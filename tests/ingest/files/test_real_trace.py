@@ -46,7 +46,7 @@ def imported(tmp_path, monkeypatch):
     return imported
 
 
-def test_what_the_logger_writes_by_hand_is_read(imported, tmp_path):
+def test_events_logged_by_hand_are_read(imported, tmp_path):
     from hello_agents.observability import TraceLogger
 
     before = datetime.now(UTC)

@@ -57,7 +57,7 @@ class Running:
         return self.client.post(f"{self.url}{path}", content=body, headers={**PROTOBUF, **given})
 
     def records(self) -> list[Record]:
-        """What is in the journals now."""
+        """Return the records in the journals."""
         files = sorted(StorePaths.of(self.store).journal.glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
         return [decode(line) for file in files for line in file.read_bytes().splitlines(keepends=True)]
 

@@ -86,7 +86,7 @@ GOOD = Span(trace_id=b"t" * 16, span_id=b"s" * 8, start_time_unix_nano=5)
         ({"links": [Span.Link(trace_id=b"t" * 16)]}, "it has no span id of a link"),
     ],
 )
-def test_what_no_span_can_be_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_invalid_spans_are_refused(change: dict[str, Any], reason: str) -> None:
     span = Span()
     span.CopyFrom(GOOD)
     for name, value in change.items():
@@ -95,7 +95,7 @@ def test_what_no_span_can_be_is_refused(change: dict[str, Any], reason: str) -> 
     assert one(span) == ([], [reason])
 
 
-def test_what_is_missing_is_unknown() -> None:
+def test_missing_values_are_unknown() -> None:
     (form,), reasons = one(GOOD)
     bare = SpanData(name="", trace_id=b"t".hex() * 16, span_id=b"s".hex() * 8, start_ns=5, end_ns=5)
     assert (form, reasons) == (bare, [])
@@ -104,7 +104,7 @@ def test_what_is_missing_is_unknown() -> None:
     assert one(later) == ([replace(bare, end_ns=7)], [])
 
 
-def test_a_log_without_its_own_time_has_the_time_it_was_seen() -> None:
+def test_a_log_without_a_time_has_its_observed_time() -> None:
     log = LogRecord(observed_time_unix_nano=9, severity_number=99)  # type: ignore[arg-type]
     (form,) = logs_from_proto(wire.nested(1, 2, 2, content=log.SerializeToString()))
     assert form == LogData(time_ns=9)

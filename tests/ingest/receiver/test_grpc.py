@@ -52,7 +52,7 @@ def test_the_generated_client_is_understood(receiving: Receiving) -> None:
 @pytest.mark.parametrize(
     "compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip, grpc.Compression.Deflate]
 )
-def test_it_is_kept_before_it_is_acknowledged(receiving: Receiving, compression: grpc.Compression) -> None:
+def test_records_are_stored_before_the_acknowledgement(receiving: Receiving, compression: grpc.Compression) -> None:
     running = receiving()
     assert call(running, wire.spans(*map(span, range(20))), compression=compression) == b""
     assert running.calls() == [made(number) for number in range(20)]
@@ -89,7 +89,7 @@ def test_a_message_that_is_too_large_is_refused(receiving: Receiving, compressio
     assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_more_than_can_be_held_is_told_when_to_come_again(receiving: Receiving) -> None:
+def test_requests_above_the_memory_limit_get_a_retry_delay(receiving: Receiving) -> None:
     running = receiving(requests=1)
     release = threading.Event()
 
@@ -109,7 +109,7 @@ def test_more_than_can_be_held_is_told_when_to_come_again(receiving: Receiving) 
     assert running.calls() == [made(1)]
 
 
-def test_a_client_that_dawdles_is_told_so_and_its_place_is_free_again(receiving: Receiving) -> None:
+def test_a_slow_client_is_refused_and_its_slot_released(receiving: Receiving) -> None:
     running = receiving(requests=1, body_seconds=0.2)
     forever = threading.Event()
 
@@ -147,7 +147,7 @@ def test_other_services_are_not_there(receiving: Receiving) -> None:
     assert code == grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_a_receiver_with_a_token_takes_only_those_who_show_it(receiving: Receiving) -> None:
+def test_a_receiver_with_a_token_requires_it(receiving: Receiving) -> None:
     running = receiving(token="open-sesame")
     for metadata in ((), (("authorization", "Bearer open"),)):
         code, _ = refusal(running, wire.spans(span(1)), metadata=metadata)

@@ -1,4 +1,4 @@
-"""What is sent over HTTP is in the journal when it is acknowledged, and the answers are OTLP's."""
+"""Records sent over HTTP are in the journal when they are acknowledged, and responses follow OTLP."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def status_of(answer: httpx.Response) -> Status:
 
 
 @pytest.mark.parametrize("coding", COMPRESSIONS)
-def test_protobuf_is_kept_before_it_is_acknowledged(receiving: Receiving, coding: str) -> None:
+def test_protobuf_is_stored_before_the_acknowledgement(receiving: Receiving, coding: str) -> None:
     running = receiving()
     body = COMPRESSIONS[coding](wire.spans(span(1), span(2)))
     answer = running.post("/v1/traces", body, content_encoding=coding)
@@ -68,7 +68,7 @@ def test_protobuf_is_kept_before_it_is_acknowledged(receiving: Receiving, coding
 
 
 @pytest.mark.parametrize("coding", COMPRESSIONS)
-def test_json_is_kept_before_it_is_acknowledged(receiving: Receiving, coding: str) -> None:
+def test_json_is_stored_before_the_acknowledgement(receiving: Receiving, coding: str) -> None:
     running = receiving()
     body = COMPRESSIONS[coding](orjson.dumps(spans_to_json([span(1), span(2)])))
     answer = running.post("/v1/traces", body, content_type="application/json; charset=utf-8", content_encoding=coding)
@@ -84,7 +84,7 @@ def test_nothing_is_a_request_too(receiving: Receiving) -> None:
     assert running.records() == []
 
 
-def test_what_is_sent_twice_is_one_row(receiving: Receiving) -> None:
+def test_a_span_sent_twice_is_one_row(receiving: Receiving) -> None:
     running = receiving()
     body = wire.spans(*map(span, range(50)))
     for _ in range(2):
@@ -95,7 +95,7 @@ def test_what_is_sent_twice_is_one_row(receiving: Receiving) -> None:
         assert db.sql("SELECT count(*), count(DISTINCT span_id) FROM tool_calls").fetchall() == [(50, 50)]
 
 
-def test_what_is_sent_twice_is_written_once(receiving: Receiving) -> None:
+def test_a_span_sent_twice_is_written_once(receiving: Receiving) -> None:
     """Within a request, and in the next; but what could not be written is not known yet."""
     running = receiving()
     journal = StorePaths.of(running.store).journal
@@ -152,7 +152,7 @@ def test_many_clients_at_once_lose_nothing(receiving: Receiving) -> None:
     assert found == sorted(span(1000 * client + n).span_id for client in range(8) for n in range(200))
 
 
-def test_spans_that_cannot_be_read_are_counted_and_the_rest_is_kept(receiving: Receiving) -> None:
+def test_unreadable_spans_are_counted_and_the_rest_is_stored(receiving: Receiving) -> None:
     running = receiving()
     short = wire.nested(
         1, 2, 2, content=wire.field(1, b"\x01" * 15) + wire.field(2, b"\x01" * 8) + b"\x39" + b"\x01" * 8
@@ -179,7 +179,7 @@ def test_partial_success_in_json(receiving: Receiving) -> None:
     assert running.calls() == [made(2)]
 
 
-def test_metrics_are_not_kept_and_the_answer_says_so(receiving: Receiving) -> None:
+def test_metrics_are_not_stored_and_the_response_reports_it(receiving: Receiving) -> None:
     running = receiving()
     request = ExportMetricsServiceRequest()
     metrics = request.resource_metrics.add().scope_metrics.add().metrics
@@ -189,7 +189,7 @@ def test_metrics_are_not_kept_and_the_answer_says_so(receiving: Receiving) -> No
     answer = running.post("/v1/metrics", request.SerializeToString())
     partial = ExportMetricsServiceResponse.FromString(answer.content).partial_success
     assert (answer.status_code, partial.rejected_data_points) == (200, 3)
-    assert "metrics are not kept" in partial.error_message
+    assert "metrics are not stored" in partial.error_message
     empty = running.post("/v1/metrics", b"")
     assert (empty.status_code, empty.content) == (200, b"")
     assert running.records() == []
@@ -245,7 +245,7 @@ def test_bad_json_is_refused_for_good(receiving: Receiving, body: bytes) -> None
     assert running.records() == []
 
 
-def test_nothing_of_a_request_that_breaks_off_is_kept(receiving: Receiving) -> None:
+def test_an_incomplete_request_stores_nothing(receiving: Receiving) -> None:
     """A good span before the damage is not half a success: the client may send it again, whole."""
     running = receiving()
     damaged = wire.spans(*map(span, range(5000))) + b"\x0a\x7f"
@@ -292,7 +292,7 @@ def test_the_names_of_the_receiver(receiving: Receiving, host: str) -> None:
     assert running.post("/v1/traces", b"", host=host).status_code == 200
 
 
-def test_a_receiver_with_a_token_takes_only_those_who_show_it(receiving: Receiving) -> None:
+def test_a_receiver_with_a_token_requires_it(receiving: Receiving) -> None:
     running = receiving(token="open-sesame")
     body = wire.spans(span(1))
     assert running.post("/v1/traces", body).status_code == 401
@@ -313,7 +313,7 @@ def test_secrets_are_out_before_the_first_byte_is_written(receiving: Receiving) 
     assert b"[redacted]" in written
 
 
-def test_the_reader_of_the_store_sees_what_was_just_acknowledged(receiving: Receiving) -> None:
+def test_acknowledged_records_can_be_read_at_once(receiving: Receiving) -> None:
     running: Running = receiving()
     running.post("/v1/traces", wire.spans(*map(span, range(3))))
     with open_reader(StorePaths.of(running.store)) as db:
@@ -330,7 +330,7 @@ def test_a_fault_of_the_receiver_is_counted_and_answered(
         raise LookupError("a mistake of ours")
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.receiver.ingester._assembler, "take", broken)
+        patch.setattr(running.receiver.ingester._assembler, "convert", broken)
         answer = running.post("/v1/traces", wire.spans(span(1)))
     assert (answer.status_code, status_of(answer).code) == (500, 13)
     assert running.records() == []
@@ -343,7 +343,7 @@ OWN = st.sampled_from(sorted(names.FIELDS.values()))
 WILD = st.dictionaries(OWN | st.sampled_from(["gen_ai.operation.name", "tool.name", "openinference.span.kind"]), VALUE | st.sampled_from(["execute_tool", "TOOL"]))  # fmt: skip
 
 
-def test_whatever_spans_come_the_store_can_read_them(receiving: Receiving) -> None:
+def test_any_acknowledged_span_can_be_read_from_the_store(receiving: Receiving) -> None:
     """Acknowledged means readable as well: no line of the journal is lost in the fold."""
     running = receiving()
     sent: set[str] = set()

@@ -40,7 +40,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("json", [False, True])
-def test_events_of_ours_arrive_as_they_were(receiving: Receiving, json: bool) -> None:
+def test_native_events_arrive_unchanged(receiving: Receiving, json: bool) -> None:
     running = receiving()
     forms = [to_log(record, trace_id="1" * 32) for record in RECORDS]
     body = orjson.dumps(logs_to_json(forms)) if json else wire.logs(*forms)
@@ -79,7 +79,7 @@ def test_an_evaluation_of_another_program_becomes_an_outcome(receiving: Receivin
     assert outcome.reason == "token=[redacted]"
 
 
-def test_other_log_records_are_not_kept_and_said_so(receiving: Receiving) -> None:
+def test_other_log_records_are_rejected_and_counted(receiving: Receiving) -> None:
     """The event of an exception is: its span says the same. A damaged event of ours is a loss, and counted as one."""
     running = receiving()
     line = LogData(time_ns=1, body="GET / 200", attributes={"code": 200})
@@ -89,7 +89,7 @@ def test_other_log_records_are_not_kept_and_said_so(receiving: Receiving) -> Non
     answer = running.post("/v1/logs", wire.logs(line, exception, line, nobody, to_log(RECORDS[0])))
     partial = ExportLogsServiceResponse.FromString(answer.content).partial_success
     assert partial.rejected_log_records == 3
-    assert "2 × a log record that is no evaluation" in partial.error_message
+    assert "2 × a log record that is neither an evaluation" in partial.error_message
     assert "the judged call is unknown" in partial.error_message
     outcome, loss = running.records()
     assert outcome == RECORDS[0]
@@ -97,7 +97,7 @@ def test_other_log_records_are_not_kept_and_said_so(receiving: Receiving) -> Non
     assert (loss.reason, loss.count) == ("otlp_rejected", 1)
 
 
-def test_secrets_are_taken_out_of_events(receiving: Receiving) -> None:
+def test_secrets_in_events_are_redacted(receiving: Receiving) -> None:
     running = receiving()
     secret = "sk-" + "a1B2" * 8
     records = [
@@ -122,7 +122,7 @@ EVENTS = st.lists(
 )
 
 
-def test_whatever_comes_is_kept_or_counted(receiving: Receiving) -> None:
+def test_any_log_record_is_stored_or_counted(receiving: Receiving) -> None:
     running = receiving()
     kept = 0
 

@@ -1,4 +1,4 @@
-"""What the SDK's own exporters send arrives, once, and equal to what was recorded where it came from."""
+"""Records sent by the SDK's own exporters arrive once, equal to those of the sender."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def record(store: Path) -> Iterator[Record]:
 
 
 def calls_of(store: Path) -> list[ToolCall]:
-    """What the journals of ``store`` have; a span has no order among its attributes."""
+    """Return the records in the journals of ``store``; attributes of a span have no order."""
     lines = [
         line for file in StorePaths.of(store).journal.glob("*.jsonl") for line in file.read_bytes().splitlines(True)
     ]
@@ -141,7 +141,7 @@ def test_ten_thousand_spans_arrive_once_each(receiving: Receiving, record: Recor
 
 
 @pytest.mark.parametrize("way", ["http", "grpc"])
-def test_spans_that_are_no_tool_calls_are_kept_as_spans(receiving: Receiving, way: str) -> None:
+def test_spans_that_are_not_tool_calls_are_stored_as_spans(receiving: Receiving, way: str) -> None:
     running = receiving()
     provider = TracerProvider(resource=Resource(ORIGIN))
     provider.add_span_processor(BatchSpanProcessor(SPANS[way](running)))
@@ -161,7 +161,7 @@ def test_spans_that_are_no_tool_calls_are_kept_as_spans(receiving: Receiving, wa
 
 
 @pytest.mark.parametrize("way", LOGS)
-def test_a_label_arrives_as_it_was_given(receiving: Receiving, way: str) -> None:
+def test_a_label_arrives_unchanged(receiving: Receiving, way: str) -> None:
     running = receiving()
     provider = LoggerProvider(resource=Resource(ORIGIN))
     provider.add_log_record_processor(BatchLogRecordProcessor(LOGS[way](running)))
@@ -178,7 +178,7 @@ def test_a_label_arrives_as_it_was_given(receiving: Receiving, way: str) -> None
 
 
 @pytest.mark.parametrize("way", METRICS)
-def test_metrics_are_taken_and_not_kept(receiving: Receiving, way: str) -> None:
+def test_metrics_are_accepted_and_not_stored(receiving: Receiving, way: str) -> None:
     running = receiving()
     reader = PeriodicExportingMetricReader(METRICS[way](running), export_interval_millis=60_000)
     provider = MeterProvider([reader], Resource(ORIGIN))

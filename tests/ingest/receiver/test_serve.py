@@ -77,7 +77,7 @@ def rows(store: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_says_where_it_listens_and_ends_clean(serving: Serve, tmp_path: Path, number: int) -> None:
+def test_serve_prints_its_address_and_ends_cleanly(serving: Serve, tmp_path: Path, number: int) -> None:
     it = serving()
     assert it.process.stdout is not None
     first_line = it.process.stdout.readline()
@@ -116,7 +116,7 @@ def test_it_ends_while_clients_hang(serving: Serve) -> None:
     assert ended == (0, "")
 
 
-def test_what_is_no_http_is_sent_away(serving: Serve) -> None:
+def test_a_request_that_is_not_http_is_refused(serving: Serve) -> None:
     it = serving()
     where = ("127.0.0.1", int(it.url.rpartition(":")[2]))
     for nonsense in (
@@ -135,7 +135,7 @@ def test_what_is_no_http_is_sent_away(serving: Serve) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_what_was_acknowledged_is_there_when_it_ends_in_the_middle(serving: Serve, tmp_path: Path, number: int) -> None:
+def test_acknowledged_records_survive_a_shutdown_under_load(serving: Serve, tmp_path: Path, number: int) -> None:
     it = serving()
     acknowledged: list[int] = []
     enough = threading.Event()
@@ -163,7 +163,7 @@ def test_what_was_acknowledged_is_there_when_it_ends_in_the_middle(serving: Serv
     assert {f"call_{n}" for n in acknowledged} <= set(rows(tmp_path / "s.duckdb"))
 
 
-def test_a_full_disk_is_told_and_over_when_it_is_over(serving: Serve, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_until_there_is_space(serving: Serve, tmp_path: Path) -> None:
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
 
@@ -179,7 +179,7 @@ def test_a_full_disk_is_told_and_over_when_it_is_over(serving: Serve, tmp_path: 
     assert "cannot be written" in it.end()[1]
 
 
-def test_the_header_that_it_asks_for_is_one_that_exporters_send(serving: Serve) -> None:
+def test_exporters_can_send_the_required_header(serving: Serve) -> None:
     it = serving("--token", "open-sesame")
     _, err = it.end()
     header = re.search(r"OTEL_EXPORTER_OTLP_HEADERS='(.*)'", err)
@@ -187,7 +187,7 @@ def test_the_header_that_it_asks_for_is_one_that_exporters_send(serving: Serve) 
     assert parse_env_headers(header[1]) == {"authorization": "Bearer open-sesame"}
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         port = str(occupied.getsockname()[1])
         for option in ("--port", "--grpc-port"):
@@ -199,7 +199,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
             assert len(done.output.splitlines()) == 1
 
 
-def test_a_missing_extra_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "starlette", None)
     done = CliRunner().invoke(cli, ["serve", "--otlp", "--store", str(tmp_path / "x.duckdb")])
     assert (done.exit_code, done.output) == (

@@ -66,7 +66,7 @@ def calls_of(records: Sequence[ToolCall | Span]) -> list[ToolCall]:
 
 
 def data(text: str | None) -> Any:
-    """What a JSON field holds."""
+    """Return the value of a JSON field."""
     return None if text is None else json.loads(text)
 
 
@@ -77,7 +77,7 @@ def take() -> Take:
     def take(*batches: Sequence[SpanData] | SpanData, **settings: Any) -> list[ToolCall | Span]:
         assembler = Assembler(Settings(store=None, **settings))
         if all(isinstance(batch, SpanData) for batch in batches):
-            return assembler.take(batches)  # type: ignore[arg-type]
-        return [record for batch in batches for record in assembler.take(batch)]  # type: ignore[arg-type]
+            return assembler.convert(batches)  # type: ignore[arg-type]
+        return [record for batch in batches for record in assembler.convert(batch)]  # type: ignore[arg-type]
 
     return take

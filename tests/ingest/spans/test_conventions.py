@@ -147,7 +147,7 @@ def shown(call: ToolCall, names: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_success_with_what_went_in_and_out(take: Take, dialect: Any) -> None:
+def test_a_success_has_arguments_and_result(take: Take, dialect: Any) -> None:
     call = read(take, dialect, "add", {"a": 1, "b": 2}, result=3)
     assert shown(call, ADD) == ADD
     assert call.duration_ms is not None
@@ -155,7 +155,7 @@ def test_a_success_with_what_went_in_and_out(take: Take, dialect: Any) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_failure_that_only_the_result_tells(take: Take, dialect: Any) -> None:
+def test_a_failure_described_only_in_the_result(take: Take, dialect: Any) -> None:
     call = read(take, dialect, "post", {"text": "hi"}, result=OFF)
     assert shown(call, POST) == POST
 
@@ -169,7 +169,7 @@ def test_an_exception_is_read_as_the_recorder_reads_one(take: Take, dialect: Any
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_what_became_a_field_is_no_attribute_too(take: Take, dialect: Any) -> None:
+def test_attributes_that_became_fields_are_not_attributes(take: Take, dialect: Any) -> None:
     call = read(take, dialect, "add", {"a": "needle", "b": 2}, result={"found": "straw"})
     assert "needle" not in (call.attributes or "")
     assert "straw" not in (call.attributes or "")
@@ -185,7 +185,7 @@ def test_metadata_alone_has_neither_arguments_nor_results(take: Take, dialect: A
     assert "straw" not in str(call)
 
 
-def test_langfuse_says_a_failure_by_its_level(take: Take) -> None:
+def test_langfuse_marks_a_failure_by_its_level(take: Take) -> None:
     span_attributes = {**langfuse("look", {"q": 1}), "langfuse.observation.level": "ERROR"}
     span_attributes |= {"langfuse.observation.status_message": "connection refused", "langfuse.version": "3"}
     (call,) = calls_of(take(span("look", attributes=span_attributes, status="error", description="connection refused")))
@@ -200,24 +200,24 @@ def test_a_message_of_langchain_is_opened(take: Take) -> None:
     assert call.rule == "langchain"
 
 
-def test_a_bare_number_is_a_text_where_nothing_says_json(take: Take) -> None:
+def test_a_number_is_text_unless_it_is_marked_as_json(take: Take) -> None:
     span_attributes = {"openinference.span.kind": "TOOL", "input.value": "007", "output.value": "3"}
     (call,) = calls_of(take(span("agent_number", attributes=span_attributes)))
     assert (call.tool, data(call.arguments), data(call.result)) == ("agent_number", {"input": "007"}, "3")
 
 
-def test_what_traceloop_says_as_json_is_read_once(take: Take) -> None:
+def test_json_of_traceloop_is_decoded_once(take: Take) -> None:
     assert data(read(take, traceloop, "add", {"a": 1}, result="3").result) == "3"
 
 
-def test_conventions_that_say_no_more_than_that_it_was_called(take: Take) -> None:
+def test_conventions_without_arguments_and_result(take: Take) -> None:
     span_attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "c9"}
     (call,) = calls_of(take(span("execute_tool find", attributes=span_attributes)))
     assert (call.tool, call.call_id, call.status, call.rule) == ("find", "c9", "success", "span_status")
     assert (call.arguments, call.result, call.agent, call.tool_type) == (None, None, None, None)
 
 
-def test_an_announcement_is_no_call(take: Take) -> None:
+def test_an_announcement_is_not_a_call(take: Take) -> None:
     span_attributes = {**gen_ai("add", {}), "logfire.span_type": "pending_span"}
     (record,) = take(span("execute_tool add", attributes=span_attributes))
     assert isinstance(record, Span)
@@ -235,7 +235,7 @@ def test_an_announcement_is_no_call(take: Take) -> None:
         {},
     ],
 )
-def test_what_is_no_tool_call_stays_a_span(take: Take, attributes: dict[str, Any]) -> None:
+def test_other_spans_stay_spans(take: Take, attributes: dict[str, Any]) -> None:
     (record,) = take(span("work", attributes=attributes))
     assert isinstance(record, Span)
     assert (data(record.attributes) or {}) == attributes
@@ -253,7 +253,7 @@ def test_mcp_without_a_name_in_its_attributes(take: Take) -> None:
     assert (call.tool, call.tool_type, call.status) == ("add", "extension", "success")
 
 
-def test_what_traceloop_makes_of_a_result_of_mcp(take: Take) -> None:
+def test_traceloops_form_of_an_mcp_result_is_read(take: Take) -> None:
     span_attributes = {"traceloop.span.kind": "tool", "traceloop.entity.name": "read", "error.type": "tool_error"}
     span_attributes |= {"traceloop.entity.input": json.dumps({"tool_name": "read", "arguments": {"path": "a"}})}
     span_attributes |= {"traceloop.entity.output": json.dumps({"result": "file not found", "is_error": True})}
@@ -266,7 +266,7 @@ def test_what_traceloop_makes_of_a_result_of_mcp(take: Take) -> None:
     )
 
 
-def test_resource_and_scope_are_kept(take: Take) -> None:
+def test_resource_and_scope_are_recorded(take: Take) -> None:
     resource = {"service.name": "shop", "host.name": "box", "process.pid": 7}
     (call,) = calls_of(take(span("execute_tool add", attributes=gen_ai("add", {}), resource=resource, scope="acme")))
     assert (call.service, call.host, call.pid) == ("shop", "box", 7)
@@ -284,7 +284,7 @@ def test_resource_and_scope_are_kept(take: Take) -> None:
         ({"args": {"city": "Oslo"}}, {"args": {"city": "Oslo"}}),
     ],
 )
-def test_wrappers_around_arguments_are_removed(take: Take, arguments: Any, read_as: Any) -> None:
+def test_wrappers_of_arguments_are_removed(take: Take, arguments: Any, read_as: Any) -> None:
     assert data(read(take, openinference, "add", arguments).arguments) == read_as
 
 
@@ -390,5 +390,5 @@ def test_the_nearest_enclosing_span_that_states_an_agent_or_a_conversation_count
         ({"gen_ai.agent.name": 7.5, "gen_ai.conversation.id": ["x"]}, (None, None)),
     ],
 )
-def test_what_a_span_states_of_agent_and_conversation(attributes: dict[str, Any], stated: Any) -> None:
+def test_agent_and_conversation_are_read_from_the_span(attributes: dict[str, Any], stated: Any) -> None:
     assert stated_context(attributes) == stated

@@ -24,7 +24,7 @@ def test_the_three_spans_of_fastmcp_are_one_call(take: Take) -> None:
     assert sorted(r.span_id for r in records) == sorted(f.span_id for f in (client, send, server)), "none is lost"
 
 
-def test_the_record_keeps_what_each_span_knows_best(take: Take) -> None:
+def test_the_record_has_the_best_value_of_each_span(take: Take) -> None:
     agent = span("invoke_agent", attributes={"gen_ai.operation.name": "invoke_agent"})
     outer = tool("shop_add", agent, "c1", result="failed", attributes={"gen_ai.agent.name": "clerk", "x": 1, "y": 1})
     inner = mcp("add", outer, scope="mcp", attributes={"x": 2, "z": 2}, error=("httpx.ReadTimeout", "no answer"))
@@ -45,7 +45,7 @@ def test_the_result_is_that_of_the_outermost_span_that_has_one(take: Take) -> No
     assert data(call.result) == 3
 
 
-def test_of_a_failure_the_span_that_says_most_of_it_counts(take: Take) -> None:
+def test_the_most_detailed_span_of_a_failure_counts(take: Take) -> None:
     outer = tool("read", error=("FileNotFoundError", "a.txt"))
     inner = mcp("read", outer, scope="mcp", status="error", attributes={"error.type": "tool_error"})
     (call,) = calls_of(take(outer, inner))
@@ -129,7 +129,7 @@ def test_one_span_a_batch_is_still_one_call(take: Take, order: tuple[int, ...]) 
     assert len(records) == 3
 
 
-def test_spans_that_come_again_are_what_they_were(take: Take) -> None:
+def test_repeated_spans_give_equal_records(take: Take) -> None:
     outer = tool("add", None, "c1")
     inner = mcp("add", outer, scope="mcp")
     once = take([inner, outer])
@@ -155,7 +155,7 @@ def test_calls_side_by_side_stay_apart(take: Take) -> None:
     assert len(calls_of(take(spans))) == 20
 
 
-def test_a_loop_of_parents_is_no_end_of_us(take: Take) -> None:
+def test_a_cycle_of_parents_terminates(take: Take) -> None:
     first = tool("add", span_id="00000000000000aa", parent_span_id="00000000000000bb")
     second = tool("add", span_id="00000000000000bb", parent_span_id="00000000000000aa", scope="other")
     own = tool("add", span_id="00000000000000cc", parent_span_id="00000000000000cc")
@@ -168,7 +168,7 @@ def test_spans_of_other_traces_have_nothing_to_do_with_each_other(take: Take) ->
     assert len(calls_of(take(outer, inner))) == 2
 
 
-def test_doubles_are_kept_as_spans(take: Take) -> None:
+def test_duplicates_are_stored_as_spans(take: Take) -> None:
     outer = tool("add")
     inner = mcp("add", outer, scope="mcp", kind="client")
     (kept,) = [record for record in take(outer, inner) if isinstance(record, Span)]

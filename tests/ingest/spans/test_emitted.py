@@ -405,7 +405,7 @@ def test_a_failed_fetch_may_be_retried(take: Take) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_without_content_nothing_of_arguments_and_results_is_left(name: str, take: Take) -> None:
+def test_without_content_there_are_no_arguments_and_results(name: str, take: Take) -> None:
     words = {"Oslo", "Lyon", "degrees", "127.0.0.1", "plain text", "noon"}
     records = take(*spans_of(name), capture="metadata")
     assert [word for word in words if any(word in repr(record) for record in records)] == []

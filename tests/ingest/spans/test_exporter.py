@@ -76,7 +76,7 @@ def test_a_span_of_the_recorder_is_one_row(store: Path, calls: Calls) -> None:
     assert [type(record) for record in records(store)].count(Span) == 1
 
 
-def test_a_fault_of_ours_is_a_failed_export(store: Path, lenient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_fault_is_a_failed_export(store: Path, lenient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("ours")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tests.ingest.spans.conftest import Take, calls_of, mcp, tool
-from tests.recording.test_spans import tool_calls
+from tests.recording.test_span_codec import tool_calls
 from tooltrace.core.records import Span, ToolCall
 from tooltrace.ingest.spans import Assembler
 from tooltrace.otel.span_codec import encode
@@ -48,15 +48,15 @@ def test_a_record_comes_back_as_it_was(take: Take) -> None:
 @given(tool_calls())
 def test_any_record_comes_back_as_it_was(call: ToolCall) -> None:
     call = structs.replace(call, recorder_version="1")
-    (read,) = Assembler(Settings(store=None)).take([encode(call)])
-    (again,) = Assembler(Settings(store=None)).take([encode(read)] if isinstance(read, ToolCall) else [])
+    (read,) = Assembler(Settings(store=None)).convert([encode(call)])
+    (again,) = Assembler(Settings(store=None)).convert([encode(read)] if isinstance(read, ToolCall) else [])
     assert again == read, "redaction takes nothing out twice"
     assert (read.span_id, read.trace_id) == (call.span_id, call.trace_id)
     if not read.redacted:
         assert read == call
 
 
-def test_what_another_recorder_let_through_is_taken_out_here(take: Take) -> None:
+def test_secrets_of_another_recorder_are_redacted(take: Take) -> None:
     secret = "sk-abcdefghijklmnopqrstuvwx"
     leaky = structs.replace(
         CALL, arguments=Json(f'{{"password":"hunter22","x":"{secret}"}}'), text=secret, error_message=secret
@@ -68,7 +68,7 @@ def test_what_another_recorder_let_through_is_taken_out_here(take: Take) -> None
     assert (call.confidence, call.result, call.span_id) == (CALL.confidence, CALL.result, CALL.span_id)
 
 
-def test_metadata_alone_holds_for_what_comes_in(take: Take) -> None:
+def test_capture_metadata_applies_to_incoming_spans(take: Take) -> None:
     (call,) = calls_of(take(encode(CALL), capture="metadata"))
     assert (call.arguments, call.result, call.text, call.signals) == (None, None, None, None)
     assert (call.status, call.confidence) == ("partial", 0.75)
@@ -79,7 +79,7 @@ def test_metadata_alone_holds_for_what_comes_in(take: Take) -> None:
     [("tooltrace.duration_ms", "long"), ("tooltrace.attempt", 2**70), ("tooltrace.signals", "{"), ("tooltrace.cached", 1),
      ("tooltrace.status", 5), ("gen_ai.tool.name", None), ("tooltrace.version", 3)],
 )  # fmt: skip
-def test_a_span_that_is_not_whole_is_read_as_a_foreign_one(take: Take, name: str, value: Any) -> None:
+def test_an_incomplete_native_span_is_read_as_an_external_one(take: Take, name: str, value: Any) -> None:
     form = encode(CALL)
     (call,) = calls_of(take(replace(form, attributes={**form.attributes, name: value})))
     assert (call.tool, call.span_id, call.rule != CALL.rule) == ("add", CALL.span_id, True)
@@ -87,7 +87,7 @@ def test_a_span_that_is_not_whole_is_read_as_a_foreign_one(take: Take, name: str
 
 
 @pytest.mark.parametrize("around", [True, False])
-def test_one_that_others_show_too_is_one_row_and_it_is_ours(take: Take, around: bool) -> None:
+def test_a_call_with_native_and_external_spans_is_one_native_row(take: Take, around: bool) -> None:
     ours = encode(CALL)
     if around:
         other = tool("add", None, "c1")
@@ -99,7 +99,7 @@ def test_one_that_others_show_too_is_one_row_and_it_is_ours(take: Take, around: 
     assert [record.span_id for record in records if isinstance(record, Span)] == [other.span_id]
 
 
-def test_ours_are_never_one_another(take: Take) -> None:
+def test_native_spans_are_never_duplicates_of_each_other(take: Take) -> None:
     inner = structs.replace(CALL, span_id="00000000000000aa", parent_span_id=CALL.span_id)
     assert take(encode(CALL), encode(inner)) == [CALL, inner]
 
@@ -109,5 +109,5 @@ def test_one_that_is_known_needs_no_record() -> None:
     ours = replace(encode(CALL), trace_id=outer.trace_id, parent_span_id=outer.span_id)
     assembler = Assembler(Settings(store=None))
     assembler.know([ours])
-    (record,) = assembler.take([outer])
+    (record,) = assembler.convert([outer])
     assert isinstance(record, Span)

@@ -23,7 +23,7 @@ RAISED = [FileNotFoundError("a.txt"), TimeoutError("slow"), ZeroDivisionError("d
 
 
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
-def test_a_name_says_what_the_exception_would(error: Exception) -> None:
+def test_the_type_name_is_classified_like_the_exception(error: Exception) -> None:
     seen = reader.summarize(error)
     read = by_name(seen.type, seen.message)
     assert (read.code, read.retryable, read.type) == (seen.code, seen.retryable, seen.type)
@@ -67,7 +67,7 @@ def test_numbers_of_protocols(take: Take, number: str, code: str) -> None:
     assert (call.status, call.ending, call.code) == ("error", "returned", code)
 
 
-def test_an_exception_that_was_handled_is_no_failure(take: Take) -> None:
+def test_a_handled_exception_is_not_a_failure(take: Take) -> None:
     said = {"exception.type": "TimeoutError", "exception.message": "slow", "exception.escaped": "False"}
     call = one(take, status="ok", events=(EventData(name="exception", time_ns=1, attributes=said),), result=3)
     assert (call.status, data(call.result)) == ("success", 3)
@@ -107,30 +107,30 @@ def test_the_last_exception_counts(take: Take) -> None:
         ("langgraph.errors.GraphInterrupt", "paused"),
     ],
 )
-def test_what_is_no_failure_of_the_tool_has_no_status(take: Take, kind: str, ending: str) -> None:
+def test_other_endings_have_no_status(take: Take, kind: str, ending: str) -> None:
     call = one(take, error=(kind, "")) if ending != "raised" else None
     assert call is not None
     assert (call.status, call.ending, call.code) == (None, ending, None)
 
 
-def test_a_result_that_says_more_than_the_status_does(take: Take) -> None:
+def test_a_result_with_more_details_than_the_status(take: Take) -> None:
     result = {"content": [{"type": "text", "text": "file not found: a.txt"}], "isError": True}
     call = one(take, status="error", result=result, attributes={"error.type": "tool_error"})
     assert (call.status, call.ending, call.code, call.rule) == ("error", "returned", "NOT_FOUND", "mcp")
 
 
-def test_what_the_model_was_told_of_a_failure_is_its_result(take: Take) -> None:
+def test_the_models_text_of_a_failure_is_its_result(take: Take) -> None:
     call = one(take, error=("acme.Retry", "try again"), result="try another query")
     assert (call.status, call.error_message, data(call.result)) == ("error", "try again", "try another query")
 
 
-def test_a_stack_behind_the_message_is_left_out(take: Take) -> None:
+def test_a_stack_trace_after_the_message_is_left_out(take: Take) -> None:
     words = "OSError('disk')Traceback (most recent call last):\n  File x, line 1\n    key = 'sk-secret'"
     call = one(take, status="error", description=words)
     assert call.error_message == "OSError('disk')"
 
 
-def test_secrets_are_taken_out_of_everything(take: Take) -> None:
+def test_secrets_are_redacted_in_all_texts(take: Take) -> None:
     secret = "sk-abcdefghijklmnopqrstuvwx"
     spans = [
         tool("add", arguments={"api_key": secret}, result={"token": secret}, attributes={"note": secret}, scope=secret),

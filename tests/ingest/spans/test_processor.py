@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.trace import Link, Status, StatusCode, Tracer
+from opentelemetry.trace import Link, Status, StatusCode, Tracer, set_span_in_context
 
 import tooltrace as tt
 from tests.conftest import records
@@ -53,7 +53,7 @@ def test_a_tool_call_of_another_is_a_row(tracer: Tracer, calls: Calls) -> None:
     assert (call.service, call.host is not None, call.pid is not None) == ("shop", True, True), "this process made it"
 
 
-def test_agent_and_conversation_are_those_of_the_open_spans_around_it(tracer: Tracer, calls: Calls) -> None:
+def test_agent_and_conversation_come_from_enclosing_open_spans(tracer: Tracer, calls: Calls) -> None:
     with (
         tracer.start_as_current_span("chat", attributes={"gen_ai.conversation.id": "chat-7"}),
         tracer.start_as_current_span("invoke_agent", attributes={"gen_ai.agent.name": "planner"}),
@@ -66,7 +66,38 @@ def test_agent_and_conversation_are_those_of_the_open_spans_around_it(tracer: Tr
     assert (call.agent, call.conversation_id) == ("clerk", "chat-7")
 
 
-def test_other_spans_are_kept_only_where_that_is_asked_for(store: Path, tracer: Tracer, calls: Calls) -> None:
+def test_a_span_that_does_not_use_the_context_is_part_of_the_call_in_which_it_began(
+    tracer: Tracer, calls: Calls
+) -> None:
+    """An instrumentation may look for parents by itself, as OpenInference's of LlamaIndex does."""
+    with tracer.start_as_current_span("step") as step:
+        itself = set_span_in_context(step)
+
+        @tt.trace_tool(name="add")
+        def add(a: int) -> int:
+            tracer.start_span("add", context=itself, attributes={**ADD, "gen_ai.tool.call.arguments": '{"a":1}'}).end()
+            tracer.start_span("other", context=itself, attributes={**ADD, "gen_ai.tool.name": "other"}).end()
+            return a
+
+        add(1)
+        tracer.start_span("add", context=itself, attributes={**ADD, "gen_ai.tool.call.arguments": '{"a":1}'}).end()
+    found = calls()
+    assert [(call.tool, call.text) for call in found] == [("add", None), ("other", None), ("add", None)]
+    assert [call.result for call in found] == ["1", None, None]
+    assert found[1].parent_span_id == found[0].parent_span_id, "the span's own parent"
+
+
+def test_attributes_that_come_later_count(tracer: Tracer, calls: Calls) -> None:
+    with tracer.start_as_current_span("call") as outer:
+        with tracer.start_as_current_span("execute_tool other", attributes={**ADD, "gen_ai.tool.name": "other"}):
+            pass
+        outer.set_attributes({**ADD, "gen_ai.tool.call.id": "c1"})
+        with tracer.start_as_current_span("execute_tool add", attributes={**ADD, "gen_ai.tool.call.id": "c1"}):
+            pass
+    assert sorted((call.tool, call.call_id == "c1") for call in calls()) == [("add", True), ("other", False)]
+
+
+def test_other_spans_are_stored_only_on_request(store: Path, tracer: Tracer, calls: Calls) -> None:
     with tracer.start_as_current_span("agent"):
         pass
     assert calls() == []
@@ -90,9 +121,7 @@ def _ids() -> Any:
     return SpanContext(10, 11, is_remote=True)
 
 
-def test_what_is_inside_a_call_waits_for_it(
-    store: Path, provider: TracerProvider, tracer: Tracer, calls: Calls
-) -> None:
+def test_spans_inside_a_call_wait_for_it(store: Path, provider: TracerProvider, tracer: Tracer, calls: Calls) -> None:
     sdk = provider.get_tracer("mcp")
     with tracer.start_as_current_span("execute_tool add", attributes=ADD) as outer:
         with sdk.start_as_current_span("POST"), sdk.start_as_current_span("tools/call add", attributes=MCP):
@@ -114,7 +143,7 @@ def test_a_call_inside_an_agent_inside_a_call_does_not_wait(tracer: Tracer, call
 
 
 @pytest.mark.parametrize("outer", ["theirs", "ours"])
-def test_a_traced_tool_is_one_row_and_it_is_ours(store: Path, tracer: Tracer, calls: Calls, outer: str) -> None:
+def test_a_traced_tool_is_one_native_row(store: Path, tracer: Tracer, calls: Calls, outer: str) -> None:
     def work() -> None:
         with tracer.start_as_current_span("tools/call add", attributes=MCP):
             pass
@@ -137,7 +166,7 @@ def test_a_traced_tool_is_one_row_and_it_is_ours(store: Path, tracer: Tracer, ca
     assert [type(record) for record in records(store)].count(Span) == 1
 
 
-def test_an_exception_is_the_tools_and_nobody_elses(tracer: Tracer, calls: Calls) -> None:
+def test_an_exception_belongs_to_the_tool_only(tracer: Tracer, calls: Calls) -> None:
     with pytest.raises(FileNotFoundError, match=r"a\.txt"):
         with tracer.start_as_current_span("execute_tool add", attributes=ADD):
             raise FileNotFoundError("a.txt")
@@ -145,7 +174,7 @@ def test_an_exception_is_the_tools_and_nobody_elses(tracer: Tracer, calls: Calls
     assert (call.status, call.ending, call.code, call.error_message) == ("error", "raised", "NOT_FOUND", "a.txt")
 
 
-def test_flush_writes_what_still_waits(provider: TracerProvider, tracer: Tracer, calls: Calls) -> None:
+def test_flush_writes_waiting_spans(provider: TracerProvider, tracer: Tracer, calls: Calls) -> None:
     with tracer.start_as_current_span("execute_tool add", attributes=ADD):
         with provider.get_tracer("mcp").start_as_current_span("tools/call add", attributes=MCP):
             pass
@@ -177,7 +206,7 @@ def test_many_threads_lose_nothing(provider: TracerProvider, tracer: Tracer, cal
     assert len(calls()) == 800
 
 
-def test_ending_a_span_leaves_the_work_to_the_recorders_thread(
+def test_span_conversion_runs_in_the_recorders_thread(
     store: Path, provider: TracerProvider, tracer: Tracer, calls: Calls
 ) -> None:
     workers: set[int] = set()
@@ -199,7 +228,7 @@ def test_ending_a_span_leaves_the_work_to_the_recorders_thread(
 
 
 def test_open_spans_are_bounded(monkeypatch: pytest.MonkeyPatch, tracer: Tracer, calls: Calls) -> None:
-    monkeypatch.setattr(module, "_MOST_OPEN", 10)
+    monkeypatch.setattr(module, "_MAX_OPEN", 10)
     outer = tracer.start_span("execute_tool add", attributes=ADD)
     from opentelemetry.trace import set_span_in_context
 
@@ -233,7 +262,7 @@ def test_a_forked_child_records_its_own_and_not_its_parents(
     assert sorted(call.tool for call in calls()) == ["add", "child"]
 
 
-def test_a_fault_of_ours_is_counted_and_kept_from_the_application(
+def test_an_internal_fault_is_counted_and_not_raised(
     store: Path, tracer: Tracer, lenient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> bool:

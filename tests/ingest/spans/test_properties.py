@@ -63,12 +63,10 @@ ANY_SPAN = st.builds(
 
 
 @given(st.lists(st.lists(ANY_SPAN, max_size=6), max_size=3), st.sampled_from(["full", "metadata"]))
-def test_nothing_that_comes_in_raises_and_what_comes_out_can_be_written(
-    batches: list[list[SpanData]], capture: Any
-) -> None:
+def test_any_span_gives_writable_records(batches: list[list[SpanData]], capture: Any) -> None:
     assembler = Assembler(Settings(store=None, capture=capture))
     for batch in batches:
-        records = assembler.take(batch)
+        records = assembler.convert(batch)
         assert len(records) == len({(form.trace_id, form.span_id) for form in batch})
         for record in records:
             assert journal_format.decode(journal_format.encode(record)) == record
@@ -106,31 +104,31 @@ def test_one_record_a_call_however_the_spans_are_cut(draw: st.DataObject) -> Non
     assembler = Assembler(Settings(store=None))
     records: list[ToolCall | Span] = []
     for start, end in zip([0, *cuts], [*cuts, len(spans)], strict=True):
-        records += assembler.take(spans[start:end])
+        records += assembler.convert(spans[start:end])
     assert len(calls_of(records)) == count
     assert sorted(record.span_id for record in records) == sorted(form.span_id for form in spans)
 
 
 @given(st.data(), st.randoms(use_true_random=False))
-def test_one_record_a_call_in_whatever_order_a_batch_has_them(draw: st.DataObject, chance: random.Random) -> None:
+def test_a_call_is_one_record_in_any_order_of_spans(draw: st.DataObject, chance: random.Random) -> None:
     spans, count = _tree(draw.draw)
     chance.shuffle(spans)
-    assert len(calls_of(Assembler(Settings(store=None)).take(spans))) == count
+    assert len(calls_of(Assembler(Settings(store=None)).convert(spans))) == count
 
 
 @given(st.lists(ANY_SPAN, max_size=8))
-def test_what_was_read_once_is_read_the_same_again(batch: list[SpanData]) -> None:
+def test_conversion_is_deterministic(batch: list[SpanData]) -> None:
     fresh = Settings(store=None)
-    assert Assembler(fresh).take(batch) == Assembler(fresh).take(batch)
+    assert Assembler(fresh).convert(batch) == Assembler(fresh).convert(batch)
 
 
 @given(ANY_SPAN)
-def test_a_foreign_call_sent_on_is_the_same_call(form: SpanData) -> None:
+def test_a_forwarded_external_call_is_the_same_call(form: SpanData) -> None:
     settings_ = Settings(store=None)
-    (record,) = Assembler(settings_).take([form])
+    (record,) = Assembler(settings_).convert([form])
     if isinstance(record, ToolCall):
         assert decode(encode(record)) == record
-        assert Assembler(settings_).take([encode(record)]) == [record]
+        assert Assembler(settings_).convert([encode(record)]) == [record]
 
 
 def test_every_dialect_has_a_name_of_its_own() -> None:

@@ -35,19 +35,19 @@ def changed(record: Record, **fields: Any) -> Any:
 
 
 @each
-def test_what_holds_nothing_secret_is_equal(record: Record, field: str) -> None:
+def test_records_without_secrets_are_unchanged(record: Record, field: str) -> None:
     assert reredact(said := changed(record, **{field: "plain"}), Settings(store=None)) == said
 
 
 @each
-def test_a_secret_is_taken_out(record: Record, field: str) -> None:
+def test_a_secret_is_redacted(record: Record, field: str) -> None:
     kept = reredact(changed(record, **{field: f"key {SECRET} end"}), Settings(store=None))
     assert SECRET not in getattr(kept, field)
     assert getattr(kept, field).startswith("key ")
 
 
 @each
-def test_where_redaction_fails_the_text_goes_and_the_identity_stays(record: Record, field: str) -> None:
+def test_failed_redaction_removes_texts_but_not_ids(record: Record, field: str) -> None:
     def broken(_field: str, _value: Any) -> Any:
         raise RuntimeError("no")
 
@@ -62,20 +62,20 @@ def test_a_required_text_whose_redaction_fails_is_masked() -> None:
     assert reredact(RECORDS["loss"][0], settings).reason == MASK  # type: ignore[union-attr]
 
 
-def test_a_field_of_a_call_that_is_too_long_is_cut_and_says_so() -> None:
+def test_a_long_field_of_a_call_is_cut_and_marked() -> None:
     call: Any = changed(RECORDS["tool call"][0], text="x" * 5000, full_sizes=Json('{"result":9}'))
     kept = reredact(call, Settings(store=None, field_limit=1024), 2000)
     assert (len(kept.text), kept.truncated) == (2000, True)
     assert orjson.loads(kept.full_sizes) == {"text": 5000, "result": 9}
 
 
-def test_json_keeps_its_spelling_where_nothing_is_taken_out() -> None:
+def test_json_without_secrets_is_unchanged() -> None:
     redaction = Redaction(hook=lambda _field, value: value)
     call: Any = changed(RECORDS["tool call"][0], result=Json('{"n":1.0E+2}'))
     assert reredact(call, Settings(store=None, redaction=redaction)).result == '{"n":1.0E+2}'
 
 
-def test_text_that_says_json_and_is_none_is_an_error() -> None:
+def test_invalid_json_is_an_error() -> None:
     call: Any = changed(RECORDS["tool call"][0], result=Json(f"{{{SECRET}"))
     with pytest.raises(ValueError, match="unexpected|character|JSON|key"):
         reredact(call, Settings(store=None))

@@ -1,4 +1,4 @@
-"""A span that is no tool call is kept as it is, but for secrets and what is too long."""
+"""Other spans are stored unchanged, except for secrets and long values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_part_of_it(take: Take) -> None:
     assert (record.service, record.host, record.pid) == ("shop", "box", 7)
 
 
-def test_what_is_unknown_is_none(take: Take) -> None:
+def test_unknown_values_are_none(take: Take) -> None:
     (record,) = take(span("work", resource={"service.name": "unknown_service"}, scope=None))
     assert isinstance(record, Span)
     names = (
@@ -59,7 +59,7 @@ def test_what_is_unknown_is_none(take: Take) -> None:
     assert [getattr(record, name) for name in names] == [None] * len(names)
 
 
-def test_a_clock_that_was_set_back_is_no_negative_time(take: Take) -> None:
+def test_a_clock_set_back_gives_no_negative_duration(take: Take) -> None:
     (record,) = take(span("work", end_ns=START - 5))
     assert record.duration_ms is None
 
@@ -88,7 +88,7 @@ def test_a_long_attribute_is_cut(take: Take) -> None:
     assert 900 < len(record.attributes or "") < 1200
 
 
-def test_metadata_alone_has_no_prompts(take: Take) -> None:
+def test_capture_metadata_has_no_prompts(take: Take) -> None:
     span_attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "m",
@@ -134,7 +134,7 @@ METADATA_KEYS = (
 )
 
 
-def test_metadata_alone_goes_by_whole_names(take: Take) -> None:
+def test_capture_metadata_matches_complete_names(take: Take) -> None:
     """Names of operations are metadata, although content has the same prefix."""
     secret = "sesame-4711"
     span_attributes = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(METADATA_KEYS, "told")}

@@ -6,25 +6,24 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+import tooltrace as tt
+from tooltrace.core.records import Gate
+from tooltrace.store.journal_format import decode
+from tooltrace.store.paths import StorePaths
 
 if find_spec("agno") is None:
     collect_ignore_glob = ["test_[!m]*.py"]  # test_missing says so, once
 
 
 @pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here may ask the network."""
-    import socket
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError(f"the network was asked: {args}")
-
+def quiet(no_network: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No network, no telemetry and no log lines of Agno."""
     monkeypatch.setenv("AGNO_TELEMETRY", "false")
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
     for name in ("agno", "agno-team", "agno-workflow"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
@@ -36,6 +35,17 @@ def installed() -> Iterator[None]:
     agno.install()
     yield
     agno.remove()
+
+
+@pytest.fixture
+def gates(store: Path) -> Callable[[], list[Gate]]:
+    def read() -> list[Gate]:
+        assert tt.flush(120)
+        files = StorePaths.of(store).journal.glob("*.jsonl")
+        records = [decode(line) for file in files for line in file.read_bytes().splitlines(keepends=True)]
+        return [record for record in records if isinstance(record, Gate)]
+
+    return read
 
 
 def scripted_class() -> type:
@@ -52,7 +62,7 @@ def scripted_class() -> type:
         provider: str = "none"
         turns: list[Any] = field(default_factory=list)
         seen: list[Any] = field(default_factory=list)
-        """What the model was given, turn by turn: the texts of the tool messages so far."""
+        """Texts of all tool messages that the model received, turn by turn."""
 
         def _next(self, messages: Any) -> ModelResponse:
             self.seen.append([(m.tool_call_id, m.content) for m in messages if m.role == "tool"])

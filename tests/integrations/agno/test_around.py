@@ -24,7 +24,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def test_hooks_run_in_their_order_and_see_what_they_saw(agent_of: Callable, calls: Callable) -> None:
+def test_hooks_run_in_their_order_with_the_same_values(agent_of: Callable, calls: Callable) -> None:
     seen: list[Any] = []
 
     def outer(function_name: str, function_call: Callable, arguments: dict) -> Any:
@@ -45,7 +45,7 @@ def test_hooks_run_in_their_order_and_see_what_they_saw(agent_of: Callable, call
     assert call.result == "3"  # the tool's own; what hooks make of it is theirs
 
 
-def test_pre_and_post_hooks_are_given_the_call_itself(agent_of: Callable, calls: Callable) -> None:
+def test_pre_and_post_hooks_receive_the_call_itself(agent_of: Callable, calls: Callable) -> None:
     seen: list[Any] = []
 
     @tool(pre_hook=lambda fc: seen.append(fc), post_hook=lambda fc: seen.append(fc))
@@ -83,7 +83,7 @@ def test_a_hook_that_tries_again_makes_two_attempts(agent_of: Callable, calls: C
 
 
 @pytest.mark.parametrize("how", ["run", "arun"])
-def test_a_hook_that_refuses_is_what_ended_the_call(agent_of: Callable, calls: Callable, how: str) -> None:
+def test_a_hook_that_refuses_ends_the_call(agent_of: Callable, calls: Callable, how: str) -> None:
     def guard(function_call: Callable, arguments: dict) -> Any:
         raise PermissionError("not you")
 
@@ -155,9 +155,7 @@ async def test_async_hooks_and_async_tools(agent_of: Callable, calls: Callable) 
 
 @pytest.mark.parametrize("hooks", [None, [lambda function_call, arguments: function_call(**arguments)]])
 @pytest.mark.parametrize("how", ["run", "arun"])
-def test_a_cached_result_is_said_to_be_cached(
-    agent_of: Callable, calls: Callable, tmp_path: Path, how: str, hooks: Any
-) -> None:
+def test_a_cached_result_is_marked(agent_of: Callable, calls: Callable, tmp_path: Path, how: str, hooks: Any) -> None:
     ran = []
 
     @tool(cache_results=True, cache_dir=str(tmp_path))
@@ -176,7 +174,7 @@ def test_a_cached_result_is_said_to_be_cached(
 
 
 @pytest.mark.parametrize("how", ["run", "arun"])
-def test_what_tools_say_to_the_agent_by_exceptions(agent_of: Callable, calls: Callable, how: str) -> None:
+def test_exceptions_that_control_the_agent_are_recorded(agent_of: Callable, calls: Callable, how: str) -> None:
     def picky(n: int) -> str:
         raise RetryAgentRun("give a larger n")
 
@@ -192,7 +190,7 @@ def test_what_tools_say_to_the_agent_by_exceptions(agent_of: Callable, calls: Ca
 
 
 @pytest.mark.parametrize("how", ["run", "arun"])
-def test_a_cancelled_run_is_no_failure_of_the_tool(agent_of: Callable, calls: Callable, how: str) -> None:
+def test_a_cancelled_run_is_not_a_failure_of_the_tool(agent_of: Callable, calls: Callable, how: str) -> None:
     def work() -> str:
         raise RunCancelledException
 
@@ -235,7 +233,7 @@ def test_calls_that_agno_refuses_are_recorded(agent_of: Callable, calls: Callabl
     assert refused["call_12"].next_action == "stop"
 
 
-def test_an_agent_without_tools_is_told_so_and_it_is_recorded(agent_of: Callable, calls: Callable) -> None:
+def test_a_call_to_an_agent_without_tools_is_recorded(agent_of: Callable, calls: Callable) -> None:
     agent_of([], [("nobody", {}, "call_1")]).run("go")
     (call,) = calls()
     assert (call.tool, call.code) == ("nobody", "NOT_FOUND")
@@ -259,7 +257,7 @@ def test_agents_own_parameters_are_not_arguments(agent_of: Callable, calls: Call
     assert (call.arguments, call.result) == ('{"n":1}', '"clerk s call_1 1"')
 
 
-def test_a_decorated_tool_is_recorded_once_with_what_agno_knows(agent_of: Callable, calls: Callable) -> None:
+def test_a_decorated_tool_is_recorded_once_with_agnos_context(agent_of: Callable, calls: Callable) -> None:
     @tt.trace_tool(version="2")
     def add(a: int, b: int) -> int:
         return a + b
@@ -304,7 +302,7 @@ def test_toolkits(agent_of: Callable, calls: Callable) -> None:
     assert (call.tool, call.result, call.tool_description) == ("total", "6", "Sum up.")
 
 
-def test_a_tool_that_code_calls_has_no_call_id(agent_of: Callable, calls: Callable) -> None:
+def test_a_tool_called_by_code_has_no_call_id(agent_of: Callable, calls: Callable) -> None:
     def outer(fc: Any) -> str:
         return str(FunctionCall(function=Function.from_callable(add), arguments={"a": 1, "b": 2}).execute().result)
 
@@ -315,9 +313,7 @@ def test_a_tool_that_code_calls_has_no_call_id(agent_of: Callable, calls: Callab
 
 
 @pytest.mark.parametrize("how", ["run", "arun"])
-def test_what_is_refused_before_a_decorated_tool_runs_is_recorded(
-    agent_of: Callable, calls: Callable, how: str
-) -> None:
+def test_a_refusal_before_a_decorated_tool_is_recorded(agent_of: Callable, calls: Callable, how: str) -> None:
     @tt.trace_tool
     def halve(n: int) -> float:
         if n == 0:
@@ -352,7 +348,7 @@ def test_a_stream_is_refused_when_it_is_called_as_before(agent_of: Callable, cal
     assert (call.ending, call.error_type) == ("raised", "TypeError")
 
 
-def test_nothing_is_kept_of_calls_that_are_over(agent_of: Callable, calls: Callable) -> None:
+def test_ended_calls_leave_no_references(agent_of: Callable, calls: Callable) -> None:
     import gc
 
     from tooltrace.integrations.agno import human_review, model_messages
@@ -433,7 +429,7 @@ def cheerful(x: str) -> str:
 
 
 @pytest.mark.parametrize("how", ["run", "arun"])
-def test_whether_the_model_saw_the_error(agent_of: Callable, store: Path, how: str) -> None:
+def test_it_is_recorded_whether_the_model_received_the_error(agent_of: Callable, store: Path, how: str) -> None:
     tools = [refused_dict, refused_response, refused_stream, refused_text, raises, cheerful]
     turn = [(each.__name__, {"x": "tea"}, f"call_{n}") for n, each in enumerate(tools)]
     agent = agent_of(tools, turn)
@@ -445,7 +441,7 @@ def test_whether_the_model_saw_the_error(agent_of: Callable, store: Path, how: s
     assert texts == sorted(agent.model.seen[-1])
 
 
-def test_an_error_that_a_hook_hides_is_not_seen(agent_of: Callable, store: Path) -> None:
+def test_an_error_hidden_by_a_hook_is_recorded_as_not_received(agent_of: Callable, store: Path) -> None:
     def polite(function_name: str, function_call: Callable, arguments: dict) -> Any:
         function_call(**arguments)
         return "All is well."

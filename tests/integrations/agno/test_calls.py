@@ -1,4 +1,4 @@
-"""What tools of Agno's agents return, raise and yield is on record, once each."""
+"""Results, exceptions and streams of Agno's tools are recorded once each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_call_is_recorded_with_all_that_agno_knows(agent_of: Callable, calls: 
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_an_exception_keeps_its_class(agent_of: Callable, calls: Callable, how: str) -> None:
+def test_the_class_of_an_exception_is_recorded(agent_of: Callable, calls: Callable, how: str) -> None:
     agent = agent_of([fail], [("fail", {"key": "x"}, "call_1")])
     drive(agent, how)
     (call,) = calls()

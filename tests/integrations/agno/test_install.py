@@ -47,7 +47,7 @@ def test_install_and_remove(agent_of: Callable, calls: Callable) -> None:
     assert [call.call_id for call in calls()] == ["call_1", "call_3"]
 
 
-def test_every_target_is_replaced_and_keeps_its_kind() -> None:
+def test_every_target_is_replaced_by_one_of_the_same_kind() -> None:
     import inspect
 
     def kinds() -> list[tuple[bool, ...]]:
@@ -88,7 +88,7 @@ def test_another_librarys_wrapper_is_not_lost(agent_of: Callable, calls: Callabl
         assert FunctionCall.execute is original
 
 
-def test_what_somebody_put_back_meanwhile_is_recorded_again(agent_of: Callable, calls: Callable) -> None:
+def test_a_restored_original_is_wrapped_again(agent_of: Callable, calls: Callable) -> None:
     original = FunctionCall.execute
     agno.install()
     FunctionCall.execute = lambda self: original(self)
@@ -108,7 +108,7 @@ def test_importing_it_does_not_import_agno() -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_an_unknown_version_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from tooltrace.errors import ConfigError
 
     before = dict(vars(FunctionCall))

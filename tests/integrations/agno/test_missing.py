@@ -12,12 +12,12 @@ HERE = find_spec("agno") is not None
 
 
 @pytest.mark.skipif(not HERE, reason="the tests of the Agno integration need it: pip install 'tooltrace[agno]'")
-def test_what_the_others_need_is_here() -> None:
+def test_the_framework_of_the_other_tests_is_installed() -> None:
     assert HERE
 
 
 @pytest.mark.skipif(HERE, reason="agno is installed")
-def test_what_is_missing_is_said() -> None:
+def test_missing_parts_are_named_in_the_error() -> None:
     with pytest.raises(ImportError, match=r"pip install 'tooltrace\[agno\]'"):
         agno.install()
     agno.remove()

@@ -115,7 +115,7 @@ def test_a_member_waits_for_a_person(agent_of: Callable, scripted: Callable, cal
     assert rows == [("delete", "paused", "hand"), ("delete", "returned", "hand")]
 
 
-def test_what_the_model_was_told_belongs_to_the_outer_call(agent_of: Callable, store: Any, calls: Callable) -> None:
+def test_the_models_message_belongs_to_the_outer_call(agent_of: Callable, store: Any, calls: Callable) -> None:
     """The inner agent's model happens to use the same call id."""
     import tooltrace as tt
 

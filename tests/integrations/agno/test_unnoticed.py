@@ -145,7 +145,7 @@ def test_a_recorded_run_is_the_same_run(
 
 @pytest.mark.usefixtures("installed", "store", "lenient")
 @pytest.mark.parametrize("broken", ["begin", "_end", "put", "pipeline"])
-def test_a_fault_of_ours_does_not_reach_the_run(
+def test_an_internal_fault_does_not_reach_the_run(
     agent_of: Callable, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     def burst(*args: Any, **kwargs: Any) -> Any:
@@ -248,7 +248,7 @@ def test_the_span_is_current_inside_the_tool(agent_of: Callable, calls: Callable
 
 
 @pytest.mark.usefixtures("installed")
-def test_failures_hidden_in_results_are_left_to_the_rules(agent_of: Callable, calls: Callable) -> None:
+def test_failures_hidden_in_results_are_found_by_the_rules(agent_of: Callable, calls: Callable) -> None:
     def respond() -> tt.ToolResponse:
         return tt.ToolResponse.error(tt.ToolErrorCode.TIMEOUT, "too slow", confidence=0.2)
 

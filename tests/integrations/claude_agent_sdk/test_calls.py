@@ -26,13 +26,6 @@ Calls = Callable[[], list[ToolCall]]
 
 
 @pytest.fixture
-def installed(store: Path) -> Iterator[None]:
-    assert "claude_agent_sdk" in tt.install()
-    yield
-    tt.uninstall()
-
-
-@pytest.fixture
 def api() -> Iterator[ScriptedApi]:
     api = ScriptedApi()
     yield api
@@ -169,7 +162,7 @@ async def test_the_sdk_notices_nothing(store: Path, api: ScriptedApi, tmp_path: 
     assert len(calls()) == 2, "nothing is recorded after remove"
 
 
-async def test_faults_of_the_recorder_stay_ours(
+async def test_faults_of_the_recorder_do_not_reach_the_framework(
     installed: None, lenient: None, calls: Calls, api: ScriptedApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any) -> None:

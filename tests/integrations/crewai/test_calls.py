@@ -26,13 +26,6 @@ pytestmark = [pytest.mark.usefixtures("no_network"), pytest.mark.filterwarnings(
 Calls = Callable[[], list[ToolCall]]
 
 
-@pytest.fixture
-def installed(store: Path) -> Iterator[None]:
-    assert "crewai" in tt.install()
-    yield
-    tt.uninstall()
-
-
 class Scripted(BaseLLM):
     """A model that takes these turns: a text, or calls as ``(tool, arguments, call id)``."""
 
@@ -56,7 +49,7 @@ class Scripted(BaseLLM):
         return self.native
 
     def read(self) -> dict[str, Any]:
-        """What the model read about each call, at its last turn."""
+        """Texts that the model received about each call, at its last turn."""
         return {each["tool_call_id"]: each["content"] for each in self.inputs[-1] if each["role"] == "tool"}
 
 
@@ -93,7 +86,7 @@ def run(model: Scripted, tools: list[Any] | None = None, **options: Any) -> str:
     return str(Crew(agents=[agent], tasks=[task], **options).kickoff())
 
 
-def test_a_call_has_id_agent_arguments_result_and_seen_text(installed: None, calls: Calls, store: Path) -> None:
+def test_a_call_has_id_agent_arguments_result_and_the_models_text(installed: None, calls: Calls, store: Path) -> None:
     model = model_of([("add", {"a": 1, "b": 2}, "c1")])
     with tt.context(conversation_id="chat"):
         run(model)
@@ -167,7 +160,7 @@ def test_an_agent_that_writes_its_actions_as_text(installed: None, calls: Calls,
 
 
 def outcome(model: Scripted) -> Any:
-    """What an application sees of a run."""
+    """Values of a run that an application can observe."""
     return run(model), [[message.get("content") for message in each] for each in model.inputs]
 
 
@@ -183,7 +176,7 @@ def test_crewai_notices_nothing(store: Path, turn: tuple[Any, ...], native: bool
     assert before == after
 
 
-def test_faults_of_the_recorder_stay_ours(
+def test_faults_of_the_recorder_do_not_reach_the_framework(
     installed: None, lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:

@@ -23,19 +23,7 @@ from tooltrace.integrations import mcp as sdk
 Calls = Callable[[], list[ToolCall]]
 OWNERS = (fastmcp.FastMCP, ClientSession)
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the frameworks' own
-
-
-@pytest.fixture(autouse=True)
-def installed(store: Path) -> Iterator[None]:
-    before = [dict(vars(owner)) for owner in OWNERS]
-    logging.disable(logging.CRITICAL)
-    integration.install()
-    yield
-    integration.remove()
-    logging.disable(logging.NOTSET)
-    for owner, old in zip(OWNERS, before, strict=True):
-        assert all(vars(owner)[name] is value for name, value in old.items())
+pytestmark = [pytest.mark.usefixtures("installed"), pytest.mark.filterwarnings("ignore")]  # the frameworks' own
 
 
 @pytest.fixture
@@ -63,7 +51,7 @@ def data(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-async def test_a_call_is_one_row_with_what_both_sides_know(shop: Any, calls: Calls) -> None:
+async def test_a_call_is_one_row_with_values_of_both_sides(shop: Any, calls: Calls) -> None:
     async with fastmcp.Client(shop) as client:
         with tt.context(call_id="c1", agent_name="clerk"):
             result = await client.call_tool("add", {"a": 1, "b": 2})
@@ -112,7 +100,7 @@ async def test_a_mounted_server_is_part_of_the_same_call(shop: Any, calls: Calls
     assert (read.tool, read.error_type) == ("shop_read", "FileNotFoundError")
 
 
-async def test_what_a_middleware_refuses_is_recorded(shop: Any, calls: Calls) -> None:
+async def test_a_refusal_of_a_middleware_is_recorded(shop: Any, calls: Calls) -> None:
     from fastmcp.exceptions import ToolError
     from fastmcp.server.middleware import Middleware
 

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
-from tests.integrations.capabilities import Observed, check, messages
+from tests.integrations.capabilities import Observed, check, check_review, messages
 from tooltrace.core.records import ToolCall
 
 pytest.importorskip("google.adk", reason="needs google-adk: make test-google-adk")
-pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
 
 from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm, LlmResponse
@@ -27,6 +26,9 @@ from google.adk.tools import FunctionTool, LongRunningFunctionTool
 from google.genai import types
 
 from tooltrace.integrations import google_adk as integration
+
+OWNERS = (PluginManager,)
+pytestmark = [pytest.mark.usefixtures("installed"), pytest.mark.filterwarnings("ignore")]  # the framework's own
 
 Calls = Callable[[], list[ToolCall]]
 Turn = list[tuple[str, dict[str, Any], str]]
@@ -77,17 +79,6 @@ def ship(item: str) -> dict[str, str]:
     return {"status": "pending"}
 
 
-@pytest.fixture(autouse=True)
-def installed(store: Path) -> Iterator[None]:
-    before = dict(vars(PluginManager))
-    logging.disable(logging.CRITICAL)
-    integration.install()
-    yield
-    integration.remove()
-    logging.disable(logging.NOTSET)
-    assert all(vars(PluginManager)[name] is value for name, value in before.items())
-
-
 class Chat:
     """A session of an agent with a scripted model."""
 
@@ -123,7 +114,7 @@ def data(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-def test_a_call_has_id_agent_session_and_what_the_model_saw(calls: Calls, store: Path) -> None:
+def test_a_call_has_id_agent_session_and_the_models_text(calls: Calls, store: Path) -> None:
     chat = Chat([("add", {"a": 1, "b": 2}, "c1")])
     chat.say()
     (call,) = calls()
@@ -160,21 +151,23 @@ def test_a_decorated_tool_is_one_row_with_the_frameworks_context(calls: Calls) -
 
 
 @pytest.mark.parametrize(("confirmed", "ending"), [(True, "returned"), (False, "declined")])
-def test_a_confirmation_is_a_pause(calls: Calls, confirmed: bool, ending: str) -> None:
+def test_a_confirmation_is_a_pause(calls: Calls, store: Path, confirmed: bool, ending: str) -> None:
     chat = Chat([("drop", {"table": "t"}, "c1")])
     chat.say(confirmation(chat.say(), confirmed=confirmed))
     paused, resumed = calls()
     assert (paused.call_id, paused.ending, paused.status, paused.attempt) == ("c1", "paused", None, 1)
     assert (resumed.call_id, resumed.ending, resumed.attempt) == ("c1", ending, 1)
+    check_review(store, paused, resumed, "confirmation", "approved" if confirmed else "declined")
 
 
-def test_a_long_running_tool_is_a_pause_until_its_result_comes(calls: Calls) -> None:
+def test_a_long_running_tool_is_a_pause_until_its_result_comes(calls: Calls, store: Path) -> None:
     chat = Chat([("ship", {"item": "a"}, "c1")])
     chat.say()
     response = types.FunctionResponse(id="c1", name="ship", response={"status": "shipped"})
     chat.say(types.Part(function_response=response))
     paused, resumed = calls()
     assert (paused.tool, paused.ending, paused.status) == ("ship", "paused", None)
+    check_review(store, paused, resumed, "external")
     assert (resumed.call_id, resumed.attempt, data(resumed.result)) == ("c1", 1, {"status": "shipped"})
     assert (resumed.agent, resumed.duration_ms, data(resumed.arguments)) == ("clerk", None, {"item": "a"})
 
@@ -192,7 +185,7 @@ class Cache(BasePlugin):
         return self.answer
 
 
-def test_what_another_plugin_answers_is_recorded(calls: Calls) -> None:
+def test_a_response_of_another_plugin_is_recorded(calls: Calls) -> None:
     Chat([("add", {"a": 1, "b": 2}, "c1")], plugins=[Cache({"result": 7})]).say()
     (call,) = calls()
     assert (call.status, data(call.result)) == ("success", {"result": 7})
@@ -233,17 +226,19 @@ def test_messages_and_schemas_are_the_same_without_the_integration(calls: Calls)
     assert len(calls()) == 3
 
 
-def test_a_fault_of_the_recorder_reaches_nobody(lenient: None, monkeypatch: pytest.MonkeyPatch, calls: Calls) -> None:
+def test_a_fault_of_the_recorder_does_not_reach_the_framework(
+    lenient: None, monkeypatch: pytest.MonkeyPatch, calls: Calls
+) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("tooltrace.integrations.google_adk.plugin.SharedCall", broken)
+    monkeypatch.setattr("tooltrace.integrations.google_adk.plugin.FrameworkCall", broken)
     monkeypatch.setattr("tooltrace.integrations.google_adk.plugin.get_recorder", broken)
     events = Chat([("add", {"a": 1, "b": 2}, "c1")]).say()
     assert events[-1].content.parts[0].text == "done"
 
 
-def test_an_unknown_version_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     integration.remove()
     with monkeypatch.context() as patch:
         patch.delattr(PluginManager, "run_before_tool_callback")

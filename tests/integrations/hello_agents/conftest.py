@@ -17,7 +17,7 @@ FOREIGN = "ignore::DeprecationWarning"  # pydantic's, of the package's own code
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What the package itself is warned of is not ours."""
+    """Ignore warnings of the package itself."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.filterwarnings(FOREIGN))
@@ -47,7 +47,7 @@ class ScriptedLLM:
         return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=None, **vars(message))
 
     def shown(self, call_id: str) -> str:
-        """What the model was given as the result of its call."""
+        """Text that the model received as the result of its call."""
         return next(
             message["content"]
             for messages in self.seen

@@ -133,7 +133,7 @@ def test_the_model_is_shown_the_same_as_without_recording(run, call, kind, store
 
 @pytest.mark.usefixtures("installed", "add")
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_the_model_was_shown_is_on_record(run, call, store, kind):
+def test_the_models_text_is_recorded(run, call, store, kind):
     model = run(
         kind,
         [call("add", {"a": 1, "b": 2}, "call_1"), call("add", {"a": 1, "b": 13}, "call_2"), call("nope", {}, "call_3")],
@@ -159,7 +159,7 @@ def test_what_the_model_was_shown_is_on_record(run, call, store, kind):
         ("errors: 0", False),
     ],
 )
-def test_an_error_is_known_by_what_the_rules_read(run, call, store, registry, make_tool, kind, text, failed):
+def test_errors_are_detected_by_the_rules(run, call, store, registry, make_tool, kind, text, failed):
     registry.register_tool(make_tool("ask", lambda _: text))
     run(kind, [call("ask", {}, "call_1")])
     with tt.connect(store) as db:
@@ -212,7 +212,7 @@ def test_a_function_that_the_loop_does_not_look_for_is_not_found(run, call, call
 
 @pytest.mark.usefixtures("installed", "add")
 @pytest.mark.parametrize("kind", LATER)
-def test_arguments_that_are_no_json_are_on_record(run, call, calls, kind):
+def test_arguments_that_are_not_json_are_recorded(run, call, calls, kind):
     run(kind, [call("add", "{broken", "call_1")])
     (found,) = calls()
     assert (found.tool, found.call_id, found.status, found.code) == ("add", "call_1", "error", "INVALID_FORMAT")
@@ -245,7 +245,7 @@ def test_the_same_id_again_is_the_next_attempt(run, call, calls, kind):
 @pytest.mark.usefixtures("installed", "add")
 @pytest.mark.parametrize("call_id", [None, ""])
 @pytest.mark.parametrize("kind", KINDS)
-def test_calls_that_the_model_gave_no_id_are_recorded_once_each(run, call, calls, kind, call_id):
+def test_calls_without_a_model_id_are_recorded_once_each(run, call, calls, kind, call_id):
     run(
         kind,
         [call("add", {"a": 1, "b": 2}, call_id), call("add", {"a": 3, "b": 4}, call_id), call("nope", {}, call_id)],
@@ -278,7 +278,7 @@ def test_an_override_that_raises_is_recorded_with_the_class(run, call, calls, re
 
 
 @pytest.mark.usefixtures("installed", "add")
-def test_calls_at_the_same_time_keep_their_ids(run, call, calls):
+def test_concurrent_calls_have_their_own_ids(run, call, calls):
     asked = [call("add", {"a": 1, "b": n % 3}, f"call_{n}") for n in range(12)]
     run("react later", asked)
     assert sorted(each.call_id for each in calls()) == sorted(each.id for each in asked)
@@ -288,7 +288,7 @@ def test_calls_at_the_same_time_keep_their_ids(run, call, calls):
 
 
 @pytest.mark.usefixtures("installed", "add")
-def test_agents_whose_models_give_the_same_ids_each_know_what_theirs_saw(ha, llm, call, config, registry, store):
+def test_agents_with_the_same_call_ids_have_separate_messages(ha, llm, call, config, registry, store):
     agents = []
     for n in range(4):
         model = llm([call("add", {"a": n, "b": 13 * (n % 2)}, "call_1")], "done")

@@ -59,7 +59,7 @@ async def test_the_users_own_context_variables_are_as_without_recording(make_too
         mine.reset(token)
 
 
-async def test_nothing_of_a_call_is_left_in_the_thread(make_tool, calls):
+async def test_a_call_leaves_nothing_in_the_thread(make_tool, calls):
     def span(_):
         return trace.get_current_span().get_span_context().span_id
 
@@ -91,7 +91,7 @@ async def test_an_exception_in_a_thread_is_recorded_with_its_class(make_tool, ca
     assert (call.status, call.code, call.error_type) == ("error", "INTERNAL_ERROR", "ConnectionResetError")
 
 
-async def test_a_cancelled_call_is_no_failure(make_tool, calls):
+async def test_a_cancelled_call_is_not_a_failure(make_tool, calls):
     class Slow(make_tool.Made):
         async def arun(self, parameters):
             started.set()

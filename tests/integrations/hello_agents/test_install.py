@@ -14,7 +14,7 @@ from tooltrace.integrations import hello_agents
 
 
 def attributes():
-    """What the classes of the package are made of."""
+    """Attributes of the classes of the package."""
     from hello_agents.agents.react_agent import ReActAgent
     from hello_agents.core.agent import Agent
     from hello_agents.tools import Tool, ToolRegistry
@@ -64,7 +64,7 @@ def test_it_can_be_installed_again(registry, make_tool, calls, store):
     assert len(calls()) == 2
 
 
-def test_what_another_wrapped_meanwhile_stays_and_passes_calls_on(registry, make_tool, calls, store, monkeypatch):
+def test_a_wrapper_added_later_stays_and_passes_calls_on(registry, make_tool, calls, store, monkeypatch):
     from hello_agents.tools import ToolRegistry
 
     hello_agents.install()

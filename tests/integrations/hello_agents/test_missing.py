@@ -7,7 +7,7 @@ import sys
 import pytest
 
 
-def test_hello_agents_says_how_to_get_it(monkeypatch):
+def test_the_error_names_the_missing_package(monkeypatch):
     from tooltrace.integrations import hello_agents
 
     for name in [name for name in sys.modules if name.partition(".")[0] == "hello_agents"]:

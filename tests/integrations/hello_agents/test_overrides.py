@@ -114,9 +114,7 @@ async def on_top_later(self, parameters):
 
 @pytest.mark.parametrize("name", ["arun", "arun_with_timing"])
 @pytest.mark.parametrize("override", [in_a_thread, in_a_thread_with_context, at_once])
-async def test_an_asynchronous_override_that_goes_back_to_the_other_is_recorded_once(
-    defined, calls, store, name, override
-):
+async def test_an_async_override_that_calls_the_sync_one_is_recorded_once(defined, calls, store, name, override):
     tool = defined(**{name: override})
     assert (await tool.arun_with_timing({"n": 4})).text == "8"
     (call,) = calls()

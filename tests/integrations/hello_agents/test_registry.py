@@ -1,4 +1,4 @@
-"""What a registry and its tools do becomes one record each, and they do it as before."""
+"""Each call of a registry or a tool is one record, and their behaviour is unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_tool_is_recorded_once_with_the_models_arguments(registry, make_tool, 
     assert (call.agent, call.conversation_id, call.call_id) == (None, None, call.span_id)
 
 
-def test_a_text_that_is_no_json_is_the_input(registry, make_tool, calls):
+def test_a_text_that_is_not_json_is_the_input(registry, make_tool, calls):
     registry.register_tool(make_tool("echo", lambda parameters: parameters["input"]))
     assert registry.execute_tool("echo", "hello").text == "hello"
     assert json.loads(calls()[0].arguments) == {"input": "hello"}
@@ -44,7 +44,7 @@ def test_the_arguments_may_be_passed_by_name(registry, make_tool, calls):
     assert [json.loads(call.arguments) for call in calls()] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
 
 
-def test_a_function_is_recorded_once_with_what_it_was_given(registry, calls):
+def test_a_function_is_recorded_once_with_its_input(registry, calls):
     given = []
     registry.register_function(lambda text: given.append(text) or "HI", name="shout")
     assert registry.execute_tool("shout", '{"text": "hi"}').text == "HI"
@@ -66,7 +66,7 @@ def test_the_response_is_the_very_object_of_the_tool(ha, registry, make_tool):
     assert made.context["params_input"] is parameters
 
 
-def test_partial_and_error_are_recorded_as_the_tool_said_them(registry, make_tool, calls):
+def test_partial_and_error_statuses_of_the_tool_are_recorded(registry, make_tool, calls):
     from hello_agents.tools import ToolResponse
 
     registry.register_tool(make_tool("half", lambda _: ToolResponse.partial("half of it")))
@@ -188,7 +188,7 @@ def test_the_same_call_id_again_is_the_next_attempt(registry, make_tool, calls):
     assert [(call.call_id, call.attempt) for call in calls()] == [("call_7", 1), ("call_7", 2)]
 
 
-def test_an_interrupt_goes_through_and_is_no_failure(registry, make_tool, calls):
+def test_an_interrupt_propagates_and_is_not_a_failure(registry, make_tool, calls):
     stop = KeyboardInterrupt()
 
     def wait(_):

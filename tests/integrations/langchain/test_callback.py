@@ -14,7 +14,7 @@ import pytest
 
 import tooltrace as tt
 from tests.ingest.spans.conftest import data
-from tests.integrations.capabilities import messages
+from tests.integrations.capabilities import check_review, messages
 from tooltrace.core.records import ToolCall
 
 if find_spec("langchain_core") is None:
@@ -68,7 +68,7 @@ def test_a_success(config: dict[str, Any], calls: Calls) -> None:
     assert (data(call.arguments), call.text) == ({"a": 1, "b": 2}, "3")
 
 
-def test_a_plain_call_gives_the_plain_result(config: dict[str, Any], calls: Calls) -> None:
+def test_a_direct_call_returns_the_tools_result(config: dict[str, Any], calls: Calls) -> None:
     assert add.invoke({"a": 1, "b": 2}, config) == 3
     (call,) = calls()
     assert (data(call.result), call.call_id == call.span_id) == (3, True)
@@ -99,7 +99,7 @@ async def test_side_by_side_and_again(config: dict[str, Any], calls: Calls) -> N
     assert all(data(call.arguments)["a"] * 2 == int(call.text or "") for call in found)
 
 
-async def test_a_cancelled_call_is_no_failure(config: dict[str, Any], calls: Calls) -> None:
+async def test_a_cancelled_call_is_not_a_failure(config: dict[str, Any], calls: Calls) -> None:
     begun = asyncio.Event()
 
     @tool
@@ -137,7 +137,7 @@ def test_an_agent_of_langgraph_is_recorded_with_its_thread_and_name(store: Path,
     assert (call.agent, call.conversation_id) == ("clerk", "t7")
 
 
-def test_a_stop_for_a_person_is_no_failure(config: dict[str, Any], calls: Calls) -> None:
+def test_a_pause_for_a_person_is_not_a_failure(config: dict[str, Any], calls: Calls) -> None:
     errors = pytest.importorskip("langgraph.errors")
 
     @tool
@@ -152,7 +152,7 @@ def test_a_stop_for_a_person_is_no_failure(config: dict[str, Any], calls: Calls)
 
 
 def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(langchain.handler, "_MOST", 2)
+    monkeypatch.setattr(langchain.handler, "_MAX_OPEN_CALLS", 2)
     handler = ToolTraceCallbackHandler()
     runs = [uuid4() for _ in range(3)]
     for run in runs:  # each in a task or a thread of its own
@@ -165,13 +165,6 @@ def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch
 def test_wrong_options_are_refused(store: Path) -> None:
     with pytest.raises(tt.TooltraceError, match="no option colour"):
         ToolTraceCallbackHandler(colour="green")
-
-
-@pytest.fixture
-def installed() -> Iterator[None]:
-    assert "langchain" in tt.install()
-    yield
-    tt.uninstall()
 
 
 def test_install_records_every_run_until_it_is_removed(store: Path, installed: None, calls: Calls) -> None:
@@ -213,3 +206,33 @@ def test_calls_inside_a_tool_are_its_children(installed: None, calls: Calls) -> 
     found = {call.call_id: call for call in calls()}
     inside = next(call for name, call in found.items() if name not in ("c1", "c2"))
     assert (inside.parent_span_id, found["c2"].parent_span_id) == (found["c1"].span_id, None)
+
+
+@pytest.mark.parametrize("decorated", [False, True])
+def test_an_interrupt_of_langgraph_waits_for_input_until_the_run_is_resumed(
+    store: Path, installed: None, calls: Calls, decorated: bool
+) -> None:
+    pytest.importorskip("langgraph")
+    from langchain_core.messages import AIMessage
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.graph import MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode
+    from langgraph.types import Command, interrupt
+
+    def drop(table: str) -> str:
+        """Drop."""
+        return f"{interrupt('really?')}: {table}"
+
+    function = StructuredTool.from_function(tt.trace_tool(drop) if decorated else drop)
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([function]))
+    graph.set_entry_point("tools")
+    run = graph.compile(checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "chat"}}
+    request = {"name": "drop", "args": {"table": "t"}, "id": "c1"}
+    run.invoke({"messages": [AIMessage("", tool_calls=[request])]}, thread)
+    run.invoke(Command(resume="yes"), thread)
+    paused, resumed = calls()
+    assert (paused.call_id, paused.ending, paused.conversation_id) == ("c1", "paused", "chat")
+    assert (resumed.call_id, resumed.status, resumed.attempt) == ("c1", "success", 1)
+    check_review(store, paused, resumed, "input")

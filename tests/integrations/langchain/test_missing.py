@@ -10,7 +10,7 @@ from tooltrace.integrations import langchain
 
 
 @pytest.mark.skipif(find_spec("langchain_core") is not None, reason="langchain-core is installed")
-def test_what_is_missing_is_said() -> None:
+def test_missing_parts_are_named_in_the_error() -> None:
     with pytest.raises(ImportError, match=r"pip install 'tooltrace\[langchain\]'"):
         langchain.install()
     langchain.remove()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
-from tests.integrations.capabilities import Observed, by_id, check, messages
+from tests.integrations.capabilities import Observed, by_id, check, check_review, messages
 from tooltrace.core.records import ToolCall
 
 pytest.importorskip("llama_index.core", reason="needs llama-index-core: make test-shared")
@@ -25,13 +25,6 @@ from tooltrace.integrations import llama_index
 
 pytestmark = [pytest.mark.usefixtures("no_network"), pytest.mark.filterwarnings("ignore")]
 Calls = Callable[[], list[ToolCall]]
-
-
-@pytest.fixture
-def installed(store: Path) -> Iterator[None]:
-    assert "llama_index" in tt.install()
-    yield
-    tt.uninstall()
 
 
 def _unused(*args: Any, **kwargs: Any) -> Any:
@@ -75,7 +68,7 @@ class Scripted(FunctionCallingLLM):
     chat = achat = complete = acomplete = stream_chat = astream_chat = stream_complete = astream_complete = _unused
 
     def read(self) -> dict[str, Any]:
-        """What the model read about each call, at its last turn."""
+        """Texts that the model received about each call, at its last turn."""
         tools = [message for message in self.inputs[-1] if message.role == "tool"]
         return {message.additional_kwargs["tool_call_id"]: message.content for message in tools}
 
@@ -194,7 +187,7 @@ async def test_llama_index_notices_nothing(store: Path, turn: tuple[Any, ...]) -
     assert before == after
 
 
-async def test_faults_of_the_recorder_stay_ours(
+async def test_faults_of_the_recorder_do_not_reach_the_framework(
     installed: None, lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*args: Any) -> None:
@@ -237,6 +230,7 @@ async def test_the_table_of_the_docs(installed: None, calls: Calls, store: Path)
     found = by_id(calls)
     await run(agent_of([danger], [("danger", {"what": "it"}, "c5")]))
     paused = next(call for call in calls() if call.call_id == "c5")
+    check_review(store, paused, [call for call in calls() if call.call_id == "c5"][1], "input")
     check("llama_index", Observed(
         found["c1"], found["c2"], messages(store), found["c3"], found["c4"], paused, found["c6"], [found["c7"]]
     ))  # fmt: skip

@@ -33,7 +33,7 @@ from tooltrace.integrations import mcp as integration
 Calls = Callable[[], list[ToolCall]]
 OWNERS = (ClientSession, ServerRunner, mcp.MCPServer)
 
-pytestmark = [pytest.mark.filterwarnings("ignore")]  # the SDK's own
+pytestmark = [pytest.mark.usefixtures("installed"), pytest.mark.filterwarnings("ignore")]  # the SDK's own
 
 
 class Answer(BaseModel):
@@ -70,18 +70,6 @@ def server() -> Any:
 
 
 globals()["Context"] = mcp.Context  # annotations are text here, and looked up among the module's names
-
-
-@pytest.fixture(autouse=True)
-def installed(store: Path) -> Iterator[None]:
-    before = [dict(vars(owner)) for owner in OWNERS]
-    logging.disable(logging.CRITICAL)
-    integration.install()
-    yield
-    integration.remove()
-    logging.disable(logging.NOTSET)
-    for owner, old in zip(OWNERS, before, strict=True):
-        assert all(vars(owner)[name] is value for name, value in old.items())
 
 
 @asynccontextmanager
@@ -165,7 +153,7 @@ async def test_a_tool_that_calls_another_is_two_rows(calls: Calls) -> None:
     assert (inner.call_id, inner.parent_span_id, inner.trace_id) == (inner.span_id, outer.span_id, outer.trace_id)
 
 
-async def test_a_person_who_declines_is_no_failure(calls: Calls) -> None:
+async def test_a_decline_is_not_a_failure(calls: Calls) -> None:
     async with connected("legacy") as client:
         await client.call_tool("drop", {"table": "t"})
     (call,) = calls()
@@ -227,7 +215,7 @@ async def test_results_and_errors_are_the_same_without_the_integration(calls: Ca
     assert len(calls()) == 3
 
 
-async def test_a_fault_of_the_recorder_reaches_nobody(
+async def test_a_fault_of_the_recorder_does_not_reach_the_framework(
     lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
@@ -235,7 +223,7 @@ async def test_a_fault_of_the_recorder_reaches_nobody(
 
     monkeypatch.setattr("tooltrace.integrations.mcp.protocol.client_attributes", broken)
     monkeypatch.setattr("tooltrace.integrations.mcp.protocol.server_attributes", broken)
-    monkeypatch.setattr("tooltrace.integrations.mcp.server.SharedCall", broken)
+    monkeypatch.setattr("tooltrace.integrations.mcp.server.FrameworkCall", broken)
     async with connected("legacy") as client:
         assert (await client.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}
         assert (await client.call_tool("read", {"path": "a"})).is_error
@@ -321,7 +309,7 @@ def test_importing_the_integration_does_not_import_the_sdk() -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_an_unknown_version_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     integration.remove()
     with monkeypatch.context() as patch:
         patch.delattr(mcp.MCPServer, "call_tool")

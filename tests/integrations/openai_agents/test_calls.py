@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
-from tests.integrations.capabilities import Observed, by_id, check, messages
+from tests.integrations.capabilities import Observed, by_id, check, check_review, messages
 from tooltrace.core.records import ToolCall
 
 agents = pytest.importorskip("agents", reason="needs openai-agents: make test-shared")
@@ -37,13 +37,6 @@ HIDDEN = "An error occurred while running the tool. Please try again."
 @pytest.fixture(autouse=True)
 def offline(no_network: None) -> None:
     agents.set_tracing_disabled(True)
-
-
-@pytest.fixture
-def installed(store: Path) -> Iterator[None]:
-    assert "openai_agents" in tt.install()
-    yield
-    tt.uninstall()
 
 
 class Scripted(Model):
@@ -73,7 +66,7 @@ class Scripted(Model):
         yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
 
     def read(self) -> dict[str, Any]:
-        """What the model read about each call, at its last turn."""
+        """Texts that the model received about each call, at its last turn."""
         return {item["call_id"]: item["output"] for item in self.inputs[-1] if item.get("type", "").endswith("_output")}
 
 
@@ -110,9 +103,7 @@ def test_a_call_has_id_agent_conversation_arguments_and_result(installed: None, 
     assert messages(store) == {"c1": "{'found': ['x']}"}
 
 
-def test_an_exception_is_recorded_although_the_model_does_not_see_it(
-    installed: None, calls: Calls, store: Path
-) -> None:
+def test_an_exception_hidden_from_the_model_is_recorded(installed: None, calls: Calls, store: Path) -> None:
     agent = agent_of([read], [("read", {"path": "a.txt"}, "c1")])
     run(agent)
     (call,) = calls()
@@ -140,7 +131,7 @@ def test_arguments_that_do_not_fit_never_reach_the_tool(installed: None, calls: 
     assert json.loads(found["c2"].arguments) == {"value": "{"}
 
 
-def test_an_unknown_tool_is_a_failure_whether_the_run_goes_on_or_not(
+def test_an_unknown_tool_is_a_failure_whether_or_not_the_run_continues(
     installed: None, calls: Calls, store: Path
 ) -> None:
     with pytest.raises(agents.ModelBehaviorError, match="Tool nosuch not found in agent clerk"):
@@ -155,7 +146,7 @@ def test_an_unknown_tool_is_a_failure_whether_the_run_goes_on_or_not(
     assert messages(store) == {"c2": "Tool 'nosuch' not found."}
 
 
-def test_a_pause_is_no_failure_and_the_answer_follows(installed: None, calls: Calls, store: Path) -> None:
+def test_a_pause_is_not_a_failure_and_the_result_follows(installed: None, calls: Calls, store: Path) -> None:
     @function_tool(needs_approval=True)
     def drop(table: str) -> str:
         """Drop."""
@@ -169,14 +160,40 @@ def test_a_pause_is_no_failure_and_the_answer_follows(installed: None, calls: Ca
     ]
     state = paused.to_state()
     for item in paused.interruptions:
-        (state.approve if item.raw_item.call_id == "c1" else state.reject)(item)
+        if item.raw_item.call_id == "c1":
+            state.approve(item)
+        else:
+            state.reject(item, rejection_message="not this table")
     asyncio.run(Runner.run(agent, state, session=session))
     answered = {call.call_id: call for call in calls()[2:]}
     assert {name: (call.status, call.ending, call.attempt) for name, call in answered.items()} == {
         "c1": ("success", "returned", 1),
         "c2": (None, "declined", 1),
     }
-    assert messages(store) == {"c1": "dropped t", "c2": "Tool execution was not approved."}
+    assert messages(store) == {"c1": "dropped t", "c2": "not this table"}
+    paused_rows = by_id(lambda: calls()[:2])
+    check_review(store, paused_rows["c1"], answered["c1"], "confirmation")
+    assert check_review(store, paused_rows["c2"], answered["c2"], "confirmation", "declined").note == "not this table"
+
+
+def test_a_waiting_question_is_one_gate(installed: None, calls: Calls, store: Path) -> None:
+    @function_tool(needs_approval=True)
+    def drop(table: str) -> str:
+        """Drop."""
+        return f"dropped {table}"
+
+    agent = agent_of([drop], [("drop", {"table": "t"}, "c1"), ("drop", {"table": "u"}, "c2")])
+    paused = run(agent)
+    for call_id in ("c1", "c2"):
+        state = paused.to_state()
+        (item,) = [each for each in paused.interruptions if each.raw_item.call_id == call_id]
+        state.approve(item)
+        paused = asyncio.run(Runner.run(agent, state))
+    assert paused.final_output == "done"
+    rows = {(call.call_id, call.ending): call for call in calls()}
+    for call_id in ("c1", "c2"):
+        check_review(store, rows[call_id, "paused"], rows[call_id, "returned"], "confirmation")
+    assert len(calls()) == 4
 
 
 def test_guardrails_that_stop_a_call(installed: None, calls: Calls, store: Path) -> None:
@@ -282,7 +299,7 @@ async def test_a_timeout_is_one(installed: None, calls: Calls) -> None:
 
 
 def outcome(agent: Agent[Any]) -> tuple[Any, ...]:
-    """What an application sees of a run."""
+    """Values of a run that an application can observe."""
     try:
         result = run(agent)
         told = [getattr(item, "output", None) for item in result.new_items], result.final_output
@@ -302,7 +319,7 @@ def test_the_sdk_notices_nothing(store: Path, turn: tuple[Any, ...]) -> None:
     assert before == after
 
 
-def test_faults_of_the_recorder_stay_ours(
+def test_faults_of_the_recorder_do_not_reach_the_framework(
     installed: None, lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
@@ -329,7 +346,7 @@ def test_remove_restores_the_sdks_functions(store: Path, calls: Calls) -> None:
     assert calls() == []
 
 
-def test_an_unknown_version_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from agents.run_internal import turn_resolution
 
     with monkeypatch.context() as patch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,8 @@ from tooltrace.ingest.spans import TooltraceSpanProcessor
 
 
 @pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here may ask the network."""
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError(f"the network was asked: {args}")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+def quiet(no_network: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No network, and no log lines of FastMCP."""
     monkeypatch.setenv("FASTMCP_LOG_LEVEL", "CRITICAL")
     logging.getLogger("fastmcp").setLevel(logging.CRITICAL)
 
@@ -47,7 +40,7 @@ def provider(one_provider: TracerProvider, store: Path) -> Iterator[TracerProvid
 
 
 def data(text: str | None) -> Any:
-    """What a JSON field holds."""
+    """Return the value of a JSON field."""
     return None if text is None else json.loads(text)
 
 

@@ -44,7 +44,7 @@ async def test_three_spans_are_one_call(server: Any, calls: Calls) -> None:
     assert (said["mcp.method.name"], said["fastmcp.server.name"]) == ("tools/call", "shop")
 
 
-async def test_what_a_server_refuses_is_an_error_with_its_reason(server: Any, calls: Calls) -> None:
+async def test_a_refusal_of_a_server_is_an_error_with_its_reason(server: Any, calls: Calls) -> None:
     async with fastmcp.Client(server) as client:
         for name, arguments in (("read", {"path": "a.txt"}), ("nothing", {}), ("add", {"a": "one"})):
             result = await client.call_tool(name, arguments, raise_on_error=False)
@@ -65,7 +65,9 @@ async def test_calls_side_by_side_are_calls_of_their_own(server: Any, calls: Cal
     assert [call.status for call in calls()] == ["success"] * 20
 
 
-async def test_a_framework_around_it_is_the_same_call(server: Any, provider: TracerProvider, calls: Calls) -> None:
+async def test_the_span_of_an_enclosing_framework_is_the_same_call(
+    server: Any, provider: TracerProvider, calls: Calls
+) -> None:
     tracer = provider.get_tracer("agent")
     said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "shop_add", "gen_ai.tool.call.id": "c1"}
     async with fastmcp.Client(server) as client:
@@ -100,7 +102,7 @@ def integrated() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("name", "arguments"), [("add", {"a": 1, "b": 2}), ("weigh", {"item": "a"}), ("read", {"path": "a"})]
 )
-async def test_with_the_integration_a_call_is_one_row_and_the_trace_is_whole(
+async def test_with_the_integration_a_call_is_one_row_in_one_trace(
     server: Any, provider: TracerProvider, integrated: None, calls: Calls, name: str, arguments: dict[str, Any]
 ) -> None:
     server.tool(tt.trace_tool(weigh, version="7"))

@@ -13,18 +13,19 @@ from tooltrace.core.records import ToolCall
 pytest.importorskip("google.adk", reason="needs google-adk: make test-google-adk")
 
 from tests.integrations.google_adk.test_calls import Chat
-from tooltrace.integrations import google_adk as integration
 
 Calls = Callable[[], list[ToolCall]]
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
+pytestmark = [
+    pytest.mark.usefixtures("provider", "installed"),
+    pytest.mark.filterwarnings("ignore"),
+]  # the framework's own
 
 
-@pytest.fixture(autouse=True)
-def installed(provider: TracerProvider) -> Iterator[None]:
-    integration.install()
-    yield
-    integration.remove()
+@pytest.fixture
+def integration() -> str:
+    """The name of the integration under test."""
+    return "google_adk"
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("add", {"a": 1, "b": 2}), ("weigh", {"item": "a"})])

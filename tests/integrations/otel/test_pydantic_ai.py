@@ -113,7 +113,7 @@ def test_arguments_that_do_not_fit_are_an_error(provider: TracerProvider, calls:
     assert found["c2"].status == "success"
 
 
-def test_a_traced_tool_is_one_row_and_it_is_ours(provider: TracerProvider, store: Path, calls: Calls) -> None:
+def test_a_traced_tool_is_one_native_row(provider: TracerProvider, store: Path, calls: Calls) -> None:
     tt.configure(store=store, tracer_provider=provider)
 
     @tt.trace_tool

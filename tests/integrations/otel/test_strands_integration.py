@@ -13,18 +13,19 @@ from tooltrace.core.records import ToolCall
 pytest.importorskip("strands", reason="needs strands-agents: make test-strands")
 
 from tests.integrations.strands.test_calls import agent
-from tooltrace.integrations import strands as integration
 
 Calls = Callable[[], list[ToolCall]]
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
+pytestmark = [
+    pytest.mark.usefixtures("provider", "installed"),
+    pytest.mark.filterwarnings("ignore"),
+]  # the framework's own
 
 
-@pytest.fixture(autouse=True)
-def installed(provider: TracerProvider) -> Iterator[None]:
-    integration.install()
-    yield
-    integration.remove()
+@pytest.fixture
+def integration() -> str:
+    """The name of the integration under test."""
+    return "strands"
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 import tooltrace as tt
-from tests.integrations.capabilities import Observed, by_id, check, messages
+from tests.integrations.capabilities import Observed, by_id, check, check_review, messages
 from tooltrace.core.records import ToolCall
 
 ai = pytest.importorskip("pydantic_ai", reason="needs pydantic-ai: make test-pydantic-ai")
 
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolDenied
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturn, ToolReturnPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
@@ -25,13 +25,6 @@ from tooltrace.integrations import pydantic_ai
 
 pytestmark = pytest.mark.usefixtures("no_network")
 Calls = Callable[[], list[ToolCall]]
-
-
-@pytest.fixture
-def installed(store: Path) -> Iterator[None]:
-    assert "pydantic_ai" in tt.install()
-    yield
-    tt.uninstall()
 
 
 def agent_of(tools: list[Any], *turns: Any, **options: Any) -> Agent[Any, Any]:
@@ -60,7 +53,7 @@ def go(agent: Agent[Any, Any], *prompt: str, **options: Any) -> Any:
 
 
 def returned(result: Any) -> dict[str, str]:
-    """What the model read, by call id."""
+    """Texts that the model received, by call id."""
     parts = [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
     return {part.tool_call_id: part.model_response_str() for part in parts}
 
@@ -124,7 +117,7 @@ def test_a_rejection_that_ends_the_run_is_recorded_once(installed: None, calls: 
     assert {name: call.code for name, call in by_id(calls).items()} == {"c1": "INVALID_PARAM", "c2": "INVALID_PARAM"}
 
 
-def test_a_pause_is_no_failure_and_the_answer_follows(installed: None, calls: Calls, store: Path) -> None:
+def test_a_pause_is_not_a_failure_and_the_result_follows(installed: None, calls: Calls, store: Path) -> None:
     def ask(question: str) -> str:
         """Ask."""
         raise ai.CallDeferred
@@ -142,7 +135,10 @@ def test_a_pause_is_no_failure_and_the_answer_follows(installed: None, calls: Ca
     )
     paused = go(agent, "go", conversation_id="chat")
     assert {(call.status, call.ending) for call in by_id(calls).values()} == {(None, "paused")}
-    answers = DeferredToolResults(approvals={"c0": True, "c1": ToolDenied("no!"), "c2": True}, calls={"c3": "because"})
+    approved = ToolApproved(override_args={"table": "u"})
+    answers = DeferredToolResults(
+        approvals={"c0": True, "c1": ToolDenied("no!"), "c2": approved}, calls={"c3": "because"}
+    )
     result = go(agent, message_history=paused.all_messages(), deferred_tool_results=answers, conversation_id="chat")
     answered = {call.call_id: call for call in calls()[4:]}
     assert {name: (call.status, call.ending, call.attempt) for name, call in answered.items()} == {
@@ -153,6 +149,13 @@ def test_a_pause_is_no_failure_and_the_answer_follows(installed: None, calls: Ca
     }
     assert json.loads(answered["c3"].attributes) == {"pydantic_ai.ran": False}
     assert messages(store) == returned(result)
+    asked = {call.call_id: call for call in calls()[:4]}
+    kinds = {"c0": "confirmation", "c1": "confirmation", "c2": "confirmation", "c3": "external"}
+    gates = {
+        name: check_review(store, asked[name], answered[name], kind, "declined" if name == "c1" else "approved")
+        for name, kind in kinds.items()
+    }
+    assert [gates["c1"].note, gates["c2"].changed, gates["c0"].changed] == ["no!", '{"table":"u"}', None]
 
 
 def test_a_decorated_tool_is_one_row_with_the_decorators_options(installed: None, calls: Calls) -> None:
@@ -192,7 +195,7 @@ async def test_a_streamed_run(installed: None, calls: Calls) -> None:
 
 
 def outcome(agent: Agent[Any, Any]) -> Any:
-    """What an application sees of a run."""
+    """Values of a run that an application can observe."""
     try:
         result = go(agent, "go")
         return result.output, returned(result)
@@ -211,7 +214,7 @@ def test_pydantic_ai_notices_nothing(store: Path, turn: tuple[Any, ...]) -> None
     assert before == after
 
 
-def test_faults_of_the_recorder_stay_ours(
+def test_faults_of_the_recorder_do_not_reach_the_framework(
     installed: None, lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:

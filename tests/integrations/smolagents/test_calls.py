@@ -25,13 +25,6 @@ pytestmark = [pytest.mark.usefixtures("no_network"), pytest.mark.filterwarnings(
 Calls = Callable[[], list[ToolCall]]
 
 
-@pytest.fixture
-def installed(store: Path) -> Iterator[None]:
-    assert "smolagents" in tt.install()
-    yield
-    tt.uninstall()
-
-
 class Scripted(Model):
     """A model that takes these turns: a text, or calls as ``(tool, arguments, call id)``."""
 
@@ -102,7 +95,7 @@ def without_end(calls: Calls) -> list[ToolCall]:
     return [call for call in calls() if call.tool != "final_answer"]
 
 
-def test_a_call_has_id_agent_arguments_result_and_seen_text(installed: None, calls: Calls, store: Path) -> None:
+def test_a_call_has_id_agent_arguments_result_and_the_models_text(installed: None, calls: Calls, store: Path) -> None:
     with tt.context(conversation_id="chat"):
         agent_of([("add", {"a": 1, "b": 2}, "c1")]).run("go")
     (call,) = without_end(calls)
@@ -190,7 +183,7 @@ def test_smolagents_notices_nothing(store: Path, turn: tuple[Any, ...]) -> None:
     assert before == after
 
 
-def test_faults_of_the_recorder_stay_ours(
+def test_faults_of_the_recorder_do_not_reach_the_framework(
     installed: None, lenient: None, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
-from tests.integrations.capabilities import Observed, check, messages
+from tests.integrations.capabilities import Observed, check, check_review, messages
 from tooltrace.core.records import ToolCall
 
 strands: Any = pytest.importorskip("strands", reason="needs strands-agents: make test-strands")
@@ -25,7 +25,8 @@ from tooltrace.integrations import strands as integration
 
 Calls = Callable[[], list[ToolCall]]
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
+OWNERS = (_executor, HookRegistry)
+pytestmark = [pytest.mark.usefixtures("installed"), pytest.mark.filterwarnings("ignore")]  # the framework's own
 
 
 class Script(Model):
@@ -87,17 +88,6 @@ def drop(table: str, tool_context: ToolContext) -> str:
 TOOLS = [add, read, weigh, drop]
 
 
-@pytest.fixture(autouse=True)
-def installed(store: Path) -> Iterator[None]:
-    before = _executor._run_tool, HookRegistry.invoke_callbacks_async
-    logging.disable(logging.CRITICAL)
-    integration.install()
-    yield
-    integration.remove()
-    logging.disable(logging.NOTSET)
-    assert (_executor._run_tool, HookRegistry.invoke_callbacks_async) == before
-
-
 def agent(*turns: list[tuple[str, dict[str, Any], str]], **options: Any) -> Any:
     return strands.Agent(name="clerk", model=Script(*turns), tools=TOOLS, callback_handler=None, **options)
 
@@ -112,7 +102,7 @@ def seen(store: Path) -> dict[str, Any]:
         return dict(db.sql("SELECT call_id, seen_text FROM tool_calls WHERE ending <> 'paused'").fetchall())
 
 
-def test_a_call_has_id_agent_conversation_and_what_the_model_saw(calls: Calls, store: Path) -> None:
+def test_a_call_has_id_agent_conversation_and_the_models_text(calls: Calls, store: Path) -> None:
     clerk = agent([("add", {"a": 1, "b": 2}, "c1")])
     clerk("go")
     (call,) = calls()
@@ -145,7 +135,7 @@ def test_a_decorated_tool_is_one_row_with_the_frameworks_context(calls: Calls) -
     assert (rejected.call_id, rejected.code) == ("c2", "INVALID_PARAM"), "the decorator never saw the call"
 
 
-def test_an_interrupt_is_a_pause_and_the_resumed_call_the_same_attempt(calls: Calls) -> None:
+def test_an_interrupt_is_a_pause_and_the_resumed_call_the_same_attempt(calls: Calls, store: Path) -> None:
     clerk = agent([("drop", {"table": "t"}, "c1")])
     result = clerk("go")
     assert result.stop_reason == "interrupt"
@@ -153,6 +143,7 @@ def test_an_interrupt_is_a_pause_and_the_resumed_call_the_same_attempt(calls: Ca
     paused, resumed = calls()
     assert (paused.call_id, paused.ending, paused.status, paused.attempt) == ("c1", "paused", None, 1)
     assert (resumed.call_id, resumed.ending, resumed.text, resumed.attempt) == ("c1", "returned", "dropped t", 1)
+    check_review(store, paused, resumed, "input")
 
 
 class Approval(HookProvider):
@@ -167,11 +158,13 @@ class Approval(HookProvider):
 
 
 @pytest.mark.parametrize(("answer", "ending"), [("yes", "returned"), ("no", "declined")])
-def test_a_hook_that_asks_a_person(calls: Calls, answer: str, ending: str) -> None:
+def test_a_hook_that_requests_an_approval_is_a_gate(calls: Calls, store: Path, answer: str, ending: str) -> None:
     clerk = agent([("add", {"a": 1, "b": 2}, "c1")], hooks=[Approval()])
     result = clerk("go")
     clerk([{"interruptResponse": {"interruptId": i.id, "response": answer}} for i in result.interrupts])
-    assert [(call.call_id, call.ending) for call in calls()] == [("c1", "paused"), ("c1", ending)]
+    paused, resumed = calls()
+    assert [(call.call_id, call.ending) for call in (paused, resumed)] == [("c1", "paused"), ("c1", ending)]
+    check_review(store, paused, resumed, "confirmation", "approved" if answer == "yes" else "declined")
 
 
 def test_a_retry_by_a_hook_is_a_second_attempt(calls: Calls) -> None:
@@ -189,7 +182,7 @@ def test_a_retry_by_a_hook_is_a_second_attempt(calls: Calls) -> None:
     ]
 
 
-def test_a_direct_call_records_what_was_given(calls: Calls) -> None:
+def test_a_direct_call_records_its_arguments(calls: Calls) -> None:
     clerk = agent()
     clerk.tool.add(a=1, b=2)
     (call,) = calls()
@@ -210,16 +203,18 @@ def test_messages_and_schemas_are_the_same_without_the_integration(calls: Calls)
     assert len(calls()) == 3
 
 
-def test_a_fault_of_the_recorder_reaches_nobody(lenient: None, monkeypatch: pytest.MonkeyPatch, calls: Calls) -> None:
+def test_a_fault_of_the_recorder_does_not_reach_the_framework(
+    lenient: None, monkeypatch: pytest.MonkeyPatch, calls: Calls
+) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("tooltrace.integrations.strands.execution.SharedCall", broken)
+    monkeypatch.setattr("tooltrace.integrations.strands.execution.FrameworkCall", broken)
     monkeypatch.setattr("tooltrace.integrations.strands.hooks.conversation_of", broken)
     assert agent([("add", {"a": 1, "b": 2}, "c1")])("go").stop_reason == "end_turn"
 
 
-def test_an_unknown_version_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     integration.remove()
     with monkeypatch.context() as patch:
         patch.delattr(_executor, "_run_tool")

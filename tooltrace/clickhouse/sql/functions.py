@@ -73,7 +73,7 @@ OPTIONAL: Final = {
 }
 """The same for other numbers of arguments; calls with an unlisted number are rejected."""
 
-MANY: Final = {
+VARIADIC: Final = {
     "concat": "concat({0})",
     "range": "arrayMap(at -> toInt32(at), range({0}))",
 }
@@ -106,7 +106,7 @@ TYPES: Final = {
 """ClickHouse's type for each of sqlglot's type names."""
 
 INTEGER_TYPES: Final = frozenset(TYPES[name] for name in ("BIGINT", "INT", "SMALLINT", "TINYINT"))
-TRIED: Final = {
+TRY_CAST: Final = {
     "BIGINT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int64')",
     "INT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int32')",
     "BOOLEAN": "CAST(multiIf(lower({0}) IN ('true', 't', '1'), true, lower({0}) IN ('false', 'f', '0'), false, NULL) AS Nullable(Bool))",

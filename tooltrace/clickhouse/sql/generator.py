@@ -12,17 +12,26 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel
 
 from tooltrace.clickhouse.sql import json_paths as json
-from tooltrace.clickhouse.sql.functions import FORMS, FUNCTIONS, INTEGER_TYPES, MANY, OPTIONAL, TIMES, TRIED, TYPES
+from tooltrace.clickhouse.sql.functions import (
+    FORMS,
+    FUNCTIONS,
+    INTEGER_TYPES,
+    OPTIONAL,
+    TIMES,
+    TRY_CAST,
+    TYPES,
+    VARIADIC,
+)
 from tooltrace.errors import QueryError
 
 KNOWN: Final = {
-    *FUNCTIONS, *MANY, "json_each", "quantile_cont", "round", "arg_max_null", "concat_ws", "regexp_matches", "regexp_replace",
+    *FUNCTIONS, *VARIADIC, "json_each", "quantile_cont", "round", "arg_max_null", "concat_ws", "regexp_matches", "regexp_replace",
     "strftime",
 }  # fmt: skip
 """DuckDB functions that this module translates, rather than sqlglot."""
-ALIKE: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
+UNCHANGED_FUNCTIONS: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
 """Functions that are equal in both engines, but unknown to sqlglot."""
-LONGEST: Final = 262_144
+MAX_QUERY_LENGTH: Final = 262_144
 """Maximum characters of a translated query; the server accepts no longer one (``max_query_size``)."""
 _REPLACED_GENERATORS: Final = (
     exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
@@ -31,7 +40,7 @@ _REPLACED_GENERATORS: Final = (
 _COUNTS: Final = (exp.Count, exp.RowNumber, exp.DenseRank)
 
 
-def _without_ours(made: Mapping[str, Any]) -> dict[str, Any]:
+def _without_table_functions(made: Mapping[str, Any]) -> dict[str, Any]:
     return {name: how for name, how in made.items() if name.lower() not in KNOWN}
 
 
@@ -39,8 +48,8 @@ class DuckDBDialect(DuckDB):
     """DuckDB's dialect, without the conversion of functions that our table translates."""
 
     class Parser(DuckDB.Parser):  # type: ignore[misc,valid-type]  # sqlglot's own way to make a dialect
-        FUNCTIONS: ClassVar = _without_ours(DuckDB.Parser.FUNCTIONS)
-        FUNCTION_PARSERS: ClassVar = _without_ours(DuckDB.Parser.FUNCTION_PARSERS)
+        FUNCTIONS: ClassVar = _without_table_functions(DuckDB.Parser.FUNCTIONS)
+        FUNCTION_PARSERS: ClassVar = _without_table_functions(DuckDB.Parser.FUNCTION_PARSERS)
 
     def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
         """Keep the path as written: after parsing, ``a.b`` and ``$.a.b`` would be equal."""
@@ -57,9 +66,9 @@ class ClickHouseDialect(ClickHouse):
 
         def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
             sql = str(super().sql(expression, key, comment))
-            if len(sql) > LONGEST:  # a template that repeats its argument doubles the text at each level
+            if len(sql) > MAX_QUERY_LENGTH:  # a template that repeats its argument doubles the text at each level
                 raise QueryError(
-                    f"cannot translate to ClickHouse SQL: the result would be longer than {LONGEST:,} characters"
+                    f"cannot translate to ClickHouse SQL: the result would be longer than {MAX_QUERY_LENGTH:,} characters"
                 )
             return sql
 
@@ -74,9 +83,9 @@ class ClickHouseDialect(ClickHouse):
                 return (
                     FUNCTIONS[name] if len(arguments) not in OPTIONAL.get(name, {}) else OPTIONAL[name][len(arguments)]
                 ).format(*arguments)
-            if name in MANY:
+            if name in VARIADIC:
                 texts = map(self._text, expression.expressions) if name == "concat" else arguments
-                return MANY[name].format(", ".join(texts))
+                return VARIADIC[name].format(", ".join(texts))
             special = getattr(self, f"_{name}", None) if name in KNOWN else None
             return str(special(expression, *arguments)) if special else str(super().anonymous_sql(expression))
 
@@ -245,9 +254,9 @@ class ClickHouseDialect(ClickHouse):
 
         def trycast_sql(self, expression: exp.TryCast) -> str:
             kind = expression.to.this.name
-            if kind not in TRIED:
+            if kind not in TRY_CAST:
                 raise QueryError(f"cannot translate to ClickHouse SQL: TRY_CAST to {expression.to.sql('duckdb')}")
-            return TRIED[kind].format(f"toString({self.sql(expression, 'this')})")
+            return TRY_CAST[kind].format(f"toString({self.sql(expression, 'this')})")
 
         def attimezone_sql(self, expression: exp.AtTimeZone) -> str:
             return (

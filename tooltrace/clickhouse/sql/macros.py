@@ -48,6 +48,8 @@ def _grouped(argument: exp.Expr) -> exp.Expr:
 
 @cache
 def _body(macro: Macro) -> exp.Expr:
+    if macro.clickhouse is not None:
+        return sqlglot.parse_one(macro.clickhouse, read="clickhouse")
     body = sqlglot.parse_one(macro.body, read=DuckDBDialect)
     for call in body.find_all(exp.Anonymous):
         if call.name.lower() == "row":

@@ -209,7 +209,7 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
             uses[table.name] += 1
     for cte in ctes.values():
         if is_recursive(cte):
-            cte.set("this", _in_own_with(cte))
+            cte.set("this", _with_own_names(cte))
     materialized = {name for name, count in uses.items() if count > 1}
     narrow = _narrowed(tree, ctes)
     inline = {name: cte for name, cte in ctes.items() if name not in materialized}
@@ -240,7 +240,7 @@ def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Nod
     return narrow
 
 
-def _in_own_with(cte: exp.CTE) -> Node:
+def _with_own_names(cte: exp.CTE) -> Node:
     """Wrap a recursive CTE in a WITH of its own: other CTEs beside it in one WITH would behave differently."""
     inner = exp.CTE(this=cte.this, alias=exp.TableAlias(this=exp.to_identifier(cte.alias)))
     body = exp.select("*").from_(exp.Table(this=exp.to_identifier(cte.alias)))

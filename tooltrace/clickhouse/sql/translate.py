@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.sql import rewrites, validate
-from tooltrace.clickhouse.sql.generator import ALIKE, KNOWN, DuckDBDialect, to_sql
+from tooltrace.clickhouse.sql.generator import KNOWN, UNCHANGED_FUNCTIONS, DuckDBDialect, to_sql
 from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
 from tooltrace.clickhouse.sql.scope import rename_steps
 from tooltrace.errors import QueryError
@@ -72,7 +72,7 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
     validate.require_translatable(tree)
     if only is not None:
         validate.require_tables(tree, only)
-        validate.require_functions(tree, KNOWN | ALIKE | MACRO_NAMES)
+        validate.require_functions(tree, KNOWN | UNCHANGED_FUNCTIONS | MACRO_NAMES)
     tree = inline_macros(tree)
     rename_steps(tree, rewrites.known_tables())
     try:
@@ -90,7 +90,7 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
 
 def view_sql(sql: str, database: str) -> str:
     """Return the SQL of a view over the tables in ``database``; a view cannot use temporary tables."""
-    tree = _parsed(sql).copy()
+    tree = inline_macros(_parsed(sql).copy())
     rewrites.drop_unused_messages_join(tree)
     rewrites.alias_joined_columns(tree)
     rewrites.qualify_tables(tree, database)

@@ -12,7 +12,7 @@ from tooltrace.errors import TooltraceError
 
 HEAD_BYTES: Final = 1024 * 1024
 """Bytes at the beginning of a file that are examined to detect its format."""
-LONGEST_FRAME: Final = 64 * 1024 * 1024
+MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
 """Maximum length of a frame in bytes, before and after decompression: a whole frame is held in memory."""
 DAMAGE: Final = (OSError, EOFError, zlib.error)
 """Exceptions raised on reading a damaged file; zstd's own error is converted to OSError."""
@@ -96,12 +96,12 @@ class _Frames(io.RawIOBase):
         if not size:
             return b""
         length = int.from_bytes(size, "big")
-        if length > LONGEST_FRAME:
+        if length > MAX_FRAME_BYTES:
             raise OSError(f"a frame of {length:,} bytes, which is damage")
         packed = self._stream.read(length)
         try:
             unpacker = self._zstd.ZstdDecompressor()
-            data: bytes = unpacker.decompress(packed, max_length=LONGEST_FRAME)
+            data: bytes = unpacker.decompress(packed, max_length=MAX_FRAME_BYTES)
         except self._zstd.ZstdError:
             return b"damaged frame\n"
         return (data if unpacker.eof else b"frame cut off") + b"\n"

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from tooltrace.core.records import Record
 from tooltrace.exporters.csv import QUOTED_BY
-from tooltrace.ingest.files.reader import LONGEST_LINE, Format, TraceFile, kind_of, record_of
-from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
+from tooltrace.ingest.files.reader import MAX_LINE_BYTES, Format, TraceFile, kind_of, record_of
+from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
 
 NAME: Final = "csv"
@@ -44,7 +44,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
                 cells = {
                     name: text.removeprefix(QUOTED_BY) if text else None for name, text in zip(names, row, strict=True)
                 }
-                record = reredact(record_of(kind or "", cells), settings, LONGEST_OF_FILE)
+                record = reredact(record_of(kind or "", cells), settings, MAX_FILE_FIELD_BYTES)
             except ValueError as error:
                 source.skip(number, str(error))
             else:
@@ -86,7 +86,7 @@ def _long_fields() -> Iterator[None]:
     Python's default limit is half of what a field of tooltrace may have. The limit applies to the whole process, so it
     is restored afterwards.
     """
-    before = csv.field_size_limit(LONGEST_LINE)
+    before = csv.field_size_limit(MAX_LINE_BYTES)
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ from tooltrace.core.response import ResponseMeta, Status, ToolResponse
 from tooltrace.ingest.call_builder import ExternalCall, build_call, stable_id
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
 from tooltrace.normalize import normalize
-from tooltrace.recording.logger import LONGEST_MS
+from tooltrace.recording.logger import MAX_DURATION_MS
 from tooltrace.recording.settings import Settings
 
 NAME = "hello-agents"
@@ -53,7 +53,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[ToolCall]:
             source.skip(number, "not an event of a HelloAgents trace")
             continue
         try:
-            external = sessions.take(line)
+            external = sessions.add_event(line)
         except _Unusable as error:
             source.skip(number, str(error))
             continue
@@ -114,7 +114,7 @@ class _Waiting:
         for place in _places(pending):
             self._at.setdefault(place, {})[pending] = None
 
-    def take(self, session: str | None, step: str, call_id: str | None, tool: str | None) -> _PendingCall | None:
+    def add_event(self, session: str | None, step: str, call_id: str | None, tool: str | None) -> _PendingCall | None:
         """Remove and return the call of a result: the last with its id, otherwise the first with its step and tool."""
         same = self._at.get(("id", session, call_id)) if call_id is not None else None
         if same:
@@ -151,7 +151,7 @@ class _Sessions:
         self._occurrences: Counter[tuple[Any, ...]] = Counter()
         self._waiting = _Waiting()
 
-    def take(self, line: dict[str, Any]) -> ExternalCall | None:
+    def add_event(self, line: dict[str, Any]) -> ExternalCall | None:
         """Process one event; return the attempt that it ends, if any."""
         event, payload = line["event"], line["payload"]
         session = _text(line.get("session_id"))
@@ -170,7 +170,7 @@ class _Sessions:
 
     def _ended_call(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> ExternalCall:
         call_id, tool = _text(payload.get("tool_call_id")), _text(payload.get("tool_name"))
-        pending = self._waiting.take(session, str(line.get("step")), call_id, tool)
+        pending = self._waiting.add_event(session, str(line.get("step")), call_id, tool)
         duration = _stated_duration(payload)
         if pending is None:  # asynchronous runs write only the result
             pending = self._pending_call(line, payload, session)
@@ -239,7 +239,7 @@ def _stated(payload: dict[str, Any], status: Status, result: Any) -> ToolRespons
 
 def _stated_duration(payload: dict[str, Any]) -> float | None:
     value = payload.get("duration_ms")
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LONGEST_MS
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_DURATION_MS
     return float(value) if usable and value is not None else None
 
 

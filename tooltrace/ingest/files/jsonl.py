@@ -13,7 +13,7 @@ from zlib import crc32
 
 from tooltrace.core.records import Record
 from tooltrace.ingest.files.reader import Format, TraceFile
-from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
+from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
 from tooltrace.store.journal_format import KINDS, START, LineError, decode
 
@@ -35,7 +35,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
         if not text:
             continue
         try:
-            yield reredact(decode(text if text.startswith(START) else _sealed(text)), settings, LONGEST_OF_FILE)
+            yield reredact(decode(text if text.startswith(START) else _sealed(text)), settings, MAX_FILE_FIELD_BYTES)
         except LineError as error:
             source.skip(number, str(error))
         except ValueError:

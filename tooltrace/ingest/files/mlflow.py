@@ -52,8 +52,8 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
 
 def _traces(source: TraceFile) -> Iterator[tuple[int, Any]]:
     for number, value in source.documents():
-        many = value.get("traces", [value]) if isinstance(value, dict) else value
-        for trace in many if isinstance(many, list) else [many]:
+        traces = value.get("traces", [value]) if isinstance(value, dict) else value
+        for trace in traces if isinstance(traces, list) else [traces]:
             inner = trace.get("trace") if isinstance(trace, dict) else None
             yield number, parsed(inner.encode()) if isinstance(inner, str) else inner or trace
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tooltrace.core.records import Record
 from tooltrace.ingest.files import phoenix
 from tooltrace.ingest.files.reader import Format, TraceFile, UnreadableFile, kind_of, parsed, record_of
-from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
+from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
+from tooltrace.store.schema import RECORDS, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -47,14 +48,12 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
 def _records(
     con: DuckDBPyConnection, source: TraceFile, settings: Settings, kind: str, columns: list[str]
 ) -> Iterator[Record]:
-    from tooltrace.store.schema import RECORDS, quote_identifier
-
     present = [column for column in RECORDS[kind].columns if column.name in columns]
     values = ", ".join(f"CAST({quote_identifier(column.name)} AS {column.type})" for column in present)
     for number, row in _fetched(con, source, values):
         try:
             cells = dict(zip((column.name for column in present), row, strict=True))
-            record = reredact(record_of(kind, cells), settings, LONGEST_OF_FILE)
+            record = reredact(record_of(kind, cells), settings, MAX_FILE_FIELD_BYTES)
         except ValueError as error:
             source.skip(number, str(error))
         else:
@@ -63,8 +62,6 @@ def _records(
 
 def _phoenix(con: DuckDBPyConnection, source: TraceFile, columns: list[str]) -> Iterator[tuple[int, Any]]:
     """Yield the rows as JSON objects, with their row numbers; the data frame's index is a named column."""
-    from tooltrace.store.schema import quote_identifier
-
     values = ", ".join(f"CAST(to_json({quote_identifier(column)}) AS VARCHAR)" for column in columns)
     for number, row in _fetched(con, source, values):
         yield (
@@ -89,7 +86,6 @@ def _opened(source: TraceFile) -> Iterator[DuckDBPyConnection]:
     import duckdb
 
     from tooltrace.store.connection import connect
-    from tooltrace.store.schema import quote_literal
 
     with connect() as con:
         try:

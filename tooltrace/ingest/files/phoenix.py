@@ -128,11 +128,11 @@ def _flat(prefix: str, nested: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _known_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes that are not None; for a span of tooltrace, without those that Phoenix derived."""
-    ours = MARK in attributes
+    is_native = MARK in attributes
     return {
         key: value
         for key, value in attributes.items()
-        if value is not None and not (ours and (key in _DERIVED or key.startswith(_DERIVED_FROM)))
+        if value is not None and not (is_native and (key in _DERIVED or key.startswith(_DERIVED_FROM)))
     }
 
 

@@ -19,13 +19,22 @@ from tooltrace.recording.settings import Settings
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.schema import RECORDS
 
-LONGEST_LINE = 64 * 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
 """Maximum length of a line in bytes; longer lines are skipped, because a whole line is held in memory."""
-LONGEST_DOCUMENT = 512 * 1024 * 1024
+MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
 """Maximum size in bytes of a file that is one JSON document over many lines."""
 _BOM: Final = b"\xef\xbb\xbf"
 
-__all__ = ["HEAD_BYTES", "LONGEST_LINE", "SkippedLine", "TraceFile", "UnreadableFile", "kind_of", "parsed", "record_of"]
+__all__ = [
+    "HEAD_BYTES",
+    "MAX_LINE_BYTES",
+    "SkippedLine",
+    "TraceFile",
+    "UnreadableFile",
+    "kind_of",
+    "parsed",
+    "record_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +125,14 @@ class TraceFile:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the lines with their numbers; a line that is too long and the rest of a damaged file are skipped."""
         number = 0
-        while line := self._read(LONGEST_LINE + 1, number + 1):
+        while line := self._read(MAX_LINE_BYTES + 1, number + 1):
             number += 1
-            if len(line) <= LONGEST_LINE:
+            if len(line) <= MAX_LINE_BYTES:
                 yield number, line.removeprefix(_BOM) if number == 1 else line
                 continue
-            self.skip(number, f"longer than {LONGEST_LINE // 1024 // 1024} MiB")
+            self.skip(number, f"longer than {MAX_LINE_BYTES // 1024 // 1024} MiB")
             while line and not line.endswith(b"\n"):
-                line = self._read(LONGEST_LINE + 1, number)
+                line = self._read(MAX_LINE_BYTES + 1, number)
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         for number, line in self.lines():
@@ -135,11 +144,11 @@ class TraceFile:
 
     def _document(self) -> bytes:
         parts, size = [], 0
-        while part := self._read(LONGEST_LINE, 1):
+        while part := self._read(MAX_LINE_BYTES, 1):
             parts.append(part)
             size += len(part)
-            if size > LONGEST_DOCUMENT:
-                raise UnreadableFile(f"{self.path}: one JSON document of more than {LONGEST_DOCUMENT // 1024**2} MiB")
+            if size > MAX_DOCUMENT_BYTES:
+                raise UnreadableFile(f"{self.path}: one JSON document of more than {MAX_DOCUMENT_BYTES // 1024**2} MiB")
         return b"".join(parts).removeprefix(_BOM)
 
     def _read(self, most: int, number: int) -> bytes:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from tooltrace.core.records import Record
 from tooltrace.ingest.files.reader import TraceFile
-from tooltrace.ingest.reredact import LONGEST_OF_FILE, reredact
+from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
+from tooltrace.ingest.spans import Assembler
 from tooltrace.otel import attributes as names
 from tooltrace.otel.log_codec import from_log, rejection_reason
 from tooltrace.otel.span_data import LogData, SpanData
@@ -24,8 +25,6 @@ class SpanFileReader:
     """Converter of one file's spans and log events to records."""
 
     def __init__(self, source: TraceFile, settings: Settings) -> None:
-        from tooltrace.ingest.spans import Assembler
-
         self._source = source
         self._settings = settings
         self._assembler = Assembler(settings)
@@ -40,14 +39,14 @@ class SpanFileReader:
     def rest(self) -> Iterator[Record]:
         """Yield the records of the waiting spans."""
         waiting, self._waiting = self._waiting, []
-        yield from self._assembler.take(waiting)
+        yield from self._assembler.convert(waiting)
 
     def logs(self, number: int, forms: Iterable[LogData]) -> Iterator[Record]:
         """Yield the records of the log events in line ``number``; log records of other kinds are ignored."""
         for form in forms:
             record = from_log(form)
             if record is not None:
-                yield reredact(record, self._settings, LONGEST_OF_FILE)
+                yield reredact(record, self._settings, MAX_FILE_FIELD_BYTES)
             elif reason := rejection_reason(form):
                 self._source.skip(number, reason)
 

@@ -38,7 +38,7 @@ class AdmissionControl:
             self.requests -= 1
             self.bytes -= place.bytes
 
-    def take(self, size: int) -> None:
+    def accept(self, size: int) -> None:
         """Add ``size`` bytes to the total. Raises OtlpError."""
         if self.bytes + size > self.limits.waiting_bytes:
             raise self._busy(f"the requests under way hold {self.bytes >> 20} MiB")
@@ -67,9 +67,9 @@ class RequestSlot:
         self._admission = admission
         self.bytes = 0
 
-    def take(self, size: int) -> None:
+    def accept(self, size: int) -> None:
         """Add ``size`` bytes to the body of the request. Raises OtlpError."""
-        self._admission.take(size)
+        self._admission.accept(size)
         self.bytes += size
 
     @asynccontextmanager

@@ -12,7 +12,7 @@ from tooltrace.ingest.receiver.admission import RequestSlot
 from tooltrace.ingest.receiver.limits import ReceiverLimits
 from tooltrace.ingest.receiver.responses import OtlpError, malformed, too_large
 
-MOST_MEMBERS: Final = 1000
+MAX_GZIP_MEMBERS: Final = 1000
 """Maximum number of gzip members in one body; each costs more than its few bytes."""
 KNOWN_CODINGS: Final = "gzip, deflate, identity" + (", zstd" if zstd.is_available() else "")
 _WINDOW_LOG: Final = 23
@@ -41,7 +41,7 @@ async def _read(request: Request, inflater: Inflater | None, limits: ReceiverLim
         piece = chunk if inflater is None else inflater.feed(chunk)
         if max(raw, len(body) + len(piece)) > limits.body_bytes:
             raise _too_long(limits)
-        place.take(len(piece))
+        place.accept(len(piece))
         body += piece
     if inflater is not None:
         inflater.finish()
@@ -103,8 +103,8 @@ class Inflater:
 
     def _next_member(self) -> None:
         self._members += 1
-        if self._members > MOST_MEMBERS:
-            raise malformed(f"the compressed body has more than {MOST_MEMBERS} parts; nothing was stored")
+        if self._members > MAX_GZIP_MEMBERS:
+            raise malformed(f"the compressed body has more than {MAX_GZIP_MEMBERS} parts; nothing was stored")
         self._stream = self._new_stream()
 
 

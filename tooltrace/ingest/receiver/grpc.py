@@ -53,7 +53,7 @@ def _export(receiver: Receiver, token: str | None, signal: Signal) -> Export:
             with receiver.admission.slot() as place:
                 async with place.arriving():
                     body = await _only(messages)
-                place.take(len(body))
+                place.accept(len(body))
                 receipt = await receiver.ingester.ingest(signal, PROTOBUF, body)
         except OtlpError as error:
             await _abort(context, error)

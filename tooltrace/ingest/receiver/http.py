@@ -22,8 +22,8 @@ _ENCODINGS: Final[dict[str, Encoding]] = {PROTOBUF: PROTOBUF, JSON: JSON}
 def routes(receiver: Receiver) -> list[Route]:
     """Return the routes ``/v1/traces``, ``/v1/logs`` and ``/v1/metrics``, and error routes for the rest of ``/v1/``."""
     found = [Route(signal.path, _endpoint(receiver, signal), methods=["POST"]) for signal in SIGNALS]
-    others = [Route(signal.path, _not_so, methods=_OTHER_METHODS) for signal in SIGNALS]
-    return [*found, *others, Route("/v1/{rest:path}", _elsewhere, methods=["POST", *_OTHER_METHODS])]
+    others = [Route(signal.path, _method_not_allowed, methods=_OTHER_METHODS) for signal in SIGNALS]
+    return [*found, *others, Route("/v1/{rest:path}", _not_found, methods=["POST", *_OTHER_METHODS])]
 
 
 def _endpoint(receiver: Receiver, signal: Signal) -> Callable[[Request], Awaitable[Response]]:
@@ -62,12 +62,12 @@ def _refused(request: Request, error: OtlpError) -> Response:
     return Response(responses.error_response(error, encoding), error.status, headers, media_type=encoding)
 
 
-async def _not_so(request: Request) -> Response:
+async def _method_not_allowed(request: Request) -> Response:
     answer = _refused(request, OtlpError(405, f"method {request.method} is not allowed: use POST"))
     answer.headers["Allow"] = "POST"
     return answer
 
 
-async def _elsewhere(request: Request) -> Response:
+async def _not_found(request: Request) -> Response:
     places = ", ".join(signal.path for signal in SIGNALS)
     return _refused(request, OtlpError(404, f"unknown path: OTLP is received at {places}"))

@@ -31,7 +31,7 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
-NOT_OURS: Final = "a log record that is no evaluation and no event of tooltrace is not kept"
+UNKNOWN_LOG_RECORD: Final = "a log record that is neither an evaluation nor an event of tooltrace is not stored"
 
 
 def to_record(form: LogData, settings: Settings, receipt: IngestResult) -> Event | None:
@@ -46,15 +46,15 @@ def to_record(form: LogData, settings: Settings, receipt: IngestResult) -> Event
         return None
     reason = rejection_reason(form)
     if reason is None:
-        receipt.reject(NOT_OURS)
+        receipt.reject(UNKNOWN_LOG_RECORD)
     else:
         receipt.count_lost(reason)
     return None
 
 
-TOGETHER: Final = 512
+BATCH_SIZE: Final = 512
 """Spans converted to records at once."""
-REMEMBERED: Final = 50_000
+MAX_REMEMBERED_LINES: Final = 50_000
 """Recent journal lines whose digests are remembered, so that a record received twice is written once.
 
 Otherwise a store that is delivered to its own receiver would grow without end.
@@ -63,7 +63,7 @@ LARGE_BYTES: Final = 1024 * 1024
 """Size in bytes above which a request goes to the queue of large requests, so that it does not delay small ones."""
 REJECTED: Final = "otlp_rejected"
 """Loss reason: spans or events were received that could not be read. The response reported them to the sender."""
-METRICS_NOT_KEPT: Final = "metrics are not kept: the store has the calls themselves"
+METRICS_NOT_STORED: Final = "metrics are not stored: the store has the calls themselves"
 
 
 class Ingester:
@@ -78,7 +78,7 @@ class Ingester:
         self._limits = limits
         self._journal = Journal(StorePaths.of(settings.store).journal, sync=settings.durability == "fsync")
         self._assembler = Assembler(settings)
-        self._written: LruMap[bool] = LruMap(REMEMBERED)
+        self._written: LruMap[bool] = LruMap(MAX_REMEMBERED_LINES)
         self._small = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver")
         self._large = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver-large")
         self._ending = False
@@ -87,7 +87,7 @@ class Ingester:
         """Write the records of ``body`` to the journal, all or none, before returning. Raises OtlpError."""
         loop = asyncio.get_running_loop()
         thread = self._small if len(body) <= LARGE_BYTES else self._large
-        return await loop.run_in_executor(thread, self._take, signal, encoding, body)
+        return await loop.run_in_executor(thread, self._ingest, signal, encoding, body)
 
     def end(self) -> None:
         """Refuse requests that are not converted yet."""
@@ -104,7 +104,7 @@ class Ingester:
 
     # The methods below run in the threads.
 
-    def _take(self, signal: Signal, encoding: Encoding, body: bytes) -> IngestResult:
+    def _ingest(self, signal: Signal, encoding: Encoding, body: bytes) -> IngestResult:
         receipt = IngestResult(self._limits)
         self._check_open()
         try:
@@ -114,7 +114,7 @@ class Ingester:
         except OtlpError:
             raise
         except Exception as error:
-            report_fault("receive", lost=receipt.seen)
+            report_fault("receive", lost=receipt.received)
             raise OtlpError(500, "the receiver failed on this request; nothing of it was stored") from error
         self._write(list(lines.values()), receipt.lost)
         # remembered only after a successful write: the client retries a failed request with the same lines
@@ -134,14 +134,14 @@ class Ingester:
             return self._events(encoding, body, receipt)
         points = decode.points(body, encoding, receipt)
         if points:
-            receipt.reject(METRICS_NOT_KEPT, points)
+            receipt.reject(METRICS_NOT_STORED, points)
         return iter(())
 
     def _spans(self, encoding: Encoding, body: bytes, receipt: IngestResult) -> Iterator[Record]:
         forms = decode.spans(body, encoding, receipt)
-        while together := list(islice(forms, TOGETHER)):
+        while together := list(islice(forms, BATCH_SIZE)):
             self._check_open()
-            yield from self._assembler.take(together)
+            yield from self._assembler.convert(together)
 
     def _events(self, encoding: Encoding, body: bytes, receipt: IngestResult) -> Iterator[Record]:
         for form in decode.logs(body, encoding, receipt):

@@ -66,7 +66,7 @@ def too_large(message: str) -> OtlpError:
 
 SHOWN = 3
 """Maximum number of reasons in a response."""
-LONGEST_REASON = 300
+MAX_REASON_LENGTH = 300
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class IngestResult:
     """
 
     limits: ReceiverLimits
-    seen: int = 0
+    received: int = 0
     rejected: int = 0
     lost: int = 0
     """Rejected items that should have been stored but could not be read."""
@@ -85,14 +85,14 @@ class IngestResult:
 
     def count(self) -> None:
         """Count one item. Raises OtlpError if there are too many."""
-        self.seen += 1
-        if self.seen > self.limits.items:
+        self.received += 1
+        if self.received > self.limits.items:
             raise too_large(f"the request has more than {self.limits.items:,} items; nothing was stored")
 
     def reject(self, reason: str, count: int = 1) -> None:
         """Record that ``count`` items, already counted, are not stored for ``reason``."""
         self.rejected += count
-        reason = reason[:LONGEST_REASON]
+        reason = reason[:MAX_REASON_LENGTH]
         if reason in self.reasons or len(self.reasons) < SHOWN:
             self.reasons[reason] = self.reasons.get(reason, 0) + count
 

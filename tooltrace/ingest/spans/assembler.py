@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
 from typing import Any
@@ -113,9 +113,10 @@ def _attributes(members: Sequence[SpanToolCall], settings: Settings) -> dict[str
     return {key: value for key, value in out.items() if key not in names.RESERVED}
 
 
-TOGETHER = 4096
+BATCH_SIZE = 4096
 """Spans examined together: far fewer than the deduplicator remembers."""
-NOWHERE = SpanOrigin()
+NO_PARENTS: Mapping[str, str] = {}
+UNKNOWN_ORIGIN = SpanOrigin()
 """Unknown origin, for a span whose resource does not name one."""
 
 
@@ -126,7 +127,7 @@ class Assembler:
     name one. Thread-safe.
     """
 
-    def __init__(self, settings: Settings, here: SpanOrigin = NOWHERE) -> None:
+    def __init__(self, settings: Settings, here: SpanOrigin = UNKNOWN_ORIGIN) -> None:
         self.settings = settings
         self.here = here
         self._doubles = SpanDeduplicator()
@@ -138,34 +139,39 @@ class Assembler:
         """Replace the lock in a forked child: another thread of the parent may have held it."""
         self._lock = RLock()
 
-    def take(self, forms: Sequence[SpanData]) -> list[ToolCall | Span]:
+    def convert(self, forms: Sequence[SpanData], inside: Mapping[str, str] = NO_PARENTS) -> list[ToolCall | Span]:
         """Return a record for each span of ``forms``, in their order; a repeated span has one record. Never raises.
 
         Of the spans that show one call, one becomes the ``ToolCall``: tooltrace's own span, otherwise the outermost,
         completed from the others. If an earlier batch already had that call's record, none does. The other spans become
-        ``Span`` records.
+        ``Span`` records. ``inside``: the id of the span around a span, by its id, where that is not the span's parent.
         """
         once = list({_key(form): form for form in forms}.values())
         with self._lock:
-            rounds = range(0, len(once), TOGETHER)
-            return [record for start in rounds for record in self._convert(once[start : start + TOGETHER])]
+            rounds = range(0, len(once), BATCH_SIZE)
+            return [record for start in rounds for record in self._convert(once[start : start + BATCH_SIZE], inside)]
 
     def know(self, forms: Iterable[SpanData]) -> None:
         """Register spans that need no record: those of this process's recorder, and those between calls."""
         with self._lock:
-            nodes = [self._node(form, parse_tool_call(form), ours=is_native(form)) for form in forms]
+            nodes = [self._node(form, parse_tool_call(form), native=is_native(form)) for form in forms]
             self._doubles.add(nodes)
             for node in nodes:
                 group = group_of(node)
-                if group is not None and group.ours:
+                if group is not None and group.is_native:
                     group.recorded = node.key
 
-    def _convert(self, forms: list[SpanData]) -> list[ToolCall | Span]:
+    def _convert(self, forms: list[SpanData], inside: Mapping[str, str]) -> list[ToolCall | Span]:
         native = {
             _key(form): call for form in forms if is_native(form) and (call := decode_native(form, self.settings))
         }
         parsed = {_key(form): found for form in forms if (found := parse_tool_call(form)) is not None}
-        self._doubles.add([self._node(form, parsed.get(_key(form)), ours=_key(form) in native) for form in forms])
+        self._doubles.add(
+            [
+                self._node(form, parsed.get(_key(form)), native=_key(form) in native, inside=inside.get(form.span_id))
+                for form in forms
+            ]
+        )
         calls: dict[Key, ToolCall] = dict(native)
         for group, members in self._groups(parsed, native).items():
             call = self._call(group, members)
@@ -173,7 +179,9 @@ class Assembler:
                 calls[group.recorded or members[0].key] = call
         return [calls.get(_key(form)) or to_span_record(form, self.settings, self.here) for form in forms]
 
-    def _node(self, form: SpanData, parsed: SpanToolCall | None, *, ours: bool) -> SpanNode:
+    def _node(
+        self, form: SpanData, parsed: SpanToolCall | None, *, native: bool, inside: str | None = None
+    ) -> SpanNode:
         """Return the node of ``form``; a repeated span keeps its node.
 
         It has a new node if only one of the two spans shows a tool call.
@@ -184,12 +192,13 @@ class Assembler:
         if known is not None and (known.group is None) == (parsed is None):
             known.agent, known.conversation = agent or known.agent, conversation or known.conversation
             return known
-        parent = (form.trace_id, form.parent_span_id) if form.parent_span_id else None
+        around = inside or form.parent_span_id
+        parent = (form.trace_id, around) if around else None
         node = SpanNode(key, parent, end_ns=form.end_ns, agent=agent, conversation=conversation)
         if parsed is None:
             node.through = not any(name in form.attributes for name in ENCLOSING)
         else:
-            node.group = CallGroup(parsed.tool, parsed.call_id, marks_of(parsed.arguments), ours=ours)
+            node.group = CallGroup(parsed.tool, parsed.call_id, marks_of(parsed.arguments), is_native=native)
             node.remote = MCP in parsed.conventions
             node.layer = (form.scope, form.kind, *parsed.conventions)
         return node
@@ -212,7 +221,7 @@ class Assembler:
 
     def _call(self, group: CallGroup, members: list[SpanToolCall]) -> ToolCall | None:
         """Return the record of one call; None if another span, or tooltrace's own recorder, has the record."""
-        if group.ours:
+        if group.is_native:
             return None
         if group.recorded is None:
             group.recorded = members[0].key

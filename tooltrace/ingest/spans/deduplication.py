@@ -37,7 +37,7 @@ class CallGroup:
     tool: str | None = None
     call_id: str | None = None
     arguments: ArgumentDigests | None = None
-    ours: bool = False
+    is_native: bool = False
     """Whether one of the spans is tooltrace's own."""
     recorded: Key | None = None
     """Key of the span whose id the call's record has."""
@@ -149,17 +149,17 @@ class SpanDeduplicator:
             outer_call is inner_call
             or outer_call is None
             or inner_call is None
-            or not _same(outer_call, inner_call, remote=inner.remote)
+            or not _is_same_call(outer_call, inner_call, remote=inner.remote)
         ):
             return
-        if outer.layer == inner.layer and not _proven(outer_call, inner_call):
+        if outer.layer == inner.layer and not _has_same_identity(outer_call, inner_call):
             return
-        if outer.inner is not None and not outer_call.ours:  # a retry inside one call
+        if outer.inner is not None and not outer_call.is_native:  # a retry inside one call
             inner_call.call_id = inner_call.call_id or outer_call.call_id
             return
         if outer_call.recorded is None or inner_call.recorded is None:  # two written records cannot be merged
             outer.inner, inner.outer = inner.key, outer.key
-            _unite(outer_call, inner_call)
+            _merge_groups(outer_call, inner_call)
 
 
 def group_of(node: SpanNode | None) -> CallGroup | None:
@@ -182,11 +182,11 @@ def marks_of(arguments: Any) -> ArgumentDigests | None:
     }
 
 
-def _same(outer_call: CallGroup, inner_call: CallGroup, *, remote: bool) -> bool:
+def _is_same_call(outer_call: CallGroup, inner_call: CallGroup, *, remote: bool) -> bool:
     """Whether the known ids, tools and arguments of both calls agree."""
     if outer_call.call_id is not None and inner_call.call_id is not None:
         return outer_call.call_id == inner_call.call_id and _same_name(outer_call.tool, inner_call.tool, remote=remote)
-    return _agree(outer_call.arguments, inner_call.arguments) and _same_name(
+    return _arguments_agree(outer_call.arguments, inner_call.arguments) and _same_name(
         outer_call.tool, inner_call.tool, remote=remote
     )
 
@@ -198,7 +198,7 @@ def _same_name(outer: str | None, inner: str | None, *, remote: bool) -> bool:
     return remote and outer.endswith(inner) and outer[: -len(inner)][-1:] in tuple(_JOINTS)
 
 
-def _agree(outer_call: ArgumentDigests | None, inner_call: ArgumentDigests | None) -> bool:
+def _arguments_agree(outer_call: ArgumentDigests | None, inner_call: ArgumentDigests | None) -> bool:
     """Whether both calls have common arguments and none of these differs; unknown arguments agree with any.
 
     The inner call may have more arguments, or fewer: defaults and injected arguments.
@@ -209,18 +209,18 @@ def _agree(outer_call: ArgumentDigests | None, inner_call: ArgumentDigests | Non
     return bool(common) and all(outer_call[key] == inner_call[key] for key in common)
 
 
-def _proven(outer_call: CallGroup, inner_call: CallGroup) -> bool:
+def _has_same_identity(outer_call: CallGroup, inner_call: CallGroup) -> bool:
     """Whether both calls have the same id, or else the same arguments."""
     if outer_call.call_id is not None and inner_call.call_id is not None:
         return outer_call.call_id == inner_call.call_id
     return outer_call.arguments is not None and outer_call.arguments == inner_call.arguments
 
 
-def _unite(outer_call: CallGroup, inner_call: CallGroup) -> None:
+def _merge_groups(outer_call: CallGroup, inner_call: CallGroup) -> None:
     inner_call.joined = outer_call
     outer_call.tool = outer_call.tool or inner_call.tool
     outer_call.call_id = outer_call.call_id or inner_call.call_id
     outer_call.arguments = inner_call.arguments if outer_call.arguments is None else outer_call.arguments
-    outer_call.ours = outer_call.ours or inner_call.ours
+    outer_call.is_native = outer_call.is_native or inner_call.is_native
     outer_call.recorded = outer_call.recorded or inner_call.recorded
     outer_call.attempt = outer_call.attempt or inner_call.attempt

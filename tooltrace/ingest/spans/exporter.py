@@ -38,7 +38,7 @@ class StoreSpanExporter(SpanExporter):
             recorder = config.get_recorder()
             assembler = self._for(recorder.settings)
             assembler.know([from_sdk(span) for span in spans if isinstance(span, ToolSpan)])
-            for record in assembler.take([from_sdk(span) for span in spans if not isinstance(span, ToolSpan)]):
+            for record in assembler.convert([from_sdk(span) for span in spans if not isinstance(span, ToolSpan)]):
                 recorder.worker.put(record)
             return SpanExportResult.SUCCESS
         return SpanExportResult.FAILURE

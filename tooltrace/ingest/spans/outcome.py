@@ -106,9 +106,9 @@ def _is_class(kind: str | None) -> bool:
 
 
 def _reported(call: SpanToolCall) -> Any:
-    """Return the result for the rules to interpret; a span without failure and result is a success."""
+    """Return the result for the rules to interpret; a span without failure and result states only that the tool returned."""
     if call.result is NO_RESULT:
-        return ToolResponse.success(meta=ResponseMeta(rule=RULE, rule_grade="certain"))
+        return ToolResponse.success(meta=ResponseMeta(rule=RULE, rule_grade="unread"))
     return call.result
 
 
@@ -120,8 +120,8 @@ def _failure(call: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
     if call.result is not NO_RESULT:
         response = normalize(call.result, rules=rules)
         if response.status == "error":
-            keeps_data = response.data is not None or isinstance(call.result, str)
-            return response if keeps_data else response.model_copy(update={"data": call.result})
+            has_data = response.data is not None or isinstance(call.result, str)
+            return response if has_data else response.model_copy(update={"data": call.result})
     code = text(kind)
     number = code is not None and code.lstrip("-").isdigit()
     if number and code is not None and code.startswith("-"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.trace import SpanContext
 
 from tooltrace.core.records import Record
 from tooltrace.faults import suppress_faults
@@ -17,6 +18,7 @@ from tooltrace.ingest.spans.assembler import Assembler
 from tooltrace.ingest.spans.conventions.detect import ENCLOSING, is_tool_span
 from tooltrace.ingest.spans.conventions.enclosing import CONTEXT
 from tooltrace.ingest.spans.span_records import SpanOrigin
+from tooltrace.otel.sdk_internals import SPAN_KEY, attributes_of, current_context
 from tooltrace.otel.sdk_spans import from_sdk
 from tooltrace.otel.span_data import SpanData
 from tooltrace.otel.tool_span import ToolSpan
@@ -30,16 +32,55 @@ class OpenSpan(NamedTuple):
     span: ReadableSpan
 
 
-Around = SpanData | ReadableSpan | OpenSpan
+class _Tracked:
+    """An open span, and what its attributes show. They are read again only after their number has changed."""
+
+    __slots__ = ("_count", "_is_native", "_name", "is_tool", "is_work", "parent", "passed_on", "span")
+
+    def __init__(self, span: ReadableSpan) -> None:
+        self.span = span
+        self.parent: SpanContext | None = span.parent
+        """The span around this one: its parent, or the call of tooltrace's own in which it began."""
+        self._is_native = isinstance(span, ToolSpan)
+        self.is_tool = self._is_native
+        """Whether the span shows a tool call."""
+        self.is_work = False
+        """Whether the span does work of its own, and is not merely transport to a tool."""
+        self.passed_on = False
+        """Whether the recorder's thread has the current attributes."""
+        self._name: str | None = None
+        self._count = -1
+
+    def update(self) -> None:
+        """Read the attributes if there are more than at the last reading."""
+        if self._is_native:
+            return
+        span = self.span
+        known, name = attributes_of(span), span.name
+        if len(known) != self._count or name is not self._name:
+            self._count, self._name, self.passed_on = len(known), name, False
+            self.is_tool = is_tool_span(name, known)
+            self.is_work = not _ENCLOSING_KEYS.isdisjoint(known)
+
+
+EnclosingSpan = SpanData | ReadableSpan | OpenSpan
 """A span that needs no record: an outline, a span of tooltrace's own, or an open one."""
 
 
 class SpanBatch:
     """Spans that are converted together, when their first record is requested."""
 
-    def __init__(self, assembler: Assembler, around: Sequence[Around], spans: Sequence[ReadableSpan]) -> None:
+    def __init__(
+        self,
+        assembler: Assembler,
+        enclosing: Sequence[EnclosingSpan],
+        spans: Sequence[ReadableSpan],
+        inside: Mapping[int, str],
+    ) -> None:
         self._assembler = assembler
-        self._around = around
+        self._inside = inside
+        """Ids of the calls around spans that are not their parents."""
+        self._enclosing = enclosing
         """Spans that need no record, but may connect those that do."""
         self._spans = spans
         self._records: Sequence[Record] | None = None
@@ -53,9 +94,11 @@ class SpanBatch:
         """Return the record of span ``number``. Raises the exception of a failed conversion."""
         with self._lock:
             if self._records is None:
-                self._assembler.know([data for span in self._around if (data := _known_data(span)) is not None])
-                self._records = self._assembler.take([from_sdk(span) for span in self._spans])
-                self._around = self._spans = ()
+                self._assembler.know([data for span in self._enclosing if (data := _known_data(span)) is not None])
+                forms = [from_sdk(span) for span in self._spans]
+                inside = {f"{span_id:016x}": around for span_id, around in self._inside.items()}
+                self._records = self._assembler.convert(forms, inside)
+                self._enclosing = self._spans = ()
         return self._records[number]
 
 
@@ -73,11 +116,11 @@ class DeferredSpanRecord:
         return self._batch.record(self._number)
 
 
-_MOST_OPEN = 10_000
+_MAX_OPEN = 10_000
 """Maximum number of open spans tracked; the oldest are dropped, because they may never end."""
 _MAX_WAITING = 1_000
 """Maximum number of spans that wait for one enclosing tool call."""
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _ENCLOSING_KEYS = frozenset(ENCLOSING)
 _OUTLINED = _ENCLOSING_KEYS | CONTEXT
 
@@ -103,13 +146,13 @@ class TooltraceSpanProcessor(SpanProcessor):
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = RLock()
-        self._open: OrderedDict[int, ReadableSpan] = OrderedDict()
+        self._open: OrderedDict[int, _Tracked] = OrderedDict()
         self._waiting: dict[int, list[ReadableSpan]] = {}
         """Waiting spans, by the id of the span that they wait for."""
-        self._around: deque[Around] = deque(maxlen=_MOST_OPEN)
+        self._parents: dict[int, str] = {}
+        """Ids of the calls around ended spans that are not their parents, until the spans are passed on."""
+        self._enclosing: deque[EnclosingSpan] = deque(maxlen=_MAX_OPEN)
         """Spans without a record that ended since the last batch."""
-        self._passed_on: dict[int, int] = {}
-        """Number of attributes of each open span when it was last passed on, by its id."""
         self._assembler: Assembler | None = None
 
     # The methods below run in the threads of the application.
@@ -121,11 +164,12 @@ class TooltraceSpanProcessor(SpanProcessor):
                 self._reset()
             ids = span.get_span_context()
             if ids is not None:
-                self._open[ids.span_id] = span
-            if len(self._open) > _MOST_OPEN:
-                oldest = self._open.popitem(last=False)[0]
-                self._passed_on.pop(oldest, None)
-                self._release(oldest)
+                self._open[ids.span_id] = tracked = _Tracked(span)
+                around = current_context().get(SPAN_KEY)
+                if isinstance(around, ToolSpan) and _are_siblings(around, span):
+                    tracked.parent = around.get_span_context()
+            if len(self._open) > _MAX_OPEN:
+                self._release(self._open.popitem(last=False)[0])
 
     def on_end(self, span: ReadableSpan) -> None:
         """Record ``span``, or hold it until the tool call around it ends."""
@@ -151,60 +195,48 @@ class TooltraceSpanProcessor(SpanProcessor):
         ids = span.get_span_context()
         if ids is None or self._pid != os.getpid():
             return
-        mine = ids.span_id
-        self._open.pop(mine, None)
-        self._passed_on.pop(mine, None)
+        span_id = ids.span_id
+        tracked = self._open.pop(span_id, None)
         if isinstance(span, ToolSpan):  # the recorder writes it
-            self._around.append(span)
-            self._release(mine)
-        elif is_tool_span(span.name, span.attributes or {}):
-            self._tool_ended(mine, span)
+            self._enclosing.append(span)
+            self._release(span_id)
+        elif is_tool_span(span.name, known := attributes_of(span)):
+            self._tool_ended(span_id, span, span.parent if tracked is None else tracked.parent)
         elif self._all:
-            self._pass_on([*self._take_waiting(mine), span])
+            self._pass_on([*self._pop_waiting(span_id), span])
         else:
-            known = span.attributes or {}
-            self._around.append(_outline(span, {key: known[key] for key in _OUTLINED.intersection(known)}))
-            self._release(mine)
+            self._enclosing.append(_outline(span, {key: known[key] for key in _OUTLINED.intersection(known)}))
+            self._release(span_id)
 
-    def _tool_above(self, span: ReadableSpan) -> int | None:
-        """Return the id of the outermost open tool call around ``span``; None if there is none.
+    def _look_around(self, parent: SpanContext | None) -> tuple[int | None, list[OpenSpan]]:
+        """Return the id of the outermost open tool call around a span with ``parent``, and the open spans to pass on.
 
-        Only transport spans and other tool calls may be between them.
+        Only transport spans and other tool calls may be between the span and that call. The open spans may state the
+        agent and the conversation; those that were passed on before, with the same attributes, are left out.
         """
-        found = None
-        parent = span.parent
-        for _ in range(_DEEPEST):
-            above = None if parent is None else self._open.get(parent.span_id)
-            if above is None or parent is None:
+        call, found, is_near = None, [], True
+        for _ in range(_MAX_DEPTH):
+            enclosing = None if parent is None else self._open.get(parent.span_id)
+            if enclosing is None or parent is None:
                 break
-            attributes = above.attributes or {}
-            if isinstance(above, ToolSpan) or is_tool_span(above.name, attributes):
-                found = parent.span_id
-            elif not _ENCLOSING_KEYS.isdisjoint(attributes):
-                break
-            parent = above.parent
-        return found
+            enclosing.update()
+            if not enclosing.passed_on:
+                enclosing.passed_on = True
+                found.append(OpenSpan(enclosing.span))
+            if is_near and enclosing.is_tool:
+                call = parent.span_id
+            elif enclosing.is_work:
+                is_near = False
+            parent = enclosing.parent
+        return call, found
 
-    def _open_around(self, span: ReadableSpan) -> list[OpenSpan]:
-        """Return the open spans around ``span`` that may state its agent and conversation, unless passed on before."""
-        found = []
-        parent = span.parent
-        for _ in range(_DEEPEST):
-            around = None if parent is None else self._open.get(parent.span_id)
-            if around is None or parent is None:
-                break
-            count = len(around.attributes or ())
-            if self._passed_on.get(parent.span_id) != count:  # new, or with further attributes
-                self._passed_on[parent.span_id] = count
-                found.append(OpenSpan(around))
-            parent = around.parent
-        return found
-
-    def _tool_ended(self, mine: int, span: ReadableSpan) -> None:
+    def _tool_ended(self, span_id: int, span: ReadableSpan, parent: SpanContext | None) -> None:
         """Hold an ended tool call and its waiting spans for the tool call around it; without one, pass them on."""
-        above = self._tool_above(span)
-        self._around.extend(self._open_around(span))
-        spans = [*self._take_waiting(mine), span]
+        above, around = self._look_around(parent)
+        if parent is not None and parent is not span.parent:
+            self._parents[span_id] = f"{parent.span_id:016x}"
+        self._enclosing.extend(around)
+        spans = [*self._pop_waiting(span_id), span]
         with self._lock:
             # checked again under the lock: ``above`` may have ended in another thread, and would never release them
             if above is not None and above in self._open and len(self._waiting.get(above, ())) < _MAX_WAITING:
@@ -212,30 +244,49 @@ class TooltraceSpanProcessor(SpanProcessor):
                 return
         self._pass_on(spans)
 
-    def _take_waiting(self, mine: int) -> list[ReadableSpan]:
-        """Remove and return the spans that waited for the ended span ``mine``."""
+    def _pop_waiting(self, span_id: int) -> list[ReadableSpan]:
+        """Remove and return the spans that waited for the ended span ``span_id``."""
         with self._lock:
-            return self._waiting.pop(mine, [])
+            return self._waiting.pop(span_id, [])
 
-    def _release(self, mine: int) -> None:
-        """Pass on the spans that waited for the ended span ``mine``."""
-        spans = self._take_waiting(mine)
+    def _release(self, span_id: int) -> None:
+        """Pass on the spans that waited for the ended span ``span_id``."""
+        spans = self._pop_waiting(span_id)
         if spans:
             self._pass_on(spans)
 
     def _pass_on(self, spans: list[ReadableSpan]) -> None:
         recorder = config.get_recorder()
         if self._assembler is None or self._settings is not recorder.settings:
-            self._passed_on.clear()
+            for each in list(self._open.values()):
+                each.passed_on = False
             self._assembler, self._settings = (
                 Assembler(recorder.settings, local_origin(recorder.settings)),
                 recorder.settings,
             )
-        around = []
-        while self._around:
-            around.append(self._around.popleft())
-        for item in SpanBatch(self._assembler, around, spans).items():
+        enclosing = []
+        while self._enclosing:
+            enclosing.append(self._enclosing.popleft())
+        inside = {}
+        if self._parents:
+            known = ((span, self._parents.pop(_id_of(span), None)) for span in spans)
+            inside = {_id_of(span): parent for span, parent in known if parent is not None}
+        for item in SpanBatch(self._assembler, enclosing, spans, inside).items():
             recorder.put(item)
+
+
+def _id_of(span: ReadableSpan) -> int:
+    ids = span.get_span_context()
+    return 0 if ids is None else ids.span_id
+
+
+def _are_siblings(call: ToolSpan, span: ReadableSpan) -> bool:
+    """Whether ``span``, which begins inside ``call``, has the parent of ``call``.
+
+    The instrumentation then finds parents by itself instead of by the context.
+    """
+    parent, shared = span.parent, call.parent
+    return parent is not None and shared is not None and parent.span_id == shared.span_id and call.is_recording()
 
 
 def local_origin(settings: Settings) -> SpanOrigin:
@@ -243,19 +294,18 @@ def local_origin(settings: Settings) -> SpanOrigin:
     return SpanOrigin(settings.service_name, settings.host, os.getpid())
 
 
-def _known_data(span: Around) -> SpanData | None:
+def _known_data(span: EnclosingSpan) -> SpanData | None:
     """Return the data that the assembler needs of ``span``; None for an open tool call, which has a record later."""
     if isinstance(span, SpanData):
         return span
     if not isinstance(span, OpenSpan):
         return from_sdk(span)
-    around = span.span
-    is_tool = isinstance(around, ToolSpan) or is_tool_span(around.name, around.attributes or {})
-    if is_tool:
+    enclosing = span.span
+    known = attributes_of(enclosing)
+    if isinstance(enclosing, ToolSpan) or is_tool_span(enclosing.name, known):
         return None
     # by key, because the attributes of an open span may change meanwhile
-    known = around.attributes or {}
-    return _outline(around, {key: value for key in _OUTLINED if (value := known.get(key)) is not None})
+    return _outline(enclosing, {key: value for key in _OUTLINED if (value := known.get(key)) is not None})
 
 
 def _outline(span: ReadableSpan, attributes: dict[str, Any]) -> SpanData:

@@ -37,7 +37,7 @@ def follow_hook_stream(result: Any, execution: Execution) -> Any:
     """Return the result of hooks around a call; a stream that hooks made instead of the tool's is recorded as well."""
     if execution.runs or not _is_stream(result):
         return result
-    attempt = execution.begin_instead()
+    attempt = execution.begin_without_run()
     return result if attempt is None else _follow(result, execution, attempt)
 
 

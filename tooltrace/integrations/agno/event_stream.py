@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from tooltrace.faults import pass_on_signal, suppress_faults
+from tooltrace.normalize.exceptions import reader
 from tooltrace.normalize.exceptions.custom_readers import safe_getattr
 from tooltrace.recording.generators import StreamRecorder
 from tooltrace.recording.recorder import Recorder
@@ -55,8 +56,6 @@ def is_cancellation(error: BaseException) -> bool:
 
 def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
     """Record that the run of ``attempt`` was cancelled."""
-    from tooltrace.normalize.exceptions import reader
-
     with suppress_faults("record", lost=1):
         attempt.error = reader.summarize(error)
         attempt.ending = "cancelled"

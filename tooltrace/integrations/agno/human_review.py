@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-from tooltrace.core.records import Gate
 from tooltrace.core.response import ToolResponse
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.agno.call_context import AgnoContext, span_id
-from tooltrace.integrations.agno.pending_reviews import (
-    PendingReview,
-    asked_at,
-    derived_span_id,
-    find_pending,
-    kind_of,
-    remember,
-)
+from tooltrace.integrations.agno.pending_reviews import asked_at, derived_span_id, find_pending, key_of, kind_of
+from tooltrace.integrations.reviews import PendingReview, changes, differs, record_answer, record_question
 from tooltrace.integrations.side_table import WeakSideTable
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import UNKNOWN, Recorder
-from tooltrace.redact.sanitizer import Sanitizer
-from tooltrace.redact.snapshot import snapshot
 
 
 class Answered:
@@ -42,37 +32,22 @@ class Answered:
     def approved(self, recorder: Recorder, attempt: Attempt | None, arguments: Mapping[str, Any] | None) -> None:
         """Record that the call continues, as ``attempt`` if that is known."""
         with suppress_faults("record", lost=1):
-            changed = _changes(self.pending, arguments) if self._inputs is None else self._inputs
-            self._keep(recorder, "approved", attempt, dict(changed))
+            before = None if self.pending is None else self.pending.arguments
+            changed = changes(before, arguments) if self._inputs is None else self._inputs
+            self._record_gate(recorder, "approved", attempt, dict(changed))
 
     def declined(self, recorder: Recorder, attempt: Attempt) -> None:
         """Record that the person declined the call; ``attempt`` is the record of the call."""
         with suppress_faults("record", lost=1):
-            self._keep(recorder, "declined", attempt, {})
+            self._record_gate(recorder, "declined", attempt, {})
 
-    def _keep(self, recorder: Recorder, decision: str, attempt: Attempt | None, changed: dict[str, Any]) -> None:
+    def _record_gate(self, recorder: Recorder, decision: str, attempt: Attempt | None, changed: dict[str, Any]) -> None:
         pending = self.pending
         if pending is None:
             return
         if attempt is not None and pending.span is not None:
             attempt.add_link(pending.span)
-        settings = recorder.settings
-        sanitizer = Sanitizer((settings.redaction,), settings.field_limit)
-        if settings.capture != "full":
-            changed = dict.fromkeys(changed)
-        recorder.put(
-            Gate(
-                call_id=pending.call_id,
-                span_id=pending.span_id,
-                kind=pending.kind,
-                asked_at=pending.at,
-                decision=decision,
-                answered_at=datetime.now(UTC),
-                note=sanitizer.sanitize_text("note", self.note or None),
-                changed=sanitizer.sanitize_json("changed", snapshot(changed)) if changed else None,
-                resumed_span_id=None if attempt is None else span_id(attempt),
-            )
-        )
+        record_answer(recorder, pending, decision, attempt, note=self.note, changed=changed)
 
 
 _answers: WeakSideTable[Answered] = WeakSideTable()
@@ -97,9 +72,8 @@ def paused(context: AgnoContext, tool: Any) -> None:
             attempt.get_span_context(),
             arguments,
         )
-        remember(pending, tool, context.run_id)
         recorder.finish_without_run(attempt, "paused")
-        recorder.put(Gate(call_id=pending.call_id, span_id=paused_span, kind=pending.kind, asked_at=pending.at))
+        record_question(recorder, pending, key_of(tool, context.run_id))
 
 
 def answer_to(tool: Any, run_id: str | None, inputs: Mapping[str, Any] | None = None) -> Answered:
@@ -109,19 +83,19 @@ def answer_to(tool: Any, run_id: str | None, inputs: Mapping[str, Any] | None = 
 
 def will_run(call: Any, tool: Any, context: AgnoContext) -> None:
     """Store the answer for ``call``, a ``FunctionCall`` made to resume the paused ``tool``."""
-    _answers.put(call, answer_to(tool, context.run_id, _inputs.take(tool)))
+    _answers.put(call, answer_to(tool, context.run_id, _inputs.pop(tool)))
 
 
 def answered_by(call: Any) -> Answered | None:
     """Return the answer that ``call`` continues with; None if the call was not paused."""
-    return _answers.take(call)
+    return _answers.pop(call)
 
 
 def input_provided(tool: Any) -> None:
     """Store the values that a person filled in for the paused ``tool``, while its arguments are still the model's."""
     arguments = tool.tool_args or {}
     fields = {field.name: field.value for field in tool.user_input_schema or ()}
-    _inputs.put(tool, {name: value for name, value in fields.items() if _differs(arguments, name, value)})
+    _inputs.put(tool, {name: value for name, value in fields.items() if differs(arguments, name, value)})
 
 
 def declined(context: AgnoContext, tool: Any) -> Attempt | None:
@@ -144,15 +118,3 @@ def result_provided(context: AgnoContext, tool: Any, answer: Answered, result: A
             result = ToolResponse.error("EXECUTION_ERROR", str(result))
         recorder.returned(attempt, result, duration_ns=UNKNOWN)
     return attempt
-
-
-def _changes(pending: PendingReview | None, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the arguments that differ from the model's; empty if the model's are not known."""
-    if pending is None or pending.arguments is None:
-        return {}
-    before = pending.arguments
-    return {name: value for name, value in (arguments or {}).items() if _differs(before, name, value)}
-
-
-def _differs(before: Mapping[str, Any], name: str, value: Any) -> bool:
-    return name not in before or snapshot(before[name]) != snapshot(value)

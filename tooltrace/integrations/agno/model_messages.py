@@ -23,7 +23,7 @@ def remember_attempt(call: Any, attempt: Attempt) -> None:
 
 def record_result_message(call: Any, message: Any) -> None:
     """Record ``message``, which the model reads about ``call``, a ``FunctionCall``."""
-    record_message(get_recorder(), message, _last.take(call))
+    record_message(get_recorder(), message, _last.pop(call))
 
 
 def record_message(recorder: Recorder, message: Any, span_id: str | None) -> None:

@@ -36,7 +36,7 @@ def targets() -> list[tuple[Any, str, Make]]:
         (model, "run_function_calls", _run_function_calls),
         (model, "arun_function_calls", _arun_function_calls),
         (model, "get_function_calls_to_run", _get_function_calls_to_run),
-        (model, "get_function_call_to_run_from_tool_execution", _go_on),
+        (model, "get_function_call_to_run_from_tool_execution", _resume),
         (model, "create_function_call_result", _result),
         (model, "create_tool_call_limit_error_result", _over_the_limit),
         (tools, "reject_tool_call", _reject),
@@ -111,7 +111,7 @@ def _run_function_calls(original: Callable[..., Any]) -> Callable[..., Any]:
     def run_function_calls(self: Any, function_calls: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         with closing(_bound(original, self)(function_calls, *args, **kwargs)) as events:
             for event in events:
-                _look(event, function_calls)
+                _record_paused(event, function_calls)
                 yield event
 
     return run_function_calls
@@ -122,13 +122,13 @@ def _arun_function_calls(original: Callable[..., Any]) -> Callable[..., Any]:
     async def arun_function_calls(self: Any, function_calls: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         async with aclosing(_bound(original, self)(function_calls, *args, **kwargs)) as events:
             async for event in events:
-                _look(event, function_calls)
+                _record_paused(event, function_calls)
                 yield event
 
     return arun_function_calls
 
 
-def _look(event: Any, calls: Any) -> None:
+def _record_paused(event: Any, calls: Any) -> None:
     """Record the calls that ``event`` reports as paused."""
     if not patches.on or getattr(event, "event", None) != "ToolCallPaused":
         return
@@ -155,7 +155,7 @@ def _get_function_calls_to_run(original: Callable[..., Any]) -> Callable[..., An
     return get_function_calls_to_run
 
 
-def _go_on(original: Callable[..., Any]) -> Callable[..., Any]:
+def _resume(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get_function_call_to_run_from_tool_execution(self: Any, tool_execution: Any, functions: Any = None) -> Any:
         call = _bound(original, self)(tool_execution, functions)
@@ -208,14 +208,16 @@ def _reject(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _external(original: Callable[..., Any]) -> Callable[..., Any]:
-    return _brought(original, _external_result)
+    return _provided_from_outside(original, _external_result)
 
 
 def _input_requested(original: Callable[..., Any]) -> Callable[..., Any]:
-    return _brought(original, _filled_in)
+    return _provided_from_outside(original, _filled_in)
 
 
-def _brought(original: Callable[..., Any], read: Callable[..., tuple[Any, Any] | None]) -> Callable[..., Any]:
+def _provided_from_outside(
+    original: Callable[..., Any], read: Callable[..., tuple[Any, Any] | None]
+) -> Callable[..., Any]:
     """Wrap ``original``, which accepts the result that a person provided.
 
     ``read`` returns that result and the values that the person filled in.

@@ -23,6 +23,7 @@ from tooltrace.normalize import normalize
 from tooltrace.recording import decorator
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
+from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder
 
 RAN = "agno.ran"
@@ -52,10 +53,10 @@ class Execution:
         if not self.traced:
             return self._begin()
         self.runs += 1
-        self._tell(None)
+        self._record_approval(None)
         return None
 
-    def begin_instead(self) -> Attempt | None:
+    def begin_without_run(self) -> Attempt | None:
         """Begin an attempt for an answer that does not come from the tool."""
         attempt = self._begin()
         if attempt is not None:
@@ -70,7 +71,7 @@ class Execution:
         except BaseException as error:
             with suppress_faults("record", lost=1):
                 if self.traced and not _recorded_by_decorator(error):
-                    self._instead(error)
+                    self._record_without_run(error)
             raise
 
     def raised(self, attempt: Attempt, error: BaseException) -> None:
@@ -84,14 +85,14 @@ class Execution:
         """Record that ``error`` left Agno's execution."""
         with suppress_faults("record", lost=1):
             if not self.runs:
-                self._instead(error)
+                self._record_without_run(error)
 
     def ended(self, outcome: Any) -> None:
         """Record the end of Agno's execution, if the tool did not run."""
         with suppress_faults("record", lost=1):
             error, self.error = self.error, None  # break the cycle: it holds the frames, and they hold this object
             if not self.runs:
-                self._instead(self._answer(outcome) if error is None else error)
+                self._record_without_run(self._answer(outcome) if error is None else error)
 
     def _begin(self) -> Attempt | None:
         self.runs += 1
@@ -101,10 +102,10 @@ class Execution:
         if attempt is not None:
             with suppress_faults("record"):
                 model_messages.remember_attempt(self.call, attempt)
-            self._tell(attempt)
+            self._record_approval(attempt)
         return attempt
 
-    def _tell(self, attempt: Attempt | None) -> None:
+    def _record_approval(self, attempt: Attempt | None) -> None:
         """Record the person's answer, if there is one, with the first attempt that resumes the call."""
         answer, self.answer = self.answer, None
         if answer is not None:
@@ -116,13 +117,13 @@ class Execution:
             return ToolResponse.error("EXECUTION_ERROR", outcome.error or "the tool did not run")
         if not self.cached:
             return outcome.result
-        response = normalize(outcome.result, rules=self.recorder.settings.rules)
+        response = with_failed_value(normalize(outcome.result, rules=self.recorder.settings.rules), outcome.result)
         return response.model_copy(update={"meta": response.meta.model_copy(update={"cached": True})})
 
-    def _instead(self, result: Any) -> None:
+    def _record_without_run(self, result: Any) -> None:
         """Record ``result`` as the outcome of a call whose tool did not run."""
         elapsed = perf_counter_ns() - self.started
-        attempt = self.begin_instead()
+        attempt = self.begin_without_run()
         if attempt is None:
             return
         attempt.backdate(elapsed)

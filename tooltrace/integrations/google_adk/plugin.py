@@ -12,8 +12,7 @@ from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not
 
 from tooltrace.core.lru import LruMap
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.framework_call import spec_for
-from tooltrace.integrations.shared_call import SharedCall
+from tooltrace.integrations.framework_call import FrameworkCall, spec_for
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
 from tooltrace.recording.tool_spec import ToolSpec
@@ -23,14 +22,14 @@ INVOCATION = "google_adk.invocation_id"
 """Attribute: id of the invocation that the call belongs to."""
 _NOT_FOUND = "Tool not found"
 """Description of the tool that ADK makes up for a call of an unknown tool."""
-_MOST = 10_000
+_MAX_OPEN_CALLS = 10_000
 """Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
 
 
-class _Running(NamedTuple):
+class _RunningCall(NamedTuple):
     context: Any
     """The call's ``ToolContext``; the reference keeps its id from being used again."""
-    call: SharedCall
+    call: FrameworkCall
 
 
 class _Started(NamedTuple):
@@ -51,14 +50,14 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
         super().__init__(name=name)
         self.installed = installed
         """Whether ``install`` made the plugin, which ``remove`` then takes out."""
-        self._running: OrderedDict[int, _Running] = OrderedDict()
-        self._started: LruMap[_Started] = LruMap(_MOST)
+        self._running: OrderedDict[int, _RunningCall] = OrderedDict()
+        self._started: LruMap[_Started] = LruMap(_MAX_OPEN_CALLS)
         self._lock = RLock()
 
     async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> None:
         """Begin the attempt of a tool."""
         with suppress_faults("begin", lost=1):
-            call = SharedCall(
+            call = FrameworkCall(
                 _spec(tool),
                 tool_args,
                 style=STYLE,
@@ -67,10 +66,10 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 agent=tool_context.agent_name,
                 attributes={INVOCATION: tool_context.invocation_id},
             )
-            call.enter()
+            call.enter(below_other_spans=True)
             with self._lock:
-                self._running[id(tool_context)] = _Running(tool_context, call)
-                oldest = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
+                self._running[id(tool_context)] = _RunningCall(tool_context, call)
+                oldest = self._running.popitem(last=False)[1] if len(self._running) > _MAX_OPEN_CALLS else None
             if oldest is not None:
                 oldest.call.finish("abandoned")
 
@@ -78,12 +77,13 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: dict[str, Any]
     ) -> None:
         """Record that the tool returned ``result``, that the call waits, or that a person rejected it."""
-        call = self._take(tool_context)
+        call = self._pop_call(tool_context)
         if call is None:
             return
         with suppress_faults("record", lost=1):
             if _waits(tool, tool_context):
-                call.finish("paused")
+                asks = bool(tool_context.actions.requested_tool_confirmations)
+                call.finish("paused", waits_for="confirmation" if asks else "external")
                 if tool.is_long_running:
                     known = _Started(_spec(tool), dict(tool_args), tool_context.agent_name)
                     self._started.put((tool_context.session.id, tool_context.function_call_id), known)
@@ -99,7 +99,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
     ) -> None:
         """Record that ``error`` left the tool, or that the agent does not have it."""
         del tool_args
-        call = self._take(tool_context)
+        call = self._pop_call(tool_context)
         if call is None:
             return
         with suppress_faults("record", lost=1):
@@ -116,7 +116,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 response = part.function_response
                 started = None if response is None else self._started.get((session, response.id))
                 if response is not None and started is not None:
-                    call = SharedCall(
+                    call = FrameworkCall(
                         started.spec,
                         started.arguments,
                         style=STYLE,
@@ -137,7 +137,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                     if running.context.invocation_id == invocation_context.invocation_id
                 ]
             for tool_context in left:
-                call = self._take(tool_context)
+                call = self._pop_call(tool_context)
                 if call is not None:
                     call.raised(error)
 
@@ -149,7 +149,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                     text = orjson.dumps(response.response, default=str).decode()
                     get_recorder().record_model_message(str(response.id), text, style=STYLE)
 
-    def _take(self, tool_context: Any) -> SharedCall | None:
+    def _pop_call(self, tool_context: Any) -> FrameworkCall | None:
         """Return the call that runs with ``tool_context``, and forget it."""
         with self._lock:
             running = self._running.pop(id(tool_context), None)

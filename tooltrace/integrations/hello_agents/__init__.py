@@ -16,14 +16,18 @@ are not JSON never reaches a tool: it is recorded in asynchronous runs only, whe
 
 Tools receive and return the same objects. In the threads that ``arun`` uses, the call's span and ``tooltrace.context``
 are current, as everywhere else.
+
+``ToolResponse``, ``ToolErrorCode``, ``ToolRegistry`` and ``ToolStatus`` are tooltrace's own classes under the names of
+the package, for code that is moved from it.
 """
 
 from __future__ import annotations
 
+from tooltrace.integrations.hello_agents.names import ToolErrorCode, ToolRegistry, ToolResponse, ToolStatus
 from tooltrace.integrations.hello_agents.patch_points import hook
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
 
-__all__ = ["FRAMEWORK", "install", "remove"]
+__all__ = ["FRAMEWORK", "ToolErrorCode", "ToolRegistry", "ToolResponse", "ToolStatus", "install", "remove"]
 
 FRAMEWORK = "hello_agents"
 

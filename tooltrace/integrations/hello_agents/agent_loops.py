@@ -22,7 +22,7 @@ Function = Callable[..., Any]
 Call = tuple[str | None, str]
 """Key of a call: the model's call id, else the tool's name."""
 
-_heard: ContextVar[dict[Call, Recording] | None] = ContextVar("tooltrace_hello_agents_heard", default=None)
+_current_recordings: ContextVar[dict[Call, Recording] | None] = ContextVar("tooltrace_hello_agents_heard", default=None)
 """Calls of the current asynchronous loop that reached a tool, with their recordings."""
 
 
@@ -35,11 +35,11 @@ def hook(patches: MonkeyPatcher, agent: type, react: type) -> None:
         patches.wrap(react, name, execute_tools)
 
 
-def hear(who: CallerInfo, name: str, recording: Recording) -> None:
+def register_recording(who: CallerInfo, name: str, recording: Recording) -> None:
     """Store that the call of ``who`` reached the tool ``name``."""
-    heard = _heard.get()
-    if heard is not None:
-        heard[_key(who.call_id, name)] = recording
+    recordings = _current_recordings.get()
+    if recordings is not None:
+        recordings[_key(who.call_id, name)] = recording
 
 
 def execute_tool_call(original: Function) -> Function:
@@ -53,7 +53,7 @@ def execute_tool_call(original: Function) -> Function:
             text = original(agent, *args, **kwargs)
             if entered is not None:
                 with suppress_faults("read"):
-                    _shown(entered.recording, agent, text)
+                    _record_shown_text(entered.recording, agent, text)
         return text
 
     return wrapper
@@ -80,14 +80,14 @@ def execute_tools(original: Function) -> Function:
     """Wrap the asynchronous loop of ReActAgent; calls that reached no tool are recognized by its answers."""
 
     async def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
-        heard: dict[Call, Recording] = {}
-        token = _heard.set(heard)
+        recordings: dict[Call, Recording] = {}
+        token = _current_recordings.set(recordings)
         try:
             results = await original(agent, *args, **kwargs)
         finally:
-            _heard.reset(token)
+            _current_recordings.reset(token)
         with suppress_faults("record"):
-            _tell(agent, CallArguments(args, kwargs).value(0, "tool_calls"), results, heard)
+            _record_messages(agent, CallArguments(args, kwargs).value(0, "tool_calls"), results, recordings)
         return results
 
     return wrapper
@@ -118,17 +118,17 @@ def _builtin(agent: Any, passed: CallArguments, agent_class: type) -> Step:
     name, arguments = passed.value(0, "tool_name"), passed.value(1, "arguments")
     who = caller("_handle_builtin_tool", name, agent_class)
     recording = Recording(name, arguments, caller=_or_agent(who, agent))
-    hear(who, name, recording)
+    register_recording(who, name, recording)
     return Step(recording, None, opens=True)
 
 
 def _set_seen_text(recording: Recording, result: Any) -> None:
     recording.result = ToolResponse.success(result["content"], result)
-    if _heard.get() is None:  # otherwise the loop's answers are recorded
+    if _current_recordings.get() is None:  # otherwise the loop's answers are recorded
         recording.seen_text = result["content"]
 
 
-def _shown(recording: Recording, agent: Any, text: Any) -> None:
+def _record_shown_text(recording: Recording, agent: Any, text: Any) -> None:
     """Store the text that the model receives; it is also the result if no tool returned one."""
     recording.seen_text = text if isinstance(text, str) else None
     if not recording.answered:
@@ -137,12 +137,12 @@ def _shown(recording: Recording, agent: Any, text: Any) -> None:
         recording.result = text if there or registry is None else ToolResponse.error("NOT_FOUND", str(text))
 
 
-def _tell(agent: Any, tool_calls: Any, results: Any, heard: dict[Call, Recording]) -> None:
+def _record_messages(agent: Any, tool_calls: Any, results: Any, recordings: dict[Call, Recording]) -> None:
     """Record the message of each call; calls that the loop answered itself are recorded as attempts here."""
     requested = {call.id: getattr(call, "function", call) for call in tool_calls}
     for name, call_id, answer in results:
         text = answer["content"]
-        recording = heard.get(_key(call_id, name))
+        recording = recordings.get(_key(call_id, name))
         if recording is None:
             _record_unrun(agent, name, call_id or None, requested[call_id].arguments, text)
         elif call_id:
@@ -159,10 +159,10 @@ def _record_unrun(agent: Any, name: str, call_id: str | None, sent: Any, text: s
     with Step(recording, None, opens=True):
         recording.duration_ns = UNKNOWN
         recording.seen_text = text
-        recording.result = _answered(agent, name, arguments, text)
+        recording.result = _result_of_loop(agent, name, arguments, text)
 
 
-def _answered(agent: Any, name: str, arguments: Any, text: str) -> Any:
+def _result_of_loop(agent: Any, name: str, arguments: Any, text: str) -> Any:
     if not isinstance(arguments, dict):
         return ToolResponse.error("INVALID_FORMAT", text)
     if name in agent._builtin_tools:  # noqa: SLF001 - the package's table of Thought and Finish

@@ -160,7 +160,7 @@ def _tool_step(recording: Recording, tool: Any, *, base: bool, opens: bool, key:
 def _awaiting(tool: Any, sent: Any, agent_class: type) -> Recording:
     who = caller(ARUN, tool.name, agent_class, tool)
     recording = Recording(tool.name, sent, target=tool, caller=who)
-    agent_loops.hear(who, who.tool or tool.name, recording)
+    agent_loops.register_recording(who, who.tool or tool.name, recording)
     return recording
 
 
@@ -174,13 +174,13 @@ def _hook_overrides(patches: MonkeyPatcher, kind: type, agent_class: type) -> No
 
 def _hook_coming(patches: MonkeyPatcher, tool: Any, agent_class: type) -> None:
     """Also wrap the overrides of classes that will be defined later."""
-    theirs = vars(tool).get("__init_subclass__")
+    original = vars(tool).get("__init_subclass__")
 
     def init_subclass(kind: Any, /, **options: Any) -> None:
-        if theirs is None:
+        if original is None:
             super(tool, kind).__init_subclass__(**options)
         else:
-            theirs.__get__(None, kind)(**options)
+            original.__get__(None, kind)(**options)
         if patches.on:
             with suppress_faults("install", lost=0):
                 _hook_overrides(patches, kind, agent_class)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.hello_agents.stack_context import NOBODY, CallerInfo
+from tooltrace.integrations.hello_agents.stack_context import UNKNOWN_CALLER, CallerInfo
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.reader import class_name
 from tooltrace.otel.sdk_internals import attach, current_context, detach
@@ -19,6 +19,7 @@ from tooltrace.recording import context
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import CallContext
+from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder, activate
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 
@@ -38,7 +39,7 @@ class ExpectedCall(NamedTuple):
 class Recording:
     """An open attempt, with its observed result, message and failure."""
 
-    def __init__(self, tool: str, arguments: Any, *, target: Any = None, caller: CallerInfo = NOBODY) -> None:
+    def __init__(self, tool: str, arguments: Any, *, target: Any = None, caller: CallerInfo = UNKNOWN_CALLER) -> None:
         self.tool = tool
         self.target = target
         """The tool object that runs, if there is one."""
@@ -69,11 +70,12 @@ class Recording:
     def begin(self) -> None:
         """Begin the attempt and make its span current."""
         with suppress_faults("begin", lost=1):
-            self._token = context.current.set(self._surroundings())
+            self._token = context.current.set(self._call_context())
             self._recorder = get_recorder()
             description = getattr(self.target, "description", None)
             spec = _spec(str(self.tool), description if isinstance(description, str) else None)
-            self._attempt = self._recorder.begin(spec, _named(self._arguments), call_id=self._caller.call_id)
+            arguments = self._arguments if isinstance(self._arguments, dict) else {"input": self._arguments}
+            self._attempt = self._recorder.begin(spec, arguments, call_id=self._caller.call_id)
             if self._attempt is not None:
                 self._span = activate(self._attempt)
 
@@ -91,11 +93,11 @@ class Recording:
                 self._recorder.raised(self._attempt, error)
             elif self.answered:
                 self._recorder.returned(self._attempt, self._answer(), duration_ns=self.duration_ns)
-                self._tell(self._recorder, self._attempt)
+                self._record_message(self._recorder, self._attempt)
             else:
                 self._recorder.finish_unknown(self._attempt)
 
-    def let_go(self) -> None:
+    def drop_references(self) -> None:
         """Drop the references to the tool and its result: a task that the tool started may keep this recording."""
         self.result = self._arguments = self.target = None
 
@@ -106,7 +108,7 @@ class Recording:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                self.saw(error)
+                self.observe_error(error)
                 raise
 
         return watched
@@ -118,17 +120,17 @@ class Recording:
             try:
                 return await function(*args, **kwargs)
             except Exception as error:
-                self.saw(error)
+                self.observe_error(error)
                 raise
 
         return watched
 
-    def saw(self, error: Exception) -> None:
+    def observe_error(self, error: Exception) -> None:
         """Store the class of an exception that left the tool."""
         with suppress_faults("read"):
             self.failure = class_name(error)
 
-    def _surroundings(self) -> CallContext:
+    def _call_context(self) -> CallContext:
         """Return the call context: the nearest agent, and the conversation.
 
         The conversation is the application's if it set one, else the session.
@@ -139,7 +141,7 @@ class Recording:
             conversation_id=outer.conversation_id or self._caller.session,
         )
 
-    def _tell(self, recorder: Recorder, attempt: Attempt) -> None:
+    def _record_message(self, recorder: Recorder, attempt: Attempt) -> None:
         if self.seen_text is not None:
             span_id = attempt.hex_id
             recorder.record_model_message(attempt.call_id or span_id, self.seen_text, style="openai", span_id=span_id)
@@ -148,7 +150,7 @@ class Recording:
         """Return the result; an error that was an exception gets the exception's class."""
         if self.failure is None or self._attempt is None:
             return self.result
-        response = normalize(self.result, rules=self._attempt.rules)
+        response = with_failed_value(normalize(self.result, rules=self._attempt.rules), self.result)
         error = response.error_info
         if error is None or error.type is not None:
             return self.result
@@ -196,9 +198,9 @@ class Step:
             _current.reset(self._current_token)
         if self._opens:
             self.recording.end(error)
-            self.recording.let_go()
+            self.recording.drop_references()
         elif isinstance(error, Exception):  # the package may turn it into a response
-            self.recording.saw(error)
+            self.recording.observe_error(error)
 
 
 def current() -> Recording | None:
@@ -261,7 +263,3 @@ def _forget(key: tuple[int, int], recording: Recording) -> None:
 @lru_cache(maxsize=1024)
 def _spec(tool: str, description: str | None) -> ToolSpec:
     return named_spec(tool, description=description)
-
-
-def _named(arguments: Any) -> dict[str, Any]:
-    return arguments if isinstance(arguments, dict) else {"input": arguments}

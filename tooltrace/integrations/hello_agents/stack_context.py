@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import Any, NamedTuple
 
-_FAR = 16
+_MAX_FRAMES = 16
 """Maximum number of frames searched for an agent: its loop may run in a helper."""
 
 
@@ -21,22 +21,22 @@ class CallerInfo(NamedTuple):
     """The tool name that the model used."""
 
 
-NOBODY = CallerInfo()
+UNKNOWN_CALLER = CallerInfo()
 
 
 def caller(function: str, tool: str, agent_class: type, target: Any = None) -> CallerInfo:
     """Return the caller of ``function`` for ``tool``, which is the object ``target``.
 
     The loops of the package keep the model's call id in a local variable, which is read here, because neither
-    ``_execute_tool_call`` nor ``arun_with_timing`` receives it. Returns NOBODY if the caller is not such a loop.
+    ``_execute_tool_call`` nor ``arun_with_timing`` receives it. Returns UNKNOWN_CALLER if the caller is not such a loop.
     """
     frame = _calling(function)
     if frame is None:
-        return NOBODY
+        return UNKNOWN_CALLER
     known = frame.f_locals
     named = known.get("tool_name", tool)
     if "tool_call_id" not in known or (named != tool and known.get("tool") is not target):
-        return NOBODY
+        return UNKNOWN_CALLER
     agent = _agent(frame, agent_class)
     return CallerInfo(_text(known["tool_call_id"]), name_of(agent), _session(known) or session_of(agent), named)
 
@@ -44,18 +44,18 @@ def caller(function: str, tool: str, agent_class: type, target: Any = None) -> C
 def _calling(function: str) -> FrameType | None:
     """Return the frame that called ``function``, skipping our own frames and overrides of the function."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the caller's variables
-    while frame is not None and (_ours(frame) or frame.f_code.co_name == function):
+    while frame is not None and (_is_own_frame(frame) or frame.f_code.co_name == function):
         frame = frame.f_back
     return frame
 
 
-def _ours(frame: FrameType) -> bool:
+def _is_own_frame(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith("tooltrace.")
 
 
 def _agent(frame: FrameType | None, agent_class: type) -> Any:
     """Return the nearest agent on the stack. PlanSolveAgent lets an executor run the loop, so it may be further up."""
-    for _ in range(_FAR):
+    for _ in range(_MAX_FRAMES):
         if frame is None:
             break
         found = frame.f_locals.get("self")

@@ -24,7 +24,7 @@ except ImportError as error:
 __all__ = ["ProcessHandler", "ToolTraceCallbackHandler", "process_handler"]
 
 STYLE = "langchain"
-_MOST = 10_000
+_MAX_OPEN_CALLS = 10_000
 """Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
 """Names of the conversation in a run's metadata, as LangGraph and applications use them."""
@@ -89,14 +89,14 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         if call is None:
             return
         if ending_of(type(error)) == "paused":
-            call.finish("paused")
+            call.finish("paused", waits_for="input")
         else:
             call.raised(error)
 
     def _remember(self, run_id: UUID, call: FrameworkCall) -> None:
         with self._lock:
             self._running[run_id] = call
-            forgotten = self._running.popitem(last=False)[1] if len(self._running) > _MOST else None
+            forgotten = self._running.popitem(last=False)[1] if len(self._running) > _MAX_OPEN_CALLS else None
         if forgotten is not None:
             forgotten.finish("abandoned")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tooltrace.faults import report_fault
+from tooltrace.integrations.framework_call import FrameworkCall, is_same_call
 from tooltrace.integrations.mcp import protocol
-from tooltrace.integrations.shared_call import SharedCall, is_same_call
 from tooltrace.otel.sdk_internals import SPAN_KEY, current_context
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
@@ -25,7 +25,7 @@ def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
             call = None
         if call is None:
             return await original(self, name, arguments, *args, **options)
-        with call.around(current=True):
+        with call.active():
             try:
                 result = await original(self, name, arguments, *args, **options)
             except BaseException as error:
@@ -37,12 +37,16 @@ def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
     return call_tool
 
 
-def _begin(name: str, arguments: Any, attributes: dict[str, Any], *, resumed: bool) -> SharedCall | None:
+def _begin(name: str, arguments: Any, attributes: dict[str, Any], *, resumed: bool) -> FrameworkCall | None:
     """Return the call that the client makes; None if another attempt of the same call is current."""
     span, outer = current_context().get(SPAN_KEY), contexts.current.get().call
-    if isinstance(span, Attempt) and (outer is None or outer.begun is not span) and is_same_call(span, name, arguments):
+    if (
+        isinstance(span, Attempt)
+        and (outer is None or outer.open_attempt is not span)
+        and is_same_call(span, name, arguments)
+    ):
         span.set_attributes(attributes)
         return None
     if resumed:
         attributes[protocol.RESUMED] = True
-    return SharedCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)
+    return FrameworkCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.shared_call import SharedCall
+from tooltrace.integrations.framework_call import FrameworkCall
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 
 METHOD = "tools/call"
@@ -64,11 +64,11 @@ def session_of(request: Any) -> str | None:
     return None if session is None else str(session)
 
 
-def end(call: SharedCall, result: Any) -> None:
+def end(call: FrameworkCall, result: Any) -> None:
     """Record that ``result`` is the outcome of ``call``; one that requests input from the client is a pause."""
     with suppress_faults("record", lost=1):
         if is_pause(result):
-            call.finish("paused")
+            call.finish("paused", waits_for="input")
         else:
             call.returned(_unwrapped(result))
 
@@ -102,7 +102,8 @@ def is_pause(result: Any) -> bool:
     """Whether ``result`` requests input from the client instead of answering the call."""
     if isinstance(result, Mapping):
         return result.get("resultType") == _INPUT_REQUIRED
-    return getattr(result, "result_type", None) == _INPUT_REQUIRED
+    requested = getattr(result, "input_required", result)  # FastMCP wraps the request into a result of its own
+    return getattr(requested, "result_type", None) == _INPUT_REQUIRED
 
 
 def text_of(result: Any) -> str | None:

@@ -8,8 +8,8 @@ from typing import Any
 from opentelemetry import propagate
 
 from tooltrace.faults import report_fault, suppress_faults
+from tooltrace.integrations.framework_call import FrameworkCall, ended_outside
 from tooltrace.integrations.mcp import protocol
-from tooltrace.integrations.shared_call import SharedCall, ended_outside
 from tooltrace.otel.sdk_internals import current_context
 from tooltrace.recording import context as contexts
 from tooltrace.recording.context import CallContext
@@ -25,7 +25,7 @@ async def record_request(context: Any, call_next: Handler, *, server: Any = None
     call = _begin(context, server)
     if call is None:
         return await call_next(context)
-    with call.around():
+    with call.active(below_other_spans=True):
         try:
             result = await call_next(context)
         except BaseException as error:
@@ -68,11 +68,11 @@ async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any
         return await run()
     try:
         attributes = {"mcp.server.name": server.name}
-        call = SharedCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)
+        call = FrameworkCall(protocol.spec_of(name), arguments, style=protocol.STYLE, attributes=attributes)
     except Exception:
         report_fault("begin")
         return await run()
-    with call.around():
+    with call.active(below_other_spans=True):
         try:
             result = await run()
         except BaseException as error:
@@ -82,7 +82,7 @@ async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any
     return result
 
 
-def _begin(request: Any, server: Any) -> SharedCall | None:
+def _begin(request: Any, server: Any) -> FrameworkCall | None:
     """Return the call that ``request`` makes; None for other requests."""
     try:
         params = request.params
@@ -94,7 +94,7 @@ def _begin(request: Any, server: Any) -> SharedCall | None:
             attributes[protocol.RESUMED] = True
         arguments = params.get("arguments")
         known = _with_baggage(request.meta)
-        return SharedCall(
+        return FrameworkCall(
             protocol.spec_of(name),
             arguments if isinstance(arguments, Mapping) else {},
             style=protocol.STYLE,

@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from tooltrace.faults import report_fault, suppress_faults
-from tooltrace.integrations.framework_call import spec_for
+from tooltrace.integrations.framework_call import FrameworkCall, spec_for
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
-from tooltrace.integrations.shared_call import SharedCall
 
 STYLE = "strands"
 
@@ -28,7 +27,7 @@ def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Cal
             finally:
                 await stream.aclose()
             return
-        call.enter()
+        call.enter(below_other_spans=True)
         try:
             async for event in stream:
                 _end(call, event, context.tool)
@@ -43,13 +42,13 @@ def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Cal
     return run_tool
 
 
-def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> SharedCall:
+def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> FrameworkCall:
     """Return the call that the model requests with ``tool_use``."""
     arguments = tool_use.get("input")
     known = arguments if isinstance(arguments, Mapping) else {}
     known = {key: value for key, value in known.items() if value is not agent}  # injected into a direct call
     spec = getattr(tool, "tool_spec", None) or {}
-    return SharedCall(
+    return FrameworkCall(
         spec_for(str(tool_use["name"]), spec.get("description"), getattr(tool, "_tool_func", None)),
         known,
         style=STYLE,
@@ -65,7 +64,7 @@ def conversation_of(agent: Any) -> str | None:
     return None if session is None else str(session)
 
 
-def _begin(context: Any) -> SharedCall | None:
+def _begin(context: Any) -> FrameworkCall | None:
     try:
         return begin(context.agent, context.tool, context.tool_use)
     except Exception:
@@ -73,12 +72,12 @@ def _begin(context: Any) -> SharedCall | None:
         return None
 
 
-def _end(call: SharedCall, event: Any, tool: Any) -> None:
+def _end(call: FrameworkCall, event: Any, tool: Any) -> None:
     """Record the end of ``call`` if ``event`` reports it; without ``tool``, the agent does not have the tool."""
     with suppress_faults("record", lost=1):
         kind = type(event).__name__
         if kind == "ToolInterruptEvent":
-            call.finish("paused")
+            call.finish("paused", waits_for="input")
         elif kind == "ToolResultEvent":
             if tool is None and event.exception is not None:
                 call.rejected("NOT_FOUND", str(event.exception))
@@ -88,9 +87,9 @@ def _end(call: SharedCall, event: Any, tool: Any) -> None:
                 call.returned(event.tool_result)
 
 
-def _raised(call: SharedCall, error: BaseException) -> None:
+def _raised(call: FrameworkCall, error: BaseException) -> None:
     if type(error).__name__ == "InterruptException":
-        call.finish("paused")
+        call.finish("paused", waits_for="input")
     else:
         call.raised(error)
 

@@ -1,4 +1,4 @@
-"""The endings of calls that a framework's control-flow exception left.
+"""The endings of calls that a framework's control-flow exception left, or that returned a request for input.
 
 Frameworks pause, cancel or redirect a tool by an exception, which is not a failure of the tool. The decorator
 and the reader of incoming spans use this one table. A class is recognised by its module and its name, or by a base
@@ -8,6 +8,7 @@ class, so that no framework is imported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
 from tooltrace.redact.inspection import bases, module_of, name_of
@@ -85,6 +86,16 @@ def ending_by_name(names: Iterable[str]) -> Ending:
 
 _ANY_MODULE = frozenset({"asyncio", "builtins"})
 """Packages whose classes count under any module name, because other languages and libraries reuse these names."""
+
+
+@lru_cache(maxsize=1024)
+def pauses(kinds: tuple[str, ...]) -> bool:
+    """Return whether a result whose class and bases have the full names ``kinds`` requests input instead of answering."""
+    return any(kind.rpartition(".")[2] in _PAUSING and kind.startswith(_PAUSING_PACKAGES) for kind in kinds)
+
+
+_PAUSING: Final = frozenset({"InputRequiredResult", "InputRequiredToolResult"})
+_PAUSING_PACKAGES: Final = ("mcp.", "mcp_types.", "fastmcp.")
 
 
 def _by_name() -> dict[str, list[tuple[str, Ending]]]:

@@ -66,7 +66,7 @@ def _headers(exc: Any, response: Any) -> dict[str, str]:
     return {}
 
 
-def classify_own_attributes(exc: Any) -> ErrorClassification | None:
+def classify_attributes(exc: Any) -> ErrorClassification | None:
     """Classify an exception whose class is in no table by attributes in common use.
 
     These are an HTTP status, an SQLSTATE, one of our codes, ``retryable`` and ``retry_after``.
@@ -120,7 +120,7 @@ _ERRNOS: dict[int, ErrorClassification] = {
     if (number := getattr(errno, name, None)) is not None
 }  # fmt: skip
 
-_TOO_MANY = r"too many (\d{3}) error responses"
+_RETRIES_EXHAUSTED = r"too many (\d{3}) error responses"
 
 
 def _classify_api(exc: Any, _: str) -> ErrorClassification | None:
@@ -163,8 +163,8 @@ def _classify_first_argument(exc: Any, _: str) -> BaseException | None:
     return _exception(_first(exc))
 
 
-def _classify_too_many(_: Any, message: str) -> ErrorClassification | None:
-    match = re.search(_TOO_MANY, message)
+def _classify_exhausted_retries(_: Any, message: str) -> ErrorClassification | None:
+    match = re.search(_RETRIES_EXHAUSTED, message)
     return of_status(int(match[1])) if match else ErrorClassification(C.API_ERROR)
 
 
@@ -300,7 +300,7 @@ READERS: dict[str, Reader] = {
     **_each(classify_status, "RequestException", within="requests.exceptions niquests.exceptions"),
     **_each(_classify_first_argument, "ConnectionError RetryError", within="requests.exceptions niquests.exceptions"),
     **_each(_classify_reason, "MaxRetryError", within="urllib3.exceptions"),
-    **_each(_classify_too_many, "ResponseError", within="urllib3.exceptions"),
+    **_each(_classify_exhausted_retries, "ResponseError", within="urllib3.exceptions"),
     **_each(classify_status, "ClientResponseError", within="aiohttp.client_exceptions"),
     **_each(_classify_content, "ContentTypeError", within="aiohttp.client_exceptions"),
     **_each(_classify_api, "APIError", within="openai anthropic google.genai.errors"),

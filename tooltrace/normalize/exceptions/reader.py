@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tooltrace.core.codes import advice_for
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification, wait_words
-from tooltrace.normalize.exceptions.custom_readers import READERS, classify_own_attributes
+from tooltrace.normalize.exceptions.custom_readers import READERS, classify_attributes
 from tooltrace.redact.inspection import bases, full_name, is_subclass, module_of, qualname
 from tooltrace.redact.snapshot import exception_message, fix_unicode
 
@@ -103,7 +103,7 @@ def _of_base(exc: BaseException, name: str, message: str, depth: int) -> ErrorCl
 
 def _by_attributes(exc: BaseException) -> ErrorClassification | None:
     try:
-        return classify_own_attributes(exc)
+        return classify_attributes(exc)
     except BaseException as error:  # the attributes may be of any type
         pass_on_signal(error)
         return None

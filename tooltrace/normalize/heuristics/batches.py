@@ -9,13 +9,33 @@ from typing import Any
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import aws_code
-from tooltrace.normalize.response_builders import MemberReader, build_error, build_response, read_error
+from tooltrace.normalize.response_builders import (
+    MemberReader,
+    build_error,
+    build_partial,
+    build_response,
+    read_error,
+)
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
 from tooltrace.normalize.terms import lookup_code, snake_case
 
 _LEFT = ("UnprocessedItems", "UnprocessedKeys")
 _COUNTS = {"FailedPutCount": "RequestResponses", "FailedRecordCount": "Records", "FailedEntryCount": "Entries"}
 _SENT = frozenset({"Successful", "Failed", "ResponseMetadata"})
+PARTLY = {
+    "failed_results": ("results",),
+    "errors": ("deleted", "succeeded"),
+    "failed": ("succeeded", "successful"),
+    "failures": ("successes",),
+}
+"""Members with what failed, and those with what succeeded, of answers to a request for several things."""
+_FAILED_LISTS = (
+    *("failed_urls", "failed_items", "failed_files", "failed_pages", "failed_rows", "failed_records", "failed_list"),
+    *("fail_list", "failed_ids"),
+)
+"""Members that hold only the parts of a request that failed, whatever stands beside them."""
+_DONE = ("completed", "succeeded", "success_count", "processed", "total")
+_MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "detail", "reason")
 _FLAGS = ("ok", "success")
 _OF_A_PART = frozenset(
     {
@@ -43,7 +63,7 @@ _LISTS = ("results", "items", "responses")
     Matches(
         members=(
             *("unprocessed_items", "unprocessed_keys", "failed_put_count", "failed_record_count"),
-            *("failed_entry_count", "failed", "errors", "shards"),
+            *("failed_entry_count", "failed", "errors", "shards", *_FAILED_LISTS),
         )
     ),
 )
@@ -55,7 +75,7 @@ def BATCH(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict):
         return None
-    return _left(data) or _counted(data) or _sent(data) or _bulk(data) or _searched(data)
+    return _left(data) or _counted(data) or _sent(data) or _bulk(data) or _searched(data) or _listed(data)
 
 
 def _left(data: dict[str, Any]) -> ToolResponse | None:
@@ -113,6 +133,35 @@ def _searched(data: dict[str, Any]) -> ToolResponse | None:
     if type(failed) is int and failed > 0:
         return build_response("partial", "", data, reason=f"{failed} of {of} shards failed")
     return build_response("partial", "", data, reason="timed out") if data.get("timed_out") is True else None
+
+
+def _listed(data: dict[str, Any]) -> ToolResponse | None:
+    """Read a list of what failed, such as ``failed_urls``, beside what succeeded or its count."""
+    members = MemberReader(data)
+    failed = members.get(*_FAILED_LISTS)
+    if not isinstance(failed, list) or not failed:
+        return None
+    rows = [row for row in failed if isinstance(row, dict)]
+    message = next((text for row in rows for text in (MemberReader(row).pop(*_MESSAGES, only=str),) if text), None)
+    message = message or f"{len(failed)} failed"
+    done = any(isinstance(value, list) and value and value is not failed for value in data.values())
+    count = members.get(*_DONE)
+    done = done or (isinstance(count, int) and count > (len(failed) if "total" in members else 0))
+    return build_partial(message, "", data) if done else build_error(message, data=data)
+
+
+def read_partly_done(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read the answer to a request for several things of which some failed: S3, Tavily, SQS."""
+    for failed, done in PARTLY.items():
+        errors = members.get(failed)
+        if not isinstance(errors, list) or not errors or not all(isinstance(error, dict) for error in errors):
+            continue
+        succeeded = next((members.get(name) for name in done if isinstance(members.get(name), list)), None)
+        texts = (MemberReader(error).pop(*_MESSAGES, "code", only=str) for error in errors)
+        message = next((text for text in texts if text), None)
+        if succeeded is not None and message is not None:
+            return build_partial(message, "", data) if succeeded else build_error(message, data=data)
+    return None
 
 
 def _as_error(row: dict[str, Any]) -> dict[str, Any]:

@@ -54,6 +54,9 @@ _CRASHES = tuple(
             r"\s+what\(\):\s+(?P<message>.*)|Aborted.*|",
         ),
         (r"\*\* \((?P<type>[A-Z][\w.]*)\) (?P<message>.+)", r"\s+.*|"),  # Elixir
+        (r"error(?:\[E\d+\])?: (?P<message>.+)", r".*", "error: could not compile"),  # cargo
+        (r"#\d+ ERROR: (?P<message>.+)", r".*", "ERROR: failed to solve"),  # docker
+        (r"# (?P<message>\d+ SEARCH/REPLACE blocks? failed to match!)", r".*"),  # aider
         (r"(?P<message>(?:Segmentation fault|Bus error|Aborted|Illegal instruction) \(core dumped\))", r""),
     )
 )
@@ -74,6 +77,11 @@ EXIT = lazy(
 )
 """A last line that holds the exit status of a command."""
 
+STATED_EXIT = lazy(
+    r"exitcode: (?P<exit>[1-9]\d{0,2}) \(execution failed\)\s+Code output:\s*(?P<output>.*)", re.IGNORECASE | re.DOTALL
+)
+"""A failed execution of code, as AutoGen reports it."""
+
 _CAPTION = lazy(
     r"(?:Wall[ _-]time|Duration|Total output lines|(?:Code )?Output|Stdout|Stderr)\s*:.{0,60}", re.IGNORECASE
 )
@@ -81,18 +89,72 @@ _CAPTION = lazy(
 
 _FINDING = lazy(r"\S{1,200}:\d+(?::\d+)?:? ")
 _GAVE_UP = lazy(
-    r"(?:g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped|(?:fatal|\S{0,40}error)\b[^\n:]{0,40}: )", re.IGNORECASE
+    r"(?:(?:\S{1,60}: ){1,2}(?:.{1,200}: )?(?:no such file or directory|permission denied|command not found|not found|operation not permitted|is a directory|cannot \w+)\b"
+    r"|g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped|(?:fatal|\S{0,40}error)\b[^\n:]{0,40}: )",
+    re.IGNORECASE,
 )
+
+
+_ENDED_BY = lazy(
+    r"(?:g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped).*|Execution halted|compilation terminated\.|\d+ errors?(?: generated\.)?|(?:-- )?Configuring incomplete, errors occurred!"
+    r"|Execution of \S+ aborted due to compilation errors\.|Build FAILED\.|BUILD FAILED(?: in .*)?|Automatic merge failed; .*|Aborting|error Command failed .*|Host key verification failed\."
+    r"|SyntaxError: .+|(?:curl|wget|tar|ssh|scp|rsync): (?:\(\d+\) |.*\b(?:cannot|unable|failed|no such|refused|could not)\b).*|error: (?:aborting due to|could not compile|failed to push) .*"
+    r"|[^\n:]{0,20}% .*curl: \(\d+\) .*",
+    re.IGNORECASE,
+)
+"""A last line with which a program gives up."""
+_BEGUN_BY = lazy(
+    r"FAILURE: Build failed with an exception\.|CMake Error\b.*|error: Your local changes .*|Error: Cannot find module .*|\s*× No solution found .*|\S+ : The term '.*|Get-\w+ : .*|error: externally-managed-environment"
+)
+"""A first line with which a program gives up, before lines that explain it."""
+_GAVE_UP_IN = (
+    "fatal: ",
+    "E: ",
+    "error: subprocess-exited",
+    "npm error ",
+    "npm ERR! ",
+    "wget: unable",
+    "ERROR: failed to solve",
+)
+"""Beginnings of a line in which a program gives up; advice may follow."""
+_MOST_OF_A_PROGRAM = 60
+
+
+def _gave_up(words: str, text: str) -> ToolResponse | None:
+    """Read the short output of a program that gave up in its first or its last line, or in a line that says so."""
+    if len(words) > _LONGEST_OUTPUT or "\n" not in words or "```" in words:
+        return None
+    lines = [line.rstrip()[:_LINE] for line in words.splitlines() if line.strip()]
+    if len(lines) > _MOST_OF_A_PROGRAM or any(map(OF_A_LOG.match, lines)):
+        return None
+    if _BEGUN_BY.fullmatch(lines[0]):
+        return build_error(lines[0].strip(), text=text)
+    message = next((line.strip() for line in lines if line.lstrip().startswith(_GAVE_UP_IN)), None)
+    if message is None and _ENDED_BY.fullmatch(lines[-1].strip()):
+        message = lines[-1].strip()
+    return build_error(message.removeprefix("fatal: ").removeprefix("E: "), text=text) if message else None
+
+
+_LONGEST_OUTPUT = 4000
 
 
 def read_crash(words: str, text: str) -> ToolResponse | None:
     """Return the error of a program that crashed, if ``words`` is its output and nothing more."""
-    if len(words) > _LONGEST or not _may_be(words) or "```" in words:
+    if len(words) > _LONGEST or "```" in words:
         return None
+    if not _may_be(words):
+        return _gave_up(words, text)
     lines = words.splitlines()
     if len(lines) > _MOST_LINES:
         return None
-    return _npm(lines, text) or _git(lines, text) or _crashed(lines, text) or _node(lines, text) or _exited(lines, text)
+    return (
+        _npm(lines, text)
+        or _git(lines, text)
+        or _crashed(lines, text)
+        or _node(lines, text)
+        or _exited(lines, text)
+        or _gave_up(words, text)
+    )
 
 
 def _may_be(words: str) -> bool:

@@ -9,15 +9,41 @@ from typing import Any
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics import api_error, error_members, error_status, error_text, flags
-from tooltrace.normalize.heuristics.error_members import is_empty
+from tooltrace.normalize.heuristics.error_members import is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase
+from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.protocols import hello_agents, problem_json
 from tooltrace.normalize.response_builders import MemberReader, build_error
 from tooltrace.normalize.result_view import view_of as look_at
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
-from tooltrace.normalize.terms import snake_case
+from tooltrace.normalize.terms import lookup_code, snake_case
 
 _HOLDERS = frozenset({"data", "result", "results", "output", "response", "message"})
+_SENTENCES = (
+    "error",
+    "error_message",
+    "message",
+    "msg",
+    "detail",
+    "details",
+    "reason",
+    "errmsg",
+    "note",
+    "text",
+    "result",
+)
+"""Members that may hold the tool's report of a failure in words."""
+_NOT_BESIDE = frozenset(
+    {"level", "severity", "logger", "line", "from", "to", "subject", "author", "ts", "sender", "role", "valid"}
+)
+"""Members of a log entry, a finding or a message of a person."""
+_MOST_BESIDE = 10
+_DETAILS = frozenset({"details", "detail", "context", "meta", "metadata", "errors", "error"})
+_FAILED = frozenset({"error", "fail", "failed", "failure", "exception", "not_found"})
+_OF_A_RECORD = lazy(
+    r"(?:id|uuid|.*_(?:at|on|by|time|date|duration)|created|updated|started|finished|duration|progress|score|tags|rows|total|count|job.*|title)"
+)
+"""Members of an entity, whose error is one of its attributes."""
 _OTHER_MEMBERS = frozenset(
     {
         "status", "code", "error", "errors", "success", "ok", "meta", "metadata", "query", "source", "sources", "tool",
@@ -30,7 +56,7 @@ _RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-@builtin("hidden", "heuristic", Matches(members=tuple(_HOLDERS), texts=True), words=True)
+@builtin("hidden", "heuristic", Matches(members=tuple({*_HOLDERS, *_SENTENCES}), texts=True), words=True)
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a failure that stands where the data should.
 
@@ -38,7 +64,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     text, an error message, or an error that another rule recognises.
     """
     if isinstance(view.data, dict):
-        return _in_object(view.data)
+        return _in_object(view.data) or _in_words(view.data)
     return _phrase(view.text) if view.text is not None else None
 
 
@@ -59,6 +85,41 @@ def _in_object(data: dict[str, Any]) -> ToolResponse | None:
     return inner.model_copy(update={"context": {**(members.remaining() or {}), **(inner.context or {})} or None})
 
 
+def _in_words(data: dict[str, Any]) -> ToolResponse | None:
+    """Read a report of a failure in words, beside members that hold no answer.
+
+    The members beside ``error`` may be any scalars but those of an entity; those beside a message only plumbing, unless
+    a status or a code names a failure.
+    """
+    members = MemberReader(data)
+    names = [name for name in _SENTENCES if isinstance(members.get(name), str)]
+    if not names or len(data) > _MOST_BESIDE or members.names() & _NOT_BESIDE:
+        return None
+    readings = ((name, error_text.read_text(members.get(name)) or _phrase(members.get(name))) for name in names)
+    name, inner = next(((name, found) for name, found in readings if found is not None), (names[0], None))
+    status = members.get("status", "state", "code", "operation")
+    failed = isinstance(status, str) and (snake_case(status) in _FAILED or lookup_code(status) is not None)
+    if isinstance(status, str) and not failed:
+        return None
+    if "description" in members and name != "error":  # the entry of a manual
+        return None
+    beside = {other: value for other, value in data.items() if snake_case(other) != name and not is_empty(value)}
+    if any(isinstance(value, list | dict) and snake_case(other) not in _DETAILS for other, value in beside.items()):
+        return None
+    unknown = [other for other in unknown_members(data) if other != name]
+    unknown = [other for other in unknown if other not in ("operation", "enabled", "step") and members.get(other) != 0]
+    if any(map(_OF_A_RECORD.fullmatch, unknown)):
+        return None
+    if unknown and name != "error" and not (failed and name in ("message", "error_message", "msg")):
+        return None
+    words = members.pop(name)
+    if inner is None and not (failed and name not in ("text", "result")):
+        return None
+    if inner is None:
+        inner = build_error(words, lookup_code(str(status)))
+    return inner.model_copy(update={"context": {**(members.remaining() or {}), **(inner.context or {})} or None})
+
+
 def _failed(value: Any) -> ToolResponse | None:
     """Return the response to a failure phrase, or of the first rule that recognises ``value``; else None."""
     if not isinstance(value, str | dict):
@@ -68,3 +129,12 @@ def _failed(value: Any) -> ToolResponse | None:
         return _phrase(value)
     readings = (rule.read(view) for rule in _RULES)
     return next((inner for inner in readings if inner is not None), None)
+
+
+@builtin("false_and_message", "heuristic", Matches(arrays=True))
+def FALSE_AND_MESSAGE(view: ResultView) -> ToolResponse | None:
+    """Read a pair of false and a text that reports a failure."""
+    data = view.data
+    if not isinstance(data, list) or len(data) != 2 or data[0] is not False or not isinstance(data[1], str):
+        return None
+    return error_text.read_text(data[1]) or _phrase(data[1])

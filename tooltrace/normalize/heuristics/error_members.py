@@ -98,7 +98,18 @@ def describes_an_entity(name: str) -> bool:
 
 
 _NAMES = ("error", "errors", "err", "error_message", "error_msg", "errmsg", "exception", "exception_message", "fault")
-_SAYS = ("message", "msg", "detail", "description", "reason", "error_message", "title", "text", "faultstring", "error")
+_MESSAGE_MEMBERS = (
+    "message",
+    "msg",
+    "detail",
+    "description",
+    "reason",
+    "error_message",
+    "title",
+    "text",
+    "faultstring",
+    "error",
+)
 _OF_A_FINDING = frozenset({"line", "lineno", "column", "col", "severity", "rule", "rule_id", "file", "filename", "row"})
 """Members of a linter's or compiler's finding; findings are the tool's answer, not its error."""
 _WELL = frozenset({"ok", "success", "succeeded", "completed", "done", "running", "pending", "active", "partial"})
@@ -203,7 +214,7 @@ def _is_message(item: Any) -> bool:
     inner = MemberReader(item)
     if _OF_A_FINDING & inner.names():
         return False
-    words = inner.pop_nonempty(*_SAYS, only=str)
+    words = inner.pop_nonempty(*_MESSAGE_MEMBERS, only=str)
     code, kind = inner.pop_nonempty("code", "error_code"), inner.pop_nonempty("type", "error_type", only=str)
     if words is not None:
         return not is_no_error_phrase(words)

@@ -157,5 +157,7 @@ OF_AN_INTRODUCTION = lazy(
 )
 """Words with which a person introduces a traceback, or a colon at the end of the introduction."""
 
-OF_A_PAGE = lazy(r"(?i)\bhow (?:to|do i|can i)\b|stack ?overflow|\btutorial\b|\bwikipedia\b|为什么|如何|怎么")
+OF_A_PAGE = lazy(
+    r"(?i)\bhow (?:to|do i|can i)\b|stack ?overflow|\btutorial\b|[-–|] wikipedia\b|^wikipedia\b|为什么|如何|怎么"
+)
 """Words in the title of a page about an error."""

@@ -6,6 +6,7 @@ is short and opens with such a sentence; a document that mentions an error has m
 
 from __future__ import annotations
 
+from tooltrace.normalize.heuristics import chinese_failures, failure_grammar
 from tooltrace.normalize.lazy_regex import lazy
 
 _FIELD = (
@@ -44,15 +45,119 @@ _DEMANDED = r"be (?:[A-Z0-9]|one of\b|between\b|positive|negative|greater|less|l
 _CONNECTIVE = "when|if|that|whether|note|until|create|read|which|raised|raise|returns?|because|while|where|see|use|an?"
 _ENDS = r"(?=$|[.,;:!(]|\s+(?:in|at|on|for|from|with|to|by|of|within|after|because|due|and|or|as|under|when|while|during|the)\b)"
 
-MAY_REPORT = lazy(
-    "err|fail|except|not |n't |no |can't|cannot|unable|invalid|illegal|malform|unsupp|unrec|unknown|miss|den|rej|refus|declin|abort"
-    "|cancel|interrupt|kill|crash|timed|timeout|time out|deadline|limit|exceed|quota|many|expired|unauth|forbid|permission|trace"
-    "|panic|fatal|exit|fault|required|must|wrong|lost|reset|closed|conflict|unav|insuff|bad |duplic|ambig|undef|unexp|retry"
-    "|again|sorry|http|[45][0-9][0-9]|sql|ora-|msg |out of|ran out|directory|read-only|blocked|disall|dumped|incorrect|empty|went"
-    "|enough|terminat|uncaught|thread|e:|make|yarn|pnpm|gyp|pattern|exhausted|throttl|oom|return|usage|daemon|raise|command"
-    "|[^\\x00-\\u2e7f]|[\\u2600-\\u27bf]|<"
+_HINTS = tuple(
+    word.replace("_", " ")
+    for word in [
+        "err",
+        "fail",
+        "except",
+        "not_",
+        "n't_",
+        "no_",
+        "can't",
+        "cannot",
+        "unable",
+        "invalid",
+        "illegal",
+        "malform",
+        "unsupp",
+        "unrec",
+        "unknown",
+        "miss",
+        "den",
+        "rej",
+        "refus",
+        "declin",
+        "abort",
+        "cancel",
+        "kill",
+        "crash",
+        "timed",
+        "timeout",
+        "time_out",
+        "deadline",
+        "limit",
+        "exceed",
+        "quota",
+        "many",
+        "expired",
+        "unauth",
+        "forbid",
+        "trace",
+        "panic",
+        "fatal",
+        "exit",
+        "fault",
+        "required",
+        "must",
+        "wrong",
+        "lost",
+        "reset",
+        "closed",
+        "conflict",
+        "unav",
+        "insuff",
+        "bad_",
+        "duplic",
+        "ambig",
+        "undef",
+        "unexp",
+        "retry",
+        "again",
+        "sorry",
+        "http",
+        "sql",
+        "ora-",
+        "msg_",
+        "out_of",
+        "ran_out",
+        "directory",
+        "read-only",
+        "blocked",
+        "disall",
+        "dumped",
+        "incorrect",
+        "empty",
+        "went",
+        "enough",
+        "terminat",
+        "uncaught",
+        "thread",
+        "e:",
+        "make",
+        "yarn",
+        "pnpm",
+        "gyp",
+        "pattern",
+        "exhausted",
+        "throttl",
+        "oom",
+        "return",
+        "usage",
+        "daemon",
+        "raise",
+        "command",
+        "<",
+        "disab",
+        "already",
+        "expected",
+        "please_",
+        "need_to",
+        "fehl",
+        "support",
+    ]
 )
-"""Quick test, on a text in lower case: every report of a failure has one of these."""
+_SIGNS = lazy(r"[\u2600-\u27bf\u2e80-\U0010ffff\u0400-\u06ff]")
+_STATUS = lazy(r"[45][0-9][0-9]")
+
+
+def may_report(text: str) -> bool:
+    """Whether ``text`` has one of the words or signs that every report of a failure has: a quick test."""
+    lowered = text.lower()
+    if any(word in lowered for word in _HINTS):
+        return True
+    return (not lowered.isascii() and _SIGNS.search(lowered) is not None) or _STATUS.search(lowered) is not None
+
 
 OPENINGS = tuple(
     lazy(pattern)
@@ -92,7 +197,7 @@ OPENINGS = tuple(
         r"You must (?:be (?:logged in|authenticated)|provide|specify|pass|set|supply|first|log in|call)\b.*",
         r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
         r"(?:Rate limit(?:ed| exceeded| reached| hit)?|Too many requests|Quota exceeded|Usage limit)\b(?: for\b.{0,60}?| on\b.{0,60}?)?(?:$|[.,:;!(]| (?:please|try|retry|wait|exceeded|reached)\b).*",
-        r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because)\b.*|[.,:;!(].*|$)",
+        r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because|-)(?= ).*|[.,:;!(].*|$)",
         r"(?:Timeout|Timed out|Deadline exceeded)(?: after \d.*| while \w.*| waiting .*| exceeded.*|[:：,.] .*|$)",
         r"(?:Access|Permission|Authorization|Authentication|Login)(?: to .{1,80}?)? (?:denied|failed|required|refused|forbidden)\b(?: (?:to|for|by|because|while|when|with)\b.*|[.,:;!(].*|$)",
         r"(?:Failed|Unable|Not able) to (?!find any|find \w+ matching|identify any|detect)[a-z-]+\b(?: [^\n]*|[:.].*|$)",
@@ -105,19 +210,19 @@ OPENINGS = tuple(
         r"(?:Response|Server|API|Service|Website|Endpoint|Webhook|Upstream|Request|It|URL|Page|Host)\b.{0,80}? (?:returned|responded with|replied with|gave|failed with)(?: an?| the)? (?:HTTP )?(?:error|status(?: code)?|code)?:? ?[45]\d\d\b.*",
         # programs
         r"CONFLICT \([\w/ -]+\): .*",
-        r"(?:gyp ERR!|yarn error|pnpm ERR|ERR_PNPM\w*|E:|make(?:\[\d+\])?: \*\*\*|error\[E\d+\]:|╷|rsync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!!) ?.*",
-        # Chinese
-        r"(?:非常|很)?(?:抱歉|对不起)[，,！! ].{0,30}?(?:无法|不能|失败|出错|没有权限|未能|不支持|超时|异常).*",
-        r"[\[【](?:错误|失败|异常|报错|出错|error|ERROR)[\]】][:：\s]*\S.*",
-        (
-            r"[^\n。；;，,:：]{0,20}?(?:请求|系统|服务(?:器)?|网络|连接|数据库|接口|执行|调用|操作|任务|登录|认证|鉴权|授权|验证|校验|解析|读取|写入|保存|上传|下载|查询|搜索|加载|处理|启动|运行|工具|函数|命令|文件|获取|发送|创建|删除|更新|支付|签名|编译|安装|构建|参数|格式|计算|生成|抓取|访问|打开|初始化|转换|翻译|导入|导出|提交|响应)"
-            r"[^\n。；;，,:：]{0,12}?(?:失败|错误|异常|超时|出错|中断|被拒绝|被禁止|不可用|不存在|未找到|无效|不合法|过期|受限|过于频繁|过快|过多|不支持|不正确|有误|已满|繁忙)(?:了)?(?=$|[，,。！!:：；;（(\s]).*"
-        ),
-        r"[^\n。；;，,:：]{1,24}(?:不存在|未找到|不能为空|不可为空|不合法|已过期|已失效|已存在|未登录|未授权|未配置|未安装|无权限?(?:访问|操作|调用)|权限不足|余额不足|配额不足|内存不足|空间不足|额度不足|次数(?:已)?用完|超出(?:了)?(?:限制|范围|最大)|超过(?:了)?(?:限制|最大|上限))(?=$|[，,。！!:：；;（(\s]).*",
-        r"(?:缺少|缺失|无效的?|非法的?|不支持的?|未知的?|找不到|无法(?:找到|连接|访问|打开|读取|解析|执行|获取|识别|加载|处理|完成)|未能(?:找到|连接|获取|完成)|没有(?:权限|访问权)|权限不足|余额不足|内存不足|请先登录|未登录|未授权|禁止访问|拒绝访问|访问(?:被拒绝|受限)|触发限流|超时|超出(?:限制|配额)|未提供|必须(?:提供|指定))(?!任何|相关|符合|匹配).{0,120}",
+        r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
+        *failure_grammar.OPENINGS,
     )
 )
-"""First lines that report the tool's own failure."""
+"""First lines that report the tool's own failure, in English."""
+
+PROGRAMS = tuple(lazy(pattern) for pattern in failure_grammar.PROGRAMS)
+
+CLAUSE = lazy(failure_grammar.CLAUSE)
+"""A first line that is nearly all of a short text."""
+
+CHINESE = lazy("[\u3400-\u9fff]")
+CHINESE_OPENINGS = tuple(lazy(pattern) for pattern in chinese_failures.OPENINGS)
 
 CLOSINGS = lazy(
     r"(?is).{1,300}(?:(?:please )?(?:try again|retry)(?: later| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"
@@ -127,6 +232,11 @@ CLOSINGS = lazy(
 
 HEADED = lazy(r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*Error\*\*)\s*\n\s*(?=\S))")
 """A heading in Markdown above the report of an error."""
+
+OFFERS = lazy(
+    r"(?i)(?:available|options?|valid|choose|following|supported|allowed|members|did you mean|one of)\b[^\n:：]{0,40}[:：]$|(?:可用|可选|支持)[^\n]{0,20}[:：]$"
+)
+"""End of a line above the list of what the caller can choose instead."""
 
 LISTED = lazy(r"(?m)^\s*(?:❌|✅|✔|✓|☑|🚫|⚠️?|✗|✖)")
 """Lines with a sign; several of them are a list."""
@@ -138,11 +248,12 @@ WARNED = lazy(r"(?:⚠️?|❗|‼️)\s*")
 
 NOT_A_REPORT = lazy(
     r"(?i)(?:missing|empty|unknown|invalid|duplicate) (?:\w+ )?(?:values|files|variables|keys|fields|entries|items|rows|lines|names) (?:are|will|must|is|can|may|spanning)\b"
-    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|.{1,80} explained$|.{0,20}(?:表示|意味着|是指|指的是)"
+    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*)?$|.{1,80} explained$"
+    r"|(?:if|when(?! fetching)|whenever|unless|thrown|raises?|returns?|returned|fix(?:e[sdr])?|added?|example)\b(?! of )|(?:\*|//|-|>|<h\d>|\d+\.) |✅|✔|.{0,160}\b(?:means|bedeutet|signifie|significa|explained|translat\w+)\b|[\"'`].{1,120}[\"'`] ?(?:→|->|=>|means)"
     r"|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b"
-    r"|sorry no\b|.{0,80}\b(?:is|are|was|were) an? (?:error|exception|film|term|status|condition|situation|message|type|kind|thriller|song|book|novel|concept|phrase|class|function|method)\b"
+    r"|sorry no\b|.{0,80}(?<!\bthere) (?:is|are|was|were) an? (?:error|exception|film|term|status|condition|situation|message|type|kind|thriller|song|book|novel|concept|phrase|class|function|method)\b"
     r"|.{0,80}\b(?:occurs?|happens?|arises?|means|refers to|is (?:raised|thrown|returned|caused|used|displayed|shown))\b"
     r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"
-    r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b|.{0,40}最佳实践|.{0,40}的(?:原因|方法|步骤|处理|解决|说明|定义|影响)"
+    r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b"
 )
 """Texts that explain an error, tell of one, or report that nothing was found."""

@@ -9,7 +9,8 @@ import re
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import JSON_RPC
-from tooltrace.normalize.heuristics.crashes import EXIT, read_crash
+from tooltrace.normalize.heuristics import chinese_failures
+from tooltrace.normalize.heuristics.crashes import EXIT, STATED_EXIT, read_crash
 from tooltrace.normalize.heuristics.error_patterns import (
     BEFORE_A_TRACE,
     DEFINITION,
@@ -23,14 +24,19 @@ from tooltrace.normalize.heuristics.error_patterns import (
     SENTENCES,
 )
 from tooltrace.normalize.heuristics.error_sentences import (
+    CHINESE,
+    CHINESE_OPENINGS,
+    CLAUSE,
     CLOSINGS,
     HEADED,
     LISTED,
     MARKED,
-    MAY_REPORT,
     NOT_A_REPORT,
+    OFFERS,
     OPENINGS,
+    PROGRAMS,
     WARNED,
+    may_report,
 )
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.lazy_regex import lazy
@@ -47,6 +53,8 @@ _MOST_AFTER_TRACE = 12
 _LONGEST_LEAD = 240
 """Maximum characters before a traceback."""
 
+_STDERR = lazy(r"\[?(?:stderr|STDERR)\]?:?\s*\n(?=\S)")
+"""Caption of a command that printed nothing but errors."""
 _GROUP = "+ Exception Group Traceback"
 _OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
@@ -66,9 +74,19 @@ def RULE(view: ResultView) -> ToolResponse | None:
 
 def read_text(text: str) -> ToolResponse | None:
     """Return the error that ``text`` is; None if it is not an error message."""
-    words = HEADED.sub("", text.strip())
-    if not words or (len(words) <= _LONGEST and not MAY_REPORT.search(words.lower())):
+    words = text.strip()
+    if words[:1] in "#*" and HEADED.match(words):
+        return _headed(HEADED.sub("", words, count=1), text)
+    if not words or (len(words) <= _LONGEST and not may_report(words)):
         return None
+    stated = STATED_EXIT.fullmatch(words)
+    if stated is not None:
+        return read_text(stated["output"]) or build_error(
+            stated["output"] or words, exit_code(int(stated["exit"])), type=f"exit_{stated['exit']}", text=text
+        )
+    captioned = _STDERR.match(words)
+    if captioned is not None:
+        return read_text(words[captioned.end() :])
     if words.startswith(_GROUP):
         return _group(words, text)
     if _TRACEBACK in words[:_LONGEST_LEAD]:
@@ -76,13 +94,35 @@ def read_text(text: str) -> ToolResponse | None:
     crash = read_crash(words, text)
     if crash is not None:
         return crash
-    if len(words) > _LONGEST or not _is_one_message(words):
+    if len(words) > _LONGEST:
+        return None
+    words = _without_options(words)
+    if not _is_one_message(words):
         return None
     return _prefixed(words, text) or _one_line(words, text) or _sentence(words, text)
 
 
+def _without_options(words: str) -> str:
+    """Return ``words`` without the list of what the caller can choose instead, which follows the report."""
+    lines = words.splitlines()
+    number = next((n for n, line in enumerate(lines[:3]) if len(line) <= _ONE_LINE and OFFERS.search(line)), None)
+    if number is None or not 1 < len(lines) <= _MOST_OPTIONS:
+        return words
+    return "\n".join(lines[:number] if number else lines[:1]).strip()
+
+
+def _headed(words: str, text: str) -> ToolResponse | None:
+    """Read a report under a heading "Error", with whatever lines after its message."""
+    first = words.partition("\n")[0]
+    found = read_text(words) or read_text(first)
+    return found and found.model_copy(update={"text": text})
+
+
 _LONGEST_REPORT, _MOST_REPORT_LINES, _MOST_REPORT_SENTENCES = 600, 6, 2
 _LONGEST_OPENING = 300
+_LONGEST_CLAUSE = 160
+_MOST_OPTIONS = 60
+"""Maximum lines of a report and the list of options after it."""
 
 
 def _sentence(words: str, text: str) -> ToolResponse | None:
@@ -96,10 +136,23 @@ def _sentence(words: str, text: str) -> ToolResponse | None:
     if marked is not None:
         return None if is_no_error_phrase(marked["message"]) else build_error(marked["message"], text=text)
     opening = WARNED.sub("", lines[0])[:_LONGEST_OPENING]
+    return build_error(words, text=text) if _reports_failure(opening, words) else None
+
+
+def _reports_failure(opening: str, words: str) -> bool:
+    """Whether the first line, in English or in Chinese, reports a failure, or the end advises to try again."""
+    if CHINESE.search(opening):
+        simple = opening.translate(chinese_failures.SIMPLIFIED)
+        if chinese_failures.NOT_A_REPORT.match(simple):
+            return False
+        if any(pattern.fullmatch(simple) for pattern in CHINESE_OPENINGS):
+            return True
+    if any(pattern.fullmatch(opening) for pattern in PROGRAMS):
+        return True
     opening = opening[:1].upper() + opening[1:]
-    if any(pattern.fullmatch(opening) for pattern in OPENINGS) or CLOSINGS.fullmatch(words):
-        return build_error(words, text=text)
-    return None
+    if len(words) <= _LONGEST_CLAUSE and "\n" not in words and CLAUSE.fullmatch(opening):
+        return True
+    return any(pattern.fullmatch(opening) for pattern in OPENINGS) or CLOSINGS.fullmatch(words) is not None
 
 
 def _is_one_message(words: str) -> bool:

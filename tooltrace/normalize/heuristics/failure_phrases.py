@@ -7,7 +7,9 @@ from tooltrace.normalize.lazy_regex import lazy
 _TRIMMED = lazy(r"^[\W_]+|[\W_]+$")
 _SPACES = lazy(r"[\s_-]+")
 _FIGURE = lazy(r"[\s±+~<>≤≥-]*[\d.,]+\s*\S{0,4}\s*|0 \w+")
-_WELL = lazy(r"(?i)\bno (?:errors?|issues?|problems?|failures?)\b|\b\d+ ?(?:of|/|out of) ?\d+\b|没有(?:错误|问题)")
+_WELL = lazy(
+    r"(?i)\bno (?:errors?|issues?|problems?|failures?)\b|\b(?![45]\d\d/)\d+ ?(?:of|/|out of) ?\d+\b|没有(?:错误|问题)"
+)
 _LONGEST = 60
 
 _FAILURES = (

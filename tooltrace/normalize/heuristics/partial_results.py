@@ -18,6 +18,11 @@ _PARTLY = frozenset(
 _GOES_ON = lazy(r"(?:.*_)?(?:next|cursor|continuation|marker)(?:_.*)?|has_more")
 _THING = lazy(r"(?:.*_)?(?:id|uuid|at)")
 _LINE = 300
+_COUNTED = lazy(
+    r"(?!.*(?:测试|用例|\btests?\b|\bspecs?\b|\bchecks?\b))(?:[^\n]{0,60}?成功\D{0,3}[1-9]\d*\D{1,6}失败\D{0,3}[1-9]\d*.*"
+    r"|[A-Z][a-z]+ed \d+ (?:of|/|out of) \d+ [^\n.;,]{1,40}[.;,] (?:[1-9]\d*|\w+) [^\n]{0,40}?(?:could not be|failed|were not|was not|were rejected)\b.*)"
+)
+"""A short text that counts what succeeded and what failed."""
 _HINT = lazy(r"(?i)truncated|clipped|cut off|omitted|incomplete|partial")
 _MISSING = lazy(
     r"(?i)[\[(<{]\s*(?:\.\.\.|…)?\s*(?:(?:the )?(?:output|results?|content|response|text|file|log|list|message)"
@@ -68,4 +73,7 @@ def _by_line(text: str) -> ToolResponse | None:
     first, last = words[:_LINE].partition("\n")[0], words[-_LINE:].rpartition("\n")[2]
     lines = (line.strip() for line in (last, first) if _HINT.search(line))
     line = next((line for line in lines if _MISSING.fullmatch(line)), None)
+    counted = len(words) <= _LINE and ("失败" in words or " of " in words or "/" in words)
+    if line is None and counted and _COUNTED.fullmatch(words):
+        line = words
     return build_response("partial", text, text, reason=line) if line is not None else None

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics.batches import PARTLY, read_partly_done
 from tooltrace.normalize.heuristics.error_members import describes_an_entity, has_data, is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
 from tooltrace.normalize.member_reader import MemberReader
@@ -54,10 +55,19 @@ ENVELOPES = (
         "status_code", ("status_msg", "status_message"), frozenset({"0", "1", "200", "12", "13"})
     ),  # MiniMax, TMDB
     Envelope("retcode", ("retmsg", "message", "msg")),
+    Envelope("ret", ("msg", "message", "err_msg", "retmsg", "ret_msg", "errmsg"), without_data=True),
+    Envelope("rc", ("msg", "message", "err", "error"), without_data=True),
+    Envelope("error_no", ("error_msg", "errmsg", "msg", "message", "error_message")),
+    Envelope(
+        "result_code", ("result_msg", "result_message"), frozenset({"0", "00", "0000", "200", "1", "success", "ok"})
+    ),
+    Envelope("res_code", ("res_msg", "res_message", "msg", "message")),
     Envelope("ret_code", ("ret_msg", "err_msg", "msg", "message")),
     Envelope("cod", ("message",), frozenset({"200", "0"})),  # OpenWeather
     Envelope("error_code", ("message", "msg", "title"), beside=_REQUEST | {"success", "status"}, without_data=True),
-    Envelope("code", ("message", "msg"), beside=_REQUEST | {"details", "hint"}, without_data=True),  # Aliyun, Twilio
+    Envelope(
+        "code", ("message", "msg"), beside=_REQUEST | {"details", "detail", "hint"}, without_data=True
+    ),  # Aliyun, Twilio
 )
 """Envelopes whose code states whether the request failed."""
 
@@ -65,15 +75,13 @@ _NAMES = tuple({envelope.code for envelope in ENVELOPES})
 _LEAST_CODE = 100
 """Smallest number that is a service's own code where its only other member is a message."""
 _MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "detail", "reason")
+_MARKERS = frozenset({"object", "error", "error_messages", "error_summary", "retry_after", "response"})
+_HOLDERS = frozenset({"output", "base_resp", "status", "response", "chart", "finance", "quote_summary", "sign"})
+"""Members that hold an error one level down, or stand beside the member that does."""
+_OF_AN_ERROR = frozenset({"code", "message", "type", "param", "status", "details", "request_id", "data", "retryable"})
+"""Members of an error object."""
 _FAILED = frozenset({"error", "err"})
 _GOOD_STATUS = frozenset({"ok", "zero_results", "success"})
-_PARTLY = {
-    "failed_results": ("results",),
-    "errors": ("deleted", "succeeded"),
-    "failed": ("succeeded", "successful"),
-    "failures": ("successes",),
-}
-"""Members with what failed, and those with what succeeded, of answers to a request for several things."""
 _GRPC = {
     1: ToolErrorCode.EXECUTION_ERROR, 2: ToolErrorCode.EXECUTION_ERROR, 3: ToolErrorCode.INVALID_PARAM,
     4: ToolErrorCode.TIMEOUT, 5: ToolErrorCode.NOT_FOUND, 6: ToolErrorCode.ALREADY_EXISTS,
@@ -91,7 +99,7 @@ _GRPC = {
     Matches(
         members=(
             *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
-            "data", "base_resp", "msg", "chart", "finance", "quote_summary", "sign", *_PARTLY,
+            "data", "output", "base_resp", "msg", "chart", "finance", "quote_summary", "sign", *PARTLY,
         ),
     ),
 )  # fmt: skip
@@ -101,13 +109,16 @@ def RULE(view: ResultView) -> ToolResponse | None:
     if not isinstance(data, dict) or not data:
         return None
     members = MemberReader(data)
-    readings = (read(data, members) for read in _READERS)
+    names = members.names()
+    readings = (read(data, members) for needed, read in _READERS if not needed.isdisjoint(names))
     return next((found for found in readings if found is not None), None)
 
 
 def _by_table(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     names = members.names()
     for envelope in ENVELOPES:
+        if envelope.code not in names:
+            continue
         code = members.get(envelope.code)
         if (
             not isinstance(code, str | int)
@@ -162,7 +173,7 @@ def _by_status_word(data: dict[str, Any], members: MemberReader) -> ToolResponse
     kubernetes = status == "Failure" and members.get("kind") == "Status"
     if not (failed or google or kubernetes):
         return None
-    message = members.pop_nonempty(*_MESSAGES)
+    message = members.pop_nonempty(*_MESSAGES) or (_only_text(data, members) if failed else None)
     if message is None or (isinstance(message, str) and is_no_error_phrase(message)):
         return None
     if failed and any(map(describes_an_entity, unknown_members(data))):  # the state of a job or a host
@@ -176,6 +187,17 @@ def _by_status_word(data: dict[str, Any], members: MemberReader) -> ToolResponse
             status if google else None
         )
     return build_error(**merge_context(error_fields, members.remaining()))
+
+
+def _only_text(data: dict[str, Any], members: MemberReader) -> str | None:
+    """Return the text beside a status: Strands's content, or the only other member if it is texts."""
+    others = [name for name in data if snake_case(name) not in ("status", "tool_use_id") and not is_empty(data[name])]
+    if len(others) != 1:
+        return None
+    value = members.pop(snake_case(others[0]), only=(str, list))
+    parts = value if isinstance(value, list) else [value]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str)) or None
 
 
 def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
@@ -195,6 +217,11 @@ def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | No
     if isinstance(error, str) and ("error_description" in members or "estimated_time" in members):
         kind = members.pop("error") if "error_description" in members else None
         return _named(members, "error_description" if kind else "error", kind=kind)
+    if isinstance(error, dict) and _is_coded(error) and not has_data(data):
+        if any(map(describes_an_entity, unknown_members(data))):  # the state of a job
+            return None
+        members.pop("error")
+        return build_error(**merge_context(read_error(error), members.remaining()))
     if isinstance(error, dict) and "root_cause" in error and isinstance(error.get("reason"), str):
         members.pop("error")
         error_fields = {**read_error(error), "message": error["reason"], "type": error.get("type")}
@@ -202,6 +229,12 @@ def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | No
         code = _worded(error.get("type")) or status
         return build_error(**merge_context({**error_fields, "code": code}, members.remaining()))
     return None
+
+
+def _is_coded(error: dict[str, Any]) -> bool:
+    """Whether ``error`` has a message and a code, and nothing that says where a finding is."""
+    code, message = error.get("code"), error.get("message")
+    return isinstance(code, str | int) and bool(code) and isinstance(message, str) and set(error) <= _OF_AN_ERROR
 
 
 def _named(members: MemberReader, message: str, **error_fields: Any) -> ToolResponse | None:
@@ -225,7 +258,10 @@ def _jira(members: MemberReader) -> ToolResponse:
 
 
 def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read an error one level down: Tencent Cloud, Alipay, MiniMax, Yahoo, Qdrant."""
+    """Read an error one level down: Tencent Cloud, Alipay, MiniMax, DashScope, Yahoo, Qdrant."""
+    inner = members.get("output")
+    if isinstance(inner, dict) and inner.get("task_status") == "FAILED" and isinstance(inner.get("message"), str):
+        return _error(inner["message"], inner.get("code"), MemberReader(data))
     inner = members.get("base_resp")
     if isinstance(inner, dict):
         return _by_table(inner, MemberReader(inner))
@@ -283,6 +319,7 @@ def _by_code_alone(_: dict[str, Any], members: MemberReader) -> ToolResponse | N
     if (
         "msg" not in names
         and "status" not in names
+        and number > 0
         and (number < _LEAST_CODE or guess_code_from_message(message) == ToolErrorCode.EXECUTION_ERROR)
     ):
         return None
@@ -310,30 +347,13 @@ def _has_message(error: Any) -> bool:
     return isinstance(error, Mapping) and isinstance(error.get("message"), str)
 
 
-def _partly(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read the answer to a request for several things of which some failed: S3, Tavily, SQS."""
-    for failed, done in _PARTLY.items():
-        errors = members.get(failed)
-        if not isinstance(errors, list) or not errors or not all(isinstance(error, dict) for error in errors):
-            continue
-        succeeded = next((members.get(name) for name in done if isinstance(members.get(name), list)), None)
-        if succeeded is not None:
-            message = next(
-                (text for error in errors for text in (MemberReader(error).pop(*_MESSAGES, "code", only=str),) if text),
-                None,
-            )
-            if message is None:
-                continue
-            return build_partial(message, "", data) if succeeded else build_error(message, data=data)
-    return None
-
-
-_READERS: tuple[Callable[[dict[str, Any], MemberReader], ToolResponse | None], ...] = (
-    _by_table,
-    _by_status_word,
-    _by_marker,
-    _nested,
-    _by_code_alone,
-    _user_errors,
-    _partly,
+_READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any], MemberReader], ToolResponse | None]], ...] = (
+    (frozenset(_NAMES), _by_table),
+    (frozenset({"status"}), _by_status_word),
+    (_MARKERS, _by_marker),
+    (_HOLDERS, _nested),
+    (frozenset({"msg", "message"}), _by_code_alone),
+    (frozenset({"data"}), _user_errors),
+    (frozenset(PARTLY), read_partly_done),
 )
+"""Readers, each with the members of which an object must have at least one."""

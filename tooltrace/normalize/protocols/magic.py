@@ -53,7 +53,7 @@ def _is_result(names: set[str]) -> bool:
 def _response(members: MemberReader) -> ToolResponse:
     output, error, ok = members.pop("output", "content"), members.pop_nonempty("error"), members.pop("ok", only=bool)
     text = output if isinstance(output, str) else None
-    data = members.pop_nonempty("data") if text is not None or output is None else output
+    data = (members.pop("data") or None) if text is not None or output is None else output
     fields = _fields(members)
     if error or ok is False:
         reading = merge_context(read_error(error or text), members.remaining())

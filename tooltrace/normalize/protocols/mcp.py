@@ -22,7 +22,7 @@ KINDS = ("mcp.types.CallToolResult", "mcp_types._types.CallToolResult", "mcp.typ
 
 _ROOTS = ("mcp.types.JSONRPCMessage", "mcp.types.ServerResult")
 _ERRORS = ("mcp.types.ErrorData", "mcp_types.jsonrpc.ErrorData")
-_MEMBERS = ("content", "_meta", "meta", "resultType", "result_type")
+_MEMBERS = ("content", "details", "_meta", "meta", "resultType", "result_type")
 _TEXTS = ("text", "input_text", "output_text")
 _RPC_CODES = {
     -32700: C.INVALID_FORMAT,
@@ -45,6 +45,15 @@ class MessageContent(NamedTuple):
     """Data of the JSON blocks; or the content itself, if it is neither a text nor a list."""
     rest: list[Any] | None = None
     """The blocks that the text does not represent in full."""
+
+
+@builtin("mcp", "certain", Matches(members=("jsonrpc", "is_error")), opens="certain")
+def MCP_NOT_ERROR(view: ResultView) -> ToolResponse | None:
+    """Read a ``CallToolResult`` in JSON that states ``isError: false``; the objects of SDKs have it by default."""
+    data = view.data["result"] if has_members(view.data, "jsonrpc", "result") else view.data
+    if view.kinds or not isinstance(data, dict) or members_of(data).get("is_error") is not False:
+        return None
+    return MCP.read(view)
 
 
 @builtin(
@@ -148,7 +157,7 @@ def _rpc_code(number: int | None, message: str) -> str:
     return known or (C.API_ERROR if worded == C.EXECUTION_ERROR else worded)
 
 
-RULES = (MCP, JSON_RPC)
+RULES = (MCP_NOT_ERROR, MCP, JSON_RPC)
 
 
 def content(value: Any) -> MessageContent:

@@ -49,6 +49,8 @@ _CALL_OUTPUTS = (
 )
 _GEMINI = ("id", "name", "response", "parts", "scheduling", "willContinue", "will_continue")
 _BEDROCK = ("toolUseId", "content", "status")
+_UNREAD = {"rule_grade": "unread"}
+"""Metadata of a message that states nothing about its outcome; its content may."""
 _MEDIA = ("image", "audio", "resource", "resource_link", "document", "image_url", "input_image", "input_file")
 
 
@@ -169,11 +171,13 @@ def OPENAI(view: ResultView) -> ToolResponse | None:
         return None
     members.pop("role")
     meta, content_ = _ids(members, "tool_call_id", "tool_name", "name"), members.pop("content")
+    stated = members.get("is_error", "status") is not None
     failed, odd = flag(members, "is_error")
     status = members.pop("status", only=str)
     context = context_of(
         members.remaining(), is_error=odd, status=status if status not in ("success", "error") else None
     )
+    meta = meta if stated else {**meta, **_UNREAD}
     return reply(content_, failed=failed or status == "error", also=context, meta=meta)
 
 
@@ -200,6 +204,7 @@ def _call_output(members: MemberReader, kind: str) -> ToolResponse:
         return build_response(
             "partial", text, data, reason="incomplete", context=context_of(context, content=rest), meta=meta
         )
+    meta = {**meta, **_UNREAD} if status is None else meta
     return reply(output, failed=status == "failed", also=context, meta=meta)
 
 
@@ -246,7 +251,7 @@ def _function_response(block: dict[str, Any], outer: dict[str, Any]) -> ToolResp
     response = members.pop("response")
     context = context_of(members.remaining(), outer)
     if not isinstance(response, dict) or not {"output", "error"} & set(response):
-        return reply("", response, also=context, meta=meta)
+        return reply("", response, also=context, meta={**meta, **_UNREAD})
     output, error = response.get("output"), response.get("error")
     rest = {name: value for name, value in response.items() if name not in ("output", "error")}
     if not error or isinstance(error, int | float):
@@ -259,10 +264,10 @@ def _function_response(block: dict[str, Any], outer: dict[str, Any]) -> ToolResp
 
 @builtin("content_blocks", "certain", Matches(members=("type",), arrays=True), opens="all")
 def CONTENT_BLOCKS(view: ResultView) -> ToolResponse | None:
-    """Read content blocks without a message around them, if at least one is a text."""
+    """Read content blocks without a message around them, if at least one is a text; they state no outcome."""
     data = [view.data] if isinstance(view.data, dict) else view.data
     known = is_blocks(data) and all(is_text(item) or item["type"] in _MEDIA for item in data)
-    return reply(data) if known and any(map(is_text, data)) else None
+    return reply(data, meta=_UNREAD) if known and any(map(is_text, data)) else None
 
 
 RULES = (ANTHROPIC, ANTHROPIC_SERVER, OPENAI, GEMINI, BEDROCK, CONTENT_BLOCKS)

@@ -11,7 +11,7 @@ from tooltrace.normalize.response_builders import error_of, put_unique, read_err
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 
 _STATUSES = ("success", "partial", "error")
-_OURS = frozenset({*ToolResponse.model_fields, "error"})
+_MEMBERS = frozenset({*ToolResponse.model_fields, "error"})
 _DISTINCT = frozenset({"meta", "sources", "signals", "next_action", "reason", "confidence", "explanation", "system"})
 """Members that the other protocols with a ``status`` and a ``text`` do not have."""
 _META = frozenset(ResponseMeta.model_fields)
@@ -21,7 +21,7 @@ _META = frozenset(ResponseMeta.model_fields)
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read the output of ``model_dump`` or ``model_dump_json``; an invalid field goes to ``context``."""
     data = view.data
-    if not isinstance(data, dict) or not _is_ours(data):
+    if not isinstance(data, dict) or not _is_tool_response(data):
         return None
     if _converts(data):
         return _repaired(data)
@@ -51,14 +51,14 @@ def _odd(meta: dict[str, Any]) -> set[str]:
     return odd | {name for name in ("cached",) if not isinstance(meta.get(name), bool | None)}
 
 
-def _is_ours(data: dict[str, Any]) -> bool:
+def _is_tool_response(data: dict[str, Any]) -> bool:
     """Whether ``data`` is our response: a status, only our members, and a distinctive one or text and code.
 
     Other members are allowed beside a text and a ``meta`` with our members.
     """
     if data.get("status") not in _STATUSES:
         return False
-    if set(data) <= _OURS:
+    if set(data) <= _MEMBERS:
         return not _DISTINCT.isdisjoint(data) or {"text", "code"} <= set(data)
     meta = data.get("meta")
     return "text" in data and isinstance(meta, dict) and {"rule", "flags"} <= set(meta)
@@ -66,8 +66,8 @@ def _is_ours(data: dict[str, Any]) -> bool:
 
 def _repaired(data: dict[str, Any]) -> ToolResponse:
     """Build the response without the fields that cannot be read; ``context`` keeps them, a flag reports them."""
-    fields = {name: value for name, value in data.items() if name in _OURS}
-    moved = {name: value for name, value in data.items() if name not in _OURS}
+    fields = {name: value for name, value in data.items() if name in _MEMBERS}
+    moved = {name: value for name, value in data.items() if name not in _MEMBERS}
     for name in ("context", "meta"):
         if not isinstance(fields.get(name), dict | None):
             moved[name] = fields.pop(name)
@@ -136,6 +136,6 @@ def _flagged(response: ToolResponse, moved: dict[str, Any]) -> ToolResponse:
 
 
 def _flag(name: str) -> str:
-    if name not in _OURS:
+    if name not in _MEMBERS:
         return "unknown_field"
     return "confidence_out_of_range" if name == "confidence" else f"invalid_{name}"

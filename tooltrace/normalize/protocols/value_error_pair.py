@@ -34,7 +34,7 @@ def of_exception(error: dict[str, Any], **fields: Any) -> ToolResponse:
 @builtin("value_and_exception", "certain", Matches(kinds=(PAIR,)))
 def _value_and_exception(view: ResultView) -> ToolResponse | None:
     """Read a pair with an exception as an error, with the first item as its data."""
-    return of_exception(view.data["exception"], data=view.data["value"]) if _holds(view, "exception") else None
+    return of_exception(view.data["exception"], data=view.data["value"]) if _has_error_in(view, "exception") else None
 
 
 @builtin("nothing_and_message", "heuristic", Matches(kinds=(PAIR,)))
@@ -43,12 +43,12 @@ def _nothing_and_message(view: ResultView) -> ToolResponse | None:
 
     Heuristic, because the second item may be another value.
     """
-    return build_error(**read_error(view.data["error"])) if _holds(view, "error") else None
+    return build_error(**read_error(view.data["error"])) if _has_error_in(view, "error") else None
 
 
 RULES: tuple[Rule, ...] = (_value_and_exception, _nothing_and_message)
 """The rules for pairs."""
 
 
-def _holds(view: ResultView, member: str) -> bool:
+def _has_error_in(view: ResultView, member: str) -> bool:
     return view.is_a(PAIR) and isinstance(view.data, dict) and member in view.data

@@ -17,7 +17,7 @@ from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData, Spa
 
 ITEM_BYTES: Final = 4 * 1024 * 1024
 """Maximum bytes of one span or log record. Parsing takes up to about fifty times as much memory."""
-MOST_PARTS: Final = 10_000
+MAX_PARTS: Final = 10_000
 """Maximum number of attributes, events or links of one item."""
 
 Refused = Callable[[str], None]
@@ -71,7 +71,7 @@ def _parsed(kind: type[_Message], data: bytes) -> _Message:
     try:
         return kind.FromString(data)
     except DecodeError as error:
-        raise MalformedOtlp(f"it is no valid protobuf: {error}") from error
+        raise MalformedOtlp(f"it is not valid protobuf: {error}") from error
 
 
 def _span(span: Span, about: dict[str, Any]) -> SpanData:
@@ -89,8 +89,8 @@ def _span(span: Span, about: dict[str, Any]) -> SpanData:
         status=_STATUSES[span.status.code if 0 <= span.status.code < len(_STATUSES) else 0],
         description=span.status.message or None,
         attributes=_attributes(span.attributes),
-        events=tuple(map(_event, _few(span.events, "events"))),
-        links=tuple(map(_link, _few(span.links, "links"))),
+        events=tuple(map(_event, _limited(span.events, "events"))),
+        links=tuple(map(_link, _limited(span.links, "links"))),
         **about,
     )
 
@@ -134,14 +134,14 @@ def _required_id(data: bytes, what: str, size: int) -> str:
     return found
 
 
-def _few(parts: Any, what: str) -> Any:
-    if len(parts) > MOST_PARTS:
-        raise MalformedOtlp(f"it has {len(parts):,} {what}, more than {MOST_PARTS:,}")
+def _limited(parts: Any, what: str) -> Any:
+    if len(parts) > MAX_PARTS:
+        raise MalformedOtlp(f"it has {len(parts):,} {what}, more than {MAX_PARTS:,}")
     return parts
 
 
 def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
-    return {pair.key: _value(pair.value, MAX_DEPTH) for pair in _few(pairs, "attributes")}
+    return {pair.key: _value(pair.value, MAX_DEPTH) for pair in _limited(pairs, "attributes")}
 
 
 def _value(value: AnyValue, depth: int) -> Any:

@@ -92,7 +92,7 @@ def read_value(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def _read_text(value: Any, _depth: int) -> str:
-    return fix_unicode(value) if isinstance(value, str) else unreadable("a stringValue is no text")
+    return fix_unicode(value) if isinstance(value, str) else unreadable("a stringValue is not text")
 
 
 def _read_bool(value: Any, _depth: int) -> bool:
@@ -101,7 +101,7 @@ def _read_bool(value: Any, _depth: int) -> bool:
 
 def _read_int(value: Any, _depth: int) -> int:
     number = integer(value)
-    return number if number is not None and number in _INT64 else unreadable("an intValue is no 64-bit integer")
+    return number if number is not None and number in _INT64 else unreadable("an intValue is not a 64-bit integer")
 
 
 def _read_double(value: Any, _depth: int) -> float:
@@ -109,9 +109,9 @@ def _read_double(value: Any, _depth: int) -> float:
         try:
             return _WORDS[value] if value in _WORDS else float(value)
         except ValueError:
-            unreadable("a doubleValue is no number")
+            unreadable("a doubleValue is not a number")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        unreadable("a doubleValue is no number")
+        unreadable("a doubleValue is not a number")
     try:
         return float(value)
     except OverflowError:
@@ -122,7 +122,7 @@ def _read_bytes(value: Any, _depth: int) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        unreadable("a bytesValue is no base64")
+        unreadable("a bytesValue is not base64")
 
 
 def _read_array(value: Any, depth: int) -> list[Any]:
@@ -171,7 +171,7 @@ def string(holder: Object, name: str) -> str | None:
     value = holder.get(name)
     if value is None or isinstance(value, str):
         return fix_unicode(value) if value else None
-    unreadable(f"{name} is no text")
+    unreadable(f"{name} is not text")
 
 
 def identity(holder: Object, name: str, digits: int) -> str | None:
@@ -195,7 +195,7 @@ def required_id(holder: Object, name: str, digits: int) -> str:
 def nanoseconds(holder: Object, name: str) -> int:
     """Return the time under ``name`` in nanoseconds since the epoch; 0 if there is none."""
     number = integer(holder.get(name) or 0)
-    return number if number is not None and 0 <= number < 2**64 else unreadable(f"{name} is no time")
+    return number if number is not None and 0 <= number < 2**64 else unreadable(f"{name} is not a time")
 
 
 def integer(value: Any) -> int | None:
@@ -213,5 +213,5 @@ def enum(holder: Object, name: str, names: dict[str, int], highest: int) -> int:
     value = holder.get(name) or 0
     number = names.get(value, 0) if isinstance(value, str) and not value.isdigit() else integer(value)
     if number is None:
-        unreadable(f"{name} is no enum value")
+        unreadable(f"{name} is not an enum value")
     return number if 0 <= number <= highest else 0

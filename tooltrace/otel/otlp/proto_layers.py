@@ -26,11 +26,11 @@ _SHAPES: Final[dict[str, dict[str, int]]] = {
 """Map from a message to its fields' numbers; a negative number marks a field that is not repeated."""
 
 
-MOST_GROUPS: Final = 50_000
+MAX_GROUPS: Final = 50_000
 """Maximum number of resources and scopes in one request."""
 
 
-class Group(NamedTuple):
+class ScopeGroup(NamedTuple):
     """Items that share one resource and one scope, each as bytes."""
 
     resource: bytes
@@ -39,24 +39,24 @@ class Group(NamedTuple):
     """Spans, log records or metrics: a sequence that makes the bytes of each item on access."""
 
 
-def groups(data: bytes) -> Iterator[Group]:
+def groups(data: bytes) -> Iterator[ScopeGroup]:
     """Yield the groups of an ``Export…ServiceRequest``.
 
     Raises MalformedOtlp if ``data`` is not such a request, or has too many groups.
     """
     blocks = _open("Request", data, "the request").resources
-    number = _few(len(blocks))
+    number = _limited(len(blocks))
     for block in blocks:
         resource = _open("Resource", block, "a resource's block")
-        number = _few(number + len(resource.scopes))
+        number = _limited(number + len(resource.scopes))
         for part in resource.scopes:
             scope = _open("Scope", part, "a scope's block")
-            yield Group(resource.resource, scope.scope, scope.items)
+            yield ScopeGroup(resource.resource, scope.scope, scope.items)
 
 
-def _few(number: int) -> int:
-    if number > MOST_GROUPS:
-        raise MalformedOtlp(f"the request has more than {MOST_GROUPS:,} resources and scopes")
+def _limited(number: int) -> int:
+    if number > MAX_GROUPS:
+        raise MalformedOtlp(f"the request has more than {MAX_GROUPS:,} resources and scopes")
     return number
 
 
@@ -74,7 +74,7 @@ def _open(shape: str, data: bytes, what: str) -> Any:
     try:
         return _messages()[shape].FromString(data)
     except DecodeError as error:
-        raise MalformedOtlp(f"{what} is no valid protobuf: {error}") from error
+        raise MalformedOtlp(f"{what} is not valid protobuf: {error}") from error
 
 
 @cache

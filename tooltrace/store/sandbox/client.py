@@ -43,14 +43,14 @@ class Sandbox:
         self._store = os.fspath(store)
         self._limits = limits or SandboxLimits()
         self._turns = asyncio.Semaphore(at_once)
-        self._spare: asyncio.Task[asyncio.subprocess.Process] | None = None
+        self._next_process: asyncio.Task[asyncio.subprocess.Process] | None = None
 
     def warm(self) -> None:
         """Start a process for the next query, if none is ready."""
-        if self._spare is None:
-            self._spare = asyncio.create_task(_start())
+        if self._next_process is None:
+            self._next_process = asyncio.create_task(_start())
 
-    async def ask(self, sql: str) -> QueryResult:
+    async def query(self, sql: str) -> QueryResult:
         """Return the result of ``sql`` with JSON-compatible values.
 
         Raises QueryError with a message for the author of the SQL.
@@ -70,15 +70,15 @@ class Sandbox:
 
     async def close(self) -> None:
         """End the process that waits for the next query."""
-        spare, self._spare = self._spare, None
-        if spare is not None:
+        starting, self._next_process = self._next_process, None
+        if starting is not None:
             with contextlib.suppress(Exception):
-                await _end(await spare)
+                await _end(await starting)
 
     async def _run(self, sql: str, file: str | None, form: str | None, limits: SandboxLimits) -> dict[str, Any]:
         request = {"store": self._store, "sql": sql, "file": file, "form": form, "limits": asdict(limits)}
         async with self._turns:
-            process = await self._take_process()
+            process = await self._pop_process()
             try:
                 line = json.dumps(request).encode() + b"\n"
                 response, _ = await asyncio.wait_for(process.communicate(line), limits.seconds + _START_SECONDS)
@@ -89,9 +89,9 @@ class Sandbox:
         self.warm()  # after the query: a start during the query would slow it down
         return _read(response, process.returncode)
 
-    async def _take_process(self) -> asyncio.subprocess.Process:
-        spare, self._spare = self._spare, None
-        process = await spare if spare is not None else await _start()
+    async def _pop_process(self) -> asyncio.subprocess.Process:
+        starting, self._next_process = self._next_process, None
+        process = await starting if starting is not None else await _start()
         return process if process.returncode is None else await _start()
 
 

@@ -50,7 +50,7 @@ def memory_exceeded(limits: SandboxLimits) -> str:
 
 _EXACT = range(-(2**53), 2**53 + 1)
 """Integers that a browser reads exactly: JavaScript numbers are doubles."""
-LONGEST = 100_000
+MAX_TEXT_LENGTH = 100_000
 """Maximum characters of one text; longer texts are truncated."""
 
 
@@ -67,7 +67,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, str):
-        return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
+        return value if len(value) <= MAX_TEXT_LENGTH else f"{value[:MAX_TEXT_LENGTH]}…"
     if isinstance(value, datetime):
         return f"{value.isoformat(timespec='microseconds')}{'' if value.tzinfo else 'Z'}"
     if isinstance(value, date):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Optional
 
+from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
+from tooltrace.normalize import NONE, PLAIN
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.tools.functions import for_model, spec_with, untraced
 from tooltrace.tools.options import ToolOptions
 from tooltrace.tools.registered_tool import RegisteredTool
-from tooltrace.tools.schema import REQUIRED, Parameter, Parameters, type_named
+from tooltrace.tools.schema import REQUIRED, Parameters, ToolParameter, type_named
 
 
 def is_run_tool(tool: Any) -> bool:
@@ -52,6 +55,39 @@ def from_run_tool(tool: Any, options: ToolOptions) -> RegisteredTool:
     )
 
 
+def expanded(tool: Any) -> list[Any]:
+    """Return the tools that ``tool`` expands to; itself if there are none."""
+    return (tool.get_expanded_tools() if getattr(tool, "expandable", False) else None) or [tool]
+
+
+def with_output(response: ToolResponse, result: Any) -> ToolResponse:
+    """Return the response to what a function returned, in HelloAgents' form, if no rule reads ``result``."""
+    if response.meta.rule not in (PLAIN, NONE):
+        return response
+    try:
+        text = str(result)
+    except Exception:  # raised by the result's own code
+        text = response.text
+    return response.model_copy(update={"text": text, "data": {"output": response.data}})
+
+
+def arguments(tool: RegisteredTool | None, sent: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """Return the arguments in ``sent``, a mapping or a text that need not be JSON.
+
+    A text that is not an object of the tool's parameters is its first parameter; ``input`` if it declares none.
+    """
+    if not isinstance(sent, str) or tool is None:
+        return sent
+    names = tool.from_model.names
+    try:
+        members = json.loads(sent)
+    except (ValueError, RecursionError):
+        members = None
+    if isinstance(members, dict) and (not names or set(members) <= set(names)):
+        return members
+    return {names[0] if names else "input": sent}
+
+
 def _parameters(tool: Any) -> Parameters:
     declared = getattr(tool, "get_parameters", None)
     if not callable(declared):
@@ -63,7 +99,7 @@ def _parameters(tool: Any) -> Parameters:
     return Parameters(fields, title=tool.name)
 
 
-def _parameter(declared: Any) -> Parameter:
+def _parameter(declared: Any) -> ToolParameter:
     """Return a parameter as the object declares it.
 
     The default None of an optional parameter means that it was left out.
@@ -74,7 +110,7 @@ def _parameter(declared: Any) -> Parameter:
     required = declared.get("required")
     default = declared.get("default")
     optional = default is not None or required is False
-    return Parameter(
+    return ToolParameter(
         name=declared["name"],
         annotation=Optional[kind] if optional and default is None else kind,  # noqa: UP045 - Any too
         default=default if optional else REQUIRED,

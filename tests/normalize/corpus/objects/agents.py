@@ -1,4 +1,4 @@
-"""What agent frameworks return: HelloAgents, MCP of both generations, LangChain, Agno."""
+"""Results of agent frameworks: HelloAgents, MCP of both generations, LangChain, Agno."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def given(name: str, make: Callable[[], Any]) -> None:
 
 
 def caught(run: Callable[[], Any]) -> BaseException:
-    """What ``run`` raises, with its traceback."""
+    """Return the exception that ``run`` raises, with its traceback."""
     try:
         run()
     except BaseException as error:

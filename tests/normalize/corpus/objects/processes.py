@@ -1,4 +1,4 @@
-"""What ``subprocess.run`` returns."""
+"""Results of ``subprocess.run``."""
 
 from __future__ import annotations
 

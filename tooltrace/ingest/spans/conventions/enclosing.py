@@ -26,7 +26,7 @@ _ABOUT_AGENTS: Final = (
 """A span with one of these attributes is about a model, an agent or a tool, so general attributes are read."""
 CONTEXT: Final = frozenset((*_AGENT, *_CONVERSATION, *_ABOUT_AGENTS, _METADATA, "agent_name", "group_id", "name"))
 """All attributes that :func:`stated_context` reads."""
-_LONGEST: Final = 8192
+_MAX_METADATA_LENGTH: Final = 8192
 """Maximum length of metadata that are parsed, in characters."""
 
 
@@ -48,7 +48,7 @@ def stated_context(attributes: Mapping[str, Any]) -> tuple[str | None, str | Non
 def metadata_context(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Return the agent and the conversation in OpenInference's metadata."""
     value = attributes.get(_METADATA)
-    known = structure(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+    known = structure(value) if isinstance(value, str) and len(value) <= _MAX_METADATA_LENGTH else None
     if not isinstance(known, dict):
         return None, None
     return _first(known, _METADATA_AGENT), _first(known, _METADATA_CONVERSATION)

@@ -15,7 +15,7 @@ import tooltrace as tt
 from tests.stores import create_empty_store
 from tooltrace.normalize import CERTAIN_RULES, RULES
 from tooltrace.recording.config import get_recorder
-from tooltrace.recording.model_messages import repeats_failure, tells_error
+from tooltrace.recording.model_messages import repeats_failure, reports_error
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def seen(store: Path) -> Callable[..., list[tuple[Any, ...]]]:
         (ValueError("the host is down"), "Error: something else"),
     ],
 )
-def test_it_was_told(seen: Callable, what: Any, text: str) -> None:
+def test_the_text_reports_the_failure(seen: Callable, what: Any, text: str) -> None:
     assert seen(what, text) == [("error", True)]
 
 
@@ -74,7 +74,7 @@ def test_it_was_told(seen: Callable, what: Any, text: str) -> None:
         (ValueError(), "done"),
     ],
 )
-def test_it_was_not_told(seen: Callable, what: Any, text: str) -> None:
+def test_the_text_does_not_report_the_failure(seen: Callable, what: Any, text: str) -> None:
     assert seen(what, text) == [("error", False)]
 
 
@@ -87,11 +87,11 @@ def test_it_was_not_told(seen: Callable, what: Any, text: str) -> None:
         ("3 errors were found in a.log", False),
     ],
 )
-def test_of_a_success_the_rules_read_the_text_alone(seen: Callable, text: str, told: bool) -> None:
+def test_the_rules_read_only_the_text_of_a_success(seen: Callable, text: str, told: bool) -> None:
     assert seen(tt.ToolResponse.success("done"), text) == [("success", told)]
 
 
-def test_who_knows_better_says_so(seen: Callable) -> None:
+def test_an_explicit_error_flag_overrides_the_rules(seen: Callable) -> None:
     assert seen(ValueError("bad value"), "bad value", error=False) == [("error", False)]
 
 
@@ -103,7 +103,7 @@ def test_a_secret_in_the_message_hides_nothing(seen: Callable) -> None:
 
 
 @pytest.mark.parametrize("ending", ["paused", "declined", "expired"])
-def test_a_call_that_was_not_run_has_no_error_to_tell(store: object, ending: str) -> None:
+def test_a_call_that_did_not_run_has_no_error_to_report(store: object, ending: str) -> None:
     from tooltrace.recording.tool_spec import named_spec
 
     recorder = get_recorder()
@@ -115,7 +115,7 @@ def test_a_call_that_was_not_run_has_no_error_to_tell(store: object, ending: str
         assert db.execute("SELECT ending, seen_error FROM tool_calls").fetchall() == [(ending, False)]
 
 
-def test_of_a_call_that_nobody_recorded_the_text_alone_tells(store: object) -> None:
+def test_the_text_alone_decides_for_an_unrecorded_call(store: object) -> None:
     get_recorder().record_model_message("c1", "Error: the disk is full", style="plain")
     get_recorder().record_model_message("c2", "all is well", style="plain")
     with tt.connect() as db:
@@ -161,15 +161,15 @@ WORDS = st.text(min_size=1, max_size=40)
 
 
 @given(WORDS, st.text(), st.text())
-def test_a_failure_that_is_repeated_between_other_words_is_told(said: str, before: str, after: str) -> None:
+def test_a_failure_quoted_within_other_text_is_reported(said: str, before: str, after: str) -> None:
     said = " ".join(said.split())
     if sum(map(str.isalpha, said)) >= 3:
         assert repeats_failure(f"{before} {said} {after}", [said])
 
 
 @given(st.text(), st.lists(st.text(), max_size=2))
-def test_whatever_it_is_there_is_an_answer_and_more_failure_tells_no_less(text: str, failure: list[str]) -> None:
+def test_a_known_failure_never_makes_a_text_report_less(text: str, failure: list[str]) -> None:
     said = [" ".join(each.split()) for each in failure]
-    alone = tells_error(text, RULES)
+    alone = reports_error(text, RULES)
     assert alone == (tt.normalize(text).status == "error")
-    assert tells_error(text, RULES, said) >= alone
+    assert reports_error(text, RULES, said) >= alone

@@ -56,7 +56,7 @@ def test_a_killed_export_leaves_nothing_under_the_final_name(name: str, tmp_path
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_was_there_stays_until_the_new_is_whole(name: str, tmp_path: Path) -> None:
+def test_the_old_file_stays_until_the_new_one_is_complete(name: str, tmp_path: Path) -> None:
     path = export(name, tmp_path, some_calls(2))
     before = path.read_bytes()
     destination = create(name, Target(path=path))
@@ -68,7 +68,7 @@ def test_what_was_there_stays_until_the_new_is_whole(name: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_abandoned_leaves_nothing(name: str, tmp_path: Path) -> None:
+def test_an_abandoned_export_leaves_no_file(name: str, tmp_path: Path) -> None:
     destination = create(name, Target(path=tmp_path / NAMES[name]))
     destination.send(some_calls(5))
     destination.abandon()  # type: ignore[attr-defined]
@@ -77,7 +77,7 @@ def test_what_is_abandoned_leaves_nothing(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_destination_without_a_path_says_so(name: str) -> None:
+def test_a_missing_path_is_an_error(name: str) -> None:
     with pytest.raises(ConfigError, match="requires a path"):
         create(name, Target())
 
@@ -118,7 +118,7 @@ def test_parquet_is_parted_by_day_and_tool(tmp_path: Path) -> None:
     assert rows == [(f"tool_{n}", f"tool_{n}", 3) for n in range(3)]
 
 
-def test_any_tool_name_is_a_safe_path_and_is_kept(tmp_path: Path) -> None:
+def test_any_tool_name_is_a_safe_path_and_round_trips(tmp_path: Path) -> None:
     names = [
         *filter(None, NASTY),
         "..",
@@ -144,7 +144,7 @@ def test_any_tool_name_is_a_safe_path_and_is_kept(tmp_path: Path) -> None:
     assert {row[0] for row in rows} == set(names)
 
 
-def test_a_second_export_to_parquet_adds_what_is_new(tmp_path: Path) -> None:
+def test_a_second_parquet_export_adds_new_records(tmp_path: Path) -> None:
     calls = some_calls(12)
     export("parquet", tmp_path, calls[:7], calls[3:5])
     path = export("parquet", tmp_path, calls[4:])
@@ -152,14 +152,14 @@ def test_a_second_export_to_parquet_adds_what_is_new(tmp_path: Path) -> None:
     assert len(visible(path)) == 3
 
 
-def test_a_folder_whose_name_is_a_pattern_is_no_pattern(tmp_path: Path) -> None:
+def test_a_folder_name_is_never_read_as_a_pattern(tmp_path: Path) -> None:
     calls = some_calls(4)
     path = export("parquet", tmp_path, calls, path="[a]*?'x")
     export("parquet", tmp_path, calls, path="[a]*?'x")
     assert in_order(imported(path)[0]) == in_order(calls)
 
 
-def test_what_an_earlier_csv_had_beside_it_is_gone_with_it(tmp_path: Path) -> None:
+def test_files_of_an_earlier_csv_export_are_removed(tmp_path: Path) -> None:
     judged = Outcome(call_id="c1", correct=True, labeled_at=some_calls(1)[0].started_at)
     export("csv", tmp_path, [*some_calls(2), judged])
     path = export("csv", tmp_path, some_calls(1))

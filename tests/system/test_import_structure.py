@@ -1,4 +1,4 @@
-"""Rules for the layout: imports between packages point down, ``import tooltrace`` is light, a wheel holds one package."""
+"""Rules for the layout: imports between packages point down, ``import tooltrace`` is light, a wheel has one package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,11 +17,11 @@ import tooltrace as tt
 
 ROOT = Path(__file__).parents[2]
 
-FLOORS: tuple[tuple[str, ...], ...] = (
+LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "version", "assets", "faults"),
     ("redact",),
     ("core",),
-    ("normalize", "otel", "store"),
+    ("normalize", "otel", "store", "toolutil"),
     ("exporters",),
     ("delivery",),
     ("recording",),
@@ -30,15 +31,18 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("integrations", "demo"),
     ("cli",),
 )
-"""Packages and root modules from the ground up. Each may import from the floors below its own, and from itself."""
+"""Packages and root modules, the lowest layer first. Each may import from the layers below its own, and from itself."""
 
-ROOT_MODULES = 6
-"""How many modules may stand beside the packages."""
+MAX_ROOT_MODULES = 6
+"""Maximum number of modules outside the packages."""
+
+NEW_STANDARD_MODULES = {"annotationlib", "compression"}
+"""Modules of the standard library that not every supported Python has."""
 
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the package by its dotted name, the mapped folder at the top included."""
+    """Every module of the package by its dotted name, including the folder that is mapped into it."""
     found = {}
     for folder, package in (("tooltrace", "tooltrace"), ("exporters", "tooltrace.exporters")):
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -47,6 +51,11 @@ def modules() -> dict[str, Path]:
             parts = path.relative_to(ROOT / folder).with_suffix("").parts
             found[".".join([package, *(part for part in parts if part != "__init__")])] = path
     return found
+
+
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def package_of(module: str) -> str:
@@ -67,7 +76,7 @@ def is_import_string(node: ast.Constant, parent: ast.AST | None) -> bool:
 
 
 def imports(tree: ast.AST, *, at_import: bool = False) -> Iterator[str]:
-    """Modules that ``tree`` imports, in functions and by name too; ``at_import``: those that loading it loads."""
+    """Modules that ``tree`` imports, also in functions and as strings; ``at_import``: only those that loading it loads."""
     todo: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
     while todo:
         node, parent = todo.pop()
@@ -88,51 +97,99 @@ def imports(tree: ast.AST, *, at_import: bool = False) -> Iterator[str]:
 
 
 def test_imports_between_packages_point_down() -> None:
-    floor = {package: number for number, packages in enumerate(FLOORS) for package in packages}
+    layer = {package: number for number, packages in enumerate(LAYERS) for package in packages}
     wrong = []
     for module, path in modules().items():
         package = package_of(module)
-        assert package in floor, f"{package} has no floor"
-        for imported in imports(ast.parse(path.read_text())):
+        assert package in layer, f"{package} has no layer"
+        for imported in imports(syntax_tree(path)):
             other = package_of(imported)
-            if other != package and floor[other] >= floor[package]:
+            if other != package and layer[other] >= layer[package]:
                 wrong.append(f"{module} imports {imported}: {other} is not below {package}")
     assert not wrong, "\n".join(sorted(wrong))
 
 
-def test_no_modules_import_one_another_in_a_circle() -> None:
+def test_imports_have_no_cycles() -> None:
     graph = {}
     for module, path in modules().items():
-        found = set(imports(ast.parse(path.read_text()), at_import=True))
+        found = set(imports(syntax_tree(path), at_import=True))
         graph[module] = found - {module}
     while leaves := {module for module, found in graph.items() if not found & graph.keys()}:
         graph = {module: found for module, found in graph.items() if module not in leaves}
-    assert not graph, f"circles among {sorted(graph)}"
+    assert not graph, f"cycles among {sorted(graph)}"
 
 
-def test_few_modules_stand_beside_the_packages() -> None:
-    beside = sorted(path.name for path in (ROOT / "tooltrace").glob("*.py") if path.name != "__init__.py")
-    assert len(beside) <= ROOT_MODULES, beside
+def loaded_with(module: str, graph: Mapping[str, set[str]]) -> set[str]:
+    """Modules of the package that an import of ``module`` loads, the parents of each included."""
+    found: set[str] = set()
+    todo = [module]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += graph.get(name, ())
+            todo += [parent] if (parent := name.rpartition(".")[0]) else []
+    return found
 
 
-def test_folders_of_data_hold_no_python_but_the_grafana_generator() -> None:
+def function_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and module of each import inside a function."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    yield from ((node.lineno, alias.name) for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    full = [f"{node.module}.{alias.name}" for alias in node.names]
+                    yield from ((node.lineno, name if name in modules() else str(node.module)) for name in full)
+
+
+def test_imports_inside_functions_delay_the_load_of_something() -> None:
+    """Refuse the standard library, and modules that are loaded anyway, by an import of the same or the root module."""
+    graph = {module: set(imports(syntax_tree(path), at_import=True)) - {module} for module, path in modules().items()}
+    standard = sys.stdlib_module_names - NEW_STANDARD_MODULES
+    wrong = set()
+    for module, path in modules().items():
+        loaded = loaded_with(module, graph) | loaded_with("tooltrace", graph)
+        for line, imported in function_imports(syntax_tree(path)):
+            if imported.partition(".")[0] in standard or (imported in loaded and imported != module):
+                wrong.add(f"{path.relative_to(ROOT)}:{line}: move the import of {imported} to the top")
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_no_two_classes_share_a_name() -> None:
+    places = defaultdict(list)
+    for path in modules().values():
+        for node in ast.walk(syntax_tree(path)):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert not shared
+
+
+def test_few_modules_are_outside_the_packages() -> None:
+    found = sorted(path.name for path in (ROOT / "tooltrace").glob("*.py") if path.name != "__init__.py")
+    assert len(found) <= MAX_ROOT_MODULES, found
+
+
+def test_only_the_grafana_generator_is_python_in_the_data_folders() -> None:
     found = [*(ROOT / "queries").rglob("*.py"), *(ROOT / "dashboards").rglob("*.py")]
     assert {path.parent for path in found} == {ROOT / "dashboards" / "grafana"}
 
 
-def test_import_loads_neither_duckdb_nor_a_face() -> None:
+def test_import_loads_no_heavy_dependency() -> None:
     code = "import sys, tooltrace; print([m for m in sys.modules if m.split('.')[0] in %r])"
     heavy = ("duckdb", "click", "numpy", "starlette", "uvicorn", "httpx", "pandas", "pyarrow")
     done = subprocess.run([sys.executable, "-c", code % (heavy,)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_exports_are_there_once() -> None:
+def test_public_names_exist_and_are_unique() -> None:
     assert len(set(tt.__all__)) == len(tt.__all__)
     assert all(hasattr(tt, name) for name in tt.__all__)
-    promised = {"configure", "trace_tool", "TraceLogger", "ToolResponse", "ToolErrorCode", "normalize", "label"}
-    promised |= {"query", "connect", "flush", "shutdown", "context"}
-    assert promised <= set(tt.__all__)
+    required = {"configure", "trace_tool", "TraceLogger", "ToolResponse", "ToolErrorCode", "normalize", "label"}
+    required |= {"query", "connect", "flush", "shutdown", "context"}
+    assert required <= set(tt.__all__)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +202,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_a_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
+def test_a_wheel_contains_one_package_with_its_data(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"tooltrace", f"tooltrace-{tt.__version__}.dist-info"}
     assert {"tooltrace/queries/failure_rate.sql", "tooltrace/dashboards/strings/zh.json", "tooltrace/py.typed"} <= set(
@@ -161,7 +218,7 @@ def test_every_module_is_in_the_wheel(wheel: Path) -> None:
         assert name in names
 
 
-def test_the_data_is_found_in_an_installed_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_finds_its_data(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
     code = "from tooltrace import analysis, assets; print(assets.path('dashboards')); print(len(analysis.catalogue()))"
     command = [sys.executable, "-c", code]

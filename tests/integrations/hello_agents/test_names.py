@@ -1,0 +1,74 @@
+"""The package and tooltrace under the package's names: the same code gives the same answers."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace[hello-agents]'")
+
+from tooltrace.integrations import hello_agents as ours
+
+theirs = import_module("hello_agents.tools")
+
+pytestmark = pytest.mark.usefixtures("store")
+
+
+def responses(package: Any) -> list[Any]:
+    kind, code = package.ToolResponse, package.ToolErrorCode
+    return [
+        kind.success(text="OK", data={"value": 123}, stats={"time_ms": 50}, context={"tool": "test"}),
+        kind.success("OK", {"value": 123}, {"time_ms": 50}, {"tool": "test"}),
+        kind.success("OK"),
+        kind.partial("half", {"truncated": True}),
+        kind.from_dict({"status": "error", "text": "no", "data": {}, "error": {"code": "MINE", "message": "no"}}),
+        kind.from_dict({"text": "OK"}),
+        kind.error(code="MINE", message="no", context={"path": "/x"}),
+        kind.error(code.EXECUTION_ERROR, "no"),
+    ]
+
+
+def answers(package: Any) -> list[Any]:
+    registry = package.ToolRegistry()
+    registry.register_function("simple", "A function.", lambda text: f"got {text}")
+    registry.register_function(lambda text: len(text), name="length", description="The length.")
+    found = [registry.execute_tool(name, "abc") for name in ("simple", "length", "nothing")]
+    return [
+        [(each.text, each.data) for each in found[:2]],
+        [each.status == package.ToolStatus.ERROR for each in found],
+        found[2].error_info.get("code", "UNKNOWN"),
+        found[2].error_info["code"] == package.ToolErrorCode.NOT_FOUND,
+    ]
+
+
+def test_the_serialized_forms_are_equal() -> None:
+    here, there = responses(ours), responses(theirs)
+    # The package's error has two members; tooltrace adds the advice of the code where it has one.
+    assert [each.to_dict() for each in here] == [each.to_dict() for each in there]
+    assert [json.loads(each.to_json()) for each in here] == [json.loads(each.to_json()) for each in there]
+
+
+def test_either_reads_the_form_of_the_other() -> None:
+    for reader, writer in ((ours, theirs), (theirs, ours)):
+        for response in responses(writer):
+            assert reader.ToolResponse.from_json(response.to_json()).to_dict() == response.to_dict()
+
+
+def test_a_registry_answers_alike() -> None:
+    assert answers(ours) == answers(theirs)
+
+
+def test_a_tool_object_of_the_package_runs(make_tool: Any) -> None:
+    for package in (ours, theirs):
+        registry = package.ToolRegistry()
+        registry.register_tool(make_tool("echo", lambda parameters: parameters["input"], input="string"))
+        for sent in ("hi", '{"input": "hi"}', {"input": "hi"}):
+            assert registry.execute_tool("echo", sent).text == "hi"
+
+
+def test_the_codes_and_statuses_are_there() -> None:
+    assert set(theirs.ToolErrorCode.get_all_codes()) <= set(ours.ToolErrorCode.get_all_codes())
+    assert [each.value for each in theirs.ToolStatus] == [each.value for each in ours.ToolStatus]

@@ -1,0 +1,126 @@
+"""Recorded results, confidences and sources of an attempt."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import tooltrace as tt
+from tests.recording.shared_endings import Calls, R, one, raises
+
+
+def test_a_result_is_recorded_as_it_is_normalized(calls: Calls) -> None:
+    tool = tt.trace_tool(lambda x: x)
+    for value in ("words", {"a": 1}, None, 0, False, [], ""):
+        tool(value)
+    seen = [(c.rule, c.rule_grade, c.text, c.result, c.status) for c in calls()]
+    assert seen == [
+        ("plain", "unread", "words", '"words"', "success"),
+        ("plain", "unread", None, '{"a":1}', "success"),
+        ("none", "unread", None, None, "success"),
+        ("plain", "unread", None, "0", "success"),
+        ("plain", "unread", None, "false", "success"),
+        ("plain", "unread", None, "[]", "success"),
+        ("plain", "unread", "", '""', "success"),
+    ]
+
+
+def test_everything_that_a_response_carries_is_recorded(calls: Calls) -> None:
+    response = R.error(
+        "ORDER_NOT_FOUND", "no such order", type="validation", retryable=True, suggestion="ask", user_message="Sorry",
+        next_action="ask_user", text="the text", data={"n": 1}, confidence=0.5, signals={"overlap": 0.5},
+        sources=[tt.Source(type="api", id="7", label="L", url="https://x.test", section="s")],
+        stats={"rows": 1}, context={"k": "v"}, explanation="why", meta=tt.ResponseMeta(cached=True),
+    )  # fmt: skip
+    tool = tt.trace_tool(version="3", tool_type="datastore", name="orders", description="D")(lambda: response)
+    assert tool() is response
+    c = one(calls)
+    assert (c.tool, c.tool_version, c.tool_type, c.tool_description) == ("orders", "3", "datastore", "D")
+    assert (c.status, c.code, c.error_type, c.error_message) == (
+        "error",
+        "ORDER_NOT_FOUND",
+        "validation",
+        "no such order",
+    )
+    assert (c.retryable, c.suggestion, c.user_message, c.next_action) == (True, "ask", "Sorry", "ask_user")
+    assert (c.text, c.result, c.confidence, c.signals) == ("the text", '{"n":1}', 0.5, '{"overlap":0.5}')
+    assert json.loads(c.sources or "") == [
+        {"type": "api", "id": "7", "label": "L", "url": "https://x.test", "section": "s"}
+    ]
+    assert (c.stats, c.context, c.explanation, c.cached) == ('{"rows":1}', '{"k":"v"}', "why", True)
+    assert c.rule == "tool_response"
+
+
+@pytest.mark.parametrize("bad", [1.01, -0.1, float("nan"), float("inf"), "nan", "7", Decimal("NaN"), Decimal(2), 2, -1])
+def test_a_confidence_that_is_none_is_refused_when_a_response_is_made(bad: Any) -> None:
+    with pytest.raises(ValidationError, match="confidence"):
+        R.success("x", confidence=bad)
+
+
+@pytest.mark.parametrize("good", [0, 1, 0.0, 1.0, 0.3, None])
+def test_a_confidence_in_range_is_recorded(good: Any) -> None:
+    assert R.success("x", confidence=good).confidence == good
+
+
+@pytest.mark.parametrize("bad", [3, -1, math.nan, math.inf, "high", True])
+def test_a_confidence_out_of_range_is_missing_and_flagged(calls: Calls, bad: Any) -> None:
+    tt.trace_tool(confidence=lambda _: bad)(lambda: 1)()
+    tt.trace_tool(lambda: R.model_construct(status="success", confidence=bad, meta=tt.ResponseMeta()))()
+    for call in calls():
+        assert call.confidence is None and call.flags == '["confidence_out_of_range"]'
+
+
+def test_confidence_and_sources_of_the_decorator(calls: Calls) -> None:
+    source = tt.Source(type="file", id="f")
+    tt.trace_tool(confidence=0.25, sources=[source])(lambda: 1)()
+    tt.trace_tool(confidence=lambda r: r / 10, sources=lambda r: [source])(lambda: 7)()
+    tt.trace_tool(confidence=0.1)(lambda: R.success(confidence=0.9))()
+    a, b, c = calls()
+    assert (a.confidence, b.confidence, c.confidence) == (0.25, 0.7, 0.9)
+    assert a.sources == b.sources == '[{"type":"file","id":"f"}]'
+
+
+def test_a_reader_of_confidence_or_sources_that_raises_costs_neither_the_result_nor_the_record(calls: Calls) -> None:
+    def bad(_: Any) -> Any:
+        raise RuntimeError
+
+    assert tt.trace_tool(confidence=bad, sources=bad)(lambda: 5)() == 5
+    assert tt.trace_tool(sources=lambda _: ["no source"])(lambda: 5)() == 5
+    assert [c.flags for c in calls()] == ['["confidence_failed","sources_failed"]', '["sources_failed"]']
+
+
+def test_retryable_exceptions(calls: Calls) -> None:
+    for options in ({}, {"retryable": KeyError}, {"retryable": [OSError, LookupError]}):
+        with pytest.raises(KeyError):
+            tt.trace_tool(**options)(raises(KeyError("k")))()
+    assert [c.retryable for c in calls()] == [False, True, True]
+
+
+def test_metadata_only(calls: Calls) -> None:
+    tt.trace_tool(capture="metadata")(lambda secret: {"secret": secret})("x")
+    tt.trace_tool(capture="metadata")(lambda: None)()
+    tt.trace_tool(capture="metadata")(lambda: R.success("private", {"private": 1}, stats={"private": 1}))()
+    list(tt.trace_tool(capture="metadata")(lambda: iter_private())())
+    rows = calls()
+    for call in rows:
+        assert call.arguments is None and call.result is None and call.text is None
+        assert "private" not in repr(call)
+    assert [c.rule for c in rows] == ["plain", "none", "tool_response", "plain"]
+    assert {c.status for c in rows} == {"success"}
+
+
+def iter_private() -> Any:
+    yield "private"
+
+
+def test_an_unknown_option_is_refused_at_decoration() -> None:
+    for bad in ({"nme": "x"}, {"capture": "some"}):
+        with pytest.raises(tt.TooltraceError):
+            tt.trace_tool(**bad)(lambda: 1)
+    with pytest.raises(tt.TooltraceError):
+        tt.trace_tool(5)  # type: ignore[call-overload]
