@@ -97,7 +97,7 @@ def _external(form: LogData) -> Outcome:
 
     The name of the metric becomes the labeler, so that several evaluations of one span count separately.
     """
-    call_id, name = _text(form, names.TOOL_CALL_ID), _text(form, names.EVALUATION_NAME)
+    call_id, name = _text(form, names.TOOL_CALL_ID) or None, _text(form, names.EVALUATION_NAME)
     if call_id is None and form.span_id is None:
         raise ValueError("it has neither a span id nor a call id, so the judged call is unknown")
     score, correct = _number(form, names.EVALUATION_SCORE_VALUE), _verdict(_text(form, names.EVALUATION_SCORE_LABEL))
@@ -129,7 +129,7 @@ def _verdict(label: str | None) -> bool | None:
 
 def _unusable(form: LogData, score: float | None, name: str | None) -> str:
     label = _text(form, names.EVALUATION_SCORE_LABEL)
-    if score is None and label is None:
+    if score is None and not label:
         return "it has neither a score nor a label"
     if score is not None and 0.0 <= score <= 1.0:
         return f"a higher {name} may be worse, and the label {label!r} is neither right nor wrong"
@@ -138,14 +138,14 @@ def _unusable(form: LogData, score: float | None, name: str | None) -> str:
 
 def _reason(form: LogData, score: float | None) -> str | None:
     """Return the explanation, followed by a score that our schema cannot represent and would otherwise lose."""
-    said = _text(form, names.EVALUATION_EXPLANATION)
+    said = _text(form, names.EVALUATION_EXPLANATION) or None
     return said if score is None else f"{said} (score {score:g})" if said else f"score {score:g}"
 
 
 def _text(form: LogData, key: str) -> str | None:
     value = form.attributes.get(key)
     if value is None or isinstance(value, str):
-        return value or None
+        return value
     raise ValueError(f"{key} must be a text")
 
 

@@ -46,7 +46,7 @@ AS_JSON = OBJECT.map(lambda value: Json(orjson.dumps(value).decode()))
 IDS = {name: HEX[32 if name == "trace_id" else 16] for name in ("trace_id", "span_id", "parent_span_id")}
 OWN: dict[type[Record], dict[str, st.SearchStrategy[Any]]] = {
     ToolCall: {**IDS, "tool": SAID, "attributes": AS_JSON, "recorder_version": st.just("0.1.0")},
-    Outcome: {"call_id": SAID, "span_id": HEX[16], "labeler": SAID, "reason": SAID},
+    Outcome: {"span_id": HEX[16], "labeler": SAID},
     Gate: {"span_id": HEX[16], "changed": AS_JSON},
     Message: {"span_id": HEX[16]},
     Loss: {},
