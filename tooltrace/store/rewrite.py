@@ -1,0 +1,128 @@
+"""Rewriting: a copy of the database in a new file, without deleted bytes, that replaces the old file in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+from tooltrace.errors import StoreError
+from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.migrations import create, version_of
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import META, SCHEMA_VERSION, STORE, TABLES, quote_identifier, quote_literal
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SOURCE: Final = "source"
+"""The name under which the old database is attached while it is copied."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteReport:
+    """The result of a rewrite, in numbers."""
+
+    bytes_before: int
+    """Size of the old database file."""
+    bytes_after: int
+    """Size of the new database file."""
+    deleted: Mapping[str, int]
+    """Rows that were not copied, by table; only tables with such rows."""
+
+
+def rewrite(paths: StorePaths, *, keep: Mapping[str, str] | None = None) -> RewriteReport:
+    """Copy the database of ``paths`` into a new file, then replace the old file by it.
+
+    DuckDB reuses the space of deleted rows but leaves their bytes in the file. The new file does not contain them.
+
+    ``keep``: for a table's name, the SQL condition of the rows to copy; every row of any other table is copied.
+    The caller must hold the lock exclusively and must have folded, so that the schema is current. A kill at any moment
+    leaves either the old or the new database. Raises StoreError where the database cannot be read or the copy cannot
+    be written; the database is then unchanged.
+    """
+    if paths.wal.exists():
+        raise StoreError(
+            f"cannot rewrite the store {paths.database}: it has a write-ahead log; fold the journals first"
+        )
+    copy = replace(paths, database=paths.database.with_name(f".{paths.database.name}.rewrite.tmp"))
+    try:
+        _remove(copy)
+        old = paths.database.stat()
+        deleted = _copy(paths, copy, keep or {})
+        _sync(copy)
+        copy.database.chmod(stat.S_IMODE(old.st_mode))
+        with contextlib.suppress(PermissionError):  # only root may give a file to another owner
+            os.chown(copy.database, old.st_uid, old.st_gid)
+        after = copy.database.stat().st_size
+        copy.database.replace(paths.database)
+        _sync_directory(paths)
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    except OSError as error:
+        raise StoreError(f"cannot rewrite the store {paths.database}: {error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            _remove(copy)
+    return RewriteReport(bytes_before=old.st_size, bytes_after=after, deleted=deleted)
+
+
+def _copy(paths: StorePaths, copy: StorePaths, keep: Mapping[str, str]) -> dict[str, int]:
+    con = connect()
+    try:
+        con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
+        attach(con, copy, read_only=False)
+        create(con)
+        if _version_of_source(con) != version_of(con):
+            raise StoreError(
+                f"cannot rewrite the store {paths.database}: its schema is not version {SCHEMA_VERSION}; "
+                "fold the journals first"
+            )
+        deleted = {table.name: _copy_table(con, table.name, keep.get(table.name)) for table in TABLES if table != META}
+        con.execute(f"CHECKPOINT {STORE}")
+        return {name: rows for name, rows in deleted.items() if rows}
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            detach(con)
+        con.close()
+
+
+def _version_of_source(con: DuckDBPyConnection) -> int:
+    row = con.execute(f"SELECT value FROM {SOURCE}.meta WHERE key = 'schema_version'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _copy_table(con: DuckDBPyConnection, table: str, condition: str | None) -> int:
+    """Copy the rows of ``table`` that satisfy ``condition``; return the number of the others."""
+    name = quote_identifier(table)
+    where = f" WHERE ({condition}) IS TRUE" if condition else ""
+    con.execute(f"INSERT INTO {STORE}.{name} BY NAME SELECT * FROM {SOURCE}.{name}{where}")
+    if condition is None:
+        return 0
+    row = con.execute(
+        f"SELECT (SELECT count(*) FROM {SOURCE}.{name}) - (SELECT count(*) FROM {STORE}.{name})"
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _sync(copy: StorePaths) -> None:
+    with copy.database.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_directory(paths: StorePaths) -> None:
+    fd = os.open(paths.database.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _remove(copy: StorePaths) -> None:
+    for path in (copy.wal, copy.database):
+        path.unlink(missing_ok=True)
