@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import subprocess
@@ -34,6 +35,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the tests marked ``long`` first, so that no worker of a parallel run waits for one of them at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the collected tests out of garbage collection: otherwise each ``gc.collect()`` of a test visits all of them."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let the interpreter collect what was left out, so that extension modules report no leaks at exit."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
