@@ -11,9 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 import tooltrace as tt
-from tooltrace.core.records import ToolCall
-
-Calls = Callable[[], list[ToolCall]]
+from tests.integrations.shared_framework_calls import Calls, strands_agent
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the frameworks' own
 
@@ -262,7 +260,6 @@ def test_agno(calls: Calls, with_integration: bool, monkeypatch: pytest.MonkeyPa
 def test_strands(calls: Calls) -> None:
     strands = pytest.importorskip("strands")
     globals().update(StrandsContext=strands.ToolContext)
-    from strands.models import Model
 
     def weather(city: str, tool_context: StrandsContext, agent) -> str:  # noqa: F821
         """The weather.
@@ -273,30 +270,10 @@ def test_strands(calls: Calls) -> None:
         assert tool_context.tool_use["name"] == "weather" and agent is not None
         return city
 
-    class Scripted(Model):
-        def update_config(self, **named: Any) -> None: ...
-        def get_config(self) -> Any:
-            return {}
-
-        async def structured_output(self, *args: Any, **named: Any) -> Any:
-            yield {}
-
-        async def stream(self, messages: Any, *args: Any, **named: Any) -> Any:
-            yield {"messageStart": {"role": "assistant"}}
-            if len(messages) == 1:
-                yield {"contentBlockStart": {"start": {"toolUse": {"name": "weather", "toolUseId": "c1"}}}}
-                yield {"contentBlockDelta": {"delta": {"toolUse": {"input": '{"city": "Oslo"}'}}}}
-                yield {"contentBlockStop": {}}
-                yield {"messageStop": {"stopReason": "tool_use"}}
-            else:
-                yield {"contentBlockDelta": {"delta": {"text": "done"}}}
-                yield {"contentBlockStop": {}}
-                yield {"messageStop": {"stopReason": "end_turn"}}
-
     untraced = strands.tool(context=True)(weather)
     traced = strands.tool(context=True)(tt.trace_tool(weather))
     assert untraced.tool_spec == traced.tool_spec
-    strands.Agent(model=Scripted(), tools=[traced], callback_handler=None)("go")
+    strands_agent(traced)("go")
     only_city(calls)
 
 

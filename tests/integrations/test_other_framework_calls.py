@@ -11,37 +11,10 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 import tooltrace as tt
-from tests.integrations.shared_framework_calls import Calls, identity, is_refused
+from tests.integrations.shared_framework_calls import Calls, identity, is_refused, strands_agent
 from tooltrace.errors import ConfigError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the frameworks' own
-
-
-def strands_agent(*tools: Any) -> Any:
-    strands = pytest.importorskip("strands")
-    from strands.models import Model
-
-    class Scripted(Model):
-        def update_config(self, **named: Any) -> None: ...
-        def get_config(self) -> Any:
-            return {}
-
-        async def structured_output(self, *args: Any, **named: Any) -> Any:
-            yield {}
-
-        async def stream(self, messages: Any, *args: Any, **named: Any) -> Any:
-            yield {"messageStart": {"role": "assistant"}}
-            if len(messages) == 1:
-                yield {"contentBlockStart": {"start": {"toolUse": {"name": "weather", "toolUseId": "c1"}}}}
-                yield {"contentBlockDelta": {"delta": {"toolUse": {"input": '{"city": "Oslo"}'}}}}
-                yield {"contentBlockStop": {}}
-                yield {"messageStop": {"stopReason": "tool_use"}}
-            else:
-                yield {"contentBlockDelta": {"delta": {"text": "done"}}}
-                yield {"contentBlockStop": {}}
-                yield {"messageStop": {"stopReason": "end_turn"}}
-
-    return strands.Agent(model=Scripted(), name="clerk", tools=list(tools), callback_handler=None)
 
 
 def test_strands_names_the_call(calls: Calls) -> None:
