@@ -43,7 +43,7 @@ clickhouse := chdb-core==26.9.0
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough check docs bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+.PHONY: demo test test-thorough check docs campaign bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -142,6 +142,11 @@ $(BACKENDS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: Makefile
 	$(PYTHON) -m venv $(VENV)-$*
 	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check '$($*)'
 	touch $@
+
+# Kills, damage, full disks, stopped processes and a failing receiver, for MINUTES.
+MINUTES ?= 5
+campaign: $(VENV)/.test
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES)
 
 bench-promises: $(VENV)/.test
 	$(BIN)/python -m benchmarks.promises
