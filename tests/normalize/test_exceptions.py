@@ -332,6 +332,8 @@ def test_postgres_by_its_state_however_the_driver_names_it(state: str, code: Cod
         (stand_in("aiohttp.client_exceptions.ServerTimeoutError", TimeoutError)(), "TIMEOUT", True),
         (stand_in("aiohttp.client_exceptions.ContentTypeError", status=200)("m"), "INVALID_FORMAT", False),
         (stand_in("openai.RateLimitError", stand_in("openai.APIError"), status_code=429, code="insufficient_quota")("m"), "RATE_LIMIT", False),
+        (stand_in("github.GithubException.RateLimitExceededException", stand_in("github.GithubException.GithubException"), status=403)("API rate limit exceeded"), "RATE_LIMIT", True),
+        (stand_in("github.GithubException.GithubException", status=403)("Resource not accessible"), "PERMISSION_DENIED", False),
         (stand_in("anthropic.APIStatusError", stand_in("anthropic.APIError"), status_code=200, type="overloaded_error")("m"), "SERVICE_UNAVAILABLE", True),
         (stand_in("mcp.shared.exceptions.McpError", error=SimpleNamespace(code=-32602))("m"), "INVALID_PARAM", False),
         (stand_in("mcp.shared.exceptions.MCPError", error=SimpleNamespace(code=408))("m"), "TIMEOUT", True),

@@ -56,6 +56,25 @@ from tests.normalize.shapes import read
         {"stdout": "", "stderr": "x", "outcome": {"type": "timeout"}},
         {"type": "web_fetch_tool_result", "tool_use_id": "t", "content": {"type": "web_fetch_tool_error", "error_code": "url_not_accessible"}},
         {"isError": True, "text": "Ticket 9 not found"},
+        "Looking in links: /opt/wheels\nERROR: No matching distribution found for x",
+        "# app/cmd\n./m.go:3:26: undefined: total",
+        "start\n/srv/b.js:1\no.items.map(x=>x)\n  ^\n\nTypeError: Cannot read properties of undefined\n    at /srv/b.js:1:45\n\nNode.js v20.20.2",
+        "cell_index: 2\n-----\nNameError          Traceback (most recent call last)\nCell In[3], line 1\n----> 1 df\n\nNameError: name 'df' is not defined",
+        "rmdir: failed to remove 'docs': Directory not empty",
+        "division by zero",
+        "locator.click: Timeout 30000ms exceeded.",
+        "No session found for PID 8812",
+        "Non-200 response: {}",
+        "Daily limit reached",
+        "接口调用次数已达上限",
+        "执行命令返回非零退出码 1",
+        {"code": 429, "description": "100 per 1 minute", "name": "Too Many Requests"},
+        {"response": {"header": {"resultCode": "30", "resultMsg": "KEY IS NOT REGISTERED"}}},
+        {"error": {"error_code": 5, "error_msg": "User authorization failed"}},
+        {"header": {"code": 10013, "message": "input content audit failed", "sid": "c"}},
+        {"total": 3, "succeeded": 0, "failed": 3, "failures": [{"error": "unknown kind"}]},
+        {"id": "not_found", "message": "The resource could not be found."},
+        {"name": "TimeoutError", "message": "no answer", "stack": "TimeoutError: no answer"},
     ],
 )  # fmt: skip
 def test_a_failure_is_read_as_an_error(value: Any) -> None:
@@ -69,6 +88,15 @@ def test_a_failure_is_read_as_an_error(value: Any) -> None:
         {"success": True, "completed": 18, "data": [{"url": "a"}], "failed_urls": [{"url": "b", "error": "timeout"}]},
         "邮件发送完成：成功 18 封，失败 2 封",
         "Synced 41 of 50 pages. 9 pages could not be updated: rate_limited",
+        "/w/a.md:\n# Plan\n\n---\n/w/b.md: Error - ENOENT: no such file or directory",
+        "cat: nope.txt: No such file or directory\n# Errors\n\nThe page.",
+        "Hit:1 http://a\nErr:2 http://b\nW: Some index files failed to download. They have been ignored, or old ones used instead.",
+        ["Result 1: 18C", "Result 2: ERROR - source unavailable", "Result 3: 21C"],
+        {"code": 200, "data": {"successCount": 5, "failCount": 1, "failList": [{"row": 3, "reason": "重复"}]}},
+        {"successes": [{"id": 1}], "failures": [{"title": "Already exists", "status": 409}]},
+        {"data": [{"id": "1"}], "errors": [{"code": "invalid-id", "title": "Unknown id"}], "warnings": []},
+        {"output": {"results": [{"url": "u"}, {"code": "InternalError.Timeout", "message": "timed out"}]}},
+        [{"id": 9, "success": True}, {"failed": True, "message": "Missing field"}],
     ],
 )
 def test_a_part_that_failed_is_read_as_partial(value: Any) -> None:
@@ -84,6 +112,18 @@ def test_a_part_that_failed_is_read_as_partial(value: Any) -> None:
         "超时设置参数",
         "When the request is not allowed, it fails.",
         "12 passed, 0 failed in 0.4s",
+        "Unknown keys fall back to the default locale.",
+        "Invalid dates are skipped and reported in the summary.",
+        "Values which cannot be determined are set to the defaults.",
+        "### Connection Refused",
+        "Required parameters for creating an engine include the following:",
+        'logger.error(f"获取失败: {e}")',
+        "如遇错误，请设为 false。",
+        "[error] 31#31: *1 connect() failed (111: Connection refused)\n10.0.0.1 - - GET / 502",
+        "status: failed\nerror: disk full",
+        {"total": 3, "succeeded": 3, "failed": 0, "failures": []},
+        {"total": 9, "passed": 8, "failed": 1, "failures": [{"message": "assert 1 == 2"}]},
+        {"data": {"errors": [{"code": "E1", "message": "timeout in step 3"}], "total": 1}},
         "测试完成：成功 40，失败 2",
         "Your command ran successfully and did not produce any output.",
         "Access denied events by host: web-1 4, web-2 0",
@@ -109,7 +149,29 @@ def test_a_success_that_mentions_an_error_stays_a_success(value: Any) -> None:
         ("NameError: name 'x' is not defined", "NOT_FOUND"),
         ({"errcode": 60011, "errmsg": "no privilege to access"}, "PERMISSION_DENIED"),
         ({"errcode": 310000, "errmsg": "keywords not in content"}, "310000"),
+        ({"error_code": 17, "error_msg": "Open api daily request limit reached"}, "17"),
+        ({"status": "0", "info": "USERKEY_PLAT_NOMATCH", "infocode": "10009"}, "10009"),
+        ({"code": 230002, "msg": "Bot can NOT be out of the chat."}, "230002"),
+        ({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "1008"),
+        ({"status": 240, "message": "APP 服务被禁用"}, "240"),
+        ('403 {"message": "API rate limit exceeded for user ID 1.", "documentation_url": "u"}', "RATE_LIMIT"),
+        ("NameError(\"name 'pd' is not defined\")", "NOT_FOUND"),
+        ("name 'x' is not defined", "NOT_FOUND"),
     ],
 )  # fmt: skip
 def test_the_code_of_a_service_is_read(value: Any, code: str) -> None:
     assert read(value).code == code
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}},
+        "Error code: 429 - {'error': {'message': 'You exceeded your current quota.', 'code': 'insufficient_quota'}}",
+    ],
+)  # fmt: skip
+def test_a_quota_that_is_used_up_is_a_rate_limit_that_no_retry_helps(value: Any) -> None:
+    response = read(value)
+    assert response.code == "RATE_LIMIT"
+    assert response.error_info is not None
+    assert response.error_info.retryable is False

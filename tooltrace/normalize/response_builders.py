@@ -271,6 +271,10 @@ def put_unique(members: dict[str, Any], name: str, value: Any) -> None:
     members[name] = value
 
 
+_SPENT = "insufficient_quota"
+"""OpenAI's word for a quota that is used up; its HTTP status is that of a rate limit, but no retry helps."""
+
+
 def error_of(
     message: Any,
     code: Any = None,
@@ -284,11 +288,13 @@ def error_of(
     meant = None if _is_number(code) else normalize_code(code)  # a number has a meaning only for its own service
     named = str(meant or _code_of_type(type_, words))
     original = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
+    if not isinstance(retryable, bool):
+        retryable = False if _SPENT in (code, type_) or _SPENT in words else _may_pass(code, named)
     return ToolError(
         code=named,
         message=words or text_of(type_) or original or named,
         type=text_of(type_) or original or None,
-        retryable=retryable if isinstance(retryable, bool) else _may_pass(code, named),
+        retryable=retryable,
         suggestion=text_of(suggestion) or None,
         user_message=text_of(user_message) or None,
     )

@@ -15,7 +15,7 @@ import pytest
 
 import tooltrace as tt
 
-FILES = ("results", "published", "later")
+FILES = ("results", "published", "later", "mixed")
 
 
 class Reading(NamedTuple):
@@ -67,4 +67,4 @@ def test_precision_and_recall_are_above_their_floors(file: str) -> None:
             print(each.row["label"], each.rule, each.row["source"], json.dumps(each.row["value"], ensure_ascii=False))
     precision, recall = figures(halves["open"] + halves["held out"])
     assert precision >= 0.98
-    assert recall >= 0.85
+    assert recall >= 0.88

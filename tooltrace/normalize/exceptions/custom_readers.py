@@ -136,6 +136,14 @@ def _classify_api(exc: Any, _: str) -> ErrorClassification | None:
     return classified._replace(retryable=False, retry_after_s=None) if spent else classified
 
 
+def _classify_github(exc: Any, message: str) -> ErrorClassification | None:
+    """Classify an error of PyGithub by its status; GitHub answers 403 when a rate limit is exceeded."""
+    classified = classify_status(exc)
+    if classified is None or classified.code != C.PERMISSION_DENIED or "rate limit" not in message.lower():
+        return classified
+    return classified._replace(code=C.RATE_LIMIT, retryable=True)
+
+
 def _named(word: Any) -> str | None:
     return lookup_code(word) if isinstance(word, str) else None
 
@@ -304,6 +312,7 @@ READERS: dict[str, Reader] = {
     **_each(classify_status, "ClientResponseError", within="aiohttp.client_exceptions"),
     **_each(_classify_content, "ContentTypeError", within="aiohttp.client_exceptions"),
     **_each(_classify_api, "APIError", within="openai anthropic google.genai.errors"),
+    **_each(_classify_github, "GithubException", within="github.GithubException github"),
     **_each(classify_status, "GoogleAPICallError", within="google.api_core.exceptions"),
     **_each(_classify_aws, "ClientError", within="botocore.exceptions"),
     **_each(_classify_grpc, "RpcError", within="grpc"),

@@ -9,10 +9,11 @@ from typing import Any
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import aws_code
+from tooltrace.normalize.heuristics import failed_lists
+from tooltrace.normalize.heuristics.failed_lists import read_failed_list
 from tooltrace.normalize.response_builders import (
     MemberReader,
     build_error,
-    build_partial,
     build_response,
     read_error,
 )
@@ -22,20 +23,6 @@ from tooltrace.normalize.terms import lookup_code, snake_case
 _LEFT = ("UnprocessedItems", "UnprocessedKeys")
 _COUNTS = {"FailedPutCount": "RequestResponses", "FailedRecordCount": "Records", "FailedEntryCount": "Entries"}
 _SENT = frozenset({"Successful", "Failed", "ResponseMetadata"})
-PARTLY = {
-    "failed_results": ("results",),
-    "errors": ("deleted", "succeeded"),
-    "failed": ("succeeded", "successful"),
-    "failures": ("successes",),
-}
-"""Members with what failed, and those with what succeeded, of answers to a request for several things."""
-_FAILED_LISTS = (
-    *("failed_urls", "failed_items", "failed_files", "failed_pages", "failed_rows", "failed_records", "failed_list"),
-    *("fail_list", "failed_ids"),
-)
-"""Members that hold only the parts of a request that failed, whatever stands beside them."""
-_DONE = ("completed", "succeeded", "success_count", "processed", "total")
-_MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "detail", "reason")
 _FLAGS = ("ok", "success")
 _OF_A_PART = frozenset(
     {
@@ -51,10 +38,14 @@ _OF_A_PART = frozenset(
         "result",
         "value",
         "status",
+        "failed",
     }
 )
 """Members with which a row reports its own success; a row with other members may be an entity."""
 _LISTS = ("results", "items", "responses")
+_HOLDERS = ("output", "data")
+_BARE = frozenset({"code", "message", "request_id", "type"})
+"""Members of a row that is nothing but an error."""
 
 
 @builtin(
@@ -63,7 +54,7 @@ _LISTS = ("results", "items", "responses")
     Matches(
         members=(
             *("unprocessed_items", "unprocessed_keys", "failed_put_count", "failed_record_count"),
-            *("failed_entry_count", "failed", "errors", "shards", *_FAILED_LISTS),
+            *("failed_entry_count", "shards", *failed_lists.MEMBERS),
         )
     ),
 )
@@ -75,7 +66,7 @@ def BATCH(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict):
         return None
-    return _left(data) or _counted(data) or _sent(data) or _bulk(data) or _searched(data) or _listed(data)
+    return _left(data) or _counted(data) or _sent(data) or _bulk(data) or _searched(data) or read_failed_list(data)
 
 
 def _left(data: dict[str, Any]) -> ToolResponse | None:
@@ -135,35 +126,6 @@ def _searched(data: dict[str, Any]) -> ToolResponse | None:
     return build_response("partial", "", data, reason="timed out") if data.get("timed_out") is True else None
 
 
-def _listed(data: dict[str, Any]) -> ToolResponse | None:
-    """Read a list of what failed, such as ``failed_urls``, beside what succeeded or its count."""
-    members = MemberReader(data)
-    failed = members.get(*_FAILED_LISTS)
-    if not isinstance(failed, list) or not failed:
-        return None
-    rows = [row for row in failed if isinstance(row, dict)]
-    message = next((text for row in rows for text in (MemberReader(row).pop(*_MESSAGES, only=str),) if text), None)
-    message = message or f"{len(failed)} failed"
-    done = any(isinstance(value, list) and value and value is not failed for value in data.values())
-    count = members.get(*_DONE)
-    done = done or (isinstance(count, int) and count > (len(failed) if "total" in members else 0))
-    return build_partial(message, "", data) if done else build_error(message, data=data)
-
-
-def read_partly_done(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read the answer to a request for several things of which some failed: S3, Tavily, SQS."""
-    for failed, done in PARTLY.items():
-        errors = members.get(failed)
-        if not isinstance(errors, list) or not errors or not all(isinstance(error, dict) for error in errors):
-            continue
-        succeeded = next((members.get(name) for name in done if isinstance(members.get(name), list)), None)
-        texts = (MemberReader(error).pop(*_MESSAGES, "code", only=str) for error in errors)
-        message = next((text for text in texts if text), None)
-        if succeeded is not None and message is not None:
-            return build_partial(message, "", data) if succeeded else build_error(message, data=data)
-    return None
-
-
 def _as_error(row: dict[str, Any]) -> dict[str, Any]:
     error = row["error"] if isinstance(row["error"], dict) else {"reason": row["error"]}
     return {"type": error.get("type"), "message": error.get("reason") or error.get("type"), "code": row.get("status")}
@@ -182,38 +144,61 @@ def _build_failed_rows(failed: list[dict[str, Any]], of: int, data: dict[str, An
     return build_error(reading.get("message"), code, type=reading.get("type"), data=data)
 
 
-@builtin("batch_rows", "heuristic", Matches(members=_LISTS))
+@builtin("batch_rows", "heuristic", Matches(members=(*_LISTS, *_HOLDERS), arrays=True))
 def ROWS(view: ResultView) -> ToolResponse | None:
     """Read rows that each have a success flag, and a reason if they failed; some must have succeeded.
 
-    The list may hold entities instead, so a row may have no other members than ``_OF_A_PART``.
+    The rows may be the answer, a member of it, or one level down. The list may hold entities instead, so a row may have
+    no other members than ``_OF_A_PART``.
     """
-    if not isinstance(view.data, dict):
+    rows = _rows(view.data)
+    if rows is None or len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
         return None
-    rows = MemberReader(view.data).pop(*_LISTS, only=list)
-    if not rows or len(rows) < 2 or not all(map(_is_part, rows)):
-        return None
-    done = [_flag(row) for row in rows]
-    failed = [row for row, well in zip(rows, done, strict=True) if not well]
-    if (
-        not any(done)
-        or not failed
-        or not all(MemberReader(row).pop_nonempty("error", "error_message", "message") for row in failed)
-    ):
+    failed = _flagged(rows) or _bare_errors(rows)
+    if not failed or len(failed) == len(rows):
         return None
     return build_response("partial", "", view.data, reason=f"{len(failed)} of {len(rows)} failed")
 
 
-def _is_part(row: Any) -> bool:
-    return (
-        isinstance(row, dict)
-        and {snake_case(name) for name in row} <= {*_OF_A_PART, *_FLAGS}
-        and _flag(row) is not None
-    )
+def _rows(data: Any) -> list[Any] | None:
+    if isinstance(data, list):
+        return data
+    if not isinstance(data, dict):
+        return None
+    members = MemberReader(data)
+    rows = members.get(*_LISTS)
+    holder = members.get(*_HOLDERS)
+    if rows is None and isinstance(holder, dict):
+        rows = MemberReader(holder).get(*_LISTS)
+    return rows if isinstance(rows, list) else None
+
+
+def _flagged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows that failed by their flag; none if a row has no flag, or if a failed one has no reason."""
+    flags = [_flag(row) for row in rows]
+    if None in flags:
+        return []
+    failed = [row for row, well in zip(rows, flags, strict=True) if not well]
+    reasons = (MemberReader(row).pop_nonempty("error", "error_message", "message", "failure") for row in failed)
+    return failed if all(reasons) else []
 
 
 def _flag(row: dict[str, Any]) -> bool | None:
-    return next((row[name] for name in _FLAGS if isinstance(row.get(name), bool)), None)
+    """Return whether the row succeeded, by its flag or by its only member ``success`` or ``failure``."""
+    names = {snake_case(name) for name in row}
+    if len(row) == 1 and isinstance(next(iter(row.values())), dict):
+        return {"success": True, "failure": False}.get(next(iter(names)))
+    if not names <= {*_OF_A_PART, *_FLAGS}:
+        return None
+    flag = next((row[name] for name in _FLAGS if isinstance(row.get(name), bool)), None)
+    return not row["failed"] if flag is None and isinstance(row.get("failed"), bool) else flag
+
+
+def _bare_errors(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows that are only a code and a message, if the other rows have neither."""
+    failed = [row for row in rows if {"code", "message"} <= set(row) <= _BARE and isinstance(row["message"], str)]
+    others = [row for row in rows if row not in failed]
+    return failed if not any({"code", "message"} & set(row) for row in others) else []
 
 
 RULES: tuple[Rule, ...] = (BATCH, ROWS)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.heuristics.program_failures import read_program_failure
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.transports.completed_process import exit_code
@@ -15,6 +16,8 @@ from tooltrace.normalize.transports.completed_process import exit_code
 _LONGEST, _MOST_LINES = 60_000, 500
 _LINE = 500
 """Maximum characters of a line that are examined."""
+_FRONT = 6000
+"""Maximum characters before the first frame of a crash of Node; more if Node's version is the last line."""
 _MOST_BEFORE = 8
 """Maximum lines with which Node shows the place of an error."""
 
@@ -28,8 +31,10 @@ class _Crash(NamedTuple):
     """Required beginning of at least one of the other lines; empty: none is required."""
 
 
-_JS = lazy(r"(?:Uncaught )?(?P<type>[A-Z]\w{0,60}Error)(?: \[\w+\])?: (?P<message>.+)")
-_JS_REST = lazy(r"    at .*|Node\.js v[\d.]+|\s*|[{}].*|  .*|.* \{")
+_JS = lazy(r"(?:Uncaught )?(?P<type>(?:[A-Z]\w{0,60})?Error)(?: \[\w+\])?: (?P<message>.+)")
+_JS_REST = lazy(r"    at .*|Node\.js v[\d.]+|\s*|[{}].*|  .*|.* \{|Require stack:|- .*")
+_JS_END = lazy(r"Node\.js v[\d.]+")
+"""The last line that Node prints when a program dies."""
 _JS_PLACE = lazy(r"(?:\S.*:\d+|Uncaught:?|)")
 _CRASHES = tuple(
     _Crash(lazy(head), lazy(rest), *proof)
@@ -60,6 +65,10 @@ _CRASHES = tuple(
         (r"(?P<message>(?:Segmentation fault|Bus error|Aborted|Illegal instruction) \(core dumped\))", r""),
     )
 )
+_IPYTHON = lazy(r"(?P<type>[A-Z]\w{0,60}) +Traceback \(most recent call last\)")
+_IPYTHON_LINE = lazy(r"(?:-+> ?)?\s*\d+(?: .*)?|(?:Cell|File|Input) .*|\s.*|[-.]+|<.*|")
+"""Lines of IPython's traceback between its head and the exception."""
+_IPYTHON_SIGN = " Traceback (most recent call last)\n"
 _ENDED = lazy(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", re.IGNORECASE)
 """A line after the crash in which the parent program reports how the crashed program ended."""
 
@@ -95,55 +104,12 @@ _GAVE_UP = lazy(
 )
 
 
-_ENDED_BY = lazy(
-    r"(?:g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped).*|Execution halted|compilation terminated\.|\d+ errors?(?: generated\.)?|(?:-- )?Configuring incomplete, errors occurred!"
-    r"|Execution of \S+ aborted due to compilation errors\.|Build FAILED\.|BUILD FAILED(?: in .*)?|Automatic merge failed; .*|Aborting|error Command failed .*|Host key verification failed\."
-    r"|SyntaxError: .+|(?:curl|wget|tar|ssh|scp|rsync): (?:\(\d+\) |.*\b(?:cannot|unable|failed|no such|refused|could not)\b).*|error: (?:aborting due to|could not compile|failed to push) .*"
-    r"|[^\n:]{0,20}% .*curl: \(\d+\) .*",
-    re.IGNORECASE,
-)
-"""A last line with which a program gives up."""
-_BEGUN_BY = lazy(
-    r"FAILURE: Build failed with an exception\.|CMake Error\b.*|error: Your local changes .*|Error: Cannot find module .*|\s*× No solution found .*|\S+ : The term '.*|Get-\w+ : .*|error: externally-managed-environment"
-)
-"""A first line with which a program gives up, before lines that explain it."""
-_GAVE_UP_IN = (
-    "fatal: ",
-    "E: ",
-    "error: subprocess-exited",
-    "npm error ",
-    "npm ERR! ",
-    "wget: unable",
-    "ERROR: failed to solve",
-)
-"""Beginnings of a line in which a program gives up; advice may follow."""
-_MOST_OF_A_PROGRAM = 60
-
-
-def _gave_up(words: str, text: str) -> ToolResponse | None:
-    """Read the short output of a program that gave up in its first or its last line, or in a line that says so."""
-    if len(words) > _LONGEST_OUTPUT or "\n" not in words or "```" in words:
-        return None
-    lines = [line.rstrip()[:_LINE] for line in words.splitlines() if line.strip()]
-    if len(lines) > _MOST_OF_A_PROGRAM or any(map(OF_A_LOG.match, lines)):
-        return None
-    if _BEGUN_BY.fullmatch(lines[0]):
-        return build_error(lines[0].strip(), text=text)
-    message = next((line.strip() for line in lines if line.lstrip().startswith(_GAVE_UP_IN)), None)
-    if message is None and _ENDED_BY.fullmatch(lines[-1].strip()):
-        message = lines[-1].strip()
-    return build_error(message.removeprefix("fatal: ").removeprefix("E: "), text=text) if message else None
-
-
-_LONGEST_OUTPUT = 4000
-
-
 def read_crash(words: str, text: str) -> ToolResponse | None:
     """Return the error of a program that crashed, if ``words`` is its output and nothing more."""
     if len(words) > _LONGEST or "```" in words:
         return None
     if not _may_be(words):
-        return _gave_up(words, text)
+        return read_program_failure(words, text)
     lines = words.splitlines()
     if len(lines) > _MOST_LINES:
         return None
@@ -152,8 +118,9 @@ def read_crash(words: str, text: str) -> ToolResponse | None:
         or _git(lines, text)
         or _crashed(lines, text)
         or _node(lines, text)
+        or _ipython(lines, text)
         or _exited(lines, text)
-        or _gave_up(words, text)
+        or read_program_failure(words, text)
     )
 
 
@@ -162,10 +129,12 @@ def _may_be(words: str) -> bool:
 
     This quick test keeps most texts from the slower patterns.
     """
-    if words.startswith(("npm ", "remote: ", "To ")) or "\n    at " in words:
+    if words.startswith(("npm ", "remote: ", "To ")) or "\n    at " in words[:_FRONT] or _IPYTHON_SIGN in words[:_LINE]:
         return True
     first = words[: _LINE + 1].partition("\n")[0][:_LINE]
     last = words[-_LINE:].rpartition("\n")[2]
+    if _JS_END.fullmatch(last):
+        return True
     return any(EXIT.fullmatch(line.strip()) for line in (last, first)) or any(
         crash.head.fullmatch(first) for crash in _CRASHES
     )
@@ -195,19 +164,36 @@ def _died(head: re.Match[str], others: list[str], crash: _Crash, text: str) -> T
 
 
 def _node(lines: list[str], text: str) -> ToolResponse | None:
-    """Read a crash of Node: the place of the error, the error, and its frames."""
-    number = next((n for n, line in enumerate(lines[: _MOST_BEFORE + 1]) if _JS.fullmatch(line[:_LINE])), None)
-    if number is None or (number and not _JS_PLACE.fullmatch(lines[0][:_LINE])):
+    """Read a crash of Node: the place of the error, the error, and its frames.
+
+    The program's own output may stand before the place if Node's version is the last line.
+    """
+    died = _JS_END.fullmatch(lines[-1]) is not None
+    searched = lines if died else lines[: _MOST_BEFORE + 1]
+    number = next((n for n, line in enumerate(searched) if _JS.fullmatch(line[:_LINE])), None)
+    if number is None or (number and not died and not _JS_PLACE.fullmatch(lines[0][:_LINE])):
         return None
     frames = lines[number + 1 :]
-    if (
-        not frames
-        or not frames[0].startswith("    at ")
-        or not all(_JS_REST.fullmatch(line[:_LINE]) for line in frames)
+    if not any(line.startswith("    at ") for line in frames) or not all(
+        _JS_REST.fullmatch(line[:_LINE]) for line in frames
     ):
         return None
     match = _JS.fullmatch(lines[number][:_LINE])
     return _failure(match["message"], match["type"], text) if match else None
+
+
+def _ipython(lines: list[str], text: str) -> ToolResponse | None:
+    """Read the traceback that IPython prints, with a line before its rule at most."""
+    number = next((n for n, line in enumerate(lines[:4]) if _IPYTHON.fullmatch(line[:_LINE])), None)
+    head = _IPYTHON.fullmatch(lines[number][:_LINE]) if number is not None else None
+    if head is None or number is None:
+        return None
+    start = f"{head['type']}:"
+    ends = [n for n, line in enumerate(lines) if n > number and (line.startswith(start) or line == head["type"])]
+    if not ends or not all(_IPYTHON_LINE.fullmatch(line[:_LINE]) for line in lines[number + 1 : ends[-1]]):
+        return None
+    message = "\n".join([lines[ends[-1]].removeprefix(start).strip(), *lines[ends[-1] + 1 :]]).strip()
+    return _failure(message if len(lines) - ends[-1] <= _MOST_BEFORE else None, head["type"], text)
 
 
 def _failure(message: str | None, kind: str | None, text: str) -> ToolResponse:

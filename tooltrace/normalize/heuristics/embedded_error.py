@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics import api_error, error_members, error_status, error_text, flags
 from tooltrace.normalize.heuristics.error_members import is_empty, unknown_members
@@ -82,6 +83,7 @@ def _in_object(data: dict[str, Any]) -> ToolResponse | None:
         return None
     members = MemberReader(data)
     members.pop(snake_case(holders[0]))
+    inner = _with_number(inner, members.get("status", "code"))
     return inner.model_copy(update={"context": {**(members.remaining() or {}), **(inner.context or {})} or None})
 
 
@@ -117,7 +119,16 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
         return None
     if inner is None:
         inner = build_error(words, lookup_code(str(status)))
+    inner = _with_number(inner, members.get("status", "code"))
     return inner.model_copy(update={"context": {**(members.remaining() or {}), **(inner.context or {})} or None})
+
+
+def _with_number(found: ToolResponse, number: Any) -> ToolResponse:
+    """Return the error with the service's own number as its code, if its words suggest no code."""
+    if found.code != ToolErrorCode.EXECUTION_ERROR or type(number) is not int or not number or found.error_info is None:
+        return found
+    error = found.error_info.model_copy(update={"code": str(number)})
+    return found.model_copy(update={"code": str(number), "error_info": error})
 
 
 def _failed(value: Any) -> ToolResponse | None:

@@ -77,8 +77,10 @@ ONE_LINERS = tuple(
             r"(?:[ :,-]+(?!is\b|are\b|was\b|means?\b|indicates?\b|errors?\b|status|responses?\b|pages?\b|and\b|or\b|vs\b).*)?"
         ),
         r"(?P<status>[45]\d\d) (?:Client|Server) Error: .*",
+        # PyGithub
+        r"(?:[^\n{}]{1,120}: )?(?P<status>[45]\d\d) \{\s*[\"']message[\"']: .*\}",
         (
-            r"(?P<status>[45]\d\d)[ :-]+(?:Bad Request|Unauthorized|Forbidden|Not Found|Method Not Allowed|Request Timeout"
+            r"(?P<status>[45]\d\d)[ :-]+(?:[A-Z][a-z]+ ){0,3}?(?:Bad Request|Unauthorized|Forbidden|Not Found|Method Not Allowed|Request Timeout"
             r"|Conflict|Gone|Unprocessable Entity|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable"
             r"|Gateway Timeout)\.?"
         ),
@@ -138,7 +140,7 @@ OF_A_LIST = lazy(
 """Beginning of a line in a list or in a log."""
 
 OF_A_LOG = lazy(
-    r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|\S+ +\| "
+    r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[\w{1,10}\] \d+#\d+: |\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|\S+ +\| "
     r"|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|CRITICAL|FATAL|NOTICE|TRACE)(?:\] |\]?:[\w.]+:|\s+[\w.]+: |\s+\[|\s+\d))",
     re.MULTILINE,
 )

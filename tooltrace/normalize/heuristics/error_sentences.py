@@ -6,7 +6,7 @@ is short and opens with such a sentence; a document that mentions an error has m
 
 from __future__ import annotations
 
-from tooltrace.normalize.heuristics import chinese_failures, failure_grammar
+from tooltrace.normalize.heuristics import chinese_failures, failure_grammar, runtime_messages
 from tooltrace.normalize.lazy_regex import lazy
 
 _FIELD = (
@@ -142,19 +142,26 @@ _HINTS = tuple(
         "already",
         "expected",
         "please_",
+        "kindly_",
         "need_to",
         "fehl",
         "support",
+        "reached",
+        "too_",
+        "peer",
+        "stopped_due",
     ]
 )
 _SIGNS = lazy(r"[\u2600-\u27bf\u2e80-\U0010ffff\u0400-\u06ff]")
 _STATUS = lazy(r"[45][0-9][0-9]")
+_FRONT = 300
+"""Maximum characters of the message of an exception that are searched for its signs."""
 
 
 def may_report(text: str) -> bool:
     """Whether ``text`` has one of the words or signs that every report of a failure has: a quick test."""
     lowered = text.lower()
-    if any(word in lowered for word in _HINTS):
+    if any(word in lowered for word in _HINTS) or any(word in lowered[:_FRONT] for word in runtime_messages.SIGNS):
         return True
     return (not lowered.isascii() and _SIGNS.search(lowered) is not None) or _STATUS.search(lowered) is not None
 
@@ -191,11 +198,11 @@ OPENINGS = tuple(
         r"No (?:replacement|action|edit|file|operation|command|query|request|function|tool)s? (?:was|were) (?:performed|made|applied|executed|written|done|run|called)\b.*",
         r"(?:(?:The |Tool )?(?i:user|operator|human|administrator|admin|reviewer)) (?:has )?(?:denied|rejected|declined|refused|cancell?ed|aborted|interrupted|disallowed|does(?:n't| not) want|did(?:n't| not) (?:approve|allow|want|confirm))\b.*",
         r"(?:The |This |Your )?(?i:operation|request|action|command|call|tool(?: call| use)?|execution|permission\b.{0,60}?) (?:was |has been |is )?(?:denied|rejected|declined|cancell?ed|aborted|interrupted|blocked|refused|not (?:allowed|permitted|approved))(?: (?:by|for|because|due|in)\b.*|[.!:].*|$)",
-        r"You (?:are not|aren't) (?:authori[sz]ed|allowed|permitted|logged in|authenticated|connected)\b.*",
+        r"You (?:are not|aren't) (?:authori[sz]ed|allowed|permitted|logged in|authenticated|connected|subscribed|entitled)\b.*",
         r"You (?:do not|don't) have (?:the )?(?:permission|access|authori|the necessary|sufficient|enough|required)\b.*",
         r"You (?:have |'ve )?(?:exceeded|reached|run out of|hit) (?:your|the)\b.*",
         r"You must (?:be (?:logged in|authenticated)|provide|specify|pass|set|supply|first|log in|call)\b.*",
-        r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
+        r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|too low|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
         r"(?:Rate limit(?:ed| exceeded| reached| hit)?|Too many requests|Quota exceeded|Usage limit)\b(?: for\b.{0,60}?| on\b.{0,60}?)?(?:$|[.,:;!(]| (?:please|try|retry|wait|exceeded|reached)\b).*",
         r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because|-)(?= ).*|[.,:;!(].*|$)",
         r"(?:Timeout|Timed out|Deadline exceeded)(?: after \d.*| while \w.*| waiting .*| exceeded.*|[:：,.] .*|$)",
@@ -217,6 +224,7 @@ OPENINGS = tuple(
 """First lines that report the tool's own failure, in English."""
 
 PROGRAMS = tuple(lazy(pattern) for pattern in failure_grammar.PROGRAMS)
+RUNTIMES = tuple(lazy(pattern) for pattern in runtime_messages.RUNTIMES)
 
 CLAUSE = lazy(failure_grammar.CLAUSE)
 """A first line that is nearly all of a short text."""
@@ -225,10 +233,13 @@ CHINESE = lazy("[\u3400-\u9fff]")
 CHINESE_OPENINGS = tuple(lazy(pattern) for pattern in chinese_failures.OPENINGS)
 
 CLOSINGS = lazy(
-    r"(?is).{1,300}(?:(?:please )?(?:try again|retry)(?: later| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"
+    r"(?is).{1,300}(?:(?:(?:please )?(?<!let's )(?<!let\u2019s )try again|(?:please |and |then |or |to |[,.;:!-] ?)retry(?: the \w+)?)(?: later| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"
     r"|fix the errors? and try again|(?:请|稍后|稍候).{0,6}(?:再试|重试|再次尝试|再次请求)|请(?:联系管理员|检查.{1,20}|重新登录|重新输入|先登录))[.!。！]?"
 )
 """Texts that end with the advice to try again; only a failure ends so, unless the opening is about no results."""
+
+ADVISED = ("again", "retry", "试", "请")
+"""Words of which every text that ends with an advice has one at its end."""
 
 HEADED = lazy(r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*Error\*\*)\s*\n\s*(?=\S))")
 """A heading in Markdown above the report of an error."""
@@ -247,12 +258,16 @@ WARNED = lazy(r"(?:⚠️?|❗|‼️)\s*")
 """A warning sign, which alone does not say that the call failed."""
 
 NOT_A_REPORT = lazy(
-    r"(?i)(?:missing|empty|unknown|invalid|duplicate) (?:\w+ )?(?:values|files|variables|keys|fields|entries|items|rows|lines|names) (?:are|will|must|is|can|may|spanning)\b"
-    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*)?$|.{1,80} explained$"
+    r"(?i)(?:missing|empty|unknown|invalid|duplicate|unsupported|unrecogni[sz]ed|malformed|extra|bad) (?:[^\s.:;,]+ ){0,6}?[^\s.:;,]+ (?:are|will|must|is|can|may|fall|get|return|default|cause|mean|become|remain|stay|pass|map|lead|result|spanning) (?!(?:required|not|missing|invalid|expired|disabled|unsupported|too|already|no)\b)"
+    r"|.{0,60}\b(?:errors?|exceptions?) (?:raised|thrown) (?:when|if|by|while|during|from)\b|.{0,60}\b(?:errors|exceptions) when\b"
+    r"|(?:sets?|gets?|finds?|checks?|validates?|converts?|computes?|creates?|parses?|handles?|wraps?|removes?|adds?|builds?|skips?|ignores?|ensures?|determines?|tries|attempts?|provides?|allows?|defines?|represents?) (?:the|an?|all|any|each|every|whether|if|type|only) "
+    r"|[`\w]+ (?:that|which) (?:can(?:not|'t)|could not|are not|is not|do not|does not|were not)\b"
+    r"|(?:(?:exactly|at least|only|either|neither|one) )?(?:one )?of `|(?:##?#?#?#? )|[a-z_]\w*(?:\.[a-z_]\w*)+\(|(?:note|only|tip|important|attention|hint)\b|注意"
+    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*)?$|.{1,80} explained$"
     r"|(?:if|when(?! fetching)|whenever|unless|thrown|raises?|returns?|returned|fix(?:e[sdr])?|added?|example)\b(?! of )|(?:\*|//|-|>|<h\d>|\d+\.) |✅|✔|.{0,160}\b(?:means|bedeutet|signifie|significa|explained|translat\w+)\b|[\"'`].{1,120}[\"'`] ?(?:→|->|=>|means)"
     r"|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b"
     r"|sorry no\b|.{0,80}(?<!\bthere) (?:is|are|was|were) an? (?:error|exception|film|term|status|condition|situation|message|type|kind|thriller|song|book|novel|concept|phrase|class|function|method)\b"
-    r"|.{0,80}\b(?:occurs?|happens?|arises?|means|refers to|is (?:raised|thrown|returned|caused|used|displayed|shown))\b"
+    r"|.{0,120}\b(?:occurs?|happens?|arises?|means|refers to|is (?:raised|thrown|returned|caused|used|displayed|shown|emitted|triggered|fired))\b"
     r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"
     r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b"
 )

@@ -6,6 +6,7 @@ of Django and FastAPI.
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -21,7 +22,7 @@ from tooltrace.normalize.terms import guess_code_from_message, http_status
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
-_FLAGS = ("failed", "is_error", "has_error")
+_FLAGS = ("failed", "is_error", "has_error", "unreachable")
 _DONE = ("success", "ok", "succeeded", "is_success")
 _NO = frozenset({"false", "no"})
 _WHY = frozenset(
@@ -62,7 +63,9 @@ def RULE(view: ResultView) -> ToolResponse | None:
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
     """Read a failure flag with a message: {"failed": true, "msg": …}."""
     members = MemberReader(data)
-    if members.pop(*_FLAGS, only=bool) is not True or unknown_members(data, ("has_error", "changed")):
+    if members.pop(*_FLAGS, only=bool) is not True or unknown_members(
+        data, ("has_error", "changed", "unreachable", "rc")
+    ):
         return None
     message = members.pop_nonempty(*MESSAGES, only=str)
     return None if message is None else _failed(read_error(message), members)
@@ -76,6 +79,9 @@ def _by_word(data: dict[str, Any]) -> ToolResponse | None:
     word = members.pop(name)
     message = members.pop_nonempty("error", *MESSAGES)
     filled = has_data({key: value for key, value in data.items() if value != word})
+    if message is None and filled in (["result"], ["output"]) and isinstance(data[filled[0]], str) and name == "status":
+        message, filled = members.pop(filled[0]), []
+    message = message or members.pop("error_type", only=str)
     if message is None and (name != "status" or (filled and (filled != ["data"] or word.casefold() != "fail"))):
         return None
     return _failed(read_error(message), members, word)
@@ -134,10 +140,16 @@ def _by_number(data: dict[str, Any]) -> ToolResponse | None:
     """Read an HTTP status with a message or a body."""
     members = MemberReader(data)
     name = next((name for name in _NUMBERS if http_status(members.get(name))), None)
-    if name is None or unknown_members(data, _OF_HTTP):
+    if name is None:
+        return None
+    phrase = _phrase(members.get(name))
+    worded = {other for other in ("name", "title", "status_text") if phrase and members.get(other) == phrase}
+    if worded == {"name"} and not members.get("description", "message", "detail"):
+        return None
+    if unknown_members(data, {*_OF_HTTP, "http_code", *worded}):
         return None
     status = members.pop(name)
-    message = members.pop_nonempty(*MESSAGES, "error", "title", only=str)
+    message = members.pop_nonempty(*MESSAGES, "error", "title", only=str) or (phrase if worded else None)
     body = members.pop_nonempty(*_BODY) if name != "code" else None
     if message is None and body is None:
         return None
@@ -149,6 +161,14 @@ def _by_number(data: dict[str, Any]) -> ToolResponse | None:
         return None
     kind = reading.get("type") if message is None else None
     return build_error(reading.get("message"), status, type=kind, data=body, context=_rest(members, status))
+
+
+def _phrase(status: Any) -> str | None:
+    """Return the reason phrase of an HTTP status: "Not Found" for 404."""
+    try:
+        return HTTPStatus(int(status)).phrase
+    except ValueError:
+        return None
 
 
 def _rest(members: MemberReader, status: Any) -> dict[str, Any]:
@@ -200,6 +220,10 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
         if all(isinstance(item, dict) and {"loc", "msg", "type"} <= set(item) for item in items):
             message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in items)
             return build_error(message, ToolErrorCode.INVALID_PARAM, type="validation_error", context=data)
+    detail = data.get("detail")
+    if len(data) == 1 and isinstance(detail, dict) and set(detail) <= {"error", "message", "code", "type"}:
+        reading = read_error(detail.get("error") if isinstance(detail.get("error"), str) else detail)
+        return build_error(**merge_context(reading, data)) if isinstance(reading.get("message"), str) else None
     members = MemberReader(data)
     text = members.pop("detail", "message", only=str)
     if text is None or len(text) > _SHORT or is_success_phrase(text):

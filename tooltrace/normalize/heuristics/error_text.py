@@ -6,7 +6,9 @@ Signs are a prefix that says so, a traceback, or the complaint of a shell.
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 
+from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import JSON_RPC
 from tooltrace.normalize.heuristics import chinese_failures
@@ -24,6 +26,7 @@ from tooltrace.normalize.heuristics.error_patterns import (
     SENTENCES,
 )
 from tooltrace.normalize.heuristics.error_sentences import (
+    ADVISED,
     CHINESE,
     CHINESE_OPENINGS,
     CLAUSE,
@@ -35,6 +38,7 @@ from tooltrace.normalize.heuristics.error_sentences import (
     OFFERS,
     OPENINGS,
     PROGRAMS,
+    RUNTIMES,
     WARNED,
     may_report,
 )
@@ -42,6 +46,7 @@ from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, i
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import guess_code_from_message
 from tooltrace.normalize.transports.completed_process import exit_code
 
 _LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
@@ -121,6 +126,7 @@ def _headed(words: str, text: str) -> ToolResponse | None:
 _LONGEST_REPORT, _MOST_REPORT_LINES, _MOST_REPORT_SENTENCES = 600, 6, 2
 _LONGEST_OPENING = 300
 _LONGEST_CLAUSE = 160
+_LONGEST_CLOSING = 120
 _MOST_OPTIONS = 60
 """Maximum lines of a report and the list of options after it."""
 
@@ -128,6 +134,8 @@ _MOST_OPTIONS = 60
 def _sentence(words: str, text: str) -> ToolResponse | None:
     """Return the error that a short text reports in its first line, or by a closing advice to try again."""
     lines = words.splitlines()
+    if text.rstrip().endswith((":", "：")) and "\n" not in text.strip():  # the introduction of a list
+        return None
     if len(words) > _LONGEST_REPORT or len(lines) > _MOST_REPORT_LINES or NOT_A_REPORT.match(WARNED.sub("", words)):
         return None
     if len(LISTED.findall(words)) > 1 or len(SENTENCES.findall(words)) > _MOST_REPORT_SENTENCES:
@@ -147,17 +155,22 @@ def _reports_failure(opening: str, words: str) -> bool:
             return False
         if any(pattern.fullmatch(simple) for pattern in CHINESE_OPENINGS):
             return True
-    if any(pattern.fullmatch(opening) for pattern in PROGRAMS):
+    if any(pattern.fullmatch(opening) for pattern in (*PROGRAMS, *RUNTIMES)):
         return True
     opening = opening[:1].upper() + opening[1:]
     if len(words) <= _LONGEST_CLAUSE and "\n" not in words and CLAUSE.fullmatch(opening):
         return True
-    return any(pattern.fullmatch(opening) for pattern in OPENINGS) or CLOSINGS.fullmatch(words) is not None
+    if any(pattern.fullmatch(opening) for pattern in OPENINGS):
+        return True
+    end = words[-_LONGEST_CLOSING:].lower()
+    return any(word in end for word in ADVISED) and CLOSINGS.fullmatch(words) is not None
 
 
 def _is_one_message(words: str) -> bool:
     """Whether ``words`` has few lines and sentences, and no line is an item of a list or an entry of a log."""
     lines = words.splitlines()
+    if OF_A_LOG.match(lines[0]) and len(lines) > 1:
+        return False
     reported = all(line.startswith("ERROR: ") for line in lines)  # pip reports each of its errors in a line
     if len(lines) > _MOST_LINES or (not reported and any(map(OF_A_LIST.match, lines[1:]))):
         return False
@@ -205,7 +218,10 @@ def _build_from_match(match: re.Match[str], words: str, text: str) -> ToolRespon
     if parts.get("status") and "\n" in words:  # the head of an HTTP response, with more after it
         return None
     if parts.get("status"):
-        return build_error(words, int(parts["status"]), text=text)
+        status = int(parts["status"])
+        if status == HTTPStatus.FORBIDDEN and guess_code_from_message(words) == ToolErrorCode.RATE_LIMIT:  # GitHub
+            return build_error(words, ToolErrorCode.RATE_LIMIT, type=parts["status"], text=text)
+        return build_error(words, status, text=text)
     if parts.get("rpc"):
         return build_error(message, JSON_RPC.get(int(parts["rpc"])), type=parts["rpc"], text=text)
     if parts.get("exit"):

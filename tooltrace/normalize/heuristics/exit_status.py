@@ -14,7 +14,7 @@ _LATE = ("timed_out", "timedout", "is_timeout")
 _MOST = 2000
 
 
-@builtin("exit_status", "heuristic", Matches(members=(*_STATUS, *_LATE)))
+@builtin("exit_status", "heuristic", Matches(members=(*_STATUS, *_LATE, "stderr")))
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read an exit status other than 0, with the command's output, as an error.
 
@@ -24,10 +24,12 @@ def RULE(view: ResultView) -> ToolResponse | None:
         return None
     members = MemberReader(view.data)
     status = members.pop(*_STATUS, only=int)
+    if status is None and {"stdout", "stderr"} <= members.names():
+        status = members.pop("code", "rc", only=int)
     late = members.get(*_LATE) is True
     if not (status or late) or not _OUTPUT & members.names():
         return None
-    err, out = members.pop("stderr", only=str) or "", members.pop("stdout", "output", only=str) or ""
+    err, out = members.pop("stderr", "error", only=str) or "", members.pop("stdout", "output", only=str) or ""
     if status == 1 and not late and not err.strip():  # grep and diff answer "no" this way
         return None
     context = members.remaining() or {}

@@ -14,7 +14,7 @@ _NO_SUBJECT = (
 )
 """Words with which a report does not begin, but an explanation, a condition, a changelog or an instruction does."""
 
-_WORD = r"(?:[\w./'\"`@{}<>\[\]*+&#~-]+|\([^()\n]{1,60}\))"
+_WORD = r"(?:[\w./'\"`@{}<>\[\]*+&#~=%-]+|\([^()\n]{1,60}\))"
 _FAILURE = (
     r"(?:fail(?:ed|ure|s)?|errors?|exception|denied|refused|rejected|timed out|timeout|time-out|not found|not supported|not available|not allowed|not permitted|unavailable|unreachable|invalid|aborted|crashed|cancell?ed|exceeded|expired"
     r"|forbidden|unauthorized|does not exist|already exists|missing|disconnected|unsuccessful|violation|mismatch|conflict)"
@@ -51,6 +51,21 @@ OPENINGS = (
     r"(?:You|I) (?:need to|have to) (?:include|provide|specify|set|pass|supply|log in|authenticate|call|open|select|be logged in)\b[^\n]*",
     r"Please (?:provide|specify|supply|enter|select|pass|include) (?:an?|the|your|at least|valid|either|some)\b[^\n.]{1,100}[.!]?",
     r"Please (?:check|verify|configure|set) your [^\n.]{1,60}(?:credentials?|keys?|tokens?|config(?:uration)?|connection|settings?|network|permissions?)[.!]?",
+    # "No session found for PID 8812": a lookup of one thing by its id
+    r"No (?!results?|match\w*|records?|entries|items)[\w-]+(?: [\w-]+)? (?:found|exists|available|registered|running) (?:for|with|named|called|under) (?i:(?:the )?(?:given |specified |provided )?(?:pid|id|uuid|key|handle|identifier|name))[:=]? ['\"`]?[\w.:-]{1,80}['\"`]?[.!]?",
+    # "Kindly connect to Google Calendar", "Docs Authentication required. …"
+    r"(?:Please|Kindly) (?:first )?(?:connect|log ?in|sign ?in|authenticate|authori[sz]e) (?:to|with|your|the|using|via)\b[^\n.]{1,100}[.!]?",
+    r"(?:[A-Z]\w+ ){0,3}(?i:authentication|authori[sz]ation|log-?in|sign-?in) (?:is )?required[.:!,] ?\S.*",
+    # A limit, and nothing that came back
+    r"(?!The |This |When |If )(?:[A-Z][\w'-]*|[\w'-]+)(?: [\w'-]+){0,4} (?i:limit|quota|depth|length|size|tokens?|budget) (?:was |has been )?(?:reached|exceeded)[.!]?(?: [(.:—-].{0,120})?",
+    r"(?!The |This )[A-Z][\w-]*(?: [\w-]+){0,3}(?: \([^()\n]{1,60}\))? (?:exceeds (?:the )?(?:maximum|limit|allowed|max)\b.*|(?:is )?too (?:large|long|big|many)(?:[.!]| \(.{1,60}\)[.!]?|: .{1,80})?)",
+    r"No (?:response|reply|answer) (?:from|received from|within|after) [^\n]{1,80}",
+    r"(?:Server|Client|Peer|Remote(?: end)?|Connection|Browser|Socket|Stream|Host)(?: \w+)? (?:disconnected|closed (?:the )?connection|hung up|went away)\b.{0,100}",
+    r"(?:Agent|Task|Run|Execution|Process|Script|Job|Tool) (?:was )?(?:stopped|terminated|aborted|halted|killed) (?:due to|because of|after) .{1,120}",
+    r"Merge conflict in \S+.*",
+    # A response that was not expected, and an error under the name of a file
+    r"(?i:non-(?:200|2xx|ok)|unexpected|bad|invalid) (?i:http )?(?i:status|response)(?: code)?(?: \(?[45]\d\d\)?)?\s*[:：] ?\S.*",
+    r"\S{1,200}: (?:Error|ERROR) - \S.*",
     # Apologies, and reports in the first person
     r"(?i:(?:i'm |i am |we're |we are )?(?:sorry|apologi[sz]es?|unfortunately))[,!.:]? (?i:but |we |i |there |an? |the |something |it |your ){1,2}(?i:.{0,60}?(?:error|trouble|unexpected|went wrong|timed out|not available|don't have access)|(?:couldn't|could not|cannot|can't|was unable to|were unable to|am unable to) (?:find .{0,60}\b(?:for|named|with)|connect|access|process|retrieve|load|fetch|analy[sz]e|handle|open|read|reach|execute|get|(?:complete|perform|fulfil+) (?:the|your|this|that) (?:request|task|query|operation|action))\b).*",
     r"(?:I|We) (?:couldn't|could not|cannot|can't|was unable to|were unable to|am unable to|failed to) (?:reach|connect|access|find the|complete|process|retrieve|load|open|fetch|execute|perform|read|parse)\b.*",
@@ -94,14 +109,14 @@ PROGRAMS = (
     (
         r"[\w.@/+-]{1,60}: (?:[^\n:]{1,160}: )?(?i:permission denied|no such file or directory|command not found|not found|connection (?:refused|timed out|reset by peer|closed)|operation (?:not permitted|timed out)|is a directory|not a directory|could not resolve host(?:name)?"
         r"|name or service not known|network is unreachable|no route to host|unauthorized|forbidden|bad request|access denied|no space left on device|read-only file system|file exists|host key verification failed|authentication failed|invalid (?:option|argument)"
-        r"|unrecognized (?:option|arguments?)|unknown (?:option|command|revision)|missing operand|illegal option|cannot \w+)\b.*"
+        r"|directory not empty|no such (?:process|device)(?: or address)?|broken pipe|text file busy|file name too long|too many open files|too many levels of symbolic links|invalid cross-device link|device or resource busy|argument list too long|exec format error|bad file descriptor|cannot allocate memory|host is down|input/output error|resource temporarily unavailable|address already in use|disk quota exceeded|out of memory|unrecognized (?:option|arguments?)|unknown (?:option|command|revision)|missing operand|illegal option|cannot \w+)\b.*"
     ),
     r"(?i:sudo|ssh|scp|su|doas): [a-z].*",
     r"(?:/\S+/)?python\d?(?:\.\d+)?: (?:No module named|can't open file) .*",
     r"(?:Access is denied|The system cannot find the (?:file|path) specified|The process tried to write to a nonexistent pipe|The filename, directory name, or volume label syntax is incorrect)\.?",
     r"\S+ : (?:The term '[^'\n]+' is not recognized|Cannot find path|Access to the path) .*",
     (
-        r"(?:sed|awk|grep|jq|gpg|unzip|zip|tar|curl|wget|ffmpeg|convert|psql|mysql|git|docker|helm|kubectl|terraform|rsync|openssl|cp|mv|rm|ls|cat|mkdir|chmod|chown|ln|find|sort|head|tail|touch|du|df|kill|systemctl|apt|apt-get|dpkg|pip3?|npm"
+        r"(?:sed|awk|grep|jq|gpg|rmdir|dpkg|patch|xz|gzip|iconv|make|pytest|ruff|mypy|ssh|scp|unzip|zip|tar|curl|wget|ffmpeg|convert|psql|mysql|git|docker|helm|kubectl|terraform|rsync|openssl|cp|mv|rm|ls|cat|mkdir|chmod|chown|ln|find|sort|head|tail|touch|du|df|kill|systemctl|apt|apt-get|dpkg|pip3?|npm"
         r"|node|python3?|perl|ruby|php|java|javac|gcc|g\+\+|ld|cargo|rustc|go|cmake|yarn|pnpm|uv|conda|gh|aws|gcloud|az):\s+(?:[^\n]{0,200}\b)?(?i:errors?|fail\w*|cannot|can't|could not|unable|not|no such|no|invalid|unknown|unmatched|unterminated|missing|denied|refused|illegal|unrecogni[sz]ed|must|bad|too (?:many|few))\b.*"
     ),
     r"FAILED \((?:exit status|exit code|errors?|failures?)[ =:]?\d+\)",

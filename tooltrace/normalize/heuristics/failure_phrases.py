@@ -26,7 +26,7 @@ _FAILURES = (
     "network error|network unreachable|network is unreachable|host unreachable|no route to host|connection closed",
     "internal server error|500 internal server error|internal error|server error|service unavailable",
     "503 service unavailable|service temporarily unavailable|bad gateway|502 bad gateway|bad request",
-    "400 bad request|504 gateway timeout|upstream error|api error",
+    "payment required|402 payment required|400 bad request|504 gateway timeout|upstream error|api error",
     "unknown error|unexpected error|an error occurred|an unexpected error occurred|an unknown error occurred",
     "something went wrong|error occurred|execution failed|execution error|tool execution failed|tool call failed",
     "request failed|operation failed|invalid input|invalid request|invalid argument|invalid arguments",
@@ -50,7 +50,7 @@ NO_FAILURES = frozenset("|".join(_NOTHING).split("|"))
 
 def is_failure_phrase(text: str) -> bool:
     """Whether all of ``text`` is one of the phrases for a failure."""
-    return len(text) <= _LONGEST and normalize_phrase(text) in FAILURES
+    return len(text) <= _LONGEST and text[:1] != "#" and normalize_phrase(text) in FAILURES
 
 
 def is_no_error_phrase(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.heuristics.batches import PARTLY, read_partly_done
+from tooltrace.normalize.heuristics import error_shapes
 from tooltrace.normalize.heuristics.error_members import describes_an_entity, has_data, is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
 from tooltrace.normalize.member_reader import MemberReader
@@ -38,7 +38,7 @@ class Envelope(NamedTuple):
 
 
 _REQUEST = frozenset(
-    {"request_id", "requestid", "req_id", "log_id", "logid", "trace_id", "host_id", "more_info", "correlation_id", "help_url"}
+    {"request_id", "requestid", "req_id", "log_id", "logid", "sid", "trace_id", "host_id", "more_info", "correlation_id", "help_url"}
 )  # fmt: skip
 ENVELOPES = (
     Envelope("errcode", ("errmsg", "err_msg")),  # WeCom, DingTalk, WeChat, Youzan
@@ -46,6 +46,7 @@ ENVELOPES = (
     Envelope("err_no", ("err_msg", "err_tips", "errmsg")),  # Baidu speech, Douyin
     Envelope("err_code", ("err_msg", "err_code_des", "errmsg", "error_msg")),
     Envelope("error_code", ("error_msg", "reason", "error_message", "error_description", "error_info", "error")),
+    Envelope("faultcode", ("faultstring",)),  # SOAP as JSON
     Envelope("sub_code", ("sub_msg",)),  # Alipay, Taobao
     Envelope("return_code", ("return_msg",)),  # WeChat Pay 2
     Envelope("result_code", ("err_code_des",)),
@@ -62,7 +63,10 @@ ENVELOPES = (
         "result_code", ("result_msg", "result_message"), frozenset({"0", "00", "0000", "200", "1", "success", "ok"})
     ),
     Envelope("res_code", ("res_msg", "res_message", "msg", "message")),
-    Envelope("ret_code", ("ret_msg", "err_msg", "msg", "message")),
+    Envelope("ret_code", ("ret_msg", "err_msg", "msg", "message", "ret_info")),
+    Envelope("rsp_code", ("rsp_msg", "rsp_desc"), frozenset({"0", "00", "0000", "000000", "200", "success"})),
+    Envelope("resp_code", ("resp_msg", "resp_desc"), frozenset({"0", "00", "0000", "000000", "200", "success"})),
+    Envelope("biz_code", ("biz_msg", "biz_message"), frozenset({"0", "200", "10000", "ok", "success"})),
     Envelope("cod", ("message",), frozenset({"200", "0"})),  # OpenWeather
     Envelope("error_code", ("message", "msg", "title"), beside=_REQUEST | {"success", "status"}, without_data=True),
     Envelope(
@@ -76,7 +80,9 @@ _LEAST_CODE = 100
 """Smallest number that is a service's own code where its only other member is a message."""
 _MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "detail", "reason")
 _MARKERS = frozenset({"object", "error", "error_messages", "error_summary", "retry_after", "response"})
-_HOLDERS = frozenset({"output", "base_resp", "status", "response", "chart", "finance", "quote_summary", "sign"})
+_HEADS = ("base_resp", "header", "head", "base_response", "response_header")
+"""Members that hold only the code and the message of an answer."""
+_HOLDERS = frozenset({"output", *_HEADS, "status", "response", "chart", "finance", "quote_summary", "sign"})
 """Members that hold an error one level down, or stand beside the member that does."""
 _OF_AN_ERROR = frozenset({"code", "message", "type", "param", "status", "details", "request_id", "data", "retryable"})
 """Members of an error object."""
@@ -99,7 +105,7 @@ _GRPC = {
     Matches(
         members=(
             *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
-            "data", "output", "base_resp", "msg", "chart", "finance", "quote_summary", "sign", *PARTLY,
+            "data", "output", "base_resp", "msg", *error_shapes.MEMBERS, "chart", "finance", "quote_summary", "sign", "header", "head",
         ),
     ),
 )  # fmt: skip
@@ -211,6 +217,11 @@ def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | No
     if isinstance(members.get("retry_after"), int | float) and isinstance(members.get("message"), str):
         waits = not has_data(data) and len(data) <= 5
         return _named(members, "message", code=ToolErrorCode.RATE_LIMIT) if waits else None
+    return _by_error_member(data, members)
+
+
+def _by_error_member(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read an ``error`` beside the other members of one service's answer, or with that service's own members."""
     error = members.get("error")
     if members.get("response") == "False" and isinstance(error, str):
         return _named(members, "error")
@@ -222,6 +233,8 @@ def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | No
             return None
         members.pop("error")
         return build_error(**merge_context(read_error(error), members.remaining()))
+    if isinstance(error, dict) and members.names() <= {"error"} | _REQUEST:
+        return _by_table(error, MemberReader(error))
     if isinstance(error, dict) and "root_cause" in error and isinstance(error.get("reason"), str):
         members.pop("error")
         error_fields = {**read_error(error), "message": error["reason"], "type": error.get("type")}
@@ -262,10 +275,12 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     inner = members.get("output")
     if isinstance(inner, dict) and inner.get("task_status") == "FAILED" and isinstance(inner.get("message"), str):
         return _error(inner["message"], inner.get("code"), MemberReader(data))
-    inner = members.get("base_resp")
-    if isinstance(inner, dict):
-        return _by_table(inner, MemberReader(inner))
+    found = _by_head(members)
+    if found is not None:
+        return found
     status = members.get("status")
+    if isinstance(status, dict) and (found := _by_table(status, MemberReader(status))) is not None:  # CoinGecko
+        return found
     if isinstance(status, dict) and set(status) == {"error"} and isinstance(status["error"], str):
         return build_error(status["error"], context={name: value for name, value in data.items() if name != "status"})
     holders = [value for name, value in data.items() if isinstance(value, dict) and name != "data"]
@@ -279,6 +294,19 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     if len(data) == 1 and isinstance(error, dict) and set(inner) == {"result", "error"} and is_empty(inner["result"]):
         return build_error(**read_error(error))
     return _by_table(inner, MemberReader(inner)) if any(name.endswith("_response") for name in data) else None
+
+
+def _by_head(members: MemberReader) -> ToolResponse | None:
+    """Read the member that holds only code and message, of the answer or of its ``response``."""
+    response = members.get("response")
+    for holder in (members, MemberReader(response) if isinstance(response, dict) else None):
+        head = holder.get(*_HEADS) if holder is not None else None
+        if not isinstance(head, dict):
+            continue
+        found = _by_table(head, MemberReader(head)) or _by_code_alone(head, MemberReader(head))
+        if found is not None:
+            return found
+    return None
 
 
 def _by_code_alone(_: dict[str, Any], members: MemberReader) -> ToolResponse | None:
@@ -354,6 +382,6 @@ _READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any], MemberReader], T
     (_HOLDERS, _nested),
     (frozenset({"msg", "message"}), _by_code_alone),
     (frozenset({"data"}), _user_errors),
-    (frozenset(PARTLY), read_partly_done),
+    (frozenset(error_shapes.MEMBERS), error_shapes.read_error_shape),
 )
 """Readers, each with the members of which an object must have at least one."""
