@@ -15,7 +15,7 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
-from tooltrace.store import corrections, delivery_cursors, fold_marker, recovery
+from tooltrace.store import corrections, delivery_cursors, erasure, fold_marker, recovery, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
@@ -23,6 +23,7 @@ from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.staging import SPACE, TEMP_SUFFIX, Staging
+from tooltrace.store.tombstones import Tombstones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,6 +41,8 @@ class FoldReport:
     """Lines that this fold found torn, damaged or unreadable."""
     bytes: int = 0
     """Journal bytes that were read."""
+    forgotten: int = 0
+    """Records that were not stored, because they were forgotten before; see ``tooltrace.store.tombstones``."""
     removed: int = 0
     """Journals that were removed: wholly folded, without a living writer, and not needed by any destination."""
     salvaged: int = 0
@@ -84,6 +87,7 @@ def fold_locked(paths: StorePaths, *, verify: bool = False) -> FoldReport:
             damage.losses.append(loss)
             damage.aside = None if aside.suffix == ".wal" else aside
         else:
+            erasure.complete(paths)
             return replace(report, seconds=time.monotonic() - started)
 
 
@@ -124,6 +128,8 @@ def _fold_into(con: DuckDBPyConnection, paths: StorePaths, damage: FoldDamage) -
     salvaged = _import_salvaged(con, paths, damage.aside) if damage.aside else 0
     report, offsets = _insert_all(con, paths, damage.losses)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
+    if report.forgotten:
+        erasure.blank_journals(paths, tombstones.load(paths))
     removed = _remove_folded(paths, offsets)
     _record_undelivered(con, paths, removed)
     _drop_stale_offsets(con, paths, offsets)
@@ -134,8 +140,10 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
     """Insert the readable rows of a damaged database; return their number."""
     staging = Staging(con, paths.journal)
     rows = 0
+    forgotten = tombstones.load(paths)
     for table, file in recovery.salvage(aside, paths.journal):
         staging.load_rows(table, file)
+        _drop_forgotten(staging, paths, forgotten)
         staging.drop_known()
         rows += staging.count(table)
         _commit(con, staging, JournalBatch())
@@ -146,16 +154,26 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
 def _insert_all(con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]) -> tuple[FoldReport, dict[str, int]]:
     offsets = known_offsets(con)
     staging = Staging(con, paths.journal)
-    rows = losses = read = 0
+    forgotten = tombstones.load(paths)
+    rows = losses = read = dropped = 0
     for batch in _prepend_losses(found, batches(paths, offsets)):
         staging.load(batch)
+        count, forgotten = _drop_forgotten(staging, paths, forgotten)
+        dropped += count
         staging.drop_known()
         rows += _commit(con, staging, batch)
         losses += sum(loss.count for loss in batch.losses)
         read += batch.bytes
         offsets.update(batch.offsets)
         staging.clear()
-    return FoldReport(rows=rows, losses=losses, bytes=read), offsets
+    return FoldReport(rows=rows, losses=losses, bytes=read, forgotten=dropped), offsets
+
+
+def _drop_forgotten(staging: Staging, paths: StorePaths, before: Tombstones) -> tuple[int, Tombstones]:
+    """Remove the staged rows that were forgotten; return their number, and all tombstones now."""
+    count, after = staging.drop_forgotten(before)
+    tombstones.add_late(paths, before, after)
+    return count, after
 
 
 def _prepend_losses(found: list[Loss], rest: Iterator[JournalBatch]) -> Iterator[JournalBatch]:

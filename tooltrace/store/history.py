@@ -14,7 +14,7 @@ from tooltrace.store.fold import fold
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import ATTEMPTS, RECORDS, SPANS, STORE, Table, quote_identifier
+from tooltrace.store.schema import ATTEMPTS, RECORDS, SPANS, STORE, Table, quote_identifier, row_fingerprint
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -104,7 +104,7 @@ class History:
         with open_reader(self._paths) as con:
             where, values = self._where(kind, self._current_position(con, kind, place))
             rows = con.execute(
-                f"SELECT rowid, {_row_fingerprint(table)}, {columns} FROM {STORE}.{table.name} "
+                f"SELECT rowid, {row_fingerprint(table)}, {columns} FROM {STORE}.{table.name} "
                 f"WHERE {where} ORDER BY rowid LIMIT {MAX_ROWS_PER_LEASE}",
                 values,
             ).fetchall()
@@ -145,7 +145,7 @@ class History:
         if place is None:
             return None
         table = RECORDS[kind]
-        sql = f"SELECT rowid FROM {STORE}.{table.name} WHERE {_row_fingerprint(table)} = ?"
+        sql = f"SELECT rowid FROM {STORE}.{table.name} WHERE {row_fingerprint(table)} = ?"
         unmoved = con.execute(f"{sql} AND rowid = ?", [place.mark, place.row]).fetchone()
         row = unmoved or con.execute(f"{sql} ORDER BY rowid DESC LIMIT 1", [place.mark]).fetchone()
         if row is None:
@@ -160,14 +160,6 @@ class History:
 def _last_row(con: DuckDBPyConnection, table: Table) -> int:
     row = con.execute(f"SELECT coalesce(max(rowid), -1) FROM {STORE}.{table.name}").fetchone()
     return int(row[0]) if row else -1
-
-
-def _row_fingerprint(table: Table) -> str:
-    """Return an SQL expression that identifies a row: the span id, or a hash of all columns for other tables."""
-    if table in (ATTEMPTS, SPANS):
-        return "span_id"
-    values = ", ".join(f"CAST({quote_identifier(name)} AS VARCHAR)" for name in table.names)
-    return f"md5(CAST([{values}] AS VARCHAR))"
 
 
 def _record(kind: str, table: Table, row: Sequence[Any]) -> Record:

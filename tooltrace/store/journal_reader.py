@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tooltrace.core.records import Record
+from tooltrace.store import tombstones
 from tooltrace.store.journal_format import LineError, decode
 from tooltrace.store.journal_scan import CHUNK_BYTES, is_abandoned, open_journal
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.tombstones import Tombstones
 
 RECORDS: Final = 512
 """Maximum records in a batch."""
@@ -40,9 +42,13 @@ class JournalReader:
         self._records = records
         self._bytes = size
         self._last = ""
+        self._tombstones = Tombstones()
+        self._is_forgotten = self._tombstones.matcher()
+        self._version: tuple[int, int] | None = None
 
     def next(self, offsets: Mapping[str, int]) -> JournalChunk:
         """Return the next chunk beyond ``offsets``; its ``ends`` are empty where there is nothing to read."""
+        self._load_tombstones()
         chunk = JournalChunk()
         for name, size in self._cyclic_journals():
             if size > offsets.get(name, 0):
@@ -54,11 +60,23 @@ class JournalReader:
 
     def repeat(self, offsets: Mapping[str, int], ends: Mapping[str, int]) -> JournalChunk:
         """Return exactly the chunk between ``offsets`` and ``ends``, to repeat a batch."""
+        self._load_tombstones()
         chunk = JournalChunk()
         for name, end in ends.items():
             self._read_journal(chunk, name, offsets.get(name, 0), end)
             chunk.ends[name] = end
         return chunk
+
+    def _load_tombstones(self) -> None:
+        """Load the tombstones anew where their file has changed."""
+        try:
+            found = tombstones.file_of(self._paths).stat()
+        except OSError:
+            return
+        if self._version != (found.st_ino, found.st_size):
+            self._version = (found.st_ino, found.st_size)
+            self._tombstones = tombstones.load(self._paths)
+            self._is_forgotten = self._tombstones.matcher()
 
     def _cyclic_journals(self) -> list[tuple[str, int]]:
         """Return the journals in cyclic order of their names, beginning after the one that was read last."""
@@ -79,7 +97,10 @@ class JournalReader:
                 data = self._read_lines(fd, offset, chunk) if end is None else os.pread(fd, end - offset, offset)
                 if not data:
                     return
-                chunk.records += _records(data)
+                records = _records(data)
+                if self._tombstones:
+                    records = [record for record in records if not self._is_forgotten(record)]
+                chunk.records += records
                 offset += len(data)
                 chunk.bytes += len(data)
                 chunk.ends[name] = offset

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreMissing
-from tooltrace.store import corrections, fold_marker
+from tooltrace.store import corrections, fold_marker, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import fold_locked, known_offsets
@@ -219,6 +219,7 @@ def _stage(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int], 
         staging.load(batch)
     if staging is None:
         return False
+    staging.drop_forgotten(tombstones.load(paths))
     staging.drop_known(against=STORE if stored else None)
     return True
 

@@ -77,7 +77,16 @@ def remove_empty_file(paths: StorePaths) -> None:
 
 def quarantined_files(paths: StorePaths) -> list[Path]:
     """Return the quarantined files of this store, oldest first."""
-    start = f"{paths.database.name}.damaged-"
+    return _files(paths, "damaged")
+
+
+def replaced_files(paths: StorePaths) -> list[Path]:
+    """Return the databases that a restored backup replaced, oldest first."""
+    return _files(paths, "replaced")
+
+
+def _files(paths: StorePaths, why: str) -> list[Path]:
+    start = f"{paths.database.name}.{why}-"
     with contextlib.suppress(OSError):
         return sorted(path for path in paths.database.parent.iterdir() if path.name.startswith(start))
     return []

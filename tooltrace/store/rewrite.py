@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -36,12 +36,22 @@ class RewriteReport:
     """Rows that were not copied, by table; only tables with such rows."""
 
 
-def rewrite(paths: StorePaths, *, keep: Mapping[str, str] | None = None) -> RewriteReport:
+def rewrite(
+    paths: StorePaths,
+    *,
+    keep: Mapping[str, str] | None = None,
+    columns: Mapping[str, Mapping[str, str]] | None = None,
+    prepare: Callable[[DuckDBPyConnection], None] = lambda _con: None,
+    to: StorePaths | None = None,
+) -> RewriteReport:
     """Copy the database of ``paths`` into a new file, then replace the old file by it.
 
     DuckDB reuses the space of deleted rows but leaves their bytes in the file. The new file does not contain them.
 
     ``keep``: for a table's name, the SQL condition of the rows to copy; every row of any other table is copied.
+    ``columns``: for a table's name, the SQL expression of each column that changes, by the column's name.
+    ``prepare``: creates what these expressions need in the connection, before anything is copied.
+    ``to``: write the copy there, and leave the database of ``paths`` as it is.
     The caller must hold the lock exclusively and must have folded, so that the schema is current. A kill at any moment
     leaves either the old or the new database. Raises StoreError where the database cannot be read or the copy cannot
     be written; the database is then unchanged.
@@ -50,18 +60,19 @@ def rewrite(paths: StorePaths, *, keep: Mapping[str, str] | None = None) -> Rewr
         raise StoreError(
             f"cannot rewrite the store {paths.database}: it has a write-ahead log; fold the journals first"
         )
-    copy = replace(paths, database=paths.database.with_name(f".{paths.database.name}.rewrite.tmp"))
+    target = to or paths
+    copy = replace(target, database=target.database.with_name(f".{target.database.name}.rewrite.tmp"))
     try:
         _remove(copy)
         old = paths.database.stat()
-        deleted = _copy(paths, copy, keep or {})
+        deleted = _copy(paths, copy, keep or {}, columns or {}, prepare)
         _sync(copy)
         copy.database.chmod(stat.S_IMODE(old.st_mode))
         with contextlib.suppress(PermissionError):  # only root may give a file to another owner
             os.chown(copy.database, old.st_uid, old.st_gid)
         after = copy.database.stat().st_size
-        copy.database.replace(paths.database)
-        _sync_directory(paths)
+        copy.database.replace(target.database)
+        _sync_directory(target)
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     except OSError as error:
@@ -72,7 +83,13 @@ def rewrite(paths: StorePaths, *, keep: Mapping[str, str] | None = None) -> Rewr
     return RewriteReport(bytes_before=old.st_size, bytes_after=after, deleted=deleted)
 
 
-def _copy(paths: StorePaths, copy: StorePaths, keep: Mapping[str, str]) -> dict[str, int]:
+def _copy(
+    paths: StorePaths,
+    copy: StorePaths,
+    keep: Mapping[str, str],
+    columns: Mapping[str, Mapping[str, str]],
+    prepare: Callable[[DuckDBPyConnection], None],
+) -> dict[str, int]:
     con = connect()
     try:
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
@@ -83,7 +100,9 @@ def _copy(paths: StorePaths, copy: StorePaths, keep: Mapping[str, str]) -> dict[
                 f"cannot rewrite the store {paths.database}: its schema is not version {SCHEMA_VERSION}; "
                 "fold the journals first"
             )
-        deleted = {table.name: _copy_table(con, table.name, keep.get(table.name)) for table in TABLES if table != META}
+        prepare(con)
+        names = [table.name for table in TABLES if table != META]
+        deleted = {name: _copy_table(con, name, keep.get(name), columns.get(name, {})) for name in names}
         con.execute(f"CHECKPOINT {STORE}")
         return {name: rows for name, rows in deleted.items() if rows}
     finally:
@@ -97,11 +116,13 @@ def _version_of_source(con: DuckDBPyConnection) -> int:
     return int(row[0]) if row else 0
 
 
-def _copy_table(con: DuckDBPyConnection, table: str, condition: str | None) -> int:
+def _copy_table(con: DuckDBPyConnection, table: str, condition: str | None, columns: Mapping[str, str]) -> int:
     """Copy the rows of ``table`` that satisfy ``condition``; return the number of the others."""
     name = quote_identifier(table)
+    changed = ", ".join(f"{sql} AS {quote_identifier(column)}" for column, sql in columns.items())
+    values = f"* REPLACE ({changed})" if changed else "*"
     where = f" WHERE ({condition}) IS TRUE" if condition else ""
-    con.execute(f"INSERT INTO {STORE}.{name} BY NAME SELECT * FROM {SOURCE}.{name}{where}")
+    con.execute(f"INSERT INTO {STORE}.{name} BY NAME SELECT {values} FROM {SOURCE}.{name}{where}")
     if condition is None:
         return 0
     row = con.execute(

@@ -161,3 +161,11 @@ def quote_identifier(name: str) -> str:
 def quote_literal(text: str) -> str:
     """Return ``text`` as a string in DuckDB's SQL, for statements that accept no parameters."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def row_fingerprint(table: Table) -> str:
+    """Return an SQL expression that identifies a row: the span id, or a hash of all columns for other tables."""
+    if table in (ATTEMPTS, SPANS):
+        return "span_id"
+    values = ", ".join(f"CAST({quote_identifier(name)} AS VARCHAR)" for name in table.names)
+    return f"md5(CAST([{values}] AS VARCHAR))"

@@ -27,6 +27,7 @@ from tooltrace.store.schema import (
     quote_identifier,
     quote_literal,
 )
+from tooltrace.store.tombstones import Tombstones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -74,6 +75,25 @@ class Staging:
         for table in RECORDS.values():
             if self.count(table):
                 self._drop_known(table, against)
+
+    def drop_forgotten(self, tombstones: Tombstones) -> tuple[int, Tombstones]:
+        """Remove the rows that ``tombstones`` name; return their number, and the tombstones with those rows' attempts.
+
+        An attempt of a forgotten conversation may arrive late; what else is about this attempt is removed too.
+        """
+        if not tombstones:
+            return 0, tombstones
+        tombstones.prepare(self._con)
+        condition = tombstones.condition(ATTEMPTS)
+        late = self._con.execute(f"DELETE FROM {SPACE}.{ATTEMPTS.name} WHERE {condition} RETURNING span_id").fetchall()
+        dropped = len(late)
+        tombstones = tombstones.with_spans([span_id for (span_id,) in late])
+        tombstones.prepare(self._con)
+        for table in RECORDS.values():
+            if table is not ATTEMPTS and (condition := tombstones.condition(table)) and (before := self.count(table)):
+                self._con.execute(f"DELETE FROM {SPACE}.{table.name} WHERE {condition}")
+                dropped += before - self.count(table)
+        return dropped, tombstones
 
     def count(self, table: Table) -> int:
         """Return the number of staged rows of ``table``."""

@@ -1,0 +1,180 @@
+"""Erasure: the removal of forgotten records from every file of a store.
+
+What is to be removed is in the tombstones alone, so that a fold completes an erasure that was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tooltrace.errors import StoreError
+from tooltrace.store import recovery, tombstones
+from tooltrace.store.blanking import blank_lines
+from tooltrace.store.delivery_cursors import DestinationFiles, destinations, folder_of
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.replay_positions import ReplayPositions
+from tooltrace.store.rewrite import SOURCE, rewrite
+from tooltrace.store.schema import RECORDS
+from tooltrace.store.tombstones import Tombstones, digest
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_TIME: Final = re.compile(r"\.(?:damaged|replaced)-(\d{8}T\d{6}\.\d{6})Z")
+_log = logging.getLogger("tooltrace")
+
+
+@dataclass(slots=True, kw_only=True)
+class ErasureReport:
+    """What an erasure removed, and what it could not."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    """Removed rows by table."""
+    lines: dict[str, int] = field(default_factory=dict)
+    """Overwritten lines by journal, and by file of records that a destination refused."""
+    rewritten: list[str] = field(default_factory=list)
+    """Copies of the database that were rewritten without the records."""
+    removed: list[str] = field(default_factory=list)
+    """Copies of the database that were removed, because they could not be read whole."""
+    remaining: list[str] = field(default_factory=list)
+    """One sentence for each file that may still have the records."""
+    bytes_before: int = 0
+    bytes_after: int = 0
+
+
+def complete(paths: StorePaths) -> ErasureReport | None:
+    """Remove the records of all pending tombstones; None where there are none.
+
+    The caller holds the lock exclusively and has folded. After a kill, or where a file could not be changed, the
+    tombstones stay pending, and the next fold tries again. Raises StoreError where the database cannot be rewritten.
+    """
+    found = tombstones.load(paths)
+    if not found.pending:
+        return None
+    report = ErasureReport()
+    # the earlier tombstones apply too: a database that replaced this one may have their records again
+    _erase_rows(paths, found, report)
+    report.lines = blank_journals(paths, found, report.remaining)
+    _erase_copies(paths, found, report)
+    _erase_delivered_ids(paths, found, report)
+    if not report.remaining:
+        try:
+            tombstones.mark_done(paths, found.pending)
+        except OSError as error:
+            raise StoreError(f"cannot write {tombstones.file_of(paths)}: {error}; run the command again") from error
+    return report
+
+
+def blank_journals(paths: StorePaths, found: Tombstones, remaining: list[str] | None = None) -> dict[str, int]:
+    """Overwrite the forgotten lines of all journals and files of refused records; return their number by file.
+
+    Adds a sentence to ``remaining`` for each file that cannot be changed.
+    """
+    is_forgotten = found.matcher()
+    lines: dict[str, int] = {}
+    refused = sorted(folder_of(paths).glob("*.refused.jsonl"))
+    for path in [*(paths.journal / name for name in paths.journals()), *refused]:
+        try:
+            count = blank_lines(path, is_forgotten)
+        except OSError as error:
+            sentence = f"{path} may still have the records: {error.strerror or error}{_writer(path)}"
+            _log.warning("%s", sentence)
+            if remaining is not None:
+                remaining.append(sentence)
+        else:
+            if count:
+                lines[path.name] = count
+    return lines
+
+
+def _erase_rows(paths: StorePaths, found: Tombstones, report: ErasureReport) -> None:
+    positions = ReplayPositions(paths)
+    keep = _keep(found)
+
+    def prepare(con: DuckDBPyConnection) -> None:
+        found.prepare(con)
+        positions.read(con, keep, SOURCE)
+
+    rewritten = rewrite(paths, keep=keep, prepare=prepare)
+    positions.write()
+    report.rows = dict(rewritten.deleted)
+    report.bytes_before, report.bytes_after = rewritten.bytes_before, rewritten.bytes_after
+
+
+def _keep(found: Tombstones) -> dict[str, str]:
+    conditions = {table.name: found.condition(table) for table in RECORDS.values()}
+    return {name: f"NOT ({condition})" for name, condition in conditions.items() if condition}
+
+
+def _erase_copies(paths: StorePaths, found: Tombstones, report: ErasureReport) -> None:
+    """Rewrite the quarantined and replaced databases that are older than a pending tombstone, or remove them.
+
+    The readable rows of a damaged database are in the database since its quarantine.
+    """
+    latest = max(one.at for one in found.entries.values() if one.id in found.pending)
+    for path in (*recovery.quarantined_files(paths), *recovery.replaced_files(paths)):
+        if _time_of(path) > latest:
+            continue
+        try:
+            if path.suffix == ".wal":
+                raise StoreError("a write-ahead log cannot be rewritten")
+            rewrite(StorePaths.of(path), keep=_keep(found), prepare=found.prepare)
+            report.rewritten.append(path.name)
+        except StoreError:
+            try:
+                path.unlink(missing_ok=True)
+                report.removed.append(path.name)
+            except OSError as error:
+                report.remaining.append(f"{path} may still have the records: {error.strerror or error}")
+
+
+def _time_of(path: Path) -> datetime:
+    found = _TIME.search(path.name)
+    if found is None:
+        return datetime.min.replace(tzinfo=UTC)
+    return datetime.strptime(found[1], "%Y%m%dT%H%M%S.%f").replace(tzinfo=UTC)
+
+
+def _erase_delivered_ids(paths: StorePaths, found: Tombstones, report: ErasureReport) -> None:
+    """Remove forgotten span ids from the cursors of destinations; a deliverer in progress has its cursor in memory."""
+    spans = {one.key: set(one.spans) for one in found.entries.values()}
+
+    def is_forgotten(span_id: str) -> bool:
+        return any(digest(key, "span", span_id) in marks for key, marks in spans.items())
+
+    for files in destinations(paths):
+        cursor = None
+        with contextlib.suppress(StoreError):  # an unreadable cursor is replaced by the next delivery
+            cursor = files.load()
+        if cursor is None or not any(map(is_forgotten, cursor.early)):
+            continue
+        lock = files.lock()
+        try:
+            if not lock.try_exclusive():
+                report.remaining.append(
+                    f"{files.cursor} has ids of forgotten spans while a process delivers to {files.name}"
+                )
+                continue
+            _drop_early(files, is_forgotten)
+        finally:
+            lock.release()
+
+
+def _drop_early(files: DestinationFiles, is_forgotten: Callable[[str], bool]) -> None:
+    cursor = files.load()
+    if cursor is not None:
+        cursor.early = [span_id for span_id in cursor.early if not is_forgotten(span_id)]
+        files.save(cursor)
+
+
+def _writer(path: Path) -> str:
+    """Return the process that writes the journal, as its name says."""
+    pid = path.stem.rpartition("-")[0].rpartition("-")[2]
+    return f" (a journal of process {pid})" if pid.isdigit() else ""

@@ -1,0 +1,242 @@
+"""Forgetting: the removal of chosen calls, and of all that belongs to them, from a store for good."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from tooltrace.errors import ConfigError, QueryError, StoreError, StoreLocked, StoreMissing
+from tooltrace.store import erasure, tombstones
+from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.erasure import ErasureReport
+from tooltrace.store.file_lock import Lock
+from tooltrace.store.fold import fold_locked
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import STORE
+from tooltrace.store.tombstones import CONVERSATION_ATTRIBUTES, CallPeriod, Tombstone, digest
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+WAIT_SECONDS: Final = 10.0
+"""Seconds that a forgetting waits for readers and folds by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The calls to forget: those that satisfy every condition that is given. At least one is required."""
+
+    conversation_id: str | None = None
+    call_id: str | None = None
+    where: str | None = None
+    """A condition in SQL over the columns of ``tool_calls``."""
+    whole_traces: bool = False
+    """Whether to forget all spans of the calls' traces, even where other calls are in these traces."""
+
+    def __post_init__(self) -> None:
+        if not (self.conversation_id or self.call_id or self.where):
+            raise ConfigError(
+                "nothing to forget: pass a conversation id, a call id or a condition; nothing was changed"
+            )
+
+
+@dataclass(slots=True, kw_only=True)
+class ForgetReport:
+    """The result of a forgetting."""
+
+    attempts: int = 0
+    """Attempts that the selection names."""
+    calls: int = 0
+    """Distinct call ids of these attempts."""
+    spans_left: int = 0
+    """Spans that remain because other calls are in their traces; ``whole_traces`` forgets them too."""
+    erased: ErasureReport = field(default_factory=ErasureReport)
+
+
+def forget(
+    path: str | os.PathLike[str] | StorePaths,
+    selection: Selection,
+    *,
+    wait: float | None = WAIT_SECONDS,
+    dry_run: bool = False,
+) -> ForgetReport:
+    """Remove the selected calls with their messages, labels, corrections, gates and spans from the store ``path``.
+
+    The database is rewritten, so that the bytes are gone, and the lines in journals are overwritten, also in those of
+    running processes. Hashes of the ids are kept as tombstones, by which later folds, imports and recoveries leave the
+    records out. A call that begins after the forgetting is recorded, whatever conversation it belongs to.
+
+    ``wait``: seconds to wait for readers and folds; None waits without limit. ``dry_run``: only count.
+    Raises StoreMissing, StoreLocked, QueryError for a wrong condition, and StoreError. A kill at any moment leaves a
+    store that the next fold completes.
+    """
+    paths = StorePaths.of(path)
+    if not paths.database.exists() and not paths.journals():
+        raise StoreMissing(f"there is no store at {paths.database}: nothing was recorded there yet")
+    lock = Lock(paths)
+    try:
+        if not lock.has_file:
+            raise StoreError(f"cannot forget in {paths.database}: its directory is not writable; nothing was changed")
+        if not lock.exclusive(wait):
+            raise StoreLocked(
+                f"the store {paths.database} is being read or folded by another process: try again, or wait longer; "
+                "nothing was changed"
+            )
+        fold_locked(paths)
+        report, tombstone = _select(paths, selection)
+        if dry_run:
+            return report
+        if not report.attempts and selection.where is not None:
+            return report
+        try:
+            tombstones.add(paths, tombstone)
+        except OSError as error:
+            raise StoreError(f"cannot write {tombstones.file_of(paths)}: {error}; nothing was forgotten") from error
+        report.erased = erasure.complete(paths) or report.erased
+        return report
+    finally:
+        lock.release()
+
+
+def _select(paths: StorePaths, selection: Selection) -> tuple[ForgetReport, Tombstone]:
+    con = connect()
+    try:
+        attach(con, paths, read_only=True)
+        con.execute(f"USE {STORE}")
+        _find_attempts(con, selection)
+        _find_traces_and_spans(con, selection)
+        return _report(con), _tombstone(con, selection, tombstones.load(paths).key)
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            detach(con)
+        con.close()
+
+
+def _find_attempts(con: DuckDBPyConnection, selection: Selection) -> None:
+    conditions, values = ["true"], []
+    for column in ("conversation_id", "call_id"):
+        if (value := getattr(selection, column)) is not None:
+            conditions.append(f"{column} = ?")
+            values.append(value)
+    if selection.where is not None:
+        conditions.append("span_id IN (SELECT span_id FROM chosen)")
+        try:
+            if len(duckdb.extract_statements(f"SELECT 1 WHERE (\n{selection.where}\n)")) != 1:
+                raise QueryError("the condition must be one SQL expression; nothing was forgotten")
+            con.execute(
+                f"CREATE TEMP TABLE chosen AS SELECT span_id FROM tool_calls WHERE (\n{selection.where}\n) IS TRUE"
+            )
+        except duckdb.Error as error:
+            raise QueryError(f"wrong condition: {' '.join(str(error).split())[:300]}; nothing was forgotten") from error
+    con.execute(
+        "CREATE TEMP TABLE forgotten AS SELECT span_id, call_id, trace_id, started_at FROM attempts "
+        f"WHERE {' AND '.join(conditions)}",
+        values,
+    )
+
+
+def _find_traces_and_spans(con: DuckDBPyConnection, selection: Selection) -> None:
+    """Find the traces without remaining attempts, and in the other traces the spans below forgotten attempts."""
+    remaining = (
+        ""
+        if selection.whole_traces
+        else ("EXCEPT SELECT trace_id FROM attempts WHERE span_id NOT IN (SELECT span_id FROM forgotten)")
+    )
+    con.execute(f"CREATE TEMP TABLE traces AS SELECT DISTINCT trace_id FROM forgotten {remaining}")
+    named, values = "false", []
+    if selection.conversation_id is not None and selection.call_id is None and selection.where is None:
+        paths = [f"json_extract_string(attributes, '$.\"{name}\"') = ?" for name in CONVERSATION_ATTRIBUTES]
+        named, values = f"coalesce({' OR '.join(paths)}, false)", [selection.conversation_id] * len(paths)
+    con.execute(
+        f"""
+CREATE TEMP TABLE below AS
+WITH RECURSIVE below AS (
+    SELECT span_id FROM forgotten
+    UNION
+    SELECT span_id FROM spans WHERE {named}
+    UNION
+    SELECT s.span_id FROM spans AS s JOIN below ON s.parent_span_id = below.span_id
+)
+SELECT span_id FROM below
+""",
+        values,
+    )
+
+
+def _report(con: DuckDBPyConnection) -> ForgetReport:
+    attempts, calls = _row(con, "SELECT count(*), count(DISTINCT call_id) FROM forgotten")
+    (left,) = _row(
+        con,
+        "SELECT count(*) FROM spans WHERE trace_id IN (SELECT trace_id FROM forgotten) "
+        "AND trace_id NOT IN (SELECT trace_id FROM traces) AND span_id NOT IN (SELECT span_id FROM below)",
+    )
+    return ForgetReport(attempts=attempts, calls=calls, spans_left=left)
+
+
+def _row(con: DuckDBPyConnection, sql: str) -> Sequence[Any]:
+    return con.execute(sql).fetchone() or (0, 0)
+
+
+def _tombstone(con: DuckDBPyConnection, selection: Selection, key: str) -> Tombstone:
+    now = datetime.now(UTC)
+    only_conversation = selection.call_id is None and selection.where is None
+    only_call = selection.conversation_id is None and selection.where is None
+    conversations = [selection.conversation_id] if selection.conversation_id and only_conversation else []
+    calls = _periods(con, key, now)
+    if selection.call_id and only_call:
+        calls = [CallPeriod(id=digest(key, "call", selection.call_id), until=now, all=True)]
+    return Tombstone(
+        id=secrets.token_hex(8),
+        at=now,
+        key=key,
+        spans=[digest(key, "span", span_id) for (span_id,) in con.execute("SELECT span_id FROM below").fetchall()],
+        traces=[digest(key, "trace", trace) for (trace,) in con.execute("SELECT trace_id FROM traces").fetchall()],
+        conversations=[digest(key, "conversation", one) for one in conversations],
+        calls=calls,
+    )
+
+
+def _periods(con: DuckDBPyConnection, key: str, now: datetime) -> list[CallPeriod]:
+    """Return when records that name only a call id are about a forgotten call.
+
+    Of several calls with one id, such a record is about the last that started before it.
+    """
+    rows = con.execute(
+        """
+SELECT call_id, CASE WHEN has_earlier THEN min(started_at) END, next_at
+FROM (
+    SELECT
+        call_id, started_at, is_forgotten,
+        coalesce(bool_or(NOT is_forgotten) OVER (
+            PARTITION BY call_id ORDER BY started_at ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ), false) AS has_earlier,
+        min(started_at) FILTER (WHERE NOT is_forgotten) OVER (
+            PARTITION BY call_id ORDER BY started_at ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+        ) AS next_at
+    FROM (
+        SELECT call_id, started_at, span_id IN (SELECT span_id FROM forgotten) AS is_forgotten
+        FROM attempts
+        WHERE call_id IN (SELECT call_id FROM forgotten)
+    )
+)
+WHERE is_forgotten
+GROUP BY call_id, has_earlier, next_at
+"""
+    ).fetchall()
+    return [
+        CallPeriod(
+            id=digest(key, "call", call_id),
+            since=since and since.replace(tzinfo=UTC),
+            until=min(next_at.replace(tzinfo=UTC), now) if next_at else now,
+        )
+        for call_id, since, next_at in rows
+    ]
