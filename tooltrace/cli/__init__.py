@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import click
 
+from tooltrace.cli.backup import backup, compact, merge, restore
 from tooltrace.cli.clickhouse import clickhouse
 from tooltrace.cli.correct import correct
 from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
 from tooltrace.cli.errors import CommandGroup, escape_unencodable
 from tooltrace.cli.export import export
+from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
 from tooltrace.cli.query import query
@@ -54,6 +56,11 @@ for _command in (
     report,
     serve,
     doctor,
+    forget,
+    compact,
+    backup,
+    restore,
+    merge,
     clickhouse,
 ):
     cli.add_command(_command)

@@ -141,9 +141,15 @@ class StoreBackend(Protocol):
         """Delete calls that started before ``before``; return their number. Raises UnsupportedByStore."""
         raise self._unsupported("delete old calls")
 
-    def forget(self, *, conversation_id: str) -> int:
-        """Delete all records of a conversation; return their number. Raises UnsupportedByStore."""
-        raise self._unsupported("delete a conversation")
+    def forget(
+        self, *, conversation_id: str | None = None, call_id: str | None = None, where: str | None = None
+    ) -> int:
+        """Delete the calls that satisfy every given condition, for good; return the number of attempts.
+
+        ``where``: a condition in SQL on the columns of ``tool_calls``. At least one condition is required.
+        Raises ConfigError, QueryError, StoreError, UnsupportedByStore.
+        """
+        raise self._unsupported("delete calls")
 
     def _unsupported(self, what: str) -> UnsupportedByStore:
         return UnsupportedByStore(f"the store {self} cannot {what}")

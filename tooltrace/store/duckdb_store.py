@@ -115,6 +115,20 @@ class DuckDBStore(StoreBackend):
                     f"cannot write the journal of {self._path}: {error}; nothing was recorded, so try again"
                 ) from error
 
+    def forget(
+        self, *, conversation_id: str | None = None, call_id: str | None = None, where: str | None = None
+    ) -> int:
+        """Delete calls from every file of the store; see ``tooltrace.store.forget``. See StoreBackend.
+
+        Raises StoreError where a file may still have records; the next fold tries again.
+        """
+        from tooltrace.store.forget import Selection, forget
+
+        report = forget(self._path, Selection(conversation_id=conversation_id, call_id=call_id, where=where))
+        if report.erased.remaining:
+            raise StoreError("; ".join(report.erased.remaining))
+        return report.attempts
+
 
 def _read_user_sql(con: DuckDBPyConnection, statement: Statement) -> QueryResult:
     """Return the result of a user's SQL, which may be any statement that reads.

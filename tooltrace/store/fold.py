@@ -146,7 +146,7 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
         _drop_forgotten(staging, paths, forgotten)
         staging.drop_known()
         rows += staging.count(table)
-        _commit(con, staging, JournalBatch())
+        commit_staged(con, staging, JournalBatch())
         staging.clear()
     return rows
 
@@ -161,7 +161,7 @@ def _insert_all(con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]) -
         count, forgotten = _drop_forgotten(staging, paths, forgotten)
         dropped += count
         staging.drop_known()
-        rows += _commit(con, staging, batch)
+        rows += commit_staged(con, staging, batch)
         losses += sum(loss.count for loss in batch.losses)
         read += batch.bytes
         offsets.update(batch.offsets)
@@ -183,7 +183,7 @@ def _prepend_losses(found: list[Loss], rest: Iterator[JournalBatch]) -> Iterator
     yield from rest
 
 
-def _commit(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch) -> int:
+def commit_staged(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch) -> int:
     """Insert the staged rows and store the batch's offsets in one transaction; return the number of rows.
 
     One transaction makes the fold exactly-once: after a kill, either both are in the database or neither is.
@@ -261,7 +261,7 @@ def _record_undelivered(con: DuckDBPyConnection, paths: StorePaths, removed: dic
     if losses:
         staging = Staging(con, paths.journal)
         staging.load(JournalBatch(losses=losses))
-        _commit(con, staging, JournalBatch())
+        commit_staged(con, staging, JournalBatch())
         con.execute(f"CHECKPOINT {STORE}")
 
 

@@ -1,0 +1,168 @@
+"""Backup and restoration of a store, and its compaction: each step replaces one complete file by another."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from tooltrace.errors import StoreError, StoreLocked, StoreMissing
+from tooltrace.store import tombstones
+from tooltrace.store.connection import attach, connect, explained
+from tooltrace.store.file_lock import Lock
+from tooltrace.store.fold import FoldReport, fold_locked
+from tooltrace.store.migrations import check, version_of
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.rewrite import RewriteReport, rewrite
+
+WAIT_SECONDS: Final = 30.0
+"""Seconds that a command waits for readers and folds by default."""
+
+
+def compact(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = WAIT_SECONDS) -> RewriteReport:
+    """Fold the journals of the store ``path`` and rewrite its database without unused space.
+
+    ``wait``: seconds to wait for readers and folds; None waits without limit. A kill leaves the old or the new file.
+    Raises StoreMissing, StoreLocked, StoreError.
+    """
+    paths = _existing(path)
+    lock = _locked(paths, wait)
+    try:
+        fold_locked(paths)
+        return rewrite(paths)
+    finally:
+        lock.release()
+
+
+def backup(
+    path: str | os.PathLike[str] | StorePaths,
+    file: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    wait: float | None = WAIT_SECONDS,
+) -> RewriteReport:
+    """Copy the store ``path`` into ``file``, a database that is a complete store by itself.
+
+    The copy has every record that was in a journal when it began; others may write meanwhile. It appears under its
+    name only when it is complete and on the disk. Tombstones are copied to ``<file>.journal``, if there are any.
+
+    ``force``: replace an existing file. Raises StoreMissing, StoreLocked, StoreError.
+    """
+    paths, copy = _existing(path), StorePaths.of(file)
+    if copy.database == paths.database:
+        raise StoreError(f"{copy.database} is the store itself: name another file for the backup")
+    if copy.database.exists() and not force:
+        raise StoreError(f"{copy.database} exists: name another file, or replace it with --force")
+    if not copy.database.parent.is_dir():
+        raise StoreError(f"cannot write {copy.database}: its directory does not exist")
+    lock = _locked(paths, wait)
+    try:
+        fold_locked(paths)
+        report = rewrite(paths, to=copy)
+        copy_tombstones(paths, copy)
+        return report
+    finally:
+        lock.release()
+
+
+def restore(
+    file: str | os.PathLike[str],
+    path: str | os.PathLike[str] | StorePaths,
+    *,
+    force: bool = False,
+    wait: float | None = WAIT_SECONDS,
+) -> tuple[FoldReport, Path | None]:
+    """Put the backup ``file`` in the place of the store ``path``; return the fold after it, and where the old file is.
+
+    The old database is kept beside the new one as ``<store>.replaced-<time>``. Records in the journals of the store
+    are folded into the restored one. What was forgotten since the backup stays forgotten.
+
+    ``force``: replace an existing store. Raises StoreMissing, StoreLocked, StoreError.
+    """
+    source, paths = _existing(file), StorePaths.of(path)
+    _require_store(source)
+    if source.database == paths.database:
+        raise StoreError(f"{source.database} is the store itself: name a backup of it")
+    if paths.database.exists() and not force:
+        raise StoreError(f"the store {paths.database} exists: replace it with --force; the old file is kept")
+    lock = _locked(paths, wait)
+    temporary = paths.database.with_name(f".{paths.database.name}.restore.tmp")
+    try:
+        if paths.database.exists():
+            with contextlib.suppress(StoreError):  # a store that cannot be folded is replaced as it is
+                fold_locked(paths)
+        copy_tombstones(source, paths)
+        tombstones.mark_all_pending(paths)
+        _copy(source.database, temporary)
+        aside = _keep_aside(paths)
+        temporary.replace(paths.database)
+        return fold_locked(paths), aside
+    except OSError as error:
+        raise StoreError(f"cannot restore {paths.database}: {error}; the store was not replaced") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        lock.release()
+
+
+def copy_tombstones(source: StorePaths, target: StorePaths) -> None:
+    """Append to ``target`` the tombstones of ``source`` that it lacks; their records are then to be removed there."""
+    known = tombstones.load(target).entries
+    tombstones.add(target, *(one for name, one in tombstones.load(source).entries.items() if name not in known))
+
+
+def _existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
+    paths = StorePaths.of(path)
+    if not paths.database.exists() and not paths.journals():
+        raise StoreMissing(f"there is no store at {paths.database}")
+    return paths
+
+
+def _locked(paths: StorePaths, wait: float | None) -> Lock:
+    lock = Lock(paths)
+    if not lock.has_file:
+        lock.release()
+        raise StoreError(f"cannot lock the store {paths.database}: its directory does not exist or is not writable")
+    if not lock.exclusive(wait):
+        lock.release()
+        raise StoreLocked(f"the store {paths.database} is being read or folded by another process: try again")
+    return lock
+
+
+def _require_store(paths: StorePaths) -> None:
+    """Raise StoreError unless the database of ``paths`` is one of tooltrace, and of a known version."""
+    con = connect()
+    try:
+        attach(con, paths, read_only=True)
+        version = version_of(con)
+        check(version, str(paths.database))
+        if version == 0:
+            raise StoreError(f"{paths.database} is a database, but not a store of tooltrace; nothing was changed")
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    finally:
+        con.close()
+
+
+def _copy(source: Path, target: Path) -> None:
+    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with source.open("rb") as old, os.fdopen(fd, "wb") as new:
+        shutil.copyfileobj(old, new, 1 << 20)
+        new.flush()
+        os.fsync(new.fileno())
+
+
+def _keep_aside(paths: StorePaths) -> Path | None:
+    """Give the old database a second name, so that a kill never leaves the store without a database."""
+    if not paths.database.exists():
+        return None
+    aside = paths.database.with_name(f"{paths.database.name}.replaced-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
+    os.link(paths.database, aside)
+    if paths.wal.exists():  # the fold above failed: the log belongs to the old database
+        paths.wal.rename(aside.with_name(f"{aside.name}.wal"))
+    return aside
