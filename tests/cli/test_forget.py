@@ -36,3 +36,18 @@ def test_a_backup_is_restored_and_merged(run, history, where, tmp_path):
     assert "restored" in run("restore", str(copy), "--force").stdout
     merged = run("merge", str(copy), "-o", str(tmp_path / "all.duckdb"), "--format", "json")
     assert json.loads(merged.stdout)["added"] == 25
+
+
+def test_secrets_are_found_by_doctor_and_removed_by_redact(run, put, made):
+    secret = "sk-" + "4f" * 20
+    put(made(1, text=f"key {secret}"))
+    found = run("doctor", "--secrets", "--format", "json")
+    assert found.exit_code == 1
+    assert json.loads(found.stdout)["values"] == {"attempts.text": 1}
+    assert run("redact").exit_code == 2
+    assert "--yes" in run("redact", "--defaults").stderr
+    assert run("redact", "--pattern", "(", "--yes").exit_code == 2
+    done = run("redact", "--defaults", "--yes")
+    assert "1 value redacted" in done.stdout
+    assert secret not in found.output + done.output
+    assert run("doctor", "--secrets").exit_code == 0

@@ -20,6 +20,7 @@ from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
 from tooltrace.cli.query import query
+from tooltrace.cli.redact import redact
 from tooltrace.cli.report import report
 from tooltrace.cli.reread import reread
 from tooltrace.cli.serve import serve
@@ -57,6 +58,7 @@ for _command in (
     serve,
     doctor,
     forget,
+    redact,
     compact,
     backup,
     restore,

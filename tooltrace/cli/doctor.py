@@ -16,9 +16,12 @@ from tooltrace.cli.sanitize import clean
 
 @click.command(short_help="Examine a store, and repair it.")
 @click.option("--mend", is_flag=True, help="Fold pending records, set damaged files aside, and rebuild the database.")
+@click.option(
+    "--secrets", is_flag=True, help="Count stored values that the built-in rules of redaction find; only look."
+)
 @format_option("table", "json")
 @store_option
-def doctor(*, mend: bool, form: str, store: Path) -> None:
+def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
     """Report the state of a store, and repair it with --mend.
 
     The report contains rows, pending and lost records, damage, and processes that hold the store's locks. Exit code 1 if there is no store, or if problems remain.
@@ -26,6 +29,9 @@ def doctor(*, mend: bool, form: str, store: Path) -> None:
     from tooltrace.report.json_values import json_safe
     from tooltrace.store import doctor as store_doctor
 
+    if secrets:
+        _find_secrets(store, form)
+        return
     repair = store_doctor.mend(store) if mend else None
     found = repair.after if repair else store_doctor.examine(store)
     report = json_safe(found) if repair is None else {**json_safe(found), "done": list(repair.done)}
@@ -36,6 +42,19 @@ def doctor(*, mend: bool, form: str, store: Path) -> None:
     if not found.exists:
         raise CommandError(f"there is no store at {found.path}: no call has been recorded")
     if found.problems:
+        raise SystemExit(1)
+
+
+def _find_secrets(store: Path, form: str) -> None:
+    """Print the number of stored secrets. Exit code 1 if there are any."""
+    from tooltrace.cli.redact import print_secrets
+    from tooltrace.redact.redaction import Redaction
+    from tooltrace.store.redact_stored import redact_stored
+
+    report = redact_stored(store, Redaction(), dry_run=True)
+    print_secrets(report, form, "found")
+    if report.values:
+        click.echo("Remove them with tooltrace redact --defaults.", err=True)
         raise SystemExit(1)
 
 

@@ -30,8 +30,8 @@ def compact(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = W
     ``wait``: seconds to wait for readers and folds; None waits without limit. A kill leaves the old or the new file.
     Raises StoreMissing, StoreLocked, StoreError.
     """
-    paths = _existing(path)
-    lock = _locked(paths, wait)
+    paths = existing(path)
+    lock = locked(paths, wait)
     try:
         fold_locked(paths)
         return rewrite(paths)
@@ -53,14 +53,14 @@ def backup(
 
     ``force``: replace an existing file. Raises StoreMissing, StoreLocked, StoreError.
     """
-    paths, copy = _existing(path), StorePaths.of(file)
+    paths, copy = existing(path), StorePaths.of(file)
     if copy.database == paths.database:
         raise StoreError(f"{copy.database} is the store itself: name another file for the backup")
     if copy.database.exists() and not force:
         raise StoreError(f"{copy.database} exists: name another file, or replace it with --force")
     if not copy.database.parent.is_dir():
         raise StoreError(f"cannot write {copy.database}: its directory does not exist")
-    lock = _locked(paths, wait)
+    lock = locked(paths, wait)
     try:
         fold_locked(paths)
         report = rewrite(paths, to=copy)
@@ -84,13 +84,13 @@ def restore(
 
     ``force``: replace an existing store. Raises StoreMissing, StoreLocked, StoreError.
     """
-    source, paths = _existing(file), StorePaths.of(path)
+    source, paths = existing(file), StorePaths.of(path)
     _require_store(source)
     if source.database == paths.database:
         raise StoreError(f"{source.database} is the store itself: name a backup of it")
     if paths.database.exists() and not force:
         raise StoreError(f"the store {paths.database} exists: replace it with --force; the old file is kept")
-    lock = _locked(paths, wait)
+    lock = locked(paths, wait)
     temporary = paths.database.with_name(f".{paths.database.name}.restore.tmp")
     try:
         if paths.database.exists():
@@ -116,14 +116,16 @@ def copy_tombstones(source: StorePaths, target: StorePaths) -> None:
     tombstones.add(target, *(one for name, one in tombstones.load(source).entries.items() if name not in known))
 
 
-def _existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
+def existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
+    """Return the paths of the store ``path``. Raises StoreMissing where nothing was recorded there."""
     paths = StorePaths.of(path)
     if not paths.database.exists() and not paths.journals():
         raise StoreMissing(f"there is no store at {paths.database}")
     return paths
 
 
-def _locked(paths: StorePaths, wait: float | None) -> Lock:
+def locked(paths: StorePaths, wait: float | None) -> Lock:
+    """Return the lock of a store, held exclusively. Raises StoreLocked after ``wait`` seconds, and StoreError."""
     lock = Lock(paths)
     if not lock.has_file:
         lock.release()

@@ -12,53 +12,63 @@ from pathlib import Path
 from typing import Final
 
 from tooltrace.core.records import Record
-from tooltrace.store.journal_format import LineError, checksum_ok, decode
+from tooltrace.store.journal_format import LineError, checksum_ok, decode, encode
 from tooltrace.store.journal_scan import is_abandoned
 
 _CHUNK: Final = 32 * 1024 * 1024
 
 
-def blank_lines(path: Path, is_forgotten: Callable[[Record], bool]) -> int:
-    """Overwrite the lines of the journal at ``path`` whose records are forgotten; return the number of these lines.
+Change = Callable[[Record], Record | None]
+"""A function that returns the record itself to keep its line, another record to replace it, or None to remove it."""
 
-    Damaged lines are overwritten too, because their content is unknown; the caller has folded, and so has counted
-    them. The change is on the disk when this returns. A line that its writer has not completed is left. After a kill,
-    the rest of a partly overwritten line is a damaged line. Raises OSError; a file that does not exist has no lines.
+
+def blank_lines(path: Path, is_forgotten: Callable[[Record], bool]) -> int:
+    """Overwrite the lines of the journal at ``path`` whose records are forgotten; see ``change_lines``."""
+    return change_lines(path, lambda record: None if is_forgotten(record) else record)
+
+
+def count_lines(path: Path, is_forgotten: Callable[[Record], bool]) -> int:
+    """Return the number of lines of the journal at ``path`` that ``blank_lines`` would overwrite. Raises OSError."""
+    return change_lines(path, lambda record: None if is_forgotten(record) else record, dry_run=True)
+
+
+def change_lines(path: Path, change: Change, *, dry_run: bool = False) -> int:
+    """Apply ``change`` to each line of the journal at ``path``; return the number of lines that change.
+
+    A record that needs more bytes than its line has is removed. Damaged lines are overwritten, because their content
+    is unknown; the caller has folded, and so has counted them. The change is on the disk when this returns. A line
+    that its writer has not completed is left. After a kill, a partly overwritten line is a damaged line.
+    Raises OSError; a file that does not exist has no lines.
     """
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(path, (os.O_RDONLY if dry_run else os.O_RDWR) | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return 0
     try:
-        found = [(offset, length) for offset, length, line in _lines(fd) if _is_named(line, is_forgotten)]
-        for offset, length in found:
-            _overwrite(fd, offset, length)
-        if found:
+        found = [
+            (offset, length, new) for offset, length, line in _lines(fd) if (new := _changed(line, change)) is not None
+        ]
+        if found and not dry_run:
+            for offset, length, new in found:
+                _overwrite(fd, offset, new if len(new) <= length + 1 else b"", length)
             os.fsync(fd)
         return len(found)
     finally:
         os.close(fd)
 
 
-def count_lines(path: Path, is_forgotten: Callable[[Record], bool]) -> int:
-    """Return the number of lines of the journal at ``path`` that ``blank_lines`` would overwrite. Raises OSError."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return 0
-    try:
-        return sum(_is_named(line, is_forgotten) for _, _, line in _lines(fd))
-    finally:
-        os.close(fd)
-
-
-def _is_named(line: bytes, is_forgotten: Callable[[Record], bool]) -> bool:
+def _changed(line: bytes, change: Change) -> bytes | None:
+    """Return the new line, empty to remove it; None where it stays as it is."""
     if not checksum_ok(line):
-        return True
+        return b""
     try:
-        return is_forgotten(decode(line))
+        record = decode(line)
     except LineError:  # a record of a newer version
-        return False
+        return None
+    new = change(record)
+    if new is record:
+        return None
+    return b"" if new is None else encode(new)
 
 
 def _lines(fd: int) -> Iterator[tuple[int, int, bytes]]:
@@ -76,7 +86,8 @@ def _lines(fd: int) -> Iterator[tuple[int, int, bytes]]:
         yield offset, len(rest), rest
 
 
-def _overwrite(fd: int, offset: int, length: int) -> None:
+def _overwrite(fd: int, offset: int, new: bytes, length: int) -> None:
+    data = new.rstrip(b"\n").ljust(length, b"\n")
     done = 0
     while done < length:
-        done += os.pwrite(fd, b"\n" * (length - done), offset + done)
+        done += os.pwrite(fd, data[done:], offset + done)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from tooltrace.errors import StoreError
 from tooltrace.store import recovery, tombstones
-from tooltrace.store.blanking import blank_lines
+from tooltrace.store.blanking import Change, change_lines
 from tooltrace.store.delivery_cursors import DestinationFiles, destinations, folder_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.replay_positions import ReplayPositions
@@ -73,16 +73,23 @@ def complete(paths: StorePaths) -> ErasureReport | None:
 
 
 def blank_journals(paths: StorePaths, found: Tombstones, remaining: list[str] | None = None) -> dict[str, int]:
-    """Overwrite the forgotten lines of all journals and files of refused records; return their number by file.
+    """Overwrite the forgotten lines of all journals and files of refused records; see ``change_journals``."""
+    is_forgotten = found.matcher()
+    return change_journals(paths, lambda record: None if is_forgotten(record) else record, remaining)
+
+
+def change_journals(
+    paths: StorePaths, change: Change, remaining: list[str] | None = None, *, dry_run: bool = False
+) -> dict[str, int]:
+    """Apply ``change`` to all journals and files of refused records; return the number of changed lines by file.
 
     Adds a sentence to ``remaining`` for each file that cannot be changed.
     """
-    is_forgotten = found.matcher()
     lines: dict[str, int] = {}
     refused = sorted(folder_of(paths).glob("*.refused.jsonl"))
     for path in [*(paths.journal / name for name in paths.journals()), *refused]:
         try:
-            count = blank_lines(path, is_forgotten)
+            count = change_lines(path, change, dry_run=dry_run)
         except OSError as error:
             sentence = f"{path} may still have the records: {error.strerror or error}{_writer(path)}"
             _log.warning("%s", sentence)

@@ -1,0 +1,208 @@
+"""Redaction of what is stored already: by the rules of ``configure(redact=…)``, in every file of the store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+import orjson
+from msgspec.structs import replace
+
+from tooltrace.core.fields import Field, fields_of
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.errors import StoreError
+from tooltrace.redact.redaction import Redaction
+from tooltrace.redact.snapshot import Json
+from tooltrace.store import recovery
+from tooltrace.store.backup import WAIT_SECONDS, existing, locked
+from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.erasure import change_journals
+from tooltrace.store.fold import fold_locked
+from tooltrace.store.journal_format import KINDS
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.replay_positions import ReplayPositions
+from tooltrace.store.rewrite import SOURCE, rewrite
+from tooltrace.store.schema import ATTEMPTS, RECORDS, STORE, quote_identifier
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_FUNCTIONS: Final = {True: "redact_stored_json", False: "redact_stored_text"}
+"""Name of the SQL function for a JSON field, and for a text."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RedactReport:
+    """What a redaction found; it never contains a secret."""
+
+    values: dict[str, int] = field(default_factory=dict)
+    """Number of values with a secret by ``table.column``."""
+    lines: dict[str, int] = field(default_factory=dict)
+    """Lines with a secret, or damaged ones, by journal and file of refused records."""
+    copies: list[str] = field(default_factory=list)
+    """Older copies of the database that were rewritten, or removed because they could not be read whole."""
+    remaining: list[str] = field(default_factory=list)
+    """One sentence for each file that may still have secrets."""
+    bytes_before: int = 0
+    bytes_after: int = 0
+
+
+def redact_stored(
+    path: str | os.PathLike[str] | StorePaths,
+    redaction: Redaction,
+    *,
+    dry_run: bool = False,
+    wait: float | None = WAIT_SECONDS,
+) -> RedactReport:
+    """Replace the secrets in the store ``path`` that ``redaction`` finds, in the database and in all journals.
+
+    Every text and JSON column is read, except ids. The database is rewritten, so that the bytes are gone. ``dry_run``:
+    only count. A kill at any moment leaves a readable store; the same call completes the redaction.
+    Raises StoreMissing, StoreLocked, StoreError.
+    """
+    paths = existing(path)
+    lock = locked(paths, wait)
+    try:
+        fold_locked(paths)
+        report = RedactReport(values=_count(paths, redaction))
+        if not dry_run and report.values:
+            _rewrite(paths, redaction, report)
+        change = _change(redaction)
+        report.lines = change_journals(paths, change, report.remaining, dry_run=dry_run)
+        if not dry_run:
+            _redact_copies(paths, redaction, report)
+        return report
+    finally:
+        lock.release()
+
+
+def _fields(kind: type[Any]) -> list[Field]:
+    """Return the fields that may contain a secret: texts and JSON, but no ids and hashes."""
+    return [
+        each
+        for each in fields_of(kind)
+        if each.is_text and not each.name.endswith("_id") and each.name not in ("sha256", "reading_recorded")
+    ]
+
+
+def _columns() -> dict[str, dict[str, str]]:
+    """Return the SQL expression of each redacted column, by table and column."""
+    return {
+        RECORDS[kind].name: {each.name: _expression(each) for each in _fields(record)} for kind, record in KINDS.items()
+    }
+
+
+def _expression(each: Field) -> str:
+    column = quote_identifier(each.name)
+    if each.type is Json:
+        return f"CAST({_FUNCTIONS[True]}(CAST({column} AS VARCHAR)) AS JSON)"
+    return f"{_FUNCTIONS[False]}({column})"
+
+
+def _is_changed(column: str, expression: str) -> str:
+    name = quote_identifier(column)
+    return f"coalesce(CAST({expression} AS VARCHAR) <> CAST({name} AS VARCHAR), false)"
+
+
+def _prepare(con: DuckDBPyConnection, redaction: Redaction) -> None:
+    text, varchar = _redactor(redaction), ["VARCHAR"]
+    con.create_function(_FUNCTIONS[False], text, varchar, "VARCHAR")  # type: ignore[arg-type]
+    con.create_function(_FUNCTIONS[True], _json_redactor(redaction), varchar, "VARCHAR")  # type: ignore[arg-type]
+
+
+def _redactor(redaction: Redaction) -> Callable[[str], str]:
+    return lambda value: value if redaction.may_skip(value) else redaction.redact_text(value)
+
+
+def _json_redactor(redaction: Redaction) -> Callable[[str], str]:
+    def redact(value: str) -> str:
+        if redaction.may_skip(value):
+            return value
+        try:
+            data = orjson.loads(value)
+        except ValueError:  # JSON of DuckDB that is not standard, such as NaN
+            return orjson.dumps(redaction.redact_text(value)).decode()
+        safe = redaction.redact_value(data)
+        return value if safe == data else orjson.dumps(safe).decode()
+
+    return redact
+
+
+def _count(paths: StorePaths, redaction: Redaction) -> dict[str, int]:
+    con = connect()
+    found: dict[str, int] = {}
+    try:
+        attach(con, paths, read_only=True)
+        _prepare(con, redaction)
+        for table, columns in _columns().items():
+            counts = [f"count(*) FILTER (WHERE {_is_changed(name, sql)})" for name, sql in columns.items()]
+            row = con.execute(f"SELECT {', '.join(counts)} FROM {STORE}.{table}").fetchone() or ()
+            found |= {f"{table}.{name}": count for name, count in zip(columns, row, strict=True) if count}
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            detach(con)
+        con.close()
+    return found
+
+
+def _rewrite(paths: StorePaths, redaction: Redaction, report: RedactReport) -> None:
+    positions = ReplayPositions(paths)
+
+    def prepare(con: DuckDBPyConnection) -> None:
+        _prepare(con, redaction)
+        positions.read(con, {}, SOURCE)
+
+    rewritten = rewrite(paths, columns=_rewritten_columns(), prepare=prepare)
+    positions.write()
+    report.bytes_before, report.bytes_after = rewritten.bytes_before, rewritten.bytes_after
+
+
+def _rewritten_columns() -> dict[str, dict[str, str]]:
+    columns = _columns()
+    changed = " OR ".join(_is_changed(name, sql) for name, sql in columns[ATTEMPTS.name].items())
+    columns[ATTEMPTS.name]["redacted"] = f"CASE WHEN {changed} THEN true ELSE redacted END"
+    return columns
+
+
+def _change(redaction: Redaction) -> Callable[[Record], Record]:
+    """Return the function that redacts one record; a record without secrets is returned itself."""
+    text, json = _redactor(redaction), _json_redactor(redaction)
+
+    def change(record: Record) -> Record:
+        changed: dict[str, Any] = {}
+        for each in _fields(type(record)):
+            value = getattr(record, each.name)
+            if value is None:
+                continue
+            safe = Json(json(value)) if each.type is Json else text(value)
+            if safe != value:
+                changed[each.name] = safe
+        if not changed:
+            return record
+        if isinstance(record, ToolCall):
+            changed["redacted"] = True
+        return replace(record, **changed)
+
+    return change
+
+
+def _redact_copies(paths: StorePaths, redaction: Redaction, report: RedactReport) -> None:
+    """Rewrite the quarantined and replaced databases, or remove those that cannot be rewritten."""
+    for path in (*recovery.quarantined_files(paths), *recovery.replaced_files(paths)):
+        try:
+            if path.suffix == ".wal":
+                raise StoreError("a write-ahead log cannot be rewritten")
+            rewrite(StorePaths.of(path), columns=_rewritten_columns(), prepare=lambda con: _prepare(con, redaction))
+        except StoreError:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                report.remaining.append(f"{path} may still have secrets: {error.strerror or error}")
+                continue
+        report.copies.append(path.name)
