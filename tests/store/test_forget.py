@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, Span
 from tooltrace.errors import ConfigError, QueryError, StoreMissing
 from tooltrace.redact.snapshot import Json
-from tooltrace.store import tombstones
+from tooltrace.store import blanking, tombstones
 from tooltrace.store.blanking import blank_lines, count_lines
 from tooltrace.store.connection import connect
 from tooltrace.store.delivery_cursors import DestinationFiles
@@ -309,6 +309,31 @@ def test_a_kill_at_any_step_leaves_a_store_that_the_next_fold_or_command_complet
     assert probe(filled) == []
     assert not tombstones.load(filled).pending
     assert rows("SELECT count(*) FROM tool_calls") == [(11,)]
+    journal.close()
+
+
+def test_a_journal_that_cannot_be_changed_is_named_and_cleaned_later(
+    filled: StorePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(filled.journal)
+    journal.write(b"".join(map(encode, secret_records(110))))
+    assert journal.path is not None
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(blanking, "_overwrite", refuse)
+        (sentence,) = forget(filled, Selection(conversation_id="secret")).erased.remaining
+        assert f"(a journal of process {os.getpid()})" in sentence
+        assert probe(filled) == [journal.path.name]
+        inode = filled.database.stat().st_ino
+        fold(filled)
+        assert filled.database.stat().st_ino == inode, "the database is not rewritten again"
+        assert tombstones.load(filled).pending
+    fold(filled)
+    assert probe(filled) == []
+    assert not tombstones.load(filled).pending
     journal.close()
 
 

@@ -56,6 +56,8 @@ def backup(
     paths, copy = existing(path), StorePaths.of(file)
     if copy.database == paths.database:
         raise StoreError(f"{copy.database} is the store itself: name another file for the backup")
+    if copy.journals():
+        raise StoreError(f"{copy.database} has journals, so it is a store that is in use: name another file")
     if copy.database.exists() and not force:
         raise StoreError(f"{copy.database} exists: name another file, or replace it with --force")
     if not copy.database.parent.is_dir():

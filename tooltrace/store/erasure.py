@@ -60,15 +60,18 @@ def complete(paths: StorePaths) -> ErasureReport | None:
         return None
     report = ErasureReport()
     # the earlier tombstones apply too: a database that replaced this one may have their records again
-    _erase_rows(paths, found, report)
+    if found.stored:
+        _erase_rows(paths, found, report)
     report.lines = blank_journals(paths, found, report.remaining)
     _erase_copies(paths, found, report)
     _erase_delivered_ids(paths, found, report)
-    if not report.remaining:
-        try:
+    try:
+        if report.remaining:
+            tombstones.mark_erased(paths, found.stored)
+        else:
             tombstones.mark_done(paths, found.pending)
-        except OSError as error:
-            raise StoreError(f"cannot write {tombstones.file_of(paths)}: {error}; run the command again") from error
+    except OSError as error:
+        raise StoreError(f"cannot write {tombstones.file_of(paths)}: {error}; run the command again") from error
     return report
 
 

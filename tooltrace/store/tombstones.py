@@ -21,10 +21,10 @@ import msgspec
 import orjson
 from msgspec import Struct
 
-from tooltrace.core.records import Loss, Record, Span
+from tooltrace.core.records import Record, Span
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import ATTEMPTS, LOSSES, OUTCOMES, RECORDS, SPANS, Table, quote_identifier
+from tooltrace.store.schema import RECORDS, SPANS, Table, quote_identifier
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -74,6 +74,8 @@ class _Line(Struct, frozen=True, omit_defaults=True):
     """One line of the file."""
 
     forget: Tombstone | None = None
+    erased: str | None = None
+    """Id of a forgetting whose records were removed from the database."""
     done: str | None = None
     """Id of a forgetting whose records were removed from every file."""
     repeat: bool = False
@@ -103,6 +105,8 @@ class Tombstones:
     """Tombstones by id, in the order of the file."""
     pending: set[str] = field(default_factory=set)
     """Ids of those whose records may still be in a file."""
+    stored: set[str] = field(default_factory=set)
+    """Ids of those whose records may still be in the database."""
 
     def __bool__(self) -> bool:
         return bool(self.entries)
@@ -121,7 +125,7 @@ class Tombstones:
             return self
         at = max(one.at for one in self.entries.values())
         new = Tombstone(id=secrets.token_hex(8), at=at, key=key, spans=sorted(marks))
-        return Tombstones({**self.entries, new.id: new}, self.pending)
+        return Tombstones({**self.entries, new.id: new}, self.pending, self.stored)
 
     def matcher(self) -> Callable[[Record], bool]:
         """Return a function that tells whether a record is forgotten."""
@@ -145,10 +149,9 @@ class Tombstones:
 
     def condition(self, table: Table) -> str | None:
         """Return the SQL condition of the forgotten rows of ``table``; None where no row can be forgotten."""
-        if table is LOSSES or table not in RECORDS.values():
-            return None
         keys = sorted({one.key for one in self.entries.values()})
-        return " OR ".join(f"coalesce({part}, false)" for key in keys for part in _conditions(table, key))
+        parts = [part for key in keys for part in _conditions(table, key)]
+        return " OR ".join(f"coalesce({part}, false)" for part in parts) or None
 
 
 class _Matcher:
@@ -182,10 +185,9 @@ class _Marks:
 
 
 def _is_forgotten(record: Record, key: str, marks: _Marks) -> bool:
-    if isinstance(record, Loss):
-        return False
     at: datetime = getattr(record, _TIMES[type(record)])
-    spans, call_id = [record.span_id], getattr(record, "call_id", None)
+    span_id, call_id = getattr(record, "span_id", None), getattr(record, "call_id", None)
+    spans: list[str | None] = [span_id]
     traces: list[str] = []
     conversations = [getattr(record, "conversation_id", None)]
     if isinstance(record, Span):
@@ -197,9 +199,7 @@ def _is_forgotten(record: Record, key: str, marks: _Marks) -> bool:
         or _is_before(at, key, "trace", traces, marks.traces)
         or _is_before(at, key, "conversation", conversations, marks.conversations)
         or any(
-            (period.all or record.span_id is None)
-            and (period.since is None or at >= period.since)
-            and at < period.until
+            (period.all or span_id is None) and (period.since is None or at >= period.since) and at < period.until
             for period in periods
         )
     )
@@ -244,8 +244,12 @@ def _conditions(table: Table, key: str) -> list[str]:
             for name in CONVERSATION_ATTRIBUTES
         ]
         return [marked("span", "span_id"), marked("span", "parent_span_id"), before("trace", "trace_id"), *named]
-    conversation = [before("conversation", "conversation_id")] if table in (ATTEMPTS, OUTCOMES) else []
-    return [marked("span", "span_id"), call, *conversation]
+    found = [marked("span", "span_id")] if "span_id" in table.names else []
+    if {"span_id", "call_id"} <= set(table.names):
+        found.append(call)
+    if "conversation_id" in table.names:
+        found.append(before("conversation", "conversation_id"))
+    return found
 
 
 def _hash_sql(key: str, kind: str, column: str) -> str:
@@ -288,10 +292,14 @@ def load(paths: StorePaths) -> Tombstones:
         if read.forget is not None and read.forget.id not in found.entries:
             found.entries[read.forget.id] = read.forget
             found.pending.add(read.forget.id)
+            found.stored.add(read.forget.id)
+        if read.erased is not None:
+            found.stored.discard(read.erased)
         if read.done is not None:
             found.pending.discard(read.done)
+            found.stored.discard(read.done)
         if read.repeat:
-            found.pending = set(found.entries)
+            found.pending, found.stored = set(found.entries), set(found.entries)
     return found
 
 
@@ -309,6 +317,11 @@ def add_late(paths: StorePaths, before: Tombstones, after: Tombstones) -> None:
     """Append the tombstones of ``after`` that ``before`` lacks: they name records that were never stored."""
     new = [one for name, one in after.entries.items() if name not in before.entries]
     _append(paths, [line for one in new for line in (_Line(forget=one), _Line(done=one.id))])
+
+
+def mark_erased(paths: StorePaths, ids: Iterable[str]) -> None:
+    """Note that the records of the tombstones ``ids`` are not in the database any more. Raises OSError."""
+    _append(paths, [_Line(erased=one) for one in sorted(ids)])
 
 
 def mark_done(paths: StorePaths, ids: Iterable[str]) -> None:
