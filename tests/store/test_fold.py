@@ -103,7 +103,7 @@ def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
     run(
         """
         from tooltrace.store import fold as module, fold_marker
-        name = {"before_commit": "_commit", "before_checkpoint": "_remove_folded", "before_unlink": "_remove_folded",
+        name = {"before_commit": "commit_staged", "before_checkpoint": "_remove_folded", "before_unlink": "_remove_folded",
                 "before_forget": "_drop_stale_offsets", "before_note": "write_marker"}[sys.argv[2]]
         if sys.argv[2] == "before_checkpoint":
             insert = module._insert_all
@@ -131,13 +131,13 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
     write(*map(call, range(200)))
     monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
     committed: list[int] = []
-    commit = fold_module._commit
+    commit = fold_module.commit_staged
 
     def counting(*args: Any) -> int:
         committed.append(commit(*args))
         return committed[-1]
 
-    monkeypatch.setattr(fold_module, "_commit", counting)
+    monkeypatch.setattr(fold_module, "commit_staged", counting)
     assert fold(store).rows == 200
     assert len(committed) > 5
     assert rows("SELECT count(DISTINCT span_id) FROM tool_calls") == [(200,)]

@@ -11,7 +11,9 @@ import click
 
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import format_option, store_option
+from tooltrace.cli.redact import print_secrets
 from tooltrace.cli.sanitize import clean
+from tooltrace.redact.redaction import Redaction
 
 
 @click.command(short_help="Examine a store, and repair it.")
@@ -47,8 +49,6 @@ def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
 
 def _find_secrets(store: Path, form: str) -> None:
     """Print the number of stored secrets. Exit code 1 if there are any."""
-    from tooltrace.cli.redact import print_secrets
-    from tooltrace.redact.redaction import Redaction
     from tooltrace.store.redact_stored import redact_stored
 
     report = redact_stored(store, Redaction(), dry_run=True)

@@ -13,6 +13,7 @@ from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.forget import confirm, working
 from tooltrace.cli.options import format_option, store_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.redact.redaction import Redaction
 from tooltrace.report.numbers import format_count
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ def redact(
 
     Exit code 1 if a file may still have secrets.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
-    from tooltrace.redact.redaction import Redaction
     from tooltrace.store.redact_stored import redact_stored
 
     if not (patterns or keys or defaults):

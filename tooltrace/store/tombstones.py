@@ -70,7 +70,7 @@ class Tombstone(Struct, frozen=True, kw_only=True):
     calls: list[CallPeriod] = []
 
 
-class _Line(Struct, frozen=True, omit_defaults=True):
+class _TombstoneLine(Struct, frozen=True, omit_defaults=True):
     """One line of the file."""
 
     forget: Tombstone | None = None
@@ -84,7 +84,7 @@ class _Line(Struct, frozen=True, omit_defaults=True):
 
 _TIMES: Final = {KINDS[kind]: table.time for kind, table in RECORDS.items()}
 _ENCODER: Final = msgspec.json.Encoder()
-_DECODER: Final = msgspec.json.Decoder(_Line)
+_DECODER: Final = msgspec.json.Decoder(_TombstoneLine)
 
 
 def new_key() -> str:
@@ -310,32 +310,32 @@ def file_of(paths: StorePaths) -> Path:
 
 def add(paths: StorePaths, *tombstones: Tombstone) -> None:
     """Append ``tombstones``, on the disk when this returns. The caller holds the lock exclusively. Raises OSError."""
-    _append(paths, [_Line(forget=one) for one in tombstones])
+    _append(paths, [_TombstoneLine(forget=one) for one in tombstones])
 
 
 def add_late(paths: StorePaths, before: Tombstones, after: Tombstones) -> None:
     """Append the tombstones of ``after`` that ``before`` lacks: they name records that were never stored."""
     new = [one for name, one in after.entries.items() if name not in before.entries]
-    _append(paths, [line for one in new for line in (_Line(forget=one), _Line(done=one.id))])
+    _append(paths, [line for one in new for line in (_TombstoneLine(forget=one), _TombstoneLine(done=one.id))])
 
 
 def mark_erased(paths: StorePaths, ids: Iterable[str]) -> None:
     """Note that the records of the tombstones ``ids`` are not in the database any more. Raises OSError."""
-    _append(paths, [_Line(erased=one) for one in sorted(ids)])
+    _append(paths, [_TombstoneLine(erased=one) for one in sorted(ids)])
 
 
 def mark_done(paths: StorePaths, ids: Iterable[str]) -> None:
     """Note that the records of the tombstones ``ids`` are removed. Raises OSError."""
-    _append(paths, [_Line(done=one) for one in sorted(ids)])
+    _append(paths, [_TombstoneLine(done=one) for one in sorted(ids)])
 
 
 def mark_all_pending(paths: StorePaths) -> None:
     """Note that the records of every tombstone must be removed again. Raises OSError."""
     if load(paths):
-        _append(paths, [_Line(repeat=True)])
+        _append(paths, [_TombstoneLine(repeat=True)])
 
 
-def _append(paths: StorePaths, lines: list[_Line]) -> None:
+def _append(paths: StorePaths, lines: list[_TombstoneLine]) -> None:
     if not lines:
         return
     paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
