@@ -106,56 +106,76 @@ shares AS (
     FROM of_clusters
     GROUP BY grp
 ),
--- n_to attempts with this confidence or more, s_to of them right
-points AS (
-    SELECT *, sum(n) OVER down AS n_to, sum(s) OVER down AS s_to
+-- n attempts of a cluster with this confidence, s of them right; n_to and s_to: with this confidence or more
+running AS (
+    SELECT grp, p, n, s, sum(n) OVER down AS n_to, sum(s) OVER down AS s_to
     FROM (
-        SELECT c.grp, CASE WHEN t.n_levels > 10000 THEN floor(c.p * 10000) / 10000 ELSE c.p END AS p,
-            sum(c.n) AS n, sum(c.s) AS s
+        SELECT c.grp, c.draw, CASE WHEN t.n_levels > 10000 THEN floor(c.p * 10000) / 10000 ELSE c.p END AS p, c.n, c.s
         FROM numbered AS c
         JOIN totals AS t ON t.grp = c.grp
         WHERE c.p IS NOT NULL
-        GROUP BY ALL
+    )
+    WINDOW down AS (PARTITION BY grp, draw ORDER BY p DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+),
+-- one row per confidence: sums over the clusters with this confidence or more; ss, sn, nn: of squares and of the product
+points AS (
+    SELECT grp, p, sum(n) OVER down AS n, sum(s) OVER down AS s, sum(clusters) OVER down AS clusters,
+        sum(ss) OVER down AS ss, sum(sn) OVER down AS sn, sum(nn) OVER down AS nn
+    FROM (
+        SELECT grp, p, sum(n) AS n, sum(s) AS s, count(*) FILTER (WHERE n_to = n) AS clusters,
+            sum(s * (2 * s_to - s)) AS ss, sum(s_to * n_to - (s_to - s) * (n_to - n)) AS sn, sum(n * (2 * n_to - n)) AS nn
+        FROM running
+        GROUP BY grp, p
     )
     WINDOW down AS (PARTITION BY grp ORDER BY p DESC)
-),
--- attempt by attempt, the right ones of each confidence first: k of the m before it were right; log_choose: ln of m over k, or over k - 1
-steps AS (
-    SELECT grp, p, m, k, hit,
-        lgamma(m + 1) - lgamma(CASE WHEN hit THEN k ELSE k - 1 END + 1)
-            - lgamma(m - CASE WHEN hit THEN k ELSE k - 1 END + 1) AS log_choose
-    FROM (
-        SELECT grp, p, n_to - n + i AS m, s_to - s + least(i, s) AS k, i < s AS hit
-        FROM (SELECT *, unnest(range(CAST(n AS BIGINT))) AS i FROM points)
-    )
-    WHERE hit OR k > 0
 ),
 requested AS (
     SELECT DISTINCT CAST(trim(word) AS DOUBLE) AS pi FROM (SELECT unnest(string_split($asked, ',')) AS word)
 ),
-moves AS (
-    SELECT c.grp, w.pi, c.p,
-        sum(CASE WHEN hit THEN -(1 - pi) * exp(log_choose + k * ln(pi) + (m - k) * ln(1 - pi))
-                 ELSE pi * exp(log_choose + (k - 1) * ln(pi) + (m - k + 1) * ln(1 - pi)) END) AS move
-    FROM steps AS c
+-- m: independent attempts that n are as precise as; k of them were right
+candidates AS (
+    SELECT q.grp, q.p, w.pi, q.n, q.s, q.m, CASE WHEN q.m < q.n THEN q.s / q.n * q.m ELSE q.s END AS k
+    FROM (SELECT *, effective_n(clusters, n, s, ss, sn, nn) AS m FROM points) AS q
+    JOIN totals AS t ON t.grp = q.grp
     CROSS JOIN requested AS w
-    GROUP BY c.grp, w.pi, c.p
+    WHERE q.n >= $min_n AND q.n >= 0.05 * t.judged AND q.n * q.n / q.nn * ln(w.pi) <= ln(0.05)
 ),
--- tail: probability of s_to or more right of n_to at the requested precision; up to 0.05 the lower bound reaches that precision
-walk AS (
-    SELECT q.grp, q.p, q.n_to, q.s_to, w.pi, sum(q.n) OVER (PARTITION BY q.grp, w.pi) AS judged,
-        1 + sum(coalesce(v.move, 0)) OVER (PARTITION BY q.grp, w.pi ORDER BY q.p DESC) AS tail
-    FROM points AS q
-    CROSS JOIN requested AS w
-    LEFT JOIN moves AS v ON v.grp = q.grp AND v.p = q.p AND v.pi = w.pi
+-- z: normal quantile of the probability of fewer than k right of m at the requested precision
+approximated AS (
+    SELECT *,
+        CASE WHEN k < m * pi + 0.6 THEN 0.0 ELSE
+            (k - m * pi - (1 + pi) / 3 + 0.02 * ((1 - pi) / k - pi / (m - k + 1) + (0.5 - pi) / (m + 1))) / (k - 0.5 - m * pi)
+            * sqrt(12 * m / (6 * m + 1) * ((k - 0.5) * ln((k - 0.5) / (m * pi))
+                + (m - k + 0.5) * ln((m - k + 0.5) / (m * (1 - pi))))) END AS z
+    FROM candidates
+),
+-- the exact probability of k or more right, where the approximation cannot tell whether it is above 0.05: a sum that needs
+-- no whole numbers, of the negative binomial distribution of right attempts before m - k + 1 wrong ones, or the reverse
+tails AS (
+    SELECT grp, pi, p, CASE WHEN pi < 0.5 THEN sum(chance) ELSE 1 - sum(chance) END AS tail
+    FROM (
+        SELECT grp, pi, p,
+            exp(lgamma(a + b + i) - lgamma(a + 1 + i) - lgamma(b) + (a + i) * ln(y) + b * ln(1 - y)) AS chance
+        FROM (
+            SELECT *, unnest(range(CAST(12 * sqrt(b * y) / (1 - y) + 40 / (1 - y) AS BIGINT))) AS i
+            FROM (
+                SELECT *, least(pi, 1 - pi) AS y, CASE WHEN pi < 0.5 THEN k ELSE m - k + 1 END AS a,
+                    CASE WHEN pi < 0.5 THEN m - k + 1 ELSE k END AS b
+                FROM approximated
+                WHERE abs(z - 1.6448536269514722) < 0.02 / (1 + least(m - k, 40))
+            )
+        )
+    )
+    GROUP BY grp, pi, p
 ),
 tested AS (
-    SELECT *, sum(CASE WHEN tail > 0.05 THEN 1 ELSE 0 END) OVER (PARTITION BY grp, pi ORDER BY p DESC) AS failed
-    FROM walk
-    WHERE n_to >= $min_n AND n_to >= 0.05 * judged AND n_to * ln(pi) <= ln(0.05)
+    SELECT a.*, sum(CASE WHEN coalesce(x.tail > 0.05, z < 1.6448536269514722) THEN 1 ELSE 0 END)
+        OVER (PARTITION BY a.grp, a.pi ORDER BY a.p DESC) AS failed
+    FROM approximated AS a
+    LEFT JOIN tails AS x ON x.grp = a.grp AND x.pi = a.pi AND x.p = a.p
 ),
 found AS (
-    SELECT grp, pi, p, n_to AS n, s_to AS s
+    SELECT grp, pi, p, n, s, m, k
     FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY p) AS lowest FROM tested WHERE failed = 0)
     WHERE lowest = 1
 ),
@@ -174,25 +194,35 @@ covered AS (
     JOIN shares AS h ON h.grp = c.grp
     GROUP BY c.grp, c.pi
 ),
--- the bound is the x for which s or more right of n have probability 0.05: Newton's method, started at the steepest point
+-- the bound is the x at which k or more right of m have probability 0.05: Newton's method, started at the steepest point.
+-- If k <= 1, the slope has no maximum: the first term of the sum gives a lower limit of x
 bounds AS (
-    SELECT grp, pi, n, s, 0 AS step, CAST(1 AS DOUBLE) AS moved,
-        CASE WHEN s = n THEN power(0.05, 1 / n) ELSE (s - 1) / (n - 1) END AS x
+    SELECT grp, pi, m, k, 0 AS step, CAST(1 AS DOUBLE) AS moved,
+        CASE WHEN k = m THEN power(0.05, 1 / m)
+             WHEN k > 1 THEN (k - 1) / (m - 1)
+             ELSE exp((ln(0.05) + lgamma(k + 1) + lgamma(m - k + 1) - lgamma(m + 1)) / k) END AS x
     FROM found
     UNION ALL
-    SELECT grp, pi, n, s, step + 1 AS step, abs((0.05 - sum(chance)) / max(slope)) AS moved,
-        x + (0.05 - sum(chance)) / max(slope) AS x
+    SELECT grp, pi, m, k, step + 1 AS step, abs(wrong / slope) AS moved, x - wrong / slope AS x
     FROM (
-        SELECT *,
-            exp(lgamma(n + 1) - lgamma(s + i + 1) - lgamma(n - s - i + 1)
-                + (s + i) * ln(greatest(x, 1e-300)) + (n - s - i) * ln(1 - x)) AS chance,
-            exp(lgamma(n + 1) - lgamma(s) - lgamma(n - s + 1)
-                + (s - 1) * ln(greatest(x, 1e-300)) + (n - s) * ln(1 - x)) AS slope
-        -- terms beyond 12 standard deviations are negligible
-        FROM (SELECT *, unnest(range(CAST(least(n - s, 6 * sqrt(n) + 60) AS BIGINT) + 1)) AS i FROM bounds)
-        WHERE step < 40 AND moved > 1e-14
+        SELECT grp, pi, m, k, step, x,
+            CASE WHEN x < 0.5 THEN sum(chance) - 0.05 ELSE 0.95 - sum(chance) END AS wrong,
+            exp(lgamma(m + 1) - lgamma(k) - lgamma(m - k + 1) + (k - 1) * ln(x) + (m - k) * ln(1 - x)) AS slope
+        FROM (
+            -- chance: as in tails; terms beyond 12 standard deviations are negligible
+            SELECT *, exp(lgamma(a + b + i) - lgamma(a + 1 + i) - lgamma(b) + (a + i) * ln(y) + b * ln(1 - y)) AS chance
+            FROM (
+                SELECT *, unnest(range(CAST(12 * sqrt(b * y) / (1 - y) + 40 / (1 - y) AS BIGINT))) AS i
+                FROM (
+                    SELECT *, least(x, 1 - x) AS y, CASE WHEN x < 0.5 THEN k ELSE m - k + 1 END AS a,
+                        CASE WHEN x < 0.5 THEN m - k + 1 ELSE k END AS b
+                    FROM bounds
+                    WHERE k < m AND step < 40 AND moved > 1e-14
+                )
+            )
+        )
+        GROUP BY grp, pi, m, k, step, x
     )
-    GROUP BY grp, pi, n, s, step, x
 ),
 bounded AS (
     SELECT grp, pi, x FROM (SELECT *, row_number() OVER (PARTITION BY grp, pi ORDER BY step DESC) AS newest FROM bounds)

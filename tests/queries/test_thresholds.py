@@ -149,9 +149,33 @@ def test_the_shares_count_conversations(engine):
     con = judge(
         engine(), confidences, [i < 75 for i in range(100)], conversations=[f"talk_{i // 5}" for i in range(100)]
     )
-    relation = run(con, "thresholds", asked="0.9")
+    relation = run(con, "thresholds", asked="0.8")
     ((low, high, clusters, effect, few),) = relation.project(
         "coverage_low, coverage_high, clusters, design_effect, too_few"
     ).fetchall()
     assert (low, high) == pytest.approx(proportion_confint(15, 20, method="wilson"), abs=1e-9)
     assert (clusters, effect, few) == (20, pytest.approx(5), False)
+
+
+def test_the_test_counts_conversations(engine):
+    """20 conversations in which all ten results are right are as certain as 20 results, not as 200."""
+    conversations = [f"talk_{i // 10}" for i in range(200)]
+    con = judge(engine(), [0.9] * 200, [1] * 200, conversations=conversations)
+    assert found(con, asked=[0.8, 0.9, 0.95]) == [
+        (0.8, 0.9, 200, 1.0, pytest.approx(0.05 ** (1 / 20), abs=1e-12), 1.0),
+        (0.9, None, None, None, None, None),
+        (0.95, None, None, None, None, None),
+    ]
+
+
+def test_the_bound_is_that_of_the_independent_attempts_that_a_threshold_is_worth(engine):
+    """Korn and Graubard's interval: the limit of Clopper and Pearson, with counts that are not whole numbers."""
+    rng = np.random.default_rng(3)
+    talks = np.repeat(np.arange(60), 10)
+    right = rng.random(600) < rng.beta(9, 1, 60)[talks]
+    con = judge(engine(), [0.9] * 600, right, conversations=[f"talk_{talk}" for talk in talks])
+    ((effect, lower, n, s),) = run(con, "thresholds", asked="0.5").project(
+        "design_effect, lower_bound, n, precision * n"
+    ).fetchall()
+    assert effect > 1.5
+    assert lower == pytest.approx(beta.ppf(0.05, s / effect, (n - s) / effect + 1), abs=1e-9)
