@@ -1,23 +1,27 @@
 -- When was a tool down, and how long did it take to recover?
 --
--- One row per incident, open ones first, then the latest. An incident starts with `failing` or more finished attempts in a
--- row that failed (status 'error'), at the start of the first of them. It ends with `recovering` or more attempts in a row
--- that did not fail, at the start of the first of them. Attempts are ordered by start time. An attempt that did not finish
--- does not interrupt a row. An incident that has not ended is open: ended and time_to_recovery_ms are NULL, not 0, so a
--- mean over the other incidents alone is too short.
+-- One row per incident, open ones first, then the latest. An incident starts with `failing` or more consecutive finished
+-- attempts that failed (status 'error'), at the start of the first one. It ends with `recovering` or more consecutive
+-- attempts that did not fail, at the start of the first one. Attempts are ordered by start time. An attempt that did not
+-- finish is skipped. An incident that has not ended is open: ended and time_to_recovery_ms are NULL, not 0, so a mean over
+-- the other incidents alone is too short.
 --
--- A tool that often fails also has rows of failures by chance: 26 of three or more in 1,400 attempts, if 30 % fail.
--- by_chance is the number of rows at least as improbable as the longest one of the incident that the tool's own rate
--- explains, over its whole history. The rate is that of all other attempts, with its uncertainty, so an outage does not
--- raise the rate that it is compared with. Attempts of one conversation (without one, of one trace) fail together; a row
--- of failures in one conversation is evidence of one draw if calls of a conversation are alike elsewhere, too. Incidents
--- are listed if by_chance is below `chance`. If a tool has only failed, there is no rate to compare with: by_chance is NULL,
--- and the history is one incident. Failures that come in bursts are incidents.
+-- A tool that often fails also has consecutive failures by chance: 1,400 attempts of which 30 % fail contain about 26 runs
+-- of three or more. by_chance is the expected number of runs that are as improbable as the longest run of the incident, if
+-- the tool only fails at its own rate. The rate is that of all other attempts, with its uncertainty: an outage does not
+-- raise the rate that it is compared with. Attempts of one conversation (without one, of one trace) are alike: if
+-- conversations differ elsewhere in the history, a run in one conversation counts as little evidence. Incidents are listed
+-- if by_chance is below `chance`. If a tool has only failed, there is no rate to compare with: by_chance is NULL, and the
+-- history is one incident.
 --
--- In simulations with a constant rate of 0 to 0.3, at most 6 of 100 histories had an incident that is not marked too_few, if
--- attempts were independent or belonged to five or more conversations with an intraclass correlation of up to 0.5, and 8 of
--- 100 with conversations of unequal size. If nine of ten attempts fail, it was 7 of 100, and up to 39 with few conversations.
--- If each attempt depends on the one before with a correlation of 0.5, it was 87 of 100 without conversation ids: bursts.
+-- Some tools fail in bursts: an attempt after a failure fails more often than other attempts. Each burst is an incident,
+-- because the rate does not explain it. by_bursts compares the run with the other runs of failures of the history instead.
+-- An incident is marked bursty if they explain it: ten outages of equal length are ten bursty incidents.
+--
+-- Measured on simulated histories with a constant rate of 0 to 0.9: at most 6 of 100 histories had an incident that is
+-- neither marked too_few nor bursty, if attempts were independent or belonged to five or more conversations with an
+-- intraclass correlation of up to 0.5. If each attempt resembled the one before (correlation 0.5 or 0.8), at most 7 of 100
+-- had one; 26 to 100 of 100 had an incident marked bursty (docs/explanation/coverage.md).
 --
 -- Grouped by code, status, day or hour, the history is not split: an incident of the whole history belongs to the group of
 -- its first failure, so a night of failures is one incident of the day on which it started.
@@ -41,10 +45,12 @@
 --   code                 text   error code of the first failure that has one
 --   unfinished           aside  attempts in the incident that did not finish
 --   may_be_older         mark   the incident contains the first attempt of the window, and may have started earlier
---   too_few              mark   attempts < min_n, or all failures are of one conversation and the history has others
---   by_chance            number  expected number of rows of failures like its longest one, if the tool only fails at its own rate; NULL if it never succeeded
+--   too_few              mark   attempts < min_n, or the failures are of one conversation of several, or the other attempts of fewer than 5 clusters
+--   by_chance            number  expected number of runs of failures as improbable as its longest one, at the tool's own rate; NULL if it never succeeded
 --   clusters             count  conversations (without one, traces) with failures in the incident
--- source: an open incident is a censored time to recovery (Kaplan and Meier 1958); expected number of rows of r successes
+--   by_bursts            number  expected number of runs as long as its longest one, if a failure is followed by another one as often as in the rest of the history
+--   bursty               mark   by_bursts >= chance: the tool often fails several times in a row
+-- source: an open incident is a censored time to recovery (Kaplan and Meier 1958); expected number of runs of r successes
 --   in n trials, p^r (1 + (n - r) (1 - p)): Feller 1968, volume 1, XIII.7; rate with the prior Beta(1/2, 1/2) of Jeffreys
 --   1946; conversations: beta-binomial (Skellam 1948), correlation by moments (Kleinman 1973)
 WITH scoped AS (
@@ -140,7 +146,8 @@ run_clusters AS (
     WHERE a.failed = 1 AND r.failed = 1 AND r.attempts >= $failing
     GROUP BY a.first_span, a.run, a.cluster
 ),
--- the other attempts of the history: n of them, k failed, and the number of their clusters; and their sums of squares
+-- the other attempts of the history: n of them, k failed, in this number of runs, and the number of their clusters; and
+-- their sums of squares
 others AS (
     SELECT
         h.first_span,
@@ -152,6 +159,7 @@ others AS (
         h.clusters - c.whole_clusters AS clusters,
         h.n - c.run_length AS n,
         c.ended,
+        c.runs,
         h.k - c.run_length AS k,
         h.kk - c.kk AS kk,
         h.kn - c.kn AS kn,
@@ -161,12 +169,13 @@ others AS (
         SELECT r.first_span, r.run, count(*) AS run_clusters, sum(r.in_run) AS run_length,
             count(CASE WHEN t.of_cluster = r.in_run THEN 1 END) AS whole_clusters,
             max(CASE WHEN r.run < l.last_run THEN 1 ELSE 0 END) AS ended,
+            max(l.failed_runs) - 1.0 AS runs,
             sum(t.failures * t.failures - (t.failures - r.in_run) * (t.failures - r.in_run)) AS kk,
             sum(t.failures * t.of_cluster - (t.failures - r.in_run) * (t.of_cluster - r.in_run)) AS kn,
             sum(t.of_cluster * t.of_cluster - (t.of_cluster - r.in_run) * (t.of_cluster - r.in_run)) AS nn
         FROM run_clusters AS r
         JOIN cluster_totals AS t ON t.first_span = r.first_span AND t.cluster = r.cluster
-        JOIN (SELECT first_span, max(run) AS last_run FROM runs GROUP BY first_span) AS l ON l.first_span = r.first_span
+        JOIN (SELECT first_span, max(run) AS last_run, sum(failed) AS failed_runs FROM runs GROUP BY first_span) AS l ON l.first_span = r.first_span
         GROUP BY r.first_span, r.run
     ) AS c ON c.first_span = h.first_span
 ),
@@ -212,9 +221,12 @@ expected AS (
         r.first_span,
         r.run,
         r.run_clusters,
-        r.all_clusters,
+        CASE WHEN r.all_clusters > 1 AND (r.run_clusters = 1 OR too_few_draws(r.clusters, r.n, 0)) THEN 1 ELSE 0 END AS few_clusters,
         (1 + (r.all_n - r.run_length) * (1 - r.rate)) * exp(c.log_chance - c.draws * ln(r.rate)
-            + lgamma(r.prior_k + c.draws) - lgamma(r.prior_k) - lgamma(r.prior_n + c.draws) + lgamma(r.prior_n)) AS by_chance
+            + lgamma(r.prior_k + c.draws) - lgamma(r.prior_k) - lgamma(r.prior_n + c.draws) + lgamma(r.prior_n)) AS by_chance,
+        -- k - runs of the k other failures followed another failure; the rate counts as half a failure more
+        (1 + r.runs) * exp(lgamma(0.5 * r.rate + r.k - r.runs + r.run_length - 1) - lgamma(0.5 * r.rate + r.k - r.runs)
+            - lgamma(0.5 + r.k + r.run_length - 1) + lgamma(0.5 + r.k)) AS by_bursts
     FROM rates AS r
     JOIN chances AS c ON c.first_span = r.first_span AND c.run = r.run
 ),
@@ -233,8 +245,9 @@ incidents AS (
         CAST(sum(unfinished) AS BIGINT) AS unfinished,
         min(s.run) = 1 AS may_be_older,
         min(e.by_chance) AS by_chance,
+        min(e.by_bursts) AS by_bursts,
         max(e.run_clusters) AS clusters,
-        max(e.all_clusters) AS all_clusters
+        max(e.few_clusters) AS few_clusters
     FROM with_state AS s
     LEFT JOIN expected AS e ON e.first_span = s.first_span AND e.run = s.run
     WHERE s.state = 'down'
@@ -253,8 +266,9 @@ grouped AS (
         unfinished,
         may_be_older,
         by_chance,
+        by_bursts,
         clusters,
-        all_clusters
+        few_clusters
     FROM (SELECT *, 'error' AS status FROM incidents) AS all_incidents
 )
 SELECT
@@ -268,9 +282,11 @@ SELECT
     /* unless by code */ code, /* end unless */
     unfinished,
     may_be_older,
-    attempts < $min_n OR coalesce(clusters = 1 AND all_clusters > 1, false) AS too_few,
+    attempts < $min_n OR coalesce(few_clusters = 1, false) AS too_few,
     by_chance,
-    clusters
+    clusters,
+    by_bursts,
+    coalesce(by_bursts >= $chance, false) AS bursty
 FROM grouped
 WHERE by_chance IS NULL OR by_chance < $chance
 ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, started DESC, /* by names */ tool, /* end by */ failures

@@ -221,3 +221,35 @@ def test_failures_of_one_conversation_are_not_an_outage_where_conversations_diff
     same = engine(*attempts([0, 0, 0, 0, 1, 1, 1, 1, 0, 0]))
     (row,) = answer(same, chance=0.05)
     assert (row["failures"], row["clusters"], row["too_few"]) == (24, 4, False)
+
+
+def test_incidents_of_a_tool_that_fails_in_bursts_are_marked(engine, history):
+    """A run is bursty if the other runs of failures are as long; isolated failures do not explain it."""
+    bursts = answer(engine(*history(("." * 60 + "x" * 7) * 10, conversation_id=None)), chance=0.05)
+    assert [row["bursty"] for row in bursts] == [True] * 10
+    (outage,) = answer(engine(*history(("." * 12 + "x") * 10 + "x" * 6 + "." * 9, conversation_id=None)), chance=0.05)
+    assert (outage["failures"], outage["bursty"]) == (7, False)
+    (alone,) = answer(engine(*history("." * 60 + "x" * 7 + "." * 9, conversation_id=None)), chance=0.05)
+    assert (alone["failures"], alone["bursty"]) == (7, False)
+    (longest,) = answer(engine(*history(("." * 20 + "xx") * 9 + "x" * 20, conversation_id=None)), chance=0.05)
+    assert (longest["failures"], longest["bursty"]) == (22, False)
+
+
+def test_by_bursts_is_the_expected_number_of_runs_as_long(engine, history):
+    """The two other runs have four failures, of which two followed another one; the rate counts as half a failure."""
+    (row,) = answer(engine(*history("..xx.xxxxx...xx....", conversation_id=None)))
+    rate = 4.5 / 14
+    a, b = 0.5 * rate + 2, 0.5 * (1 - rate) + 2
+    assert row["by_bursts"] == pytest.approx(3 * np.exp(betaln(a + 4, b) - betaln(a, b)), rel=1e-9)
+
+
+def test_an_incident_is_too_few_if_the_rest_of_the_history_is_of_few_conversations(engine, make):
+    def attempts(conversations):
+        return [
+            make(conversation_id=f"talk_{c}", status="error" if bad else "success", started_at=START + timedelta(minutes=10 * c + i))
+            for c, bad in enumerate(conversations) for i in range(6)
+        ]  # fmt: skip
+
+    assert [row["too_few"] for row in answer(engine(*attempts([0, 0, 1, 1, 1, 0, 0])))] == [True]
+    assert [row["too_few"] for row in answer(engine(*attempts([0, 0, 0, 1, 1, 1, 0, 0])))] == [False]
+    assert [row["too_few"] for row in answer(engine(*attempts([1, 1, 1])))] == [False]
