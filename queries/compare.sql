@@ -29,6 +29,7 @@
 --   version         text = NULL       after: this version only
 --   tool            text = NULL       this tool only
 --   min_n           integer = 20      a side with fewer items is marked too_few
+--   rules           rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
 --   measure     text             failure_rate (of attempts), call_failure_rate, p50 and p95 (latency without results from a cache), attempts_per_call, accuracy (right / labelled) or confidence_gap (mean confidence - accuracy)
 --   unit        text             unit of before, after and difference: share, ms, ratio or points
@@ -66,7 +67,7 @@ WITH scoped AS (
         CASE WHEN ($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
               AND ($before_version IS NULL OR tool_version = $before_version) THEN 0 ELSE 1 END AS side,
-        status = 'error' AS failed,
+        status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         CASE WHEN NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p
     FROM tool_calls

@@ -17,7 +17,7 @@
 -- change is reported if it is `evidence` times as likely as no change (for n < 300 attempts sqrt(300 / n) times that,
 -- because chance produces larger factors there); otherwise change_point, before and after are NULL. The reported position
 -- is the one nearest to the median of the possible positions, among those with nearly the highest probability within 40
--- attempts. At evidence 1, up to 1 of 20 histories without a change get a change point, at 3 up to 1 of 50, at 20 fewer
+-- attempts. At evidence 1, up to 1 of 12 histories without a change get a change point, at 3 up to 1 of 50, at 20 fewer
 -- than 1 of 100: a change less than 20 times as likely as none is marked weak. Of histories of 300 attempts with a change
 -- at the 100th to 200th, the change point is within 40 attempts of it in 19 of 20 if the rate rises from 0.05 to 0.25 or
 -- from 0.1 to 0.35, or the latency doubles; in 9 of 10 if it rises from 0.02 to 0.15 or from 0.1 to 0.3; and in 1 of 3 from
@@ -207,7 +207,7 @@ residuals AS (
     JOIN levels AS v ON v.history = t.history
     GROUP BY t.history, t.cluster
 ),
--- correlations with the attempt before and with the one before that; 2 / n corrects their bias
+-- correlations with the attempt before and with the one before that; they are too low in short histories, as simulations show
 correlations AS (
     SELECT
         v.history,
@@ -218,8 +218,8 @@ correlations AS (
         g.squares / nullif(v.spread, 0) * g.equal_clusters / greatest(g.equal_clusters - 4, 1) AS of_clusters,
         g.sizes_squared / v.n AS mean_size,
         g.products_1 / nullif(v.spread, 0) AS lag_1,
-        g.products_1 / nullif(v.spread, 0) + 2.0 / v.n AS r_1,
-        g.products_2 / nullif(v.spread, 0) + 2.0 / v.n AS r_2,
+        g.products_1 / nullif(v.spread, 0) * (1 + 20.0 / v.n) + 2.0 / v.n AS r_1,
+        g.products_2 / nullif(v.spread, 0) * (1 + 20.0 / v.n) + 2.0 / v.n AS r_2,
         effective_n(g.clusters, v.n, g.hits, g.hits_squared, g.hits_by_size, g.sizes_squared) AS effective
     FROM (
         SELECT *, cut * level_before * (1 - level_before) + (n - cut) * level_after * (1 - level_after) AS spread
@@ -233,7 +233,8 @@ correlations AS (
         GROUP BY history
     ) AS g ON g.history = v.history
 ),
--- effect: number of attempts that say as much as one independent attempt; effective: those of a rate without a change
+-- effect: number of attempts that say as much as one independent attempt; effective: those of a rate without a change. Few
+-- clusters may look alike by chance: the fewer there are, the closer the effect is to the size of a cluster
 effects AS (
     SELECT
         history,
@@ -242,7 +243,9 @@ effects AS (
         CASE WHEN clusters > 1 THEN effective ELSE CAST(n AS DOUBLE) END AS rate_effective,
         greatest(
             1.0,
-            coalesce(CASE WHEN clusters > 1 AND clusters < n THEN least(of_clusters, mean_size) END, 1.0),
+            coalesce(CASE WHEN clusters > 1 AND clusters < n
+                THEN least(mean_size,
+                    greatest(coalesce(of_clusters, 0.0), 1 + (mean_size - 1) / greatest(equal_clusters - 3, 1.0))) END, 1.0),
             coalesce(CASE WHEN lag_1 > 3.5 / sqrt(n) THEN 1 + 2 * r_1 / (1 - least(greatest(r_2 / r_1, r_1), 0.97)) END, 1.0)
         ) AS effect
     FROM correlations

@@ -34,6 +34,7 @@
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (
     SELECT *,
+        row_number() OVER (ORDER BY started_at, attempt_order(attempt, started_at, span_id)) AS ordinal,
         left(error_message, 500) AS reported,
         regexp_replace(reported, '(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」', '<text>', 'g') AS reported_1,
         regexp_replace(reported_1, '\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+', '<url>', 'g') AS reported_2,
@@ -72,7 +73,8 @@ per_cluster AS (
         max(started_at) AS last_seen,
         count(*) FILTER (WHERE retryable) AS retryable_n,
         count(retryable) AS flagged_n,
-        arg_max(call_id, started_at) AS last_call_id
+        max(ordinal) AS last_ordinal,
+        arg_max(call_id, ordinal) AS last_call_id
     FROM failed
     GROUP BY ALL
 ),
@@ -93,7 +95,7 @@ counted AS (
         CAST(sum(retryable_n) AS BIGINT) AS retryable_n,
         CAST(sum(flagged_n) AS BIGINT) AS flagged_n,
         clustered_n(retryable_n, flagged_n) AS flagged_effective,
-        arg_max(last_call_id, last_seen) AS example_call_id,
+        arg_max(last_call_id, last_ordinal) AS example_call_id,
         sum(1.0 * n * n) AS ss,
         sum(n * cluster_n) AS sn,
         sum(n / cluster_n) AS clusters_n

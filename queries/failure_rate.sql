@@ -7,7 +7,8 @@
 --
 -- Attempts of one conversation are similar, so the intervals count clusters: a conversation is a cluster. Without a
 -- conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is a cluster of its
--- own. The interval is that of attempts / design_effect independent attempts, which includes that few clusters do not
+-- own. Grouped by conversation, a row describes one conversation, and each of its calls is a cluster: the interval shows what
+-- further calls of this conversation would be like, not other conversations. The interval is that of attempts / design_effect independent attempts, which includes that few clusters do not
 -- show how much clusters differ. With few failing clusters it also allows for clusters that fail as a whole: without any
 -- failure, a cluster counts as one attempt. If each cluster has one attempt, design_effect is 1. In simulations with 5 to
 -- 200 clusters, also of unequal sizes, and intraclass correlations from 0 to 0.5, the 95 % interval contained the true rate
@@ -63,7 +64,8 @@ WITH scoped AS (
         -- the parts of call_key(): to carry the key itself for every attempt makes the query a tenth slower
         coalesce(conversation_id, host) AS conversation_or_host,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
-        draw_key(conversation_id, trace_id) AS own_draw,
+        coalesce(/* unless by conversation */ conversation_id, /* end unless */
+            CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END) AS own_draw,
         started_at AS started,
         attempt AS attempt_no,
         span_id,

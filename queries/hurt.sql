@@ -22,6 +22,7 @@
 --   until  timestamp = NULL  attempts that started before this time
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer calls is marked too_few
+--   rules  rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
 --   calls            count                  calls with at least one finished attempt
 --   failed_calls     count                  calls whose last finished attempt failed
@@ -59,7 +60,7 @@ WITH scoped AS (
         started_at,
         span_id,
         epoch_us(started_at) AS at_us,
-        status = 'error' AS failed,
+        status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         known_ms(duration_ms) AS ms,
         coalesce(cached, false) AS from_cache
     FROM attempts
@@ -145,7 +146,7 @@ tool_totals AS (
 -- the calls of each tool's history, without the order of attempts because that is cheap: a call failed if all attempts did
 earlier AS (
     SELECT tool AS base_tool, 1 AS is_history, draw_key(min(conversation_id), min(trace_id)) AS cluster,
-        CASE WHEN bool_and(status = 'error') THEN 1 ELSE 0 END AS failed
+        CASE WHEN bool_and(status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic')) THEN 1 ELSE 0 END AS failed
     FROM attempts
     WHERE is_finished(status, ending)
       AND started_at < $since AND started_at >= CAST($since AS TIMESTAMP) - to_seconds(604800)

@@ -13,6 +13,7 @@
 --   before  timestamp = NULL  start of the window before, which ends at since; NULL omits it
 --   tool    text = NULL       this tool only
 --   min_n   integer = 20      a window of fewer attempts is marked too_few
+--   rules   rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
 --   period           text                 now or before
 --   calls            count                calls with at least one finished attempt
@@ -54,7 +55,8 @@ WITH scoped AS (
         host,
         pid,
         is_finished(status, ending) AS finished,
-        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        coalesce(status = 'error' AND is_finished(status, ending), false)
+            AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         coalesce(rule_grade, '') = 'unread' AND is_finished(status, ending) AS was_unread,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms
     FROM attempts

@@ -14,6 +14,7 @@
 --   tool   text = NULL       this tool only
 --   parts  integer = 60      maximum number of intervals; one more if the first attempt starts inside an interval
 --   min_n  integer = 20      an interval of fewer attempts is marked too_few
+--   rules  rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
 --   started   time        start of the interval
 --   seconds   count       length of the interval
@@ -35,7 +36,8 @@ WITH scoped AS (
         draw_key(conversation_id, trace_id) AS cluster,
         epoch_us(started_at) / 1e6 AS at_s,
         is_finished(status, ending) AS finished,
-        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        coalesce(status = 'error' AND is_finished(status, ending), false)
+            AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)

@@ -350,15 +350,17 @@ def effect(y, clusters):
     cut = t[((s * n - t * y.sum()) ** 2 / (t * (n - t))).argmax()]
     residual = y - np.where(np.arange(n) < cut, y[:cut].mean(), y[cut:].mean())
     spread = residual @ residual
-    if spread == 0:
-        return 1.0
     sizes, sums = np.bincount(clusters), np.bincount(clusters, residual)
     alike = serial = 1.0
     if 1 < len(sizes) < n:
-        alike = min(sums @ sums / spread * len(sizes) / max(len(sizes) - 4, 1), sizes @ sizes / n)
+        varied = sums @ sums / spread * len(sizes) / max(len(sizes) - 4, 1) if spread else 0
+        size = sizes @ sizes / n
+        alike = min(max(varied, 1 + (size - 1) / max(len(sizes) - 3, 1)), size)
+    if spread == 0:
+        return alike
     lag_1, lag_2 = (residual[k:] @ residual[:-k] / spread for k in (1, 2))
     if lag_1 > 3.5 / math.sqrt(n):
-        first, second = lag_1 + 2 / n, lag_2 + 2 / n
+        first, second = (lag * (1 + 20 / n) + 2 / n for lag in (lag_1, lag_2))
         serial = 1 + 2 * first / (1 - min(max(second / first, first), 0.97))
     return max(1.0, alike, serial)
 

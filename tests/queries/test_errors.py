@@ -119,7 +119,7 @@ def test_messages_that_differ_in_numbers_are_one_kind(text, first, second):
     con.execute(
         "CREATE TABLE tool_calls AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, NULL::TEXT AS rule_grade, "
         "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, 's' AS conversation_id, 't' AS trace_id, TIMESTAMP '2026-03-01' AS started_at, "
-        "unnest([?, ?]) AS error_message",
+        "1 AS attempt, 'a' AS span_id, unnest([?, ?]) AS error_message",
         [f"{text} {first} ", f"{text} {second} "],
     )
     query = find("errors")
@@ -143,3 +143,9 @@ def test_errors_that_only_a_heuristic_rule_found_can_be_left_out(engine, make):
     con = engine(*(make(status="error", code=grade, rule_grade=grade) for grade in ("heuristic", "certain", None)))
     assert {row["code"] for row in answer(con)} == {"heuristic", "certain", None}
     assert {row["code"] for row in answer(con, rules="certain")} == {"certain", None}
+
+
+def test_the_example_of_simultaneous_errors_is_the_last_attempt(engine, make):
+    failed = [make(call_id=f"call_{i}", attempt=i, status="error", conversation_id=f"talk_{i % 2}") for i in (2, 5, 1, 4, 3)]
+    (row,) = answer(engine(*failed))
+    assert (row["n"], row["example_call_id"]) == (5, "call_5")

@@ -205,3 +205,16 @@ def test_each_rate_has_the_design_effect_of_its_own(engine, make):
     (row,) = answer(engine(*records))
     assert row["high"] - row["low"] == pytest.approx(row["call_high"] - row["call_low"], abs=1e-9)
     assert row["partial_high"] - row["partial_low"] < 0.6 * (row["high"] - row["low"])
+
+
+def test_grouped_by_conversation_each_call_is_a_cluster(engine, make):
+    con = engine(
+        *(make(conversation_id="talk", trace_id="one", status="error" if i < 6 else "success") for i in range(30)),
+        *(make(conversation_id="talk", call_id="again", attempt=i + 1) for i in range(3)),
+        *(make(conversation_id=None, trace_id="run") for _ in range(25)),
+    )
+    talk, other = sorted(answer(con, by="conversation"), key=lambda row: row["conversation"] is None)
+    assert (talk["attempts"], talk["clusters"], talk["too_few"]) == (33, 31, False)
+    assert (talk["call_low"], talk["call_high"]) == pytest.approx(proportion_confint(6, 31, method="wilson"))
+    assert (other["clusters"], other["too_few"]) == (1, True)  # without conversations, a trace is still one cluster
+    assert [row["clusters"] for row in answer(con)] == [2]
