@@ -6,7 +6,8 @@
 -- attempt after it closes starts a new count. Attempts are ordered by start time. An attempt that was already running when
 -- the breaker opened is let through and does not affect its state. An attempt that did not finish is let through and
 -- changes nothing. The replay does not know what the agent would have done after a refusal: it may have repeated a blocked
--- call later, or used another tool. A breaker counts attempts, not conversations; the intervals count conversations.
+-- call later, or used another tool. The replay counts what a breaker would have done, and gives no verdict. A breaker counts
+-- attempts, not conversations; the intervals count conversations, and their coverage was not measured.
 --
 -- Grouped by code, status, day or hour, the history is not split: one breaker is replayed over the whole history, and each
 -- attempt, with the trip that it caused, is counted in its own group. The counts of the groups add up to those of the whole

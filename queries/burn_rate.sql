@@ -1,13 +1,17 @@
 -- Which tools spend their error budget too fast?
 --
 -- One row per tool and pair of windows, tools that alert first. The error budget is the share of attempts that may fail: 1
--- % if the objective is 99 %. A burn of 1 uses the budget in exactly the period of the objective; at 14.4, one hour uses 2
--- % of a budget for 30 days. Three pairs of windows end at `until`: 1 h and 5 min with factor 14.4, 6 h and 30 min with
--- factor 6, 3 d and 6 h with factor 1. The long window shows that the problem is worth an alert, the short one that it
--- still continues. A row alerts if both windows burn above the factor and the long window has at least min_failures
--- failures. A failure is a finished attempt with status 'error'. If a window has no finished attempts, its burn is NULL and
--- there is no alert. Every tool with an attempt before `until` is listed. The alert compares the burns themselves and counts
--- attempts, not conversations: one conversation that fails often can cause it. The intervals count conversations.
+-- % if the objective is 99 %. The burn is the failure rate divided by the budget. A burn of 1 uses the budget in exactly the
+-- period of the objective; a burn of 14.4 uses 2 % of a budget for 30 days in one hour. Each pair has a long and a short
+-- window, which end at `until`: 1 h and 5 min with factor 14.4, 6 h and 30 min with factor 6, 3 d and 6 h with factor 1. The
+-- long window shows that the problem is worth an alert, the short one that it continues. A row alerts if both burns are
+-- above the factor and the long window has at least min_failures failures. A failure is a finished attempt with status
+-- 'error'. If a window has no finished attempts, its burn is NULL and the row does not alert. Every tool with an attempt
+-- before `until` is listed.
+--
+-- An alert compares numbers, and is not a statistical test: it counts attempts, so one conversation with many failures can
+-- cause it, and a tool whose failure rate is near its budget alerts often by chance. Its false alarms were not measured.
+-- The intervals count conversations.
 --
 -- Grouped by code, status, day or hour, a row is a part of the whole: the failures of its group divided by all attempts of
 -- the history in the window. The burns of the parts add up to the burn of the whole, and a part alerts if it would alert

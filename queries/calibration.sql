@@ -12,10 +12,12 @@
 -- Without a conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is a cluster
 -- of its own. An accuracy is as certain as that of n / design_effect independent attempts. The ece of a calibrated tool is
 -- multiplied by the root of design_effect, and cox_lr is divided by it for cox_p. The interval of gap combines those of
--- mean_confidence (Student's t) and accuracy, with the correlation of both between clusters. In simulations with 5 to 50
--- clusters of 3 to 50 attempts and intraclass correlations from 0 to 0.5, the interval of gap contained the true gap in 93 %
--- or more (of ten independent attempts, in 90 % where nearly all are right), and a calibrated tool was miscalibrated in 7 %
--- or fewer, and had cox_p < 0.05 in 5 % or fewer.
+-- mean_confidence (Student's t) and accuracy, with the correlation of both between clusters.
+--
+-- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals contain
+-- the true value in 93 % or more of them (of ten independent attempts, that of gap in 90 % where nearly all are right). A
+-- calibrated tool was miscalibrated in at most 6 to 7 %, and had cox_p < 0.05 in at most 5 %; in 8 % if each call resembles
+-- the one before across conversations (docs/explanation/coverage.md).
 --
 -- Results from a cache count as often as they were labelled. auroc, aurc, mce and the scores are not shares of calls and
 -- have no interval.

@@ -4,20 +4,23 @@
 -- status. A call failed if its last finished attempt failed. difference is after - before, with its 95 % interval. An
 -- attempt that belongs to both sides counts as before.
 --
--- Among many comparisons some differ by chance alone. The verdicts `worse` and `better` therefore require that the interval
--- which holds for all comparisons of the answer together (Bonferroni) excludes zero. `maybe_worse` and `maybe_better` mean
--- that only the 95 % interval excludes zero, which happens in one of twenty comparisons without any change. A confidence
--- gap is worse if it is further from zero.
+-- A difference of 0 lies outside the 95 % interval in about one of twenty comparisons without any change: the verdicts are
+-- then `maybe_worse` and `maybe_better`. The verdicts `worse` and `better` require more: the interval that holds for all
+-- comparisons of the answer together (Bonferroni) does not contain 0. A confidence gap is worse if it is further from zero.
 --
 -- Calls of one conversation are similar, so the intervals count clusters: a conversation is a cluster. Without a
 -- conversation id, the calls of a trace are a cluster, and a call that is alone in its trace is a cluster of its own; if such
--- calls are similar to each other, the intervals are too narrow. A side is too small for a verdict (`too_few`) if it has
--- fewer than min_n measured items, fewer than five clusters, or fewer than five conversations while at least half of its
--- items belong to conversations: few conversations do not show how much conversations differ, so there is no interval
--- either. `too_few` also stands for a percentile without a visible change if a side is too small to bound it (a p95: fewer
--- than about 105 independent calls; a p50: fewer than seven). In simulations without any change, with 5 to 50 clusters a
--- side and intraclass correlations from 0 to 0.5, the 95 % interval of a difference of rates excluded zero in 5 % or fewer.
--- An outage makes neighbouring calls fail together: a difference that rests on one outage describes that time only.
+-- calls are similar to each other, the intervals are too narrow. An outage makes calls of neighbouring conversations fail
+-- together: a difference that rests on one outage describes that time only.
+--
+-- The verdict is `too_few` if a side has fewer than min_n items, or fewer than five clusters, or fewer than five
+-- conversations while at least half of its items belong to conversations. Few clusters do not show how much clusters differ,
+-- so there is no interval either. A percentile is also `too_few` if no change is visible and a side is too small to bound it:
+-- fewer than about 105 independent calls for p95, fewer than seven for p50.
+--
+-- Measured on simulated histories without any change, with independent calls, or with 5 or more clusters a side: the 95 %
+-- interval of a difference contains 0 in 94 to 100 % of them, and in 91 % of rates if each call resembles the one before
+-- across conversations (correlation 0.8). At most 4 % had any verdict `worse` or `better` (docs/explanation/coverage.md).
 --
 -- by: tool (default), agent, attributes
 -- parameters:

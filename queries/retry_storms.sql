@@ -4,12 +4,13 @@
 -- call. Attempts that were cancelled, abandoned, paused, declined or expired are counted separately. Attempts before the
 -- requested time are ignored: a retry of such an attempt counts as the first attempt of its call.
 --
--- rising: among many windows, the failure rate of some is high by chance. A window is therefore compared with all other
--- windows of its group: rise_p is the probability that at least as many of all failures fall into this window, times the
--- number of windows, so that it holds for all of them together (Bonferroni). Attempts of one conversation (without one, of
--- one trace) within a window are alike: the test and the intervals count independent attempts. In simulations with constant
--- rates and up to three attempts per call, at most 5 of 100 histories had a rising window: 5 to 200 conversations, with an
--- intraclass correlation of up to 0.5, in windows of 1 hour to 1 day.
+-- rising: the failure rate of a window is compared with that of all other windows of its group. Among many windows some are
+-- high by chance, so rise_p is multiplied by the number of windows (Bonferroni). Attempts of one conversation (without one,
+-- of one trace) within a window are alike: the test and the intervals count independent attempts.
+--
+-- Measured on simulated histories with constant rates and up to three attempts per call, 5 to 200 conversations with an
+-- intraclass correlation of up to 0.5, in windows of 1 hour to 1 day: at most 5 of 100 histories had a rising window
+-- (docs/explanation/coverage.md).
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
@@ -29,9 +30,9 @@
 --   failure_rate  share               failures / attempts
 --   failure_low   low(failure_rate)   95 % interval of failure_rate
 --   failure_high  high(failure_rate)  95 % interval of failure_rate
---   rising        flag                retry_share > 10 %, and rise_p < 0.05; NULL if there is no other window
+--   rising        flag                many retries (retry_share > 10 %) and more failures than in other windows (rise_p < 0.05); NULL if there is no other window
 --   base_rate     number              failures / attempts of all other windows of the group; NULL if there is none
---   rise_p        number              probability of as many failures in one of the windows at a constant rate, at most 1
+--   rise_p        number              probability that any window has so many failures at a constant rate, at most 1
 --   left_out      aside               attempts that did not finish
 --   clusters      count               conversations (or traces, or attempts) that the attempts of the window belong to
 --   design_effect ratio               attempts / independent attempts that failure_rate would be equally certain with

@@ -9,6 +9,9 @@
 -- a cluster. Without a conversation id, the attempts of a trace are a cluster, and an attempt that is alone in its trace is
 -- a cluster of its own.
 --
+-- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
+-- contain the true value in 95 to 100 % of them (docs/explanation/coverage.md).
+--
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
