@@ -20,7 +20,7 @@
 --
 -- Measured on simulated histories with a constant rate of 0 to 0.9: at most 6 of 100 histories had an incident that is
 -- neither marked too_few nor bursty, if attempts were independent or belonged to five or more conversations with an
--- intraclass correlation of up to 0.5. If each attempt resembled the one before (correlation 0.5 or 0.8), at most 7 of 100
+-- intraclass correlation of up to 0.5. If each attempt resembled the one before (correlation 0.5 or 0.8), at most 8 of 100
 -- had one; 26 to 100 of 100 had an incident marked bursty (docs/explanation/coverage.md).
 --
 -- Grouped by code, status, day or hour, the history is not split: an incident of the whole history belongs to the group of

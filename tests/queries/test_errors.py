@@ -146,6 +146,8 @@ def test_errors_that_only_a_heuristic_rule_found_can_be_left_out(engine, make):
 
 
 def test_the_example_of_simultaneous_errors_is_the_last_attempt(engine, make):
-    failed = [make(call_id=f"call_{i}", attempt=i, status="error", conversation_id=f"talk_{i % 2}") for i in (2, 5, 1, 4, 3)]
+    failed = [
+        make(call_id=f"call_{i}", attempt=i, status="error", conversation_id=f"talk_{i % 2}") for i in (2, 5, 1, 4, 3)
+    ]
     (row,) = answer(engine(*failed))
     assert (row["n"], row["example_call_id"]) == (5, "call_5")

@@ -174,8 +174,8 @@ def test_the_bound_is_that_of_the_independent_attempts_that_a_threshold_is_worth
     talks = np.repeat(np.arange(60), 10)
     right = rng.random(600) < rng.beta(9, 1, 60)[talks]
     con = judge(engine(), [0.9] * 600, right, conversations=[f"talk_{talk}" for talk in talks])
-    ((effect, lower, n, s),) = run(con, "thresholds", asked="0.5").project(
-        "design_effect, lower_bound, n, precision * n"
-    ).fetchall()
+    ((effect, lower, n, s),) = (
+        run(con, "thresholds", asked="0.5").project("design_effect, lower_bound, n, precision * n").fetchall()
+    )
     assert effect > 1.5
     assert lower == pytest.approx(beta.ppf(0.05, s / effect, (n - s) / effect + 1), abs=1e-9)
