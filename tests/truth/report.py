@@ -47,8 +47,8 @@ Each cell has {histories} histories; a history is the calls of one tool, and hal
 conversation share a probability that differs from conversation to conversation: by a beta distribution, or with
 log-odds from a normal distribution ("logit-normal"). ICC is the intraclass correlation: the correlation of two calls of
 one conversation. Durations are log-normal. "Day and night" has ten times as many conversations at noon as at midnight.
-"Autocorrelated" calls resemble the call before them, across conversations: no id shows that, and no query can correct
-for it. Queries that answer for one history at a time were measured on fewer histories.
+"Autocorrelated" calls resemble the call before them, across conversations: no id shows that, and only `drift` and
+`incidents` take it into account. Queries that answer for one history at a time were measured on fewer histories.
 A query that is not on this page states in its heading what was measured.
 
 Figures are the share of answers whose interval contains the true value, and for verdicts the share of false alarms.
