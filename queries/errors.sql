@@ -5,7 +5,7 @@
 -- status 'error' count.
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
--- contain the true value in 95 to 99 % of them (docs/explanation/coverage.md).
+-- contain the true value in 90 to 100 % of them (docs/explanation/coverage.md).
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
