@@ -34,7 +34,8 @@
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (
     SELECT *,
-        row_number() OVER (ORDER BY started_at, attempt_order(attempt, started_at, span_id)) AS ordinal,
+        -- orders attempts by start, then by number; the limits keep it in 64 bits
+        least(greatest(epoch_us(started_at), 0), 9007199254740991) * 1024 + least(greatest(coalesce(attempt, 0), 0), 1023) AS ordinal,
         left(error_message, 500) AS reported,
         regexp_replace(reported, '(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」', '<text>', 'g') AS reported_1,
         regexp_replace(reported_1, '\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+', '<url>', 'g') AS reported_2,

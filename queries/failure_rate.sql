@@ -64,7 +64,7 @@ WITH scoped AS (
         -- the parts of call_key(): to carry the key itself for every attempt makes the query a tenth slower
         coalesce(conversation_id, host) AS conversation_or_host,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
-        coalesce(/* unless by conversation */ conversation_id, /* end unless */
+        coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */
             CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END) AS own_draw,
         started_at AS started,
         attempt AS attempt_no,
