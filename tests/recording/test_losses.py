@@ -265,3 +265,34 @@ def test_calls_lost_to_a_full_disk_are_counted_at_exit(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "lost 2000 records" in done.stderr
+
+
+@pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
+@pytest.mark.parametrize("attack", ["remove the folder", "remove the file", "truncate"])
+def test_calls_of_a_removed_or_truncated_journal_are_counted(
+    store: Path, calls: Calls, durability: Any, attack: str
+) -> None:
+    tt.configure(store=store, durability=durability)
+
+    @tt.trace_tool
+    def tool(n: int) -> int:
+        return n
+
+    for n in range(3):
+        tool(n)
+    assert tt.flush()
+    folder = store.with_name(f"{store.name}.journal")
+    for path in folder.glob("*.jsonl"):
+        if attack == "truncate":
+            os.truncate(path, 0)
+        else:
+            path.unlink()
+    if attack == "remove the folder":
+        folder.rmdir()
+    tool(3)
+    if durability != "batch":
+        lines = b"".join(path.read_bytes() for path in folder.glob("*.jsonl"))
+        assert b'"kind":"call"' in lines, "an acknowledged call is in a file that readers find"
+    assert not tt.flush()
+    assert losses(store) == {"journal_truncated" if attack == "truncate" else "journal_removed": 3}
+    assert len(calls()) == 1

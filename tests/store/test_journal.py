@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from tooltrace.store import journal as journal_module
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import decode, encode
 from tooltrace.store.paths import StorePaths
@@ -71,18 +70,6 @@ def test_a_long_journal_continues_in_a_new_file(store: StorePaths, call: Any) ->
     assert len(sizes) > 3
     assert max(sizes) < 2000
     assert len(lines_of(store.journal)) == 20
-
-
-def test_a_removed_file_is_noticed(store: StorePaths, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "CHECK_SECONDS", -1.0)
-    journal = Journal(store.journal)
-    journal.write(encode(call(1)))
-    for path in store.journal.iterdir():
-        path.unlink()
-    store.journal.rmdir()
-    journal.write(encode(call(2)))
-    journal.close()
-    assert [decode(line).call_id for line in lines_of(store.journal)] == ["c2"]  # type: ignore[union-attr]
 
 
 def test_a_full_disk_leaves_no_torn_line(store: StorePaths, run: Callable[..., str]) -> None:

@@ -243,9 +243,11 @@ def test_an_older_store_is_migrated_once(
         con.execute("ALTER TABLE store.attempts ADD COLUMN agent VARCHAR")
 
     monkeypatch.setattr(
-        migrations.migrate, "__kwdefaults__", {"steps": {2: to_2, 3: to_3, 4: taken.append}, "newest": 4}
+        migrations.migrate,
+        "__kwdefaults__",
+        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: lambda _: None}, "newest": 5},
     )
-    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 4})
+    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 5})
     write(call(1, agent="bob", flags=Json('["x"]')))
     assert fold(store).rows == 1
     write(call(2))
@@ -255,7 +257,7 @@ def test_an_older_store_is_migrated_once(
     assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
         ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
     ]  # fmt: skip
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("4",)]
+    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("5",)]
     assert rows("SELECT count(*) FROM store.calls") == [(3,)]
 
 
@@ -290,9 +292,73 @@ def as_version_1(store: StorePaths) -> None:
         con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
     for column in ("labeler_kind", "target_kind", "conversation_id"):
         con.execute(f"ALTER TABLE store.outcomes DROP COLUMN {column}")
+    con.execute("ALTER TABLE store.journals DROP COLUMN fingerprint")
     con.execute("UPDATE store.meta SET value = '1'")
     detach(con)
     con.close()
+
+
+def test_a_migration_that_is_killed_at_any_step_leaves_a_complete_store(
+    store: StorePaths, write: Any, call: Any, run: Any
+) -> None:
+    write(call(1))
+    fold(store)
+    as_version_1(store)
+    told = run(
+        """
+        import shutil
+        import duckdb
+        from tooltrace.store import migrations
+        from tooltrace.store.connection import attach, connect
+
+        class Killed:
+            def __init__(self, con, last):
+                self.con, self.left = con, last
+            def execute(self, *arguments):
+                if self.left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                self.left -= 1
+                return self.con.execute(*arguments)
+
+        def in_child(work):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    work()
+                except BaseException as error:
+                    print(error, flush=True)
+                    os._exit(1)
+                os._exit(0)
+            return os.waitpid(pid, 0)[1]
+
+        def migrate(last):
+            con = connect()
+            attach(con, paths, read_only=False)
+            killed = Killed(con, last)
+            migrations.migrate(killed, "here")
+            statements.write_text(str(last - killed.left))
+
+        def verify():
+            with reading(paths) as con:
+                assert con.sql("SELECT call_id FROM calls").fetchall() == [("c1",)]
+                assert migrations.has_current_views(con), "the views are missing"
+
+        original = paths.database.with_name("original.duckdb")
+        statements = paths.database.with_name("statements")
+        paths.database.rename(original)
+        shutil.copy(original, paths.database)
+        assert in_child(lambda: migrate(10_000)) == 0
+        total = int(statements.read_text())
+        for last in [*range(1, 24, 2), *range(24, total - 4, total // 8), *range(total - 4, total)]:
+            for path in (paths.database, paths.wal):
+                path.unlink(missing_ok=True)
+            shutil.copy(original, paths.database)
+            assert in_child(lambda: migrate(last)) == signal.SIGKILL, last
+            assert in_child(verify) == 0, last
+        print(total > 50)
+        """
+    )
+    assert told == "True"
 
 
 def test_a_store_of_version_1_is_read_and_folded_into(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:

@@ -59,6 +59,8 @@ class Writer:
     def flush_losses(self) -> int:
         """Write the waiting records and the counts of losses. Returns the number of new losses."""
         self.write()
+        if self._journal is not None:
+            self._journal.check()
         new = faults.drain()
         self._losses.update(new)
         if self._losses and not self._waiting and self._write_losses(self._losses):

@@ -150,7 +150,7 @@ def _read_database(state: StoreReport, paths: StorePaths) -> tuple[StoreReport, 
         if version == 0:
             return state, {}
         state = replace(state, rows=_rows(con), losses=_losses(con))
-        offsets = known_offsets(con)
+        offsets = known_offsets(con, paths)
         recovery.verify_blocks(con)
     except duckdb.Error as error:
         return _with_problem(state, explained(error, paths.database)), {}

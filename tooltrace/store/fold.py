@@ -18,7 +18,7 @@ from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import corrections, delivery_cursors, erasure, fold_marker, recovery, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
-from tooltrace.store.journal_scan import JournalBatch, batches, is_abandoned, open_journal
+from tooltrace.store.journal_scan import FoldedJournal, JournalBatch, batches, is_abandoned, open_journal, valid_offsets
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
@@ -152,7 +152,7 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
 
 
 def _insert_all(con: DuckDBPyConnection, paths: StorePaths, found: list[Loss]) -> tuple[FoldReport, dict[str, int]]:
-    offsets = known_offsets(con)
+    offsets = known_offsets(con, paths)
     staging = Staging(con, paths.journal)
     forgotten = tombstones.load(paths)
     rows = losses = read = dropped = 0
@@ -200,7 +200,8 @@ def commit_staged(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch
         if batch.offsets:
             names = list(batch.offsets)
             con.execute(f"DELETE FROM {STORE}.journals WHERE list_contains(?, name)", [names])
-            con.executemany(f"INSERT INTO {STORE}.journals VALUES (?, ?)", list(batch.offsets.items()))
+            places = [(name, offset, batch.fingerprints[name]) for name, offset in batch.offsets.items()]
+            con.executemany(f"INSERT INTO {STORE}.journals (name, folded_bytes, fingerprint) VALUES (?, ?, ?)", places)
         con.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(duckdb.Error):
@@ -209,9 +210,14 @@ def commit_staged(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch
     return sum(count for kind, count in counts.items() if kind != "loss")
 
 
-def known_offsets(con: DuckDBPyConnection) -> dict[str, int]:
-    """Return the byte offset to which each journal is folded into the database attached as ``store``."""
-    return dict(con.execute(f"SELECT name, max(folded_bytes) FROM {STORE}.journals GROUP BY name").fetchall())
+def known_offsets(con: DuckDBPyConnection, paths: StorePaths) -> dict[str, int]:
+    """Return the byte offset to which each journal is folded into the database attached as ``store``.
+
+    The offset of a journal with other content than was folded is 0.
+    """
+    rows = con.execute(f"SELECT * FROM {STORE}.journals ORDER BY folded_bytes").fetchall()
+    # before schema version 5 the table has no fingerprints
+    return valid_offsets(paths, {name: FoldedJournal(offset, *(mark or (None,))) for name, offset, *mark in rows})
 
 
 def _remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list[Loss]]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import orjson
@@ -16,6 +18,8 @@ import orjson
 from tooltrace.store.paths import StorePaths
 
 MARKER: Final = ".folded"
+REFRESH_SECONDS: Final = 1.0
+"""Minimum seconds between two looks of a writer at the marker."""
 
 
 def has_unfolded(paths: StorePaths) -> bool:
@@ -26,13 +30,50 @@ def has_unfolded(paths: StorePaths) -> bool:
     if not sizes:
         return False
     folded = _read(paths)
-    return any(size > folded.get(name, 0) for name, size in sizes.items())
+    return any(size != folded.get(name, 0) for name, size in sizes.items())
 
 
 def unfolded_bytes(paths: StorePaths) -> int:
     """Return the number of journal bytes that are not in the database; an upper bound where there is no marker."""
     folded = _read(paths)
-    return sum(max(0, size - folded.get(name, 0)) for name, size in paths.journals().items())
+    return sum(_bytes_beyond(folded.get(name, 0), size) for name, size in paths.journals().items())
+
+
+def _bytes_beyond(offset: int, size: int) -> int:
+    """Return the bytes to fold of a journal; one that is shorter than its offset was truncated and is read anew."""
+    return size - offset if size >= offset else size
+
+
+class FoldedOffset:
+    """The folded offset of the journal ``name``, as far as its writer knows it: it never decreases."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._directory = directory
+        self._name = name
+        self._offset = 0
+        self._read_at = 0.0
+        self._marker_time = 0
+
+    def refresh(self) -> None:
+        """Read the marker where it has changed, at most once a second.
+
+        The marker is read before it is needed, because it may be removed together with the journal.
+        """
+        now = time.monotonic()
+        if now - self._read_at < REFRESH_SECONDS:
+            return
+        self._read_at = now
+        with contextlib.suppress(OSError):
+            changed = os.stat(self._directory / MARKER).st_mtime_ns  # noqa: PTH116 - half the time of Path.stat
+            if changed != self._marker_time:
+                self._marker_time = changed
+                self.read()
+
+    def read(self) -> int:
+        """Read the marker, and return the offset that is known."""
+        paths = StorePaths.of(self._directory.with_name(self._directory.name.removesuffix(".journal")))
+        self._offset = max(self._offset, _read(paths).get(self._name, 0))
+        return self._offset
 
 
 def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:

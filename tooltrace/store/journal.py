@@ -10,15 +10,21 @@ import re
 import secrets
 import socket
 import threading
-import time
+from array import array
+from bisect import bisect_right
 from pathlib import Path
 
 from tooltrace.core import forking
+from tooltrace.faults import faults
+from tooltrace.store.fold_marker import FoldedOffset
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a journal file is ended and a new one begun, so that folds can remove the old file."""
-CHECK_SECONDS = 0.1
-"""Minimum seconds between two checks by a writer that its file still exists."""
+REMOVED, TRUNCATED = "journal_removed", "journal_truncated"
+"""Reasons of losses: the file was removed, replaced or moved; the file was truncated."""
+
+_MAX_FILES = 3
+"""Files that one write tries before it fails, where each is removed or truncated during the write."""
 
 
 class Journal:
@@ -26,6 +32,10 @@ class Journal:
 
     While the file is open the writer holds a shared ``flock`` on it: a process that can lock a journal exclusively
     knows that the writer has ended. ``sync``: each write is on the disk before it returns.
+
+    After each write the writer checks that the file is still in its place and has its full size. Otherwise the same
+    lines are written to a new file, and earlier lines that no fold is known to have moved into the database are counted
+    as a loss, ``journal_removed`` or ``journal_truncated``.
     """
 
     def __init__(
@@ -41,9 +51,17 @@ class Journal:
         self._lock = threading.RLock()  # reentrant: a finalizer that runs during a write may write too
         self._writing = False
         self._fd = -1
-        self._size = 0
-        self._checked = 0.0
         self._path: Path | None = None
+        self._begin_file()
+
+    def _begin_file(self) -> None:
+        self._place = ""
+        self._identity = (0, 0)
+        """Device and inode of the file."""
+        self._size = 0
+        self._line_ends = array("I")
+        """Offset at which each line ends, to count the lines of a part of the file."""
+        self._folded = FoldedOffset(self.directory, "")
 
     @property
     def path(self) -> Path | None:
@@ -66,15 +84,45 @@ class Journal:
                 self._writing = False
 
     def _write(self, lines: bytes) -> None:
-        self._make_ready()
-        try:
-            self._append(lines)
-        except BaseException:
-            self._undo()
-            raise
-        self._size += len(lines)
-        if self._size >= self._segment_bytes:
+        for _ in range(_MAX_FILES):
+            if self._fd < 0:
+                self._open()
+            try:
+                self._append(lines)
+            except BaseException:
+                self._undo()
+                raise
+            size, change = self._inspect(self._size + len(lines))
+            if change is None:
+                self._add_to_index(lines, size)
+                return
+            self._abandon_file(change, lines)
+        raise OSError(errno.ESTALE, f"the journal in {self.directory} is removed or truncated while it is written")
+
+    def _add_to_index(self, lines: bytes, size: int) -> None:
+        start = size - len(lines)
+        end = lines.find(b"\n") + 1
+        while end:
+            self._line_ends.append(start + end)
+            end = lines.find(b"\n", end) + 1
+        self._size = size
+        if size >= self._segment_bytes:
             self._end()
+        else:
+            self._folded.refresh()
+
+    def check(self) -> None:
+        """Count the lines of a file that was removed or truncated since the last write, and end that file.
+
+        Does nothing where the directory of the store no longer exists: the counts could not be stored there without
+        creating it again. The next write counts them.
+        """
+        with self._lock:
+            if self._writing or self._fd < 0 or not self.directory.parent.exists():
+                return
+            _, change = self._inspect(self._size)
+            if change is not None:
+                self._abandon_file(change, b"")
 
     def close(self) -> None:
         """Close the file; the next write begins another one."""
@@ -89,27 +137,62 @@ class Journal:
             with contextlib.suppress(OSError):
                 os.close(fd)
 
-    def _make_ready(self) -> None:
-        now = time.monotonic()
-        if self._fd >= 0 and now - self._checked > CHECK_SECONDS:
-            self._checked = now
-            if os.fstat(self._fd).st_nlink == 0:  # the file was removed: no reader would find what is written to it
-                self._end()
-        if self._fd < 0:
-            self._open()
-            self._checked = now
+    def _inspect(self, expected: int) -> tuple[int, str | None]:
+        """Return the size of the file in its place, and its change where it was removed or is below ``expected``."""
+        try:
+            found = os.stat(self._place)  # noqa: PTH116 - half the time of Path.stat
+        except (FileNotFoundError, NotADirectoryError):
+            return 0, REMOVED
+        except OSError:  # the directory may not be searched at present
+            return expected, None
+        if (found.st_dev, found.st_ino) != self._identity:
+            return 0, REMOVED
+        return found.st_size, TRUNCATED if found.st_size < expected else None
+
+    def _abandon_file(self, reason: str, lines: bytes) -> None:
+        """End a file that was removed or truncated, and count the lines that are lost with it.
+
+        ``lines``: lines at its end that are written to another file instead. A truncated file keeps its whole lines.
+        """
+        kept = 0
+        with contextlib.suppress(OSError):
+            if reason == TRUNCATED:
+                kept = self._cut_to_whole_lines(lines)
+        folded = self._folded.read()
+        lost = len(self._line_ends) - bisect_right(self._line_ends, max(kept, folded))
+        self._end()
+        if lost:
+            faults.count(reason, lost)
+            action = "removed, replaced or moved" if reason == REMOVED else "truncated"
+            faults.warn_once(
+                reason, f"the journal {self._place} was {action} while it was written: {lost} records are lost"
+            )
+
+    def _cut_to_whole_lines(self, lines: bytes) -> int:
+        """Remove ``lines`` from the end of the truncated file, and a line that the truncation cut; return its size."""
+        size = os.fstat(self._fd).st_size
+        if lines and os.pread(self._fd, len(lines), max(0, size - len(lines))) == lines:
+            size -= len(lines)
+        before = bisect_right(self._line_ends, size)
+        kept = self._line_ends[before - 1] if before else 0
+        os.ftruncate(self._fd, kept)
+        return kept
 
     def _open(self) -> None:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         while self._fd < 0:
             path = self.directory / _name()
-            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with contextlib.suppress(OSError):  # without locks on this file system, no journal counts as abandoned
                 fcntl.flock(fd, fcntl.LOCK_SH)
-            if os.fstat(fd).st_nlink == 0:  # a fold found it unlocked and empty, and removed it
+            found = os.fstat(fd)
+            if found.st_nlink == 0:  # a fold found it unlocked and empty, and removed it
                 os.close(fd)
                 continue
-            self._fd, self._size, self._path = fd, 0, path
+            self._begin_file()
+            self._fd, self._path, self._place = fd, path, str(path)
+            self._identity = (found.st_dev, found.st_ino)
+            self._folded = FoldedOffset(self.directory, path.name)
         if self._sync:
             self._sync_directory()
 
@@ -130,8 +213,9 @@ class Journal:
     def _undo(self) -> None:
         """Remove partly written lines and end the file, because a reader may have read a part of them."""
         with contextlib.suppress(OSError):
-            os.ftruncate(self._fd, self._size)
-            if self._size == 0 and self._path is not None:
+            if os.fstat(self._fd).st_size > self._size:  # a truncated file must not grow
+                os.ftruncate(self._fd, self._size)
+            if self._size == 0 and self._path is not None and self._inspect(0)[1] is None:
                 self._path.unlink()
         self._end()
 

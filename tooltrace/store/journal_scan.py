@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+from zlib import crc32
 
 from tooltrace.core.records import Loss
 from tooltrace.store.journal_format import START, checksum_ok, record_kind
@@ -19,7 +20,18 @@ CHUNK_BYTES: Final = 32 * 1024 * 1024
 """Bytes that are read into memory at once; far more than the longest line."""
 
 
+FINGERPRINT_BYTES: Final = 4096
+"""Bytes before a folded offset whose checksum is stored with it: they contain at least the end of one line."""
+
 _CALL: Final = b'"kind":"call",'
+
+
+class FoldedJournal(NamedTuple):
+    """The part of a journal that is in the database."""
+
+    offset: int
+    fingerprint: int | None
+    """Checksum of the bytes before ``offset``; None where an earlier version of tooltrace folded them."""
 
 
 @dataclass(slots=True)
@@ -31,6 +43,8 @@ class JournalBatch:
     losses: list[Loss] = field(default_factory=list)
     offsets: dict[str, int] = field(default_factory=dict)
     """Byte offset that this batch reaches in each journal, by its name."""
+    fingerprints: dict[str, int] = field(default_factory=dict)
+    """Checksum of the bytes before that offset, by the journal's name."""
     bytes: int = 0
 
     def lose(self, reason: str, name: str, offset: int, count: int = 1) -> None:
@@ -48,13 +62,44 @@ def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = CHUNK
     for name, size in paths.journals().items():
         if size <= offsets.get(name, 0):
             continue
-        for start, data in _pieces(paths.journal / name, offsets.get(name, 0), limit):
+        for start, data, fingerprint in _pieces(paths.journal / name, offsets.get(name, 0), limit):
             _sort_lines(batch, name, start, data)
+            batch.fingerprints[name] = fingerprint
             if batch.bytes >= limit:
                 yield batch
                 batch = JournalBatch()
     if batch.offsets:
         yield batch
+
+
+def valid_offsets(paths: StorePaths, folded: Mapping[str, FoldedJournal]) -> dict[str, int]:
+    """Return the offset up to which each journal is folded: 0 for a journal with other content than was folded.
+
+    A journal that was truncated, or replaced by a file of the same name, is read from its beginning: records that the
+    database already has are recognised.
+    """
+    sizes = paths.journals()
+    return {name: journal.offset if _is_same(paths, name, sizes, journal) else 0 for name, journal in folded.items()}
+
+
+def _is_same(paths: StorePaths, name: str, sizes: Mapping[str, int], folded: FoldedJournal) -> bool:
+    if name not in sizes:
+        return True
+    if sizes[name] < folded.offset:
+        return False
+    fd = None if folded.fingerprint is None else open_journal(paths.journal / name)
+    if fd is None:
+        return True
+    try:
+        return _fingerprint(fd, folded.offset) == folded.fingerprint
+    finally:
+        os.close(fd)
+
+
+def _fingerprint(fd: int, offset: int) -> int:
+    """Return the checksum of the bytes before ``offset``."""
+    length = min(offset, FINGERPRINT_BYTES)
+    return crc32(os.pread(fd, length, offset - length))
 
 
 def is_abandoned(fd: int) -> bool:
@@ -79,8 +124,8 @@ def open_journal(path: Path) -> int | None:
         raise
 
 
-def _pieces(path: Path, offset: int, limit: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the start offset and the bytes of pieces that end at the end of a line."""
+def _pieces(path: Path, offset: int, limit: int) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the start offset and the bytes of pieces that end at the end of a line, and the fingerprint at that end."""
     fd = open_journal(path)
     if fd is None:
         return
@@ -93,7 +138,7 @@ def _pieces(path: Path, offset: int, limit: int) -> Iterator[tuple[int, bytes]]:
                 if at_end and not abandoned:
                     return
                 end = len(data)  # a torn last line, or damage longer than any line
-            yield offset, data[:end]
+            yield offset, data[:end], _fingerprint(fd, offset + end)
             offset += end
     finally:
         os.close(fd)

@@ -1,6 +1,7 @@
 """Creation of the schema in a new database, and migrations from any older schema to the current one.
 
-Migrations run forward, in order, each in its own transaction.
+Migrations run forward, in order, together with the new views in one transaction: a process that is killed on the way
+leaves the older version, complete with its views.
 """
 
 from __future__ import annotations
@@ -61,7 +62,12 @@ def _to_4(con: DuckDBPyConnection) -> None:
     )
 
 
-STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4})
+def _to_5(con: DuckDBPyConnection) -> None:
+    """Migrate to version 5: add fingerprints of the folded parts of journals."""
+    con.execute(f"ALTER TABLE {STORE}.journals ADD COLUMN fingerprint BIGINT")
+
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5})
 """The step that leads to each version: a function that migrates the database attached as ``store``.
 
 A released step is never changed: it contains the schema of that version, not of the current code.
@@ -148,7 +154,7 @@ def migrate(
     """Bring the database attached as ``store`` to version ``newest``; return the number of steps taken.
 
     Views and macros from another tooltrace version are replaced: they contain no data and need no new schema version.
-    Raises StoreError for a newer schema version and leaves that database unchanged. A step that fails is rolled back.
+    Raises StoreError for a newer schema version and leaves that database unchanged. Where a step fails, all are rolled back.
     """
     version = version_of(con)
     check(version, location, newest=newest)
@@ -159,15 +165,15 @@ def migrate(
     if version == 0:
         _in_transaction(con, create)
         return 1
-    for target in range(version + 1, newest + 1):
-        _in_transaction(con, partial(_migrate_to, target=target, steps=steps))
-    _in_transaction(con, create_views_and_comments)
+    _in_transaction(con, partial(_migrate, version=version, newest=newest, steps=steps))
     return newest - version
 
 
-def _migrate_to(con: DuckDBPyConnection, *, target: int, steps: Mapping[int, Step]) -> None:
-    steps[target](con)
-    con.execute(f"UPDATE {STORE}.meta SET value = ? WHERE key = 'schema_version'", [str(target)])
+def _migrate(con: DuckDBPyConnection, *, version: int, newest: int, steps: Mapping[int, Step]) -> None:
+    for target in range(version + 1, newest + 1):
+        steps[target](con)
+    con.execute(f"UPDATE {STORE}.meta SET value = ? WHERE key = 'schema_version'", [str(newest)])
+    create_views_and_comments(con)
 
 
 def _in_transaction(con: DuckDBPyConnection, work: Step) -> None:

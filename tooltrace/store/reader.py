@@ -193,7 +193,7 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths) -> None:
                 "process reads it, or it is not writable; try again, or copy the store and read the copy"
             )
         stored = version > 0
-        offsets = known_offsets(con) if stored else {}
+        offsets = known_offsets(con, paths) if stored else {}
     staged = _stage(con, paths, offsets, stored=stored)
     overridden = staged and corrections.is_pending(con, stored=stored) and corrections.apply_staged(con, stored=stored)
     for table in RECORDS.values():

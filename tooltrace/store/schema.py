@@ -11,7 +11,7 @@ from typing import Any, Final
 from tooltrace.core.fields import TYPES, fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Span, ToolCall
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
@@ -119,6 +119,12 @@ JOURNALS: Final = Table(
         TableColumn("name", TEXT, "File name of the journal.", required=True),
         TableColumn(
             "folded_bytes", INTEGER, "Bytes from the start of the journal that are in the tables.", required=True
+        ),
+        TableColumn(
+            "fingerprint",
+            INTEGER,
+            "CRC-32 of the last bytes of that part, to notice a journal that was truncated or replaced; "
+            "unknown where an earlier version folded it.",
         ),
     ),
 )
