@@ -18,7 +18,8 @@
         └── UnsupportedByStore an operation that this kind of store does not support
 
     UserWarning
-    └── UnwrittenCalls         a query result without calls that are not written yet
+    ├── UnwrittenCalls         a query result without calls that are not written yet
+    └── UnreadableJournals     a query result without records that another user wrote
 
 None of these reaches the caller of a traced tool: a fault of the recorder is counted and logged once,
 not raised.
@@ -92,6 +93,10 @@ class UnsupportedByStore(StoreError, NotImplementedError):
 
 class UnwrittenCalls(UserWarning):
     """A query result without some calls of this process that have ended and are not written yet."""
+
+
+class UnreadableJournals(UserWarning):
+    """A query result without the records of journals that this user may not read."""
 
 
 def near(name: str, names: Iterable[str]) -> str:

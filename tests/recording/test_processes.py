@@ -301,3 +301,33 @@ def test_a_log_processor_of_the_users_that_raises_loses_nothing(store: Path, cal
         structlog.reset_defaults()
     tt.flush()
     assert not [r for r in records(store) if isinstance(r, Loss)]
+
+
+@pytest.mark.parametrize("durability", ["batch", "call"])
+def test_a_tool_that_forks_and_returns_twice_is_two_attempts(tmp_path: Path, durability: str) -> None:
+    found = program(
+        tmp_path,
+        f"""
+        tt.configure(store="t.duckdb", durability={durability!r})
+
+        @tt.trace_tool
+        def inner():
+            return os.fork()
+
+        @tt.trace_tool
+        def outer():
+            return inner()
+
+        with tt.context(call_id="c1"):
+            pid = outer()
+        add()
+        if pid:
+            assert os.waitpid(pid, 0)[1] == 0
+        """,
+    )
+    by_tool = {tool: [call for call in found if call.tool == tool] for tool in ("inner", "outer", "add")}
+    assert {tool: len(calls) for tool, calls in by_tool.items()} == {"inner": 2, "outer": 2, "add": 2}
+    assert len({call.span_id for call in found}) == 6
+    assert len({call.pid for call in by_tool["outer"]}) == 2
+    assert {call.call_id for call in by_tool["outer"]} == {"c1"}
+    assert sorted(call.attempt for call in by_tool["outer"]) == [1, 2]

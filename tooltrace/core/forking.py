@@ -20,6 +20,9 @@ class Resettable(Protocol):
 _T = TypeVar("_T", bound=Resettable)
 _objects: WeakSet[Resettable] = WeakSet()
 
+generation = 0
+"""Number of forks between the first process and this one. An object with another generation is of a parent process."""
+
 
 def register(item: _T) -> _T:
     """Reset ``item`` in each forked child for as long as it exists. Return ``item``."""
@@ -43,6 +46,8 @@ class ForkSafeLock:
 
 
 def _reset_all() -> None:
+    global generation  # noqa: PLW0603 - the state of a process
+    generation += 1
     for item in list(_objects):
         item.reset_after_fork()
 

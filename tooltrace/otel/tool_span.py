@@ -8,6 +8,7 @@ SDK's order; its attributes come from the finished ``ToolCall``, on first read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from random import getrandbits
 from time import time_ns
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
@@ -167,6 +168,11 @@ class ToolSpan(Span, ReadableSpan):
         status = self._user_status
         if status is not None and status.description is not None:
             self._user_status = Status(status.status_code, text(status.description))
+
+    def renew_id(self) -> None:
+        """Give the span a new id, in a forked child whose parent ends the same span too."""
+        self.span_id = getrandbits(64) or 1
+        self._context_cache = None
 
     def backdate(self, ns: int) -> None:
         """Move the start back by ``ns`` nanoseconds, for an attempt that is recorded after the fact."""

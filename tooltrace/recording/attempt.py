@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tooltrace.core import forking
 from tooltrace.core.codes import NextAction
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ResponseMeta, Source, Status, ToolError
@@ -112,6 +113,7 @@ class Attempt(ToolSpan):
         """Whether arguments and results are recorded."""
         self.rules = settings.rules if spec.rules is None else spec.rules
         self.started_ns = time_ns()
+        self.generation = forking.generation
 
     def record(self) -> ToolCall:
         """Return the record of the ended attempt, and remember its outcome for messages to the model.

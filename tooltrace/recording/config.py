@@ -14,8 +14,8 @@ from opentelemetry.trace import TracerProvider
 from tooltrace.core import message
 from tooltrace.core.forking import ForkSafeLock
 from tooltrace.core.response import ToolResponse
-from tooltrace.errors import ConfigError, UnwrittenCalls
-from tooltrace.faults import report_fault
+from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCalls
+from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import sdk_internals
 from tooltrace.recording.recorder import Recorder
@@ -24,6 +24,7 @@ from tooltrace.recording.sinks import evaluation
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.recording.worker import EXIT_SECONDS, Worker
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
+from tooltrace.store.store_file import check_database, check_location
 from tooltrace.store.url import Address, address_of
 
 REPLACE_SECONDS = 30.0
@@ -140,14 +141,18 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
         return None
     if not isinstance(store, str | os.PathLike) or not isinstance(text := os.fspath(store), str) or not text:
         raise ConfigError(f"store must be the path of a DuckDB file or None, got {store!r}; nothing was changed")
-    if Path(text).is_dir():
-        raise ConfigError(f"store {text!r} is a directory: pass the path of a DuckDB file; nothing was changed")
     if address_of(text) is not None:
         return Path(DEFAULT_STORE).absolute()
     if "://" in text:
         raise ConfigError(
             f"store {text!r} cannot be written by this process: pass the path of a DuckDB file; nothing was changed"
         )
+    try:
+        check_database(text)
+    except StoreLocked:  # another program has it open at the moment: calls wait in the journal
+        pass
+    except StoreError as error:
+        raise ConfigError(str(error)) from error
     return Path(text).absolute()
 
 
@@ -157,6 +162,11 @@ def _first() -> Recorder:
             return _recorder
     try:
         settings = Settings()
+        if settings.store is not None:
+            check_location(settings.store)
+    except StoreError as error:
+        faults.warn_once("store", f"tooltrace stores no calls: {error}", counted=False)
+        settings = Settings(store=None)
     except Exception:
         report_fault("place the store of", lost=0)
         settings = Settings(store=None)

@@ -277,7 +277,16 @@ class Recorder:
             self._provider = provider
         return self._pipeline
 
+    def _separate_from_parent(self, attempt: Attempt) -> None:
+        """Make ``attempt``, which a parent process began and ends too, a second attempt of this forked child."""
+        attempt.generation = forking.generation
+        attempt.renew_id()
+        if attempt.call_id is not None:
+            self._number(attempt, attempt.spec, attempt.call_id, None)
+
     def _end(self, attempt: Attempt) -> None:
+        if attempt.generation != forking.generation:
+            self._separate_from_parent(attempt)
         by_tool, by_context = attempt.span_attributes, attempt.call_context.attributes
         if by_tool is not None or by_context is not None:
             attempt.custom_attributes = snapshot({**(by_context or {}), **(by_tool or {})})

@@ -17,6 +17,7 @@ from tooltrace.store.schema import STORAGE_VERSION, STORE, quote_literal
 
 MEMORY_CATALOG: Final = "memory"
 
+_QUOTED: Final = re.compile(r'"[^"]*"')
 _LOCKED: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
 _LOCKED_HERE: Final = re.compile(r"already attached|Unique file handle conflict|different configuration", re.IGNORECASE)
 _NEWER: Final = re.compile(r"version number|newer (version|storage)|storage version|different version", re.IGNORECASE)
@@ -31,12 +32,23 @@ _DAMAGED: Final = re.compile(
     r"|fatal|invalidated|metadata|block",
     re.IGNORECASE,
 )
+_BROKEN: Final = (duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException)
+_IN_USE: Final = (
+    duckdb.BinderException,
+    duckdb.ConnectionException,
+    *filter(None, [getattr(duckdb, "ResourceInUseException", None)]),  # since DuckDB 2
+)
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Return a new in-memory database in UTC, with nothing attached."""
+    """Return a new in-memory database in UTC, with nothing attached, which downloads and loads no extension by itself."""
     spill = Path(tempfile.gettempdir()) / f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}"
-    con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
+    config = {
+        "temp_directory": str(spill),
+        "autoinstall_known_extensions": "false",  # opening or reading a file must not download anything
+        "autoload_known_extensions": "false",
+    }
+    con = duckdb.connect(":memory:", config=config)
     con.execute("SET GLOBAL TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # the bar would mix with the output of programs that print results
     return con
@@ -71,35 +83,49 @@ def is_attached(con: duckdb.DuckDBPyConnection) -> bool:
 
 def explained(error: duckdb.Error, database: Path) -> StoreError:
     """Return a one-line StoreError that explains ``error``, which DuckDB raised while using ``database``."""
-    text = str(error)
-    if conflict := _LOCKED.search(text):
+    text = _without_paths(error, database)
+    if isinstance(error, duckdb.IOException) and (conflict := _LOCKED.search(text)):
         pid = int(conflict[2]) if conflict[2] else None
         holder = f"process {pid} ({conflict[1]})" if pid else "another process"
         return StoreLocked(
             f"the store {database} is open in {holder}, which is not tooltrace: close it there",
             pid=pid,
         )
-    if _LOCKED_HERE.search(text):
+    if isinstance(error, _IN_USE) and _LOCKED_HERE.search(text):
         return StoreLocked(
             f"the store {database} is open in this process ({os.getpid()}) by another DuckDB connection: "
             "close that connection, or read through tooltrace",
             pid=os.getpid(),
         )
-    line = " ".join(text.split())[:300]
-    if _NEWER.search(line) and not isinstance(error, duckdb.InternalException):
+    line = " ".join(str(error).split())[:300]
+    if _NEWER.search(text) and not isinstance(error, duckdb.InternalException):
         return StoreError(f"the store {database} was written by a newer version of DuckDB: upgrade duckdb ({line})")
-    if is_damage(error):
+    if _is_damage(error, text):
         return StoreDamaged(f"the store {database} is damaged: {line}")
     return StoreError(f"the store {database} cannot be opened: {line}")
 
 
 def is_unreadable(error: duckdb.Error) -> bool:
     """Whether ``error``, raised by a user's SQL, comes from a damaged block of the database file."""
-    return bool(_BLOCK.search(str(error)))
+    # DuckDB raises the base class for a wrong checksum; the classes of errors in SQL may contain any text of the user
+    is_of_file = type(error) is duckdb.Error or isinstance(error, (duckdb.IOException, *_BROKEN))
+    return is_of_file and bool(_BLOCK.search(_QUOTED.sub("", str(error))))
 
 
-def is_damage(error: duckdb.Error) -> bool:
-    """Whether ``error`` reports broken file content, and not a refusal by the machine (disk, permissions, memory)."""
-    if isinstance(error, (duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException)):
-        return not _MACHINE.search(str(error))
-    return bool(_DAMAGED.search(str(error))) and not _MACHINE.search(str(error))
+def _is_damage(error: duckdb.Error, text: str) -> bool:
+    """Whether ``error`` reports broken file content, and not a refusal by the machine (disk, permissions, memory).
+
+    ``text``: the message without the parts that DuckDB did not write.
+    """
+    if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException) or _MACHINE.search(text):
+        return False
+    return isinstance(error, _BROKEN) or bool(_DAMAGED.search(text))
+
+
+def _without_paths(error: duckdb.Error, database: Path) -> str:
+    """Return the message of ``error`` without paths and quoted names, which may contain any words."""
+    text = str(error)
+    for path in (str(database), str(database.parent)):
+        if len(path) > 1:
+            text = text.replace(path, "")
+    return " ".join(_QUOTED.sub("", text).split())

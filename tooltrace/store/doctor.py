@@ -16,11 +16,12 @@ from tooltrace.store import recovery
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import FoldReport, fold_locked, known_offsets
-from tooltrace.store.journal_scan import batches, is_abandoned, open_journal
+from tooltrace.store.journal_scan import batches, is_abandoned, open_journal, unreadable_journals
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.staging import TEMP_SUFFIX
+from tooltrace.store.store_file import check_database, refuse_foreign
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -78,6 +79,7 @@ def examine(path: str | os.PathLike[str] | StorePaths) -> StoreReport:
     if not paths.database.exists() and not paths.journal.exists():
         return StoreReport(path=paths.database, asides=_asides(paths))
     try:
+        check_database(paths)
         lock = Lock(paths)
         try:
             lock.shared()
@@ -98,6 +100,7 @@ def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
     if not before.exists:
         return RepairReport(done=(), fold=None, after=before)
     try:
+        check_database(paths)
         report = _mend(paths)
     except (StoreError, OSError, duckdb.Error) as error:
         after = examine(paths)
@@ -148,6 +151,7 @@ def _read_database(state: StoreReport, paths: StorePaths) -> tuple[StoreReport, 
         state = replace(state, schema_version=version)
         check(version, str(paths.database))
         if version == 0:
+            refuse_foreign(con, paths.database)
             return state, {}
         state = replace(state, rows=_rows(con), losses=_losses(con))
         offsets = known_offsets(con, paths)
@@ -191,6 +195,11 @@ def _with_journal_problems(state: StoreReport) -> StoreReport:
     problems = list(state.problems)
     if state.damaged:
         problems.append(f"{len(state.damaged)} journal lines are torn or damaged: {state.damaged[0]}")
+    if unreadable := unreadable_journals(StorePaths.of(state.path)):
+        problems.append(
+            f"this user may not read the records of other users in {', '.join(unreadable[:3])}"
+            f"{f' and {len(unreadable) - 3} more' if len(unreadable) > 3 else ''}: run tooltrace doctor as a user who may"
+        )
     if state.leftovers:
         problems.append(f"{len(state.leftovers)} temporary files remain from killed processes")
     return replace(state, problems=tuple(problems))

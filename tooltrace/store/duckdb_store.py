@@ -16,6 +16,7 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.store_file import check_database
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -106,7 +107,8 @@ class DuckDBStore(StoreBackend):
         return History(self._path, since=since, until=until, tool=tool, without=without)
 
     def write(self, records: Sequence[Record]) -> None:
-        """Append ``records`` to a journal of the store. Raises StoreError where the disk write fails."""
+        """Append ``records`` to a journal of the store. Raises StoreError where the disk refuses or it is no store."""
+        check_database(self._path)
         with contextlib.closing(Journal(StorePaths.of(self._path).journal)) as journal:
             try:
                 journal.write(b"".join(map(encode, records)))

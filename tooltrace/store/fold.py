@@ -24,6 +24,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.staging import SPACE, TEMP_SUFFIX, Staging
 from tooltrace.store.tombstones import Tombstones
+from tooltrace.store.store_file import check_database
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -58,6 +59,7 @@ def fold(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = None
     the database is newer than this version or cannot be written. A damaged database is quarantined and rebuilt.
     """
     paths = StorePaths.of(path)
+    check_database(paths)
     lock = Lock(paths)
     try:
         if not lock.has_file:

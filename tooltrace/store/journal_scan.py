@@ -72,6 +72,29 @@ def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = CHUNK
         yield batch
 
 
+def unreadable_journals(paths: StorePaths) -> list[str]:
+    """Return the paths of journals that this user may not read, or of the folder where it cannot be listed."""
+    user = os.geteuid()
+    if user == 0:
+        return []
+    try:
+        with os.scandir(paths.journal) as entries:
+            found = [entry.path for entry in entries if entry.name.endswith(".jsonl") and _is_unreadable(entry, user)]
+    except PermissionError:
+        return [str(paths.journal)]
+    except OSError:
+        return []
+    return sorted(found)
+
+
+def _is_unreadable(entry: os.DirEntry[str], user: int) -> bool:
+    try:
+        of_other = entry.stat(follow_symlinks=False).st_uid != user
+    except OSError:
+        return False
+    return of_other and not os.access(entry.path, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 def valid_offsets(paths: StorePaths, folded: Mapping[str, FoldedJournal]) -> dict[str, int]:
     """Return the offset up to which each journal is folded: 0 for a journal with other content than was folded.
 

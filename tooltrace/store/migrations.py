@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tooltrace.errors import StoreError
 from tooltrace.store.macros import MACROS, create_macros
 from tooltrace.store.schema import SCHEMA_VERSION, STORE, TABLES, column_ddl, quote_identifier, quote_literal
+from tooltrace.store.store_file import refuse_foreign
 from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:
@@ -130,9 +131,10 @@ def version_of(con: DuckDBPyConnection) -> int:
 
     try:
         rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'schema_version'").fetchall()
-    except duckdb.CatalogException:  # the table does not exist
+    except (duckdb.CatalogException, duckdb.BinderException):  # the table does not exist, or has other columns
         return 0
-    return int(rows[0][0]) if rows else 0
+    value = str(rows[0][0]) if rows else ""
+    return int(value) if value.isdecimal() else 0
 
 
 def check(version: int, location: str, *, newest: int = SCHEMA_VERSION) -> None:
@@ -154,7 +156,7 @@ def migrate(
     """Bring the database attached as ``store`` to version ``newest``; return the number of steps taken.
 
     Views and macros from another tooltrace version are replaced: they contain no data and need no new schema version.
-    Raises StoreError for a newer schema version and leaves that database unchanged. Where a step fails, all are rolled back.
+    Raises StoreError for a newer schema version and for the database of another program, and leaves it unchanged. Where a step fails, all are rolled back.
     """
     version = version_of(con)
     check(version, location, newest=newest)
@@ -163,6 +165,7 @@ def migrate(
             _in_transaction(con, create_views_and_comments)
         return 0
     if version == 0:
+        refuse_foreign(con, location)
         _in_transaction(con, create)
         return 1
     _in_transaction(con, partial(_migrate, version=version, newest=newest, steps=steps))

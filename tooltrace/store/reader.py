@@ -7,6 +7,7 @@ import ctypes
 import logging
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,17 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from tooltrace.errors import StoreDamaged, StoreError, StoreMissing
+from tooltrace.errors import StoreDamaged, StoreError, StoreMissing, UnreadableJournals
 from tooltrace.store import corrections, fold_marker, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import fold_locked, known_offsets
-from tooltrace.store.journal_scan import batches
+from tooltrace.store.journal_scan import batches, unreadable_journals
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import ATTEMPTS, RECORDS, SCHEMA_VERSION, STORE
 from tooltrace.store.staging import SPACE, Staging
+from tooltrace.store.store_file import check_database, refuse_foreign
 from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool =
     Raises StoreMissing, StoreLocked (another program has the database open), StoreDamaged, StoreError.
     """
     paths = StorePaths.of(path)
+    check_database(paths)
     if not missing_ok:
         _require(paths)
     lock = Lock(paths)
@@ -62,6 +65,7 @@ def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool =
                 raise
             con = _open(paths)
         _leased[id(con)] = con
+        _warn_unreadable(paths)
         try:
             yield con
         finally:
@@ -95,6 +99,17 @@ def materialize(
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
     detach(con)
     return con.table("memory.settled.answer")
+
+
+def _warn_unreadable(paths: StorePaths) -> None:
+    if unreadable := unreadable_journals(paths):
+        warnings.warn(
+            f"records of other users are missing from this result: this user may not read {', '.join(unreadable[:3])}"
+            f"{f' and {len(unreadable) - 3} more' if len(unreadable) > 3 else ''}; read the store as a user who may, "
+            "or allow this user to read the files",
+            UnreadableJournals,
+            stacklevel=4,
+        )
 
 
 def _require(paths: StorePaths) -> None:
@@ -192,6 +207,8 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths) -> None:
                 f"the store {paths.database} has schema version {version} and cannot be migrated to {SCHEMA_VERSION} now: another "
                 "process reads it, or it is not writable; try again, or copy the store and read the copy"
             )
+        if version == 0:
+            refuse_foreign(con, paths.database)
         stored = version > 0
         offsets = known_offsets(con, paths) if stored else {}
     staged = _stage(con, paths, offsets, stored=stored)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.core.records import Loss
-from tooltrace.errors import StoreDamaged, StoreError
+from tooltrace.errors import StoreDamaged
 from tooltrace.store.connection import connect
 from tooltrace.store.fold_marker import MARKER
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE, Table, quote_identifier, quote_literal
+from tooltrace.store.store_file import SQLITE, foreign, foreign_format
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -39,13 +40,11 @@ def quarantine(paths: StorePaths, error: StoreDamaged, *, forced: bool) -> tuple
 
     The caller must hold the lock exclusively. A write-ahead log is renamed first and alone: its content is still in
     the journals, which are removed only when the database itself has their lines. Raises StoreError for a file that
-    never was a database, unless a person ``forced`` the quarantine.
+    never was a database, unless a person ``forced`` the quarantine, and for a SQLite database.
     """
-    if not forced and not _was_database(paths):
-        raise StoreError(
-            f"{paths.database} is not a tooltrace store or another DuckDB file, and was not changed: use another path, or run "
-            "tooltrace doctor --mend to move it aside"
-        ) from error
+    kind = foreign_format(paths.database)
+    if kind == SQLITE or (kind is not None and not forced and not _was_database(paths)):
+        raise foreign(paths.database, kind) from error
     now = datetime.now(UTC)
     name = f"{paths.database.name}.damaged-{now:%Y%m%dT%H%M%S.%fZ}"
     if paths.wal.exists():
@@ -58,14 +57,8 @@ def quarantine(paths: StorePaths, error: StoreDamaged, *, forced: bool) -> tuple
 
 
 def _was_database(paths: StorePaths) -> bool:
-    """Whether the file ever was a database of this store or any DuckDB file: other files must not be moved.
-
-    Reading the file is safe here, because DuckDB does not have it open at this moment.
-    """
-    if paths.wal.exists() or (paths.journal / MARKER).exists():
-        return True
-    with paths.database.open("rb") as file:
-        return file.read(12)[8:] == b"DUCK"
+    """Whether the file ever was a database of this store: other files must not be moved."""
+    return paths.wal.exists() or (paths.journal / MARKER).exists()
 
 
 def remove_empty_file(paths: StorePaths) -> None:
