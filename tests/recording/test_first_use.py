@@ -66,7 +66,7 @@ def test_a_directory_is_refused_as_a_store(tmp_path: Path) -> None:
 def test_a_file_of_somebody_elses_is_not_moved(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("my notes\n" * 1000)
-    with pytest.raises(StoreError, match="is not a tooltrace store"):
+    with pytest.raises(StoreError, match="is a text file, not a tooltrace store"):
         tt.query("recent", store=notes)
     assert notes.read_text() == "my notes\n" * 1000
 

@@ -305,7 +305,7 @@ def test_a_log_processor_of_the_users_that_raises_loses_nothing(store: Path, cal
 
 @pytest.mark.parametrize("durability", ["batch", "call"])
 def test_a_tool_that_forks_and_returns_twice_is_two_attempts(tmp_path: Path, durability: str) -> None:
-    found = program(
+    program(
         tmp_path,
         f"""
         tt.configure(store="t.duckdb", durability={durability!r})
@@ -318,6 +318,10 @@ def test_a_tool_that_forks_and_returns_twice_is_two_attempts(tmp_path: Path, dur
         def outer():
             return inner()
 
+        @tt.trace_tool
+        def add():
+            return 1
+
         with tt.context(call_id="c1"):
             pid = outer()
         add()
@@ -325,6 +329,7 @@ def test_a_tool_that_forks_and_returns_twice_is_two_attempts(tmp_path: Path, dur
             assert os.waitpid(pid, 0)[1] == 0
         """,
     )
+    found = [record for record in records(tmp_path / "t.duckdb") if isinstance(record, ToolCall)]
     by_tool = {tool: [call for call in found if call.tool == tool] for tool in ("inner", "outer", "add")}
     assert {tool: len(calls) for tool, calls in by_tool.items()} == {"inner": 2, "outer": 2, "add": 2}
     assert len({call.span_id for call in found}) == 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sqlite3
@@ -25,6 +26,7 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
+from tooltrace.store.sandbox import Sandbox, SandboxLimits
 
 
 def sqlite(path: Path, table: str = "notes") -> None:
@@ -137,11 +139,16 @@ def test_no_connection_downloads_or_loads_extensions_by_itself(
         with connect() as con:
             assert con.sql(settings).fetchall() == [(False, False)]
     else:
-        from tooltrace.store.sandbox import Sandbox, SandboxLimits
-
         write(call(1))
-        with Sandbox(store.database, SandboxLimits()) as sandbox:
-            assert [list(row) for row in sandbox.run(settings).rows] == [[False, False]]
+
+        async def ask() -> list[Any]:
+            sandbox = Sandbox(store.database, SandboxLimits())
+            try:
+                return list((await sandbox.query(settings)).rows)
+            finally:
+                await sandbox.close()
+
+        assert [list(row) for row in asyncio.run(ask())] == [[False, False]]
 
 
 # damage and refusals of the machine, in folders whose names are the words of errors

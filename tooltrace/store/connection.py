@@ -14,6 +14,7 @@ import duckdb
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORAGE_VERSION, STORE, quote_literal
+from tooltrace.store.store_file import SQLITE, foreign, foreign_format
 
 MEMORY_CATALOG: Final = "memory"
 
@@ -97,6 +98,8 @@ def explained(error: duckdb.Error, database: Path) -> StoreError:
             "close that connection, or read through tooltrace",
             pid=os.getpid(),
         )
+    if foreign_format(database) == SQLITE:  # DuckDB asks for its extension
+        return foreign(database, SQLITE)
     line = " ".join(str(error).split())[:300]
     if _NEWER.search(text) and not isinstance(error, duckdb.InternalException):
         return StoreError(f"the store {database} was written by a newer version of DuckDB: upgrade duckdb ({line})")

@@ -156,9 +156,12 @@ def _write_response(response: dict[str, Any]) -> None:
 
 def _message(error: Exception, limits: SandboxLimits) -> str:
     text = str(error).strip()
-    if isinstance(error, duckdb.OutOfMemoryException) or "bad_alloc" in text or "Out of Memory" in text:
+    from_sql = isinstance(error, duckdb.ProgrammingError)  # its message may quote any words of the SQL
+    if isinstance(error, duckdb.OutOfMemoryException) or (
+        not from_sql and ("bad_alloc" in text or "Out of Memory" in text)
+    ):
         return memory_exceeded(limits)
-    if "File too large" in text:
+    if isinstance(error, duckdb.IOException) and "File too large" in text:
         return f"the file would be larger than {limits.file_bytes // MIB} MiB: select less, or choose Parquet"
     if isinstance(error, duckdb.PermissionException) or "disabled by configuration" in text:
         first = text.splitlines()[0]
