@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextvars import Context as ContextVars
+from sys import getsizeof
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from tooltrace.core import forking
 from tooltrace.core.codes import NextAction
@@ -95,6 +97,8 @@ class Attempt(ToolSpan):
     """Sources that the decorator's function read from the result."""
     flags: tuple[str, ...] = ()
     """Defects of the tool's result, such as ``confidence_failed``."""
+    full_sizes: dict[str, int] | None = None
+    """Full size in bytes of each text that was cut before the attempt was queued, by field."""
     custom_attributes: Snapshot = None
     """Attributes set by ``context`` and by the tool itself."""
     duration_ns: int | None = None
@@ -124,6 +128,28 @@ class Attempt(ToolSpan):
         assert call is not None
         remember_attempt(call)
         return call
+
+
+def estimate_size(item: Any) -> int:
+    """Return about the bytes of memory that a queued ``item`` holds: an attempt, a record, or one made later."""
+    if type(item) is not Attempt:
+        values = astuple(item) if isinstance(item, Struct) else (getattr(item, "text", None),)
+        return _BASE_BYTES + sum(getsizeof(value) for value in values if type(value) is str)
+    size = _BASE_BYTES + getsizeof(item.arguments)
+    result = item.result
+    if type(result) is ValueSnapshot:
+        size += getsizeof(result.value)
+    elif type(result) is ResponseSnapshot:
+        size += getsizeof(result.text) + getsizeof(result.data) + getsizeof(result.context) + getsizeof(result.stats)
+    if item.error is not None:
+        size += getsizeof(item.error.message)
+    if item.stream is not None:
+        size += getsizeof(item.stream.text)
+    return size
+
+
+_BASE_BYTES = 1500
+"""Bytes of an attempt without arguments and result."""
 
 
 def read_claims(result: Any, confidence: Any, sources: Any) -> tuple[Any, tuple[Source, ...] | None, tuple[str, ...]]:

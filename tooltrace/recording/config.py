@@ -31,7 +31,7 @@ REPLACE_SECONDS = 30.0
 """Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
 STALL_SECONDS = 5.0
 """Seconds for which a query waits for a queue that makes no progress."""
-_LIMITS = ("field_limit", "queue_size", "block_seconds")
+_LIMITS = ("field_limit", "queue_size", "queue_bytes", "block_seconds")
 _DEFAULT: Any = object()
 _lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
 _recorder: Recorder | None = None
@@ -67,7 +67,8 @@ def configure(
     ``export``: destinations beyond the store: ``"otlp"`` or another name, a destination (``send``, ``close``), several
     of these in a list, or None. ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` or the variable of a signal
     (``…_TRACES_ENDPOINT``) is set, except for a signal for which the application has its own SDK provider.
-    ``limits``: ``field_limit`` (bytes), ``queue_size`` (calls), ``block_seconds``.
+    ``limits``: ``field_limit`` (bytes of one field, default 64 KiB), ``queue_size`` (calls that wait to be written, 10,000),
+    ``queue_bytes`` (their memory, 64 MiB), ``block_seconds`` (longest wait of a caller for a full queue, 1.0).
     """
     unknown = set(limits) - set(_LIMITS)
     if unknown:

@@ -20,7 +20,7 @@ from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
 from tooltrace.otel.sdk_internals import attach, current_context, detach, restore
 from tooltrace.recording.attempt import Attempt, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
-from tooltrace.redact.snapshot import CUT, fix_unicode, snapshot
+from tooltrace.redact.snapshot import CUT, cut_text, fix_unicode, snapshot
 
 
 class StreamRecorder:
@@ -64,7 +64,7 @@ class StreamRecorder:
         self.count += 1
         if type(item) is str:
             if self.room > 0:
-                self.parts.append(item)
+                self.parts.append(cut_text(item, self.attempt.settings.field_limit))
             self.room -= len(item)
             self.last = None
         else:

@@ -27,7 +27,7 @@ from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
 from tooltrace.redact.sanitizer import Sanitizer
-from tooltrace.redact.snapshot import Snapshot, snapshot
+from tooltrace.redact.snapshot import Snapshot, cut_text, snapshot, utf8_size
 
 _NEVER_RESPONSES = frozenset({str, int, float, bool, type(None), dict, list, bytes})
 """Types that are never a ToolResponse nor a class that a rule reads.
@@ -54,9 +54,10 @@ def set_result(attempt: Attempt, result: Any) -> None:
     elif attempt.rules is not RULES and (response := _apply_live_rules(result, attempt)) is not None:
         attempt.result = _snapshot_response(response, attempt)
     elif is_plain_value:
-        attempt.result = ValueSnapshot(snapshot(result, attempt.settings.field_limit))
+        attempt.result = ValueSnapshot(_cut_result(attempt, snapshot(result, attempt.settings.field_limit)))
     else:
-        attempt.result = ValueSnapshot(*snapshot_result(result, attempt.settings.field_limit))
+        value, kinds = snapshot_result(result, attempt.settings.field_limit)
+        attempt.result = ValueSnapshot(_cut_result(attempt, value), kinds)
     if attempt.spec.confidence is not None or attempt.spec.sources is not None:
         _read_confidence_and_sources(attempt, result)
 
@@ -84,12 +85,32 @@ def _apply_live_rules(result: Any, attempt: Attempt) -> ToolResponse | None:
     return apply_rules(result, attempt.rules) if any(rule.live for rule in attempt.rules) else None
 
 
+def _cut_result(attempt: Attempt, value: Snapshot) -> Snapshot:
+    """Return ``value``, without the rest of a text that no field could hold. Notes the full size in ``attempt``."""
+    if type(value) is not str:
+        return value
+    kept = cut_text(value, attempt.settings.field_limit)
+    if kept is not value:
+        size = utf8_size(value)
+        attempt.full_sizes = {"text": size, "result": size + 2}
+    return kept
+
+
 def _snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnapshot:
     fields, limit = vars(response), attempt.settings.field_limit
     unchanging = _UNCHANGING(fields)
     if not attempt.captures_content:
         return ResponseSnapshot(*unchanging)
-    return ResponseSnapshot(*unchanging, *[snapshot(part, limit) for part in _CHANGING(fields)])
+    taken = ResponseSnapshot(*unchanging, *[snapshot(part, limit) for part in _CHANGING(fields)])
+    text = cut_text(taken.text, limit)
+    data = cut_text(taken.data, limit) if type(taken.data) is str else taken.data
+    if text is taken.text and data is taken.data:
+        return taken
+    sizes = {"text": utf8_size(taken.text)} if text is not taken.text else {}
+    if type(taken.data) is str and data is not taken.data:
+        sizes["result"] = utf8_size(taken.data) + 2
+    attempt.full_sizes = sizes
+    return replace(taken, text=text, data=data)
 
 
 def _read_confidence_and_sources(attempt: Attempt, result: Any) -> None:
@@ -139,12 +160,7 @@ def build_record(attempt: Attempt) -> ToolCall:
         _redact_span(attempt, sanitizer)
     if attempt.custom_attributes is not None:
         _add_custom_attributes(attempt, sanitizer, fields)
-    if sanitizer.redacted:
-        fields["redacted"] = True
-    if sanitizer.truncated:
-        fields["truncated"] = True
-    if sanitizer.sizes:
-        fields["full_sizes"] = orjson.dumps(sanitizer.sizes).decode()
+    _add_removals(attempt, sanitizer, fields)
     return ToolCall(**fields)
 
 
@@ -320,6 +336,19 @@ def _add_stream(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) 
     fields["consumer_ms"] = _milliseconds(stream.consumer_ns)
     if stream.size > sanitizer.limit:
         sanitizer.sizes["result"] = stream.size
+
+
+def _add_removals(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    """Set what was redacted and truncated, here or before the attempt was queued."""
+    for name, size in (attempt.full_sizes or {}).items():
+        if fields.get(name) is not None:
+            sanitizer.sizes[name] = size
+    if sanitizer.redacted:
+        fields["redacted"] = True
+    if sanitizer.truncated:
+        fields["truncated"] = True
+    if sanitizer.sizes:
+        fields["full_sizes"] = orjson.dumps(sanitizer.sizes).decode()
 
 
 def _add_custom_attributes(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:

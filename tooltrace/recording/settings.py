@@ -77,6 +77,8 @@ class Settings:
     """Maximum size of one field: bytes of JSON, or characters of text."""
     queue_size: int = 10_000
     """Maximum number of calls that wait to be written."""
+    queue_bytes: int = 64 * 1024 * 1024
+    """Maximum memory in bytes, about, of the calls that wait to be written."""
     overflow: Overflow = "block"
     block_seconds: float = 1.0
     """Seconds for which a full queue may block one caller before calls are dropped."""
@@ -96,7 +98,8 @@ class Settings:
         _one_of("durability", self.durability, (*get_args(Durability), None))
         _one_of("capture", self.capture, get_args(Capture))
         _one_of("overflow", self.overflow, get_args(Overflow))
-        for name, number in (("field_limit", self.field_limit), ("queue_size", self.queue_size)):
+        for name in ("field_limit", "queue_size", "queue_bytes"):
+            number = getattr(self, name)
             if not isinstance(number, int) or number < 1:
                 raise ConfigError(f"{name} must be a whole number of at least 1, got {number!r}; nothing was changed")
         if self.block_seconds < 0:

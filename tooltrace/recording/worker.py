@@ -22,7 +22,7 @@ from tooltrace.core import forking
 from tooltrace.core.records import Outcome, Record
 from tooltrace.faults import faults, pass_on_signal, report_fault, suppress_faults
 from tooltrace.recording import shutdown
-from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.attempt import Attempt, estimate_size
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_events, otel_metric, structlog
 from tooltrace.recording.writer import Writer
@@ -44,6 +44,8 @@ GATHER_SECONDS = 0.03
 """Seconds for which the thread gathers calls before it writes them: well within the documented 100 ms."""
 BATCH = 512
 """Maximum number of items between two writes to the journal."""
+BATCH_BYTES = 4 * 1024 * 1024
+"""Bytes of lines after which they are written to the journal, even where fewer items were gathered."""
 RETRY_SECONDS = 1.0
 """Seconds between attempts to write records that the disk refused."""
 EXIT_SECONDS = 2.0
@@ -76,6 +78,10 @@ class Worker:
 
     def _reset(self) -> None:
         self._queue: deque[Item] = deque()
+        self._sizes: deque[int] = deque()
+        """Estimated bytes of the queued items. Apart from the items, because only the sum matters."""
+        self._bytes = 0
+        """About the sum of ``_sizes``: threads change it without a lock, and an empty queue sets it to 0."""
         self._tokens: queue.SimpleQueue[bool] | None = None
         self._tickets: deque[Ticket] = deque()
         self._blocked: deque[queue.SimpleQueue[bool]] = deque()
@@ -117,13 +123,16 @@ class Worker:
 
         ``urgent``: whether the thread writes at once instead of gathering further items.
         """
-        if len(self._queue) >= self._settings.queue_size and not self._has_room():
+        size = estimate_size(item)
+        if self._is_full(size) and not self._has_room(size):
             faults.count("queue_full")
             faults.warn_once(
                 "queue_full",
                 "tooltrace drops calls: the queue is full, because calls end faster than they can be written",
             )
             return
+        self._bytes += size
+        self._sizes.append(size)
         self._queue.append(item)
         if self._idle or self._closed or urgent:
             self._wake(_WRITE_NOW if urgent else _WAKE)
@@ -239,11 +248,19 @@ class Worker:
             with suppress(IndexError):
                 self._queue.popleft()
                 lost += 1
+        self._sizes.clear()
+        self._bytes = 0
         if lost:
             faults.count("exit", lost)
             faults.warn_once("exit", f"tooltrace lost {lost} calls that were not written when the process ended")
 
-    def _has_room(self) -> bool:
+    def _is_full(self, size: int) -> bool:
+        """Whether the queue has no room for an item of ``size`` bytes. An empty queue has room for any item."""
+        waiting = len(self._queue)
+        settings = self._settings
+        return waiting >= settings.queue_size or (waiting > 0 and self._bytes + size > settings.queue_bytes)
+
+    def _has_room(self, size: int) -> bool:
         """Wait for room in a full queue, and return whether there is room.
 
         Once a caller has waited its full time, further calls are dropped without a wait until the queue moves again,
@@ -253,11 +270,10 @@ class Worker:
         if self._ident == threading.get_ident():
             return True
         self._wake(_WRITE_NOW)
-        size = self._settings.queue_size
         if self._settings.overflow == "drop" or self._stalled:
-            return len(self._queue) < size
+            return not self._is_full(size)
         deadline = time.monotonic() + self._settings.block_seconds
-        while len(self._queue) >= size:
+        while self._is_full(size):
             reply: queue.SimpleQueue[bool] = queue.SimpleQueue()
             self._blocked.append(reply)
             left = deadline - time.monotonic()
@@ -348,6 +364,8 @@ class Worker:
             if not self._queue and not self._tickets:
                 break
         self._idle = True
+        if not self._queue and not self._sizes:
+            self._bytes = 0
         if self._queue or self._tickets:  # put() may have read _idle as False just before, and sent no token
             self._idle = False
             tokens.put(_WAKE)
@@ -397,12 +415,13 @@ class Worker:
         logger, events = _logger(), _events()
         pipelines = set()
         for _ in range(min(len(self._queue), BATCH)):
-            if self._is_late():
+            if self._is_late() or self._writer.added_bytes > BATCH_BYTES:
                 break
             self._in_hand = 1
             self._dequeued += 1
             try:
                 item = self._queue.popleft()
+                self._bytes -= self._sizes.popleft() if self._sizes else 0
                 if not isinstance(item, Attempt):
                     self._writer.add(item if isinstance(item, Record) else item.record())
                 elif not item.written:

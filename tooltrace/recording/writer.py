@@ -28,11 +28,17 @@ class Writer:
             directory = StorePaths.of(settings.store).journal
             self._journal = Journal(directory, sync=settings.durability == "fsync")
         self._lines: list[bytes] = []
+        self._added_bytes = 0
         self._waiting: deque[tuple[bytes, int]] = deque()
         self._waiting_bytes = 0
         self._losses: Counter[str] = Counter()
         """Counts of losses that no journal has yet, by reason."""
         forking.register(self)
+
+    @property
+    def added_bytes(self) -> int:
+        """Bytes of the lines added since the last ``write``."""
+        return self._added_bytes
 
     @property
     def waiting(self) -> int:
@@ -42,7 +48,9 @@ class Writer:
     def add(self, record: Record) -> None:
         """Encode ``record`` for the next ``write``."""
         if self._journal is not None:
-            self._lines.append(encode(record))
+            line = encode(record)
+            self._lines.append(line)
+            self._added_bytes += len(line)
 
     def write_now(self, record: Record) -> None:
         """Write ``record`` before returning. Raises OSError where the write fails."""
@@ -52,7 +60,7 @@ class Writer:
     def write(self) -> None:
         """Write the added records; those that the disk refuses wait for the next write."""
         if self._lines:
-            lines, self._lines = self._lines, []
+            lines, self._lines, self._added_bytes = self._lines, [], 0
             self._retain(b"".join(lines), len(lines))
         self._write_waiting()
 
@@ -106,6 +114,7 @@ class Writer:
 
     def _discard_waiting(self) -> None:
         self._lines = []
+        self._added_bytes = 0
         self._waiting.clear()
         self._waiting_bytes = 0
 

@@ -10,11 +10,9 @@ import orjson
 
 from tooltrace.faults import pass_on_signal
 from tooltrace.redact.redaction import Redaction
-from tooltrace.redact.snapshot import CUT, Json, Snapshot, fix_unicode
+from tooltrace.redact.snapshot import MARGIN, MAX_JSON, Json, Snapshot, fix_unicode, split_cut
 
-MARGIN = 4096
-"""Characters past the limit that are read before a long text is redacted and cut: longer than any secret."""
-MAX_PARSED_JSON = 1024 * 1024
+MAX_PARSED_JSON = MAX_JSON
 """Maximum characters of a JSON text that is redacted by its keys; a longer one is redacted by patterns only."""
 
 
@@ -42,9 +40,10 @@ class Sanitizer:
     def sanitize_json(self, field: str, snap: Snapshot) -> Json | None:
         """Return a snapshot as JSON text that may be stored; None where its redaction failed."""
         raw = snap if type(snap) is bytes else orjson.dumps(fix_unicode(snap) if type(snap) is str else snap)
-        cut = raw.endswith(CUT)
-        if cut:
-            self.cut, raw = True, raw[: -len(CUT)]
+        raw, cut, full_size = split_cut(raw)
+        self.cut = self.cut or cut
+        if full_size is not None:
+            self.sizes[field] = full_size
         if len(raw) <= self.limit and self.clean:
             return Json(raw.decode())
         data = orjson.loads(raw)
@@ -55,7 +54,7 @@ class Sanitizer:
         if long:
             if not cut:
                 self.sizes[field] = len(raw)
-            data = _prune(data, [self.limit])
+            data = _prune(data, [self.limit], counted=not cut)
         return Json(orjson.dumps(data).decode())
 
     def sanitize_text(self, field: str, text: str | None) -> str | None:
@@ -117,10 +116,11 @@ class Sanitizer:
         return safe if parses_all else safe[:-MARGIN]
 
 
-def _prune(value: Any, left: list[int]) -> Any:
+def _prune(value: Any, left: list[int], *, counted: bool = True) -> Any:
     """Return ``value`` cut to about ``left[0]`` bytes of JSON, with the front of each text and list.
 
-    ``left`` is a list of one number because all levels of the recursion share the remaining bytes.
+    ``left`` is a list of one number because all levels of the recursion share the remaining bytes. ``counted``: whether
+    to write how many members are left out, which is unknown where ``value`` was cut before.
     """
     if isinstance(value, str):
         size = len(orjson.dumps(value))
@@ -128,30 +128,30 @@ def _prune(value: Any, left: list[int]) -> Any:
         left[0] -= size
         return front if front == value else front + "…"
     if isinstance(value, dict):
-        return _prune_dict(value, left)
+        return _prune_dict(value, left, counted)
     if isinstance(value, list):
-        return _prune_list(value, left)
+        return _prune_list(value, left, counted)
     left[0] -= 8
     return value
 
 
-def _prune_dict(value: dict[str, Any], left: list[int]) -> dict[str, Any]:
+def _prune_dict(value: dict[str, Any], left: list[int], counted: bool) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, item in value.items():
         if left[0] <= 0:
-            out["…"] = f"{len(value) - len(out)} more"
+            out["…"] = f"{len(value) - len(out)} more" if counted else "more"
             break
         left[0] -= len(key) + 4
-        out[key] = _prune(item, left)
+        out[key] = _prune(item, left, counted=counted)
     return out
 
 
-def _prune_list(value: list[Any], left: list[int]) -> list[Any]:
+def _prune_list(value: list[Any], left: list[int], counted: bool) -> list[Any]:
     out: list[Any] = []
     for item in value:
         if left[0] <= 0:
-            out.append(f"… {len(value) - len(out)} more")
+            out.append(f"… {len(value) - len(out)} more" if counted else "… more")
             break
         left[0] -= 1
-        out.append(_prune(item, left))
+        out.append(_prune(item, left, counted=counted))
     return out

@@ -51,10 +51,18 @@ SNAPSHOT_NODES = 2_000
 """Maximum values that one snapshot reads from objects in the tool's own thread: about two milliseconds.
 
 Plain data does not count: it is copied in C at a gigabyte per second."""
+MAX_JSON = 1024 * 1024
+"""Maximum bytes of plain data in a snapshot: rules and redaction read as much whole. A larger value is cut."""
 CUT = b" "
 """The suffix of a snapshot that was cut and contains only the first part of an object.
 
-The JSON written here never ends with a space."""
+The JSON written here never ends with a space. The full size, where it is known, stands before the space in binary, as
+tabs and carriage returns: the snapshot is valid JSON in any case."""
+_ZERO, _ONE = b"\t", b"\r"
+MARGIN = 4096
+"""Characters past the limit that are kept of a long text, to redact it before it is cut: longer than any secret."""
+TAIL = 4096
+"""Characters at the end of a long text that are kept for rules, which may look for an exit status there."""
 
 _ROOMY = 2048
 _LOWEST, _BEYOND = -(2**63), 2**63
@@ -79,13 +87,53 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
     if (kind is int or kind is float) and _LOWEST <= value < _BEYOND:  # false for NaN and the infinities
         return value  # type: ignore[no-any-return]
     raw = _fast_json(value)
+    if raw is not None and len(raw) > max(MAX_JSON, 2 * limit):
+        return mark_cut(shrink(value, len(raw), limit), len(raw))
     if raw is None:
         times = max(1, limit // SNAPSHOT_SIZE)
         walk = _Walk(SNAPSHOT_NODES * times, SNAPSHOT_SIZE * times)
         raw = _dump_walked(walk, value)
-        return raw + CUT if walk.cut else raw
+        return mark_cut(raw) if walk.cut else raw
     # orjson's bytes keep the 4 KiB buffer that they were written in: 8 MB for 1,000 queued calls. A copy frees it.
     return raw if len(raw) > _ROOMY else bytes(memoryview(raw))
+
+
+def mark_cut(raw: bytes, full_size: int | None = None) -> bytes:
+    """Return the snapshot ``raw`` with the mark that it was cut, and its full size in bytes where that is known."""
+    digits = b"" if full_size is None else f"{full_size:b}".encode().translate(bytes.maketrans(b"01", _ZERO + _ONE))
+    return raw + digits + CUT
+
+
+def split_cut(raw: bytes) -> tuple[bytes, bool, int | None]:
+    """Return the JSON of a snapshot, whether it was cut, and its full size in bytes where that is known."""
+    if not raw.endswith(CUT):
+        return raw, False, None
+    marked = raw[: -len(CUT)]
+    json = marked.rstrip(_ZERO + _ONE)
+    digits = marked[len(json) :].translate(bytes.maketrans(_ZERO + _ONE, b"01"))
+    return json, True, int(digits, 2) if digits else None
+
+
+def cut_text(text: str, limit: int) -> str:
+    """Return ``text``, or a part of it where it is long: its front, from which a field is made, and its end.
+
+    The whole text is not copied. A text that may be JSON stays whole up to MAX_JSON characters, because rules and
+    redaction read it by its members.
+    """
+    room = limit + MARGIN
+    if len(text) <= room + TAIL or (
+        len(text) <= MAX_JSON and (text[:1] in "{[" or text[:64].lstrip()[:1] in ("{", "["))
+    ):
+        return text
+    return text[:room] + text[-TAIL:]
+
+
+def utf8_size(text: str) -> int:
+    """Return the size of ``text`` in UTF-8 without a copy of the whole text."""
+    if text.isascii():
+        return len(text)
+    step = 1 << 16
+    return sum(len(text[at : at + step].encode("utf-8", "surrogatepass")) for at in range(0, len(text), step))
 
 
 class _NotSerializable(TypeError):
@@ -167,7 +215,7 @@ class _Walk:
                 self._size -= len(simple)
             return simple
         if depth == 1 and (type(value) is dict or type(value) is list):
-            raw = _fast_json(value)  # a plain argument is copied whole in C, even beside one that is an object
+            raw = self._plain_json(value)
             if raw is not None:
                 return orjson.Fragment(raw)
         if depth >= MAX_DEPTH:
@@ -184,6 +232,14 @@ class _Walk:
             return _marker(value)
         finally:
             self._open.discard(id(value))
+
+    def _plain_json(self, value: Any) -> bytes | None:
+        """Return the JSON of a plain argument, which is copied in C even beside one that is an object; else None."""
+        raw = _fast_json(value)
+        if raw is not None and len(raw) > MAX_JSON:
+            self.cut = True
+            return shrink(value, len(raw), SNAPSHOT_SIZE)
+        return raw
 
     def _container(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -223,6 +279,75 @@ class _Walk:
         return out
 
 
+def shrink(value: Any, size: int, limit: int) -> bytes:
+    """Return the JSON of the first part of plain data whose JSON has ``size`` bytes: somewhat more than ``limit``.
+
+    Lists are sliced in proportion, so that C code reads what remains. Mappings keep all their short members up to a
+    number, because the last member of a result may be its error.
+    """
+    return orjson.dumps(_Shrinker(limit).shrink(value, size))
+
+
+class _Shrinker:
+    """One reduction of plain data to about ``limit`` bytes of JSON."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._room = limit + limit // 2
+
+    def shrink(self, value: Any, size: int) -> Any:
+        kind = type(value)
+        if issubclass(kind, str):
+            return self._text(str.__str__(value))
+        if issubclass(kind, dict):
+            return self._dict(value)
+        if issubclass(kind, list | tuple):
+            return self._list(list(value) if kind is not list else value, size)
+        return _marker(value)
+
+    def _member(self, value: Any) -> Any:
+        raw = _fast_json(value)
+        if raw is None:  # another thread has changed it
+            return _marker(value)
+        if len(raw) <= max(self._room, _SHORT):
+            self._room -= len(raw)
+            return orjson.Fragment(raw)
+        return self.shrink(value, len(raw)) if self._room > 0 else "…"
+
+    def _text(self, text: str) -> str:
+        # never shorter than the limit and the margin: redaction recognises it as long, and omits a cut secret
+        kept = fix_unicode(cut_text(text, self._limit))
+        self._room -= len(kept)
+        return kept
+
+    def _dict(self, value: dict[Any, Any]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        beyond = _BEYOND_CUT
+        for key, item in list(dict.items(value)):
+            if self._room <= 0:
+                beyond -= 1
+                if beyond < 0:
+                    out["<too many>"] = "…"
+                    break
+            name = _key(key)[: self._limit]
+            self._room -= len(name) + 4
+            out[name] = self._member(item)
+        return out
+
+    def _list(self, value: list[Any], size: int) -> Any:
+        count = max(1, len(value) * self._room // size)
+        head = value[:count]
+        raw = _fast_json(head)
+        if raw is not None and len(raw) > 2 * self._room:  # the first items are longer than the others
+            return [self._member(head[0])] if len(head) == 1 else self._list(head, len(raw))
+        if raw is None:
+            return _marker(value)
+        self._room -= len(raw)
+        return orjson.Fragment(raw)
+
+
+_SHORT = 2000
+"""Maximum bytes of a mapping's member that is recorded although the room is used up."""
 _BEYOND_CUT = 64
 """Maximum members of a mapping that are still recorded after the budget is used up.
 
