@@ -10,6 +10,7 @@ of an enum, which orjson reads, must not raise.
 from __future__ import annotations
 
 import base64
+import codecs
 import dataclasses
 import datetime as dt
 import decimal
@@ -93,7 +94,9 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
         times = max(1, limit // SNAPSHOT_SIZE)
         walk = _Walk(SNAPSHOT_NODES * times, SNAPSHOT_SIZE * times)
         raw = _dump_walked(walk, value)
-        return mark_cut(raw) if walk.cut else raw
+        if not walk.cut:
+            return raw
+        return mark_cut(raw, len(value) + 2 if kind is bytes or kind is bytearray else None)
     # orjson's bytes keep the 4 KiB buffer that they were written in: 8 MB for 1,000 queued calls. A copy frees it.
     return raw if len(raw) > _ROOMY else bytes(memoryview(raw))
 
@@ -206,7 +209,7 @@ class _Walk:
     def to_plain(self, value: Any, depth: int) -> Any:
         self._nodes -= 1
         try:
-            simple = _scalar(value)
+            simple = _scalar(self._front(value))
         except BaseException as error:
             pass_on_signal(error)
             return _marker(value)
@@ -232,6 +235,18 @@ class _Walk:
             return _marker(value)
         finally:
             self._open.discard(id(value))
+
+    def _front(self, value: Any) -> Any:
+        """Return the front of a text or of bytes beyond MAX_JSON, which are not copied whole; else ``value``."""
+        kind = type(value)
+        if kind is str and len(value) > MAX_JSON:
+            self.cut = True
+            return cut_text(value, SNAPSHOT_SIZE)
+        if (kind is bytes or kind is bytearray) and len(value) > MAX_JSON:
+            self.cut = True
+            front = bytes(memoryview(value)[: SNAPSHOT_SIZE + MARGIN + TAIL])
+            return codecs.getincrementaldecoder("utf-8")("strict").decode(front) if _is_utf8(front) else front
+        return value
 
     def _plain_json(self, value: Any) -> bytes | None:
         """Return the JSON of a plain argument, which is copied in C even beside one that is an object; else None."""
@@ -306,6 +321,8 @@ class _Shrinker:
         return _marker(value)
 
     def _member(self, value: Any) -> Any:
+        if type(value) is str and len(value) > MAX_JSON:
+            return self._text(value) if self._room > 0 else "…"
         raw = _fast_json(value)
         if raw is None:  # another thread has changed it
             return _marker(value)
@@ -413,6 +430,15 @@ _RECORDED_BY_STR = frozenset(map(id, (dt.timedelta, decimal.Decimal, uuid.UUID, 
 def _text(text: Any) -> str:
     """Return text that an object produced as an exact ``str``, not a subclass. Raises TypeError for other types."""
     return fix_unicode(str.__str__(text))
+
+
+def _is_utf8(front: bytes) -> bool:
+    """Whether ``front`` begins a UTF-8 text; its last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")("strict").decode(front)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _bytes(value: bytes) -> str:
