@@ -24,7 +24,8 @@ from tooltrace.recording.sinks import evaluation
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.recording.worker import EXIT_SECONDS, Worker
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
-from tooltrace.store.store_file import check_database, check_location
+from tooltrace.store.first_use import check_database
+from tooltrace.store.store_file import check_location
 from tooltrace.store.url import Address, address_of
 
 REPLACE_SECONDS = 30.0

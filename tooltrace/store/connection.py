@@ -44,7 +44,7 @@ _IN_USE: Final = (
 def connect() -> duckdb.DuckDBPyConnection:
     """Return a new in-memory database in UTC, with nothing attached, which downloads and loads no extension by itself."""
     spill = Path(tempfile.gettempdir()) / f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}"
-    config = {
+    config: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": str(spill),
         "autoinstall_known_extensions": "false",  # opening or reading a file must not download anything
         "autoload_known_extensions": "false",

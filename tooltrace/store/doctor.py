@@ -15,13 +15,13 @@ from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import recovery
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.file_lock import Lock
+from tooltrace.store.first_use import check_database
 from tooltrace.store.fold import FoldReport, fold_locked, known_offsets
 from tooltrace.store.journal_scan import batches, is_abandoned, open_journal, unreadable_journals
-from tooltrace.store.migrations import check, version_of
+from tooltrace.store.migrations import check, refuse_foreign, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.staging import TEMP_SUFFIX
-from tooltrace.store.store_file import check_database, refuse_foreign
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

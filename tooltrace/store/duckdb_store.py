@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, QueryError, StoreError
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
+from tooltrace.store.first_use import check_database
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import QueryResult, Statement
-from tooltrace.store.store_file import check_database
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

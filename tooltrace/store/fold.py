@@ -18,13 +18,13 @@ from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import corrections, delivery_cursors, erasure, fold_marker, recovery, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
+from tooltrace.store.first_use import check_database
 from tooltrace.store.journal_scan import FoldedJournal, JournalBatch, batches, is_abandoned, open_journal, valid_offsets
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.staging import SPACE, TEMP_SUFFIX, Staging
 from tooltrace.store.tombstones import Tombstones
-from tooltrace.store.store_file import check_database
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -7,6 +7,7 @@ leaves the older version, complete with its views.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from tooltrace.errors import StoreError
 from tooltrace.store.macros import MACROS, create_macros
 from tooltrace.store.schema import SCHEMA_VERSION, STORE, TABLES, column_ddl, quote_identifier, quote_literal
-from tooltrace.store.store_file import refuse_foreign
+from tooltrace.store.store_file import foreign
 from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:
@@ -135,6 +136,18 @@ def version_of(con: DuckDBPyConnection) -> int:
         return 0
     value = str(rows[0][0]) if rows else ""
     return int(value) if value.isdecimal() else 0
+
+
+def refuse_foreign(con: DuckDBPyConnection, location: str | os.PathLike[str]) -> None:
+    """Raise StoreError where the database attached as ``store`` has tables but is not a store."""
+    if version_of(con) > 0:
+        return
+    tables = con.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY table_name LIMIT 4", [STORE]
+    ).fetchall()
+    if tables:
+        names = ", ".join(repr(name) for (name,) in tables[:3]) + (", …" if len(tables) > 3 else "")
+        raise foreign(location, f"a DuckDB database of another program (tables {names})")
 
 
 def check(version: int, location: str, *, newest: int = SCHEMA_VERSION) -> None:

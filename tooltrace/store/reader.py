@@ -19,14 +19,14 @@ from tooltrace.errors import StoreDamaged, StoreError, StoreMissing, UnreadableJ
 from tooltrace.store import corrections, fold_marker, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.file_lock import Lock
+from tooltrace.store.first_use import check_database
 from tooltrace.store.fold import fold_locked, known_offsets
 from tooltrace.store.journal_scan import batches, unreadable_journals
 from tooltrace.store.macros import create_macros
-from tooltrace.store.migrations import check, version_of
+from tooltrace.store.migrations import check, refuse_foreign, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import ATTEMPTS, RECORDS, SCHEMA_VERSION, STORE
 from tooltrace.store.staging import SPACE, Staging
-from tooltrace.store.store_file import check_database, refuse_foreign
 from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Checks that the path of a store is not something else: another kind of file, or the database of another program.
 
 A path is checked before anything is created beside it. Beside a store there is a lock file or a folder of journals, so
-only a path without both is examined closely. Does not load DuckDB, except to look into a database for the first time.
+only a path without both is examined closely. Does not load DuckDB.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tooltrace.errors import StoreDamaged, StoreError
+from tooltrace.errors import StoreError
 from tooltrace.store.paths import StorePaths
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a directory"),
@@ -40,50 +37,10 @@ def check_location(path: str | os.PathLike[str] | StorePaths) -> None:
     except OSError:  # it does not exist, or cannot be reached: the caller's next step has a clearer error
         return
     kind = next((name for has_kind, name in _KINDS if has_kind(mode)), None)
-    if kind is None and _is_new(paths):
+    if kind is None and is_new(paths):
         kind = foreign_format(paths.database)
     if kind is not None:
         raise foreign(paths.database, kind)
-
-
-def check_database(path: str | os.PathLike[str] | StorePaths) -> None:
-    """Raise StoreError as ``check_location`` does, and where the file is the DuckDB database of another program.
-
-    Raises StoreLocked where another program has such a database open.
-    Loads DuckDB only where there is a database that no version of tooltrace has used yet.
-    """
-    paths = StorePaths.of(path)
-    check_location(paths)
-    if not _is_new(paths) or not paths.database.exists() or paths.database.stat().st_size == 0:
-        return
-    import duckdb
-
-    from tooltrace.store.connection import attach, connect
-
-    con = connect()
-    try:
-        attach(con, paths, read_only=True)
-        refuse_foreign(con, paths.database)
-    except (StoreDamaged, duckdb.Error):  # a fold repairs it
-        pass
-    finally:
-        with contextlib.suppress(duckdb.Error):
-            con.close()
-
-
-def refuse_foreign(con: DuckDBPyConnection, location: str | os.PathLike[str]) -> None:
-    """Raise StoreError where the database attached as ``store`` has tables but is not a store."""
-    from tooltrace.store.migrations import version_of
-    from tooltrace.store.schema import STORE
-
-    if version_of(con) > 0:
-        return
-    tables = con.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY table_name LIMIT 4", [STORE]
-    ).fetchall()
-    if tables:
-        names = ", ".join(repr(name) for (name,) in tables[:3]) + (", …" if len(tables) > 3 else "")
-        raise foreign(location, f"a DuckDB database of another program (tables {names})")
 
 
 def foreign(location: str | os.PathLike[str], kind: str) -> StoreError:
@@ -114,7 +71,7 @@ def foreign_format(database: Path) -> str | None:
     return "a text file" if text else "a file of another format"
 
 
-def _is_new(paths: StorePaths) -> bool:
+def is_new(paths: StorePaths) -> bool:
     """Whether tooltrace has never used the path: every use creates a journal or a lock file."""
     return not paths.journal.exists() and not paths.lock.exists()
 
