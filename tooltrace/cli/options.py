@@ -12,6 +12,7 @@ import click
 from tooltrace.errors import UnsupportedByStore
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.base import StoreBackend, open_store
+from tooltrace.store.fold_marker import unfolded_bytes
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.url import Place, address_of
 
@@ -55,7 +56,6 @@ def _open(place: Place | None) -> StoreBackend:
 
 
 def _announce_long_fold(path: Path) -> None:
-    from tooltrace.store.fold_marker import unfolded_bytes
 
     pending = unfolded_bytes(StorePaths.of(path))
     if pending > LONG_BYTES:
