@@ -14,6 +14,7 @@
     └── StoreError             a store that cannot be read or written
         ├── StoreMissing       a store in which nothing was recorded yet
         ├── StoreLocked        a database that another program holds open
+        ├── StoreBusy          a store that another process of tooltrace uses for longer than the wait allows
         ├── StoreDamaged       a database that cannot be opened
         └── UnsupportedByStore an operation that this kind of store does not support
 
@@ -81,6 +82,19 @@ class StoreLocked(StoreError):
     def __init__(self, message: str, pid: int | None = None) -> None:
         super().__init__(message)
         self.pid = pid
+
+
+class StoreBusy(StoreError):
+    """A store whose lock another process of tooltrace held for longer than the caller may wait.
+
+    ``pid`` is the id of that process and ``activity`` what it does ("folding journals", "reading", "compacting"); both
+    are None where they are unknown.
+    """
+
+    def __init__(self, message: str, pid: int | None = None, activity: str | None = None) -> None:
+        super().__init__(message)
+        self.pid = pid
+        self.activity = activity
 
 
 class StoreDamaged(StoreError):

@@ -183,9 +183,9 @@ def test_a_damaged_write_ahead_log_loses_nothing(
     run(
         """
         from tooltrace.store import fold as module
-        insert = module._insert_all
+        insert = module._insert_staged
         def die(*args): insert(*args); os.kill(os.getpid(), signal.SIGKILL)
-        module._insert_all = die
+        module._insert_staged = die
         fold(paths)
         """,
         code_expected=-9,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import zlib
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tooltrace.core.records import Gate, Loss, Outcome
-from tooltrace.errors import StoreError, StoreLocked
+from tooltrace.errors import StoreBusy, StoreError
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import fold as fold_module
 from tooltrace.store import fold_marker, journal_scan
@@ -106,9 +107,9 @@ def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
         name = {"before_commit": "commit_staged", "before_checkpoint": "_remove_folded", "before_unlink": "_remove_folded",
                 "before_forget": "_drop_stale_offsets", "before_note": "write_marker"}[sys.argv[2]]
         if sys.argv[2] == "before_checkpoint":
-            insert = module._insert_all
+            insert = module._insert_staged
             def die(*args): insert(*args); os.kill(os.getpid(), signal.SIGKILL)
-            module._insert_all = die
+            module._insert_staged = die
         else:
             def die(*args): os.kill(os.getpid(), signal.SIGKILL)
             setattr(fold_marker if name == "write_marker" else module, name, die)
@@ -130,6 +131,8 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
 ) -> None:
     write(*map(call, range(200)))
     monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
+    monkeypatch.setattr(fold_module, "MIN_STEP_BYTES", 4096)
+    monkeypatch.setattr(fold_module, "MAX_STEP_BYTES", 4096)
     committed: list[int] = []
     commit = fold_module.commit_staged
 
@@ -189,8 +192,9 @@ def test_text_comes_to_the_database_as_it_was(
 
 def test_a_fold_without_the_lock_raises(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
-    with open_reader(store), pytest.raises(StoreLocked, match="being read"):
+    with open_reader(store), pytest.raises(StoreBusy, match="this process \\(reading\\)") as caught:
         fold(store, wait=0)
+    assert (caught.value.pid, caught.value.activity) == (os.getpid(), "reading")
     assert fold(store, wait=0).rows == 0
 
 

@@ -15,28 +15,33 @@ if TYPE_CHECKING:
     from tooltrace.store.result import QueryResult
 
 
-def connect(store: str | os.PathLike[str] | None = None) -> AbstractContextManager[Any]:
+def connect(store: str | os.PathLike[str] | None = None, *, journals_only: bool = False) -> AbstractContextManager[Any]:
     """Open a read-only connection to the store: ``with tt.connect() as db: db.sql("SELECT …")``.
 
     ``docs/reference/columns.md`` documents the tables: tool_calls, calls, outcomes, gates, sources, losses and others.
     They include the calls of this process that have ended. ``store``: another store than the configured one; for an address,
-    ``clickhouse://host/database``, ``db.sql`` is the only method.
-    Raises StoreError (missing, locked by another program, damaged).
+    ``clickhouse://host/database``, ``db.sql`` is the only method. ``journals_only``: only the records that are still in
+    journals, without the database of a local store and without any wait for other processes.
+    Raises StoreError (missing, in use for longer than ``configure(wait=…)``, locked by another program, damaged).
     """
     config.wait_until_written()
-    return open_store(_store(store)).connect(missing_ok=_is_recording_store(store))
+    return open_store(_store(store, journals_only=journals_only)).connect(missing_ok=_is_recording_store(store))
 
 
-def query(name: str, *, store: str | os.PathLike[str] | None = None, **parameters: Any) -> QueryResult:
+def query(
+    name: str, *, store: str | os.PathLike[str] | None = None, journals_only: bool = False, **parameters: Any
+) -> QueryResult:
     """Return the result of a named query, read completely.
 
     The result offers ``.df()``, ``.pl()``, ``.arrow()``, ``.fetchall()`` and the methods of a DuckDB relation, such as
     ``.project("tool, n")``.
-    ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and the query's own parameters.
+    ``journals_only``: as in :func:`connect`. ``parameters``: ``by``, ``since``, ``until``, ``tool``, ``min_n``, and the query's own parameters.
     The result is empty if this process has recorded nothing yet. Raises UnknownQuery, BadParameter, StoreError.
     """
     config.wait_until_written()
-    return query_store(_store(store), name, missing_ok=_is_recording_store(store), **parameters)
+    return query_store(
+        _store(store, journals_only=journals_only), name, missing_ok=_is_recording_store(store), **parameters
+    )
 
 
 def _is_recording_store(store: str | os.PathLike[str] | None) -> bool:
@@ -44,7 +49,10 @@ def _is_recording_store(store: str | os.PathLike[str] | None) -> bool:
     return store is None and config.configured_store() is not None
 
 
-def _store(store: str | os.PathLike[str] | None) -> Store:
-    if store is not None:
-        return store
-    return config.configured_address() or config.configured_store() or default_store()
+def _store(store: str | os.PathLike[str] | None, *, journals_only: bool) -> Store:
+    found = open_store(store or config.configured_address() or config.configured_store() or default_store())
+    if not journals_only:
+        return found
+    from tooltrace.store.duckdb_store import DuckDBStore
+
+    return DuckDBStore(found.path, journals_only=True)

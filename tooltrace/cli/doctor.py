@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tooltrace.cli.errors import CommandError
-from tooltrace.cli.options import format_option, store_option
+from tooltrace.cli.options import format_option, unfolded_store_option
 from tooltrace.cli.redact import print_secrets
 from tooltrace.cli.sanitize import clean
 from tooltrace.redact.redaction import Redaction
@@ -22,7 +22,7 @@ from tooltrace.redact.redaction import Redaction
     "--secrets", is_flag=True, help="Count stored values that the built-in rules of redaction find; only look."
 )
 @format_option("table", "json")
-@store_option
+@unfolded_store_option
 def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
     """Report the state of a store, and repair it with --mend.
 

@@ -9,20 +9,15 @@ from typing import Any, TypeVar
 
 import click
 
+from tooltrace.cli.folding import fold_ahead
 from tooltrace.errors import UnsupportedByStore
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.base import StoreBackend, open_store
-from tooltrace.store.fold_marker import unfolded_bytes
-from tooltrace.store.paths import StorePaths
 from tooltrace.store.url import Place, address_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 FORMATS = ("table", "json", "csv", "markdown")
-
-
-LONG_BYTES = 32 * 1024 * 1024
-"""Journal size that takes about a second to fold; above it a message explains the wait."""
 
 
 class _PlaceType(click.Path):
@@ -37,39 +32,75 @@ def _local_path(_ctx: click.Context, _param: click.Parameter, place: Place | Non
     """Return the path of the store for a command that writes. Raises BadParameter for a read-only store."""
     store = _open(place)
     try:
-        path = store.path
+        return store.path
     except UnsupportedByStore as error:
         raise click.BadParameter(str(error)) from error
-    _announce_long_fold(path)
+
+
+def _folded_path(ctx: click.Context, param: click.Parameter, place: Place | None) -> Path:
+    path = _local_path(ctx, param, place)
+    fold_ahead(path)
     return path
 
 
-def _open_for_reading(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> StoreBackend:
-    store = _open(place)
+def _open_for_reading(ctx: click.Context, param: click.Parameter, place: Place | None) -> StoreBackend:
+    store = _open_store(ctx, param, place)
     with suppress(UnsupportedByStore):
-        _announce_long_fold(store.path)
+        fold_ahead(store.path)
     return store
+
+
+def _open_or_journals(ctx: click.Context, param: click.Parameter, place: Place | None) -> StoreBackend:
+    """Return the store, or its journals alone where the option ``--journals-only`` is set."""
+    if not ctx.params.get("journals_only"):
+        return _open_for_reading(ctx, param, place)
+    from tooltrace.store.duckdb_store import DuckDBStore
+
+    return DuckDBStore(_local_path(ctx, param, place), journals_only=True)
+
+
+def _open_store(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> StoreBackend:
+    return _open(place)
 
 
 def _open(place: Place | None) -> StoreBackend:
     return open_store(place or default_address() or default_store())
 
 
-def _announce_long_fold(path: Path) -> None:
-
-    pending = unfolded_bytes(StorePaths.of(path))
-    if pending > LONG_BYTES:
-        click.echo(f"Folding {pending / 1e6:,.0f} MB of pending journal records first …", err=True)
+_PATH = "Path of the store."
+_PLACE = "Path of the store, or clickhouse://host/database."
 
 
 def store_option(command: _F) -> _F:
+    """Add ``--store``, the path of a local store, whose journals are folded first."""
+    return _store_option(_folded_path, _PATH)(command)
+
+
+def unfolded_store_option(command: _F) -> _F:
     """Add ``--store``, the path of a local store."""
-    return _store_option(_local_path, "Path of the store.")(command)
+    return _store_option(_local_path, _PATH)(command)
 
 
 def place_option(command: _F) -> _F:
-    """Add ``--store`` for a command that only reads: a path, or an address."""
-    return _store_option(_open_for_reading, "Path of the store, or clickhouse://host/database.")(command)
+    """Add ``--store`` for a command that only reads: a path, or an address. Journals are folded first."""
+    return _store_option(_open_for_reading, _PLACE)(command)
+
+
+def unfolded_place_option(command: _F) -> _F:
+    """Add ``--store``, a path or an address."""
+    return _store_option(_open_store, _PLACE)(command)
+
+
+def place_or_journals_option(command: _F) -> _F:
+    """Add ``--store`` as ``place_option`` does, and ``--journals-only``."""
+    flag = click.option(
+        "--journals-only",
+        is_flag=True,
+        is_eager=True,
+        expose_value=True,
+        help="Read only the records that are still in journals, without the database and without any wait.",
+    )
+    return flag(_store_option(_open_or_journals, _PLACE)(command))
 
 
 def _store_option(callback: Callable[..., Path | StoreBackend], meaning: str) -> Callable[[_F], _F]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tooltrace.analysis import catalogue, find, query_store
-from tooltrace.cli.options import FORMATS, format_option, place_option
+from tooltrace.cli.options import FORMATS, format_option, place_or_journals_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import StoreBackend
@@ -31,13 +31,14 @@ from tooltrace.store.result import QueryResult, Statement
     help="Print the SQL with its comment and macros, ready for `tooltrace sql`, without running it.",
 )
 @format_option(*FORMATS)
-@place_option
+@place_or_journals_option
 def query(
     *,
     name: str | None,
     by: str | None,
     params: tuple[str, ...],
     explain: bool,
+    journals_only: bool,  # noqa: ARG001 - the option --store reads it
     form: str,
     store: StoreBackend,
     **common: Any,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.options import capture_option, place_option
+from tooltrace.cli.options import capture_option, unfolded_place_option
 from tooltrace.errors import UnsupportedByStore
 from tooltrace.recording.settings import Settings
+from tooltrace.store.background import BackgroundFold
 from tooltrace.store.base import StoreBackend
+from tooltrace.store.paths import StorePaths
 
 if TYPE_CHECKING:
     from tooltrace.ingest.receiver.ingester import Receiver
@@ -51,7 +54,7 @@ GRPC_PORT = 4317
     help="Access token for visitors. Default: none on a loopback interface, else a random token.",
 )
 @capture_option
-@place_option
+@unfolded_place_option
 def serve(
     *,
     otlp: bool,
@@ -78,7 +81,31 @@ def serve(
     from tooltrace.server.site import Site
 
     site = Site.of(store, host=host, names=allow_host, token=token)
-    if not otlp:
+    with _background_fold(store):
+        _run(site, journal, capture, host, port, grpc_port)
+
+
+@contextlib.contextmanager
+def _background_fold(store: StoreBackend) -> Iterator[None]:
+    """Let a background process fold the journals of a local store until the block ends."""
+    try:
+        path = store.path
+    except UnsupportedByStore:
+        yield
+        return
+    fold = BackgroundFold(StorePaths.of(path))
+    if path.parent.is_dir():
+        fold.start()
+    try:
+        yield
+    finally:
+        fold.close()
+
+
+def _run(
+    site: Site, journal: Path | None, capture: Capture, host: str, port: int | None, grpc_port: int | None
+) -> None:
+    if journal is None:
         asyncio.run(_serve(site, None, host, PORT if port is None else port, None))
         return
     from tooltrace.ingest.receiver.ingester import Receiver

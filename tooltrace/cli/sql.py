@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from tooltrace.cli.options import FORMATS, format_option, place_option
+from tooltrace.cli.options import FORMATS, format_option, place_or_journals_option
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import Statement
 
@@ -14,8 +14,8 @@ from tooltrace.store.result import Statement
 @click.command(short_help="Run a query in SQL.")
 @click.argument("statement", required=False)
 @format_option(*FORMATS)
-@place_option
-def sql(*, statement: str | None, form: str, store: StoreBackend) -> None:
+@place_or_journals_option
+def sql(*, statement: str | None, journals_only: bool, form: str, store: StoreBackend) -> None:  # noqa: ARG001 - the option --store reads journals_only
     """Run a query in SQL. Without STATEMENT, or with -, the statement is read from standard input.
 
     Tables: tool_calls, attempts (tool_calls without the model's messages), calls, outcomes, gates, sources, messages,

@@ -14,7 +14,7 @@ import click
 from tooltrace.cli.errors import error_message, until_stopped
 from tooltrace.cli.options import format_option, place_option
 from tooltrace.cli.sanitize import clean
-from tooltrace.errors import StoreLocked, StoreMissing
+from tooltrace.errors import StoreBusy, StoreLocked, StoreMissing
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[
     printed: set[str] = set()
     try:
         yield from follower.last(number)
-    except (StoreMissing, StoreLocked) as error:
+    except (StoreMissing, StoreLocked, StoreBusy) as error:
         if not follow:
             raise
         _print_wait(error, printed)
@@ -110,11 +110,11 @@ def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[
         time.sleep(INTERVAL)
         try:
             yield from follower.more()
-        except StoreLocked as error:
+        except (StoreLocked, StoreBusy) as error:
             _print_wait(error, printed)
 
 
-def _print_wait(error: StoreMissing | StoreLocked, printed: set[str]) -> None:
+def _print_wait(error: StoreMissing | StoreLocked | StoreBusy, printed: set[str]) -> None:
     """Print the reason for waiting, each reason once."""
     text = clean(error_message(error))
     if text not in printed:

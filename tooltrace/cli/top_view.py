@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tooltrace.analysis import query_store
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
-from tooltrace.errors import StoreLocked, StoreMissing
+from tooltrace.errors import StoreBusy, StoreLocked, StoreMissing
 from tooltrace.store.base import Store
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class TopView:
 
 
 def load_view(store: Store, since: str, sort: str) -> TopView:
-    """Return the current state of the tools in ``store``. Raises StoreMissing and StoreLocked."""
+    """Return the current state of the tools in ``store``. Raises StoreMissing, StoreLocked and StoreBusy."""
     at = datetime.now(UTC)
     tools = sorted(_rows(store, "hurt", since=since), key=_SORTS[sort])
     parts, errors = _rows(store, "timeline", since=since, parts=PARTS), _rows(store, "errors", since=since)
@@ -150,7 +150,7 @@ def load_view_or_note(store: Store, since: str, sort: str) -> TopView:
     """Return the state as ``load_view`` does; for a missing or locked store, an empty view with a note."""
     try:
         return load_view(store, since, sort)
-    except (StoreMissing, StoreLocked) as error:
+    except (StoreMissing, StoreLocked, StoreBusy) as error:
         return TopView(datetime.now(UTC), since, [], {}, {}, str(error))
 
 

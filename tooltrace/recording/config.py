@@ -19,12 +19,23 @@ from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import sdk_internals
 from tooltrace.recording.recorder import Recorder
-from tooltrace.recording.settings import DEFAULT_STORE, Durability, Overflow, Settings, default_address, default_store
+from tooltrace.recording.settings import (
+    DEFAULT_STORE,
+    Durability,
+    Fold,
+    Overflow,
+    Settings,
+    default_address,
+    default_store,
+)
 from tooltrace.recording.sinks import evaluation
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.recording.worker import EXIT_SECONDS, Worker
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
+from tooltrace.store.background import BackgroundFold
+from tooltrace.store.file_lock import set_wait
 from tooltrace.store.first_use import check_database
+from tooltrace.store.paths import StorePaths
 from tooltrace.store.store_file import check_location
 from tooltrace.store.url import Address, address_of
 
@@ -36,6 +47,7 @@ _LIMITS = ("field_limit", "queue_size", "queue_bytes", "block_seconds")
 _DEFAULT: Any = object()
 _lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
 _recorder: Recorder | None = None
+_background: BackgroundFold | None = None
 
 
 def configure(
@@ -47,6 +59,8 @@ def configure(
     service_name: str | None = None,
     tracer_provider: TracerProvider | None = None,
     overflow: Overflow = "block",
+    fold: Fold = "on_query",
+    wait: float | None = None,
     rules: Iterable[Rule] = RULES,
     export: Any = "auto",
     **limits: Any,
@@ -64,6 +78,10 @@ def configure(
     ``capture``: ``"metadata"`` records neither arguments nor results.
     ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
     ``overflow``: whether a full queue blocks the tool's caller or drops the call.
+    ``fold``: who moves the records from the journals into the database. ``"on_query"``: the processes that query;
+    ``"background"``: also a separate process, one for each store, which ends after the last process that records.
+    ``wait``: seconds that a query waits for a lock on the store before it raises StoreBusy; None is
+    ``$TOOLTRACE_WAIT``, else 10.
     ``rules``: the rules that read the tools' results, see :func:`tooltrace.normalize`.
     ``export``: destinations beyond the store: ``"otlp"`` or another name, a destination (``send``, ``close``), several
     of these in a list, or None. ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` or the variable of a signal
@@ -86,11 +104,15 @@ def configure(
         redaction=as_redaction(redact),
         tracer_provider=tracer_provider,
         overflow=overflow,
+        fold=fold,
+        wait=wait,
         rules=checked_rules(rules, "nothing was changed"),
         export=export,
         **limits,
     )
     _replace(_recorder_of(settings))
+    set_wait(settings.wait)
+    _fold_in_background(settings)
 
 
 def get_recorder() -> Recorder:
@@ -136,6 +158,17 @@ def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
     """Write the queued records and close the journal. A later call is still recorded, by its own thread."""
     if _recorder is not None:
         _recorder.worker.close(timeout)
+
+
+def _fold_in_background(settings: Settings) -> None:
+    """Start the background process that ``settings`` asks for, and withdraw the wish of the last configuration."""
+    global _background  # noqa: PLW0603 - one wish per process
+    old, _background = _background, None
+    if old is not None:
+        old.close()
+    if settings.fold == "background" and settings.store is not None and settings.address is None:
+        _background = BackgroundFold(StorePaths.of(settings.store))
+        _background.start()
 
 
 def _path(store: str | os.PathLike[str] | None) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import sys
@@ -30,6 +31,12 @@ Overflow = Literal["block", "drop"]
 
 ``block``: the tool's caller waits for up to ``block_seconds``; after that the newest call is dropped and counted.
 ``drop``: the newest call is dropped and counted at once.
+"""
+
+Fold = Literal["on_query", "background"]
+"""Who moves the records from the journals into the database.
+
+``on_query``: the processes that query. ``background``: also a process that runs while others record, one for each store.
 """
 
 DEFAULT_STORE = "tooltrace.duckdb"
@@ -82,6 +89,9 @@ class Settings:
     overflow: Overflow = "block"
     block_seconds: float = 1.0
     """Seconds for which a full queue may block one caller before calls are dropped."""
+    fold: Fold = "on_query"
+    wait: float | None = None
+    """Seconds that queries wait for a lock on the store. None: ``$TOOLTRACE_WAIT``, else 10."""
     rules: tuple[Rule, ...] = RULES
     """The rules that read the tools' results, in order."""
     export: Any = "auto"
@@ -98,12 +108,19 @@ class Settings:
         _one_of("durability", self.durability, (*get_args(Durability), None))
         _one_of("capture", self.capture, get_args(Capture))
         _one_of("overflow", self.overflow, get_args(Overflow))
+        _one_of("fold", self.fold, get_args(Fold))
         for name in ("field_limit", "queue_size", "queue_bytes"):
             number = getattr(self, name)
             if not isinstance(number, int) or number < 1:
                 raise ConfigError(f"{name} must be a whole number of at least 1, got {number!r}; nothing was changed")
         if self.block_seconds < 0:
             raise ConfigError(f"block_seconds must be at least 0, got {self.block_seconds!r}; nothing was changed")
+        if self.wait is not None and not (
+            isinstance(self.wait, int | float) and not isinstance(self.wait, bool) and 0 <= self.wait < math.inf
+        ):
+            raise ConfigError(
+                f"wait must be a number of seconds of at least 0, or None, got {self.wait!r}; nothing was changed"
+            )
         origin = {"service": self.service_name, "host": self.host, "recorder_version": __version__}
         object.__setattr__(self, "origin", origin)
 

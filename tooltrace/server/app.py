@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from tooltrace import assets
-from tooltrace.server import attempts, corrections, labels, pages, panels, sql_page
+from tooltrace.server import attempts, corrections, folding, labels, pages, panels, sql_page
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.query_cache import QueryCache
@@ -52,7 +52,15 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     """
     folder = assets.path("dashboards")
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
-    routes = [*pages.ROUTES, *attempts.ROUTES, *labels.ROUTES, *corrections.ROUTES, *panels.ROUTES, *sql_page.ROUTES]
+    routes = [
+        *pages.ROUTES,
+        *attempts.ROUTES,
+        *labels.ROUTES,
+        *corrections.ROUTES,
+        *panels.ROUTES,
+        *sql_page.ROUTES,
+        *folding.ROUTES,
+    ]
     handlers: dict[int | type[Exception], ExceptionHandler] = {
         **dict.fromkeys(HANDLED, handle_known_error),
         Exception: handle_crash,

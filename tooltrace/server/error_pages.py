@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from tooltrace.errors import (
     BadParameter,
     LabelError,
+    StoreBusy,
     StoreLocked,
     StoreMissing,
     TooltraceError,
@@ -41,7 +42,13 @@ async def handle_known_error(request: Request, error: Exception) -> Response:
 
 def _kind(error: Exception, status: int) -> str:
     """Return the kind of the error, for a translated explanation."""
-    kinds = {BadParameter: "parameter", LabelError: "label", UnknownQuery: "query", StoreLocked: "locked"}
+    kinds = {
+        BadParameter: "parameter",
+        LabelError: "label",
+        UnknownQuery: "query",
+        StoreLocked: "locked",
+        StoreBusy: "locked",
+    }
     named = next((name for kind, name in kinds.items() if isinstance(error, kind)), "other")
     return "nothing" if named == "other" and status == 404 else named
 
@@ -55,7 +62,7 @@ def _status(error: Exception) -> int:
         return 200  # a store without recordings is not an error
     if isinstance(error, UnsupportedByStore):
         return 501
-    return 503 if isinstance(error, StoreLocked) else 500
+    return 503 if isinstance(error, StoreLocked | StoreBusy) else 500
 
 
 async def handle_crash(_request: Request, _error: Exception) -> Response:

@@ -29,6 +29,8 @@ class AppState:
     cache: QueryCache
     links: list[tuple[str, str]] = field(default_factory=list)
     """Navigation links: the path, and the translation key of the name."""
+    most_unfolded: int = 0
+    """Most journal bytes that were unfolded at once since folding was last complete."""
     _sandbox: SqlSandbox | None = None
 
     @property

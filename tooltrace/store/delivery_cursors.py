@@ -99,7 +99,7 @@ class DestinationFiles:
             raise StoreError(
                 f"cannot create the folder {self.folder} for the export: {error.strerror or error}"
             ) from error
-        return Lock(replace(self.paths, lock=self.folder / f"{self.name}.lock"))
+        return Lock(replace(self.paths, lock=self.folder / f"{self.name}.lock"), activity="delivering")
 
     def load(self) -> DeliveryCursor | None:
         """Return the cursor; None where there is none. Raises StoreError for a cursor that cannot be read."""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
+from tooltrace.errors import StoreBusy, StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import recovery
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
-from tooltrace.store.fold import FoldReport, fold_locked, known_offsets
+from tooltrace.store.fold import FoldReport, fold, fold_locked, known_offsets
 from tooltrace.store.journal_scan import batches, is_abandoned, open_journal, unreadable_journals
 from tooltrace.store.migrations import check, refuse_foreign, version_of
 from tooltrace.store.paths import StorePaths
@@ -111,13 +111,20 @@ def mend(path: str | os.PathLike[str] | StorePaths) -> RepairReport:
 
 
 def _mend(paths: StorePaths) -> FoldReport:
-    lock = Lock(paths)
+    folded = FoldReport()
     try:
-        if not lock.exclusive(MAX_WAIT_SECONDS if lock.has_file else 0):
-            raise StoreLocked(
-                f"the store {paths.database} is being read or folded by another process, or is not writable: it was not repaired"
-            )
-        return fold_locked(paths, verify=True)
+        folded = fold(paths, wait=MAX_WAIT_SECONDS)  # in steps, between which readers have their turn
+    except StoreBusy:
+        raise
+    except StoreError:  # the repair has the better error
+        pass
+    lock = Lock(paths, activity="repairing")
+    try:
+        if not lock.has_file:
+            raise StoreError(f"the store {paths.database} is not writable: it was not repaired")
+        if not lock.exclusive(MAX_WAIT_SECONDS):
+            raise lock.busy(MAX_WAIT_SECONDS)
+        return folded.plus(fold_locked(paths, verify=True))
     finally:
         lock.release()
 

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 
 class DuckDBStore(StoreBackend):
-    """The store whose database file is at ``path``, whether it exists or not."""
+    """The store whose database file is at ``path``, whether it exists or not.
 
-    def __init__(self, path: Path) -> None:
+    ``journals_only``: queries read the records that are still in journals, without the database and without any wait.
+    """
+
+    def __init__(self, path: Path, *, journals_only: bool = False) -> None:
         self._path = path
+        self._journals_only = journals_only
 
     def __str__(self) -> str:
         return str(self._path)
@@ -68,10 +72,10 @@ class DuckDBStore(StoreBackend):
         """Return the result of ``statement`` after the lease on the file has ended. See StoreBackend."""
         from duckdb import InterruptException
 
-        from tooltrace.store.reader import materialize, open_reader
+        from tooltrace.store.reader import materialize
 
         cancellation = cancellation or Cancellation()
-        with open_reader(self._path, missing_ok=missing_ok) as con, cancellation.interrupting(con.interrupt):
+        with self.connect(missing_ok=missing_ok) as con, cancellation.interrupting(con.interrupt):
             try:
                 if statement.name is None:
                     return _read_user_sql(con, statement)
@@ -85,7 +89,7 @@ class DuckDBStore(StoreBackend):
         """Return a lease on the database; see ``tooltrace.store.reader.open_reader``."""
         from tooltrace.store.reader import open_reader
 
-        return open_reader(self._path, missing_ok=missing_ok)
+        return open_reader(self._path, missing_ok=missing_ok, journals_only=self._journals_only)
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return a sandbox that runs each query in a process of its own."""

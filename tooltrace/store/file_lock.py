@@ -1,7 +1,11 @@
 """The lock between folds and readers: ``flock`` on a file next to the database.
 
-``flock`` is not fair: readers that overlap would block a fold forever. Therefore each reader first passes a turnstile
-(a ``flock`` on the journal directory), which a waiting fold locks exclusively so that no new reader can pass.
+``flock`` is not fair: readers that overlap would block a fold forever. Therefore a reader waits with a turnstile (a ``flock``
+on the journal directory) locked shared, which a waiting fold locks exclusively so that no new reader can wait. The
+holder of the lock finds out by the turnstile whether a reader waits.
+
+The holder writes its process id and its activity into the file. The text of a killed holder stays there, so it is read
+only while the lock cannot be had, and only believed where the process exists.
 """
 
 from __future__ import annotations
@@ -9,31 +13,88 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import logging
+import math
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from tooltrace.errors import StoreError
+from tooltrace.errors import ConfigError, StoreBusy, StoreError
 from tooltrace.store.paths import StorePaths
 
-MAX_BLOCK_SECONDS = 1.0
-"""Maximum seconds for which a waiting fold blocks new readers."""
+FOLDING: Final = "folding journals"
+READING: Final = "reading"
+MAX_BLOCK_SECONDS: Final = 0.25
+"""Maximum seconds for which a waiting fold blocks new readers, each time."""
+TURNSTILE_SECONDS: Final = 0.3
+"""Seconds after which a reader ignores a turnstile that stays locked: its holder is stopped, or the machine is busy."""
+NOTICE_SECONDS: Final = 1.0
+"""Seconds of waiting after which a log message names the holder of the lock."""
+WAIT_SECONDS: Final = 10.0
+"""Default of the seconds that a reader waits for the lock."""
+_POLL_SECONDS: Final = 0.002
+_TEXT_BYTES: Final = 200
 
 _guard = threading.RLock()
 _open: set[int] = set()
+_log = logging.getLogger("tooltrace")
+_wait: float | None = None
+
+
+def set_wait(seconds: float | None) -> None:
+    """Set the seconds that readers of this process wait for a lock; None: ``$TOOLTRACE_WAIT``, else 10."""
+    global _wait  # noqa: PLW0603 - one limit per process
+    _wait = seconds
+
+
+def wait_seconds() -> float:
+    """Return the seconds that a reader waits for a lock. Raises ConfigError for a bad ``$TOOLTRACE_WAIT``."""
+    if _wait is not None:
+        return _wait
+    text = os.environ.get("TOOLTRACE_WAIT", "")
+    try:
+        seconds = float(text) if text else WAIT_SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < math.inf:
+        raise ConfigError(
+            f"$TOOLTRACE_WAIT must be a number of seconds of at least 0, got {text!r}: correct or unset it"
+        )
+    return seconds
+
+
+class Holder(NamedTuple):
+    """The process that holds a lock. Both values are None where they are unknown."""
+
+    pid: int | None = None
+    activity: str | None = None
+
+    def __str__(self) -> str:
+        process = "another process" if self.pid is None else "this process" if self.pid == os.getpid() else "process"
+        number = f" {self.pid}" if self.pid is not None and self.pid != os.getpid() else ""
+        return f"{process}{number}{f' ({self.activity})' if self.activity else ''}"
 
 
 class Lock:
     """One holder's lock on a store, initially not held.
 
-    Each Lock has its own file descriptor, so that threads of one process exclude each other too.
+    Each Lock has its own file descriptor, so that threads of one process exclude each other too. ``activity``: what the
+    holder does while it has the lock exclusively, for the message to those that wait.
     """
 
-    def __init__(self, paths: StorePaths) -> None:
+    def __init__(self, paths: StorePaths, activity: str = FOLDING) -> None:
         self._paths = paths
+        self._activity = activity
         self._fd = _opened(lambda: _open_file(paths))
         self._pid = os.getpid()
+
+    @property
+    def store(self) -> Path:
+        """The database of the store."""
+        return self._paths.database
 
     @property
     def has_file(self) -> bool:
@@ -42,10 +103,11 @@ class Lock:
 
     def try_exclusive(self) -> bool:
         """Acquire the lock exclusively if that is possible at once; return whether it was."""
-        return self._fd is not None and _try(self._fd, fcntl.LOCK_EX)
+        return self._try(fcntl.LOCK_EX, self._activity)
 
     def exclusive(self, wait: float | None) -> bool:
         """Acquire the lock exclusively within ``wait`` seconds (None: without limit); return False on failure."""
+        notice = _Notice(self)
         deadline = None if wait is None else time.monotonic() + wait
         while not self.try_exclusive():
             left = MAX_BLOCK_SECONDS if deadline is None else deadline - time.monotonic()
@@ -53,25 +115,81 @@ class Lock:
                 return False
             if self._wait_in_turn(min(left, MAX_BLOCK_SECONDS)):
                 return True
+            notice.check()
             time.sleep(0.01)
         return True
 
-    def shared(self) -> None:
-        """Acquire the lock shared, after any waiting fold; waits without limit."""
-        self._pass_turnstile()
-        if self._fd is not None:
-            fcntl.flock(self._fd, fcntl.LOCK_SH)
+    def shared(self, wait: float | None = None) -> None:
+        """Acquire the lock shared within ``wait`` seconds (None: ``wait_seconds()``), after any waiting fold.
 
-    def downgrade(self) -> None:
-        """Change an exclusive lock into a shared one; another fold may run in between."""
-        if self._fd is not None:
-            fcntl.flock(self._fd, fcntl.LOCK_SH)
+        Raises StoreBusy, with the process that holds the lock and what it does.
+        """
+        if self._fd is None:
+            return
+        wait = wait_seconds() if wait is None else wait
+        deadline = time.monotonic() + wait
+        notice = _Notice(self)
+        with self._turnstile(min(wait, TURNSTILE_SECONDS)):
+            while not self._try(fcntl.LOCK_SH, READING):
+                if time.monotonic() >= deadline:
+                    raise self.busy(wait)
+                notice.check()
+                time.sleep(_POLL_SECONDS)
+
+    def has_waiters(self) -> bool:
+        """Whether a reader waits for the lock, which the caller holds exclusively."""
+        turnstile = _opened(lambda: _open_directory(self._paths))
+        if turnstile is None:
+            return False
+        try:
+            return not _try(turnstile, fcntl.LOCK_EX)
+        finally:
+            _close(turnstile)
+
+    def unlock(self) -> None:
+        """Give the lock back; it can be acquired again."""
+        if self._fd is not None and self._pid == os.getpid():
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def release(self) -> None:
-        """Release the lock. In a forked child the descriptor is already closed."""
+        """Release the lock for good. In a forked child the descriptor is already closed."""
         fd, self._fd = self._fd, None
         if fd is not None and self._pid == os.getpid():
             _close(fd)
+
+    def holder(self) -> Holder:
+        """Return the process that holds the lock, for a caller that could not acquire it.
+
+        With several readers, it is the reader that came last.
+        """
+        if self._fd is None:
+            return Holder()
+        pid, _, activity = os.pread(self._fd, _TEXT_BYTES, 0).decode("utf-8", "replace").strip().partition(" ")
+        if not pid.isascii() or not pid.isdecimal() or not _exists(int(pid)):
+            return Holder()
+        return Holder(int(pid), activity or None)
+
+    def busy(self, wait: float) -> StoreBusy:
+        """Return the error for a lock that could not be acquired within ``wait`` seconds."""
+        holder = self.holder()
+        return StoreBusy(
+            f"the store {self._paths.database} is in use by {holder}, and did not become free within {wait:g} s: try again, "
+            "wait longer (configure(wait=…), $TOOLTRACE_WAIT), or read the journals alone (journals_only=True, "
+            "--journals-only)",
+            *holder,
+        )
+
+    def _try(self, operation: int, activity: str) -> bool:
+        if self._fd is None or not _try(self._fd, operation):
+            return False
+        self._write_holder(activity)
+        return True
+
+    def _write_holder(self, activity: str) -> None:
+        assert self._fd is not None
+        text = f"{os.getpid()} {activity}\n".encode()
+        with contextlib.suppress(OSError):  # a file that is open to read only, or a full disk
+            os.pwrite(self._fd, text.ljust(_TEXT_BYTES)[:_TEXT_BYTES], 0)
 
     def _wait_in_turn(self, seconds: float) -> bool:
         """Try for ``seconds`` to acquire the lock exclusively, with the turnstile locked against new readers."""
@@ -83,19 +201,49 @@ class Lock:
                 is_closed = is_closed or turnstile is None or _try(turnstile, fcntl.LOCK_EX)
                 if self.try_exclusive():
                     return True
-                time.sleep(0.002)
+                time.sleep(_POLL_SECONDS)
             return False
         finally:
             if turnstile is not None:
                 _close(turnstile)
 
-    def _pass_turnstile(self) -> None:
-        """Wait until no fold has the turnstile, and release the turnstile at once: only the lock itself is held."""
+    @contextlib.contextmanager
+    def _turnstile(self, seconds: float) -> Iterator[None]:
+        """Wait up to ``seconds`` until no fold has the turnstile, then hold it shared until the block ends."""
         turnstile = _opened(lambda: _open_directory(self._paths))
-        if turnstile is not None:
-            with contextlib.suppress(OSError):
-                fcntl.flock(turnstile, fcntl.LOCK_SH)
-            _close(turnstile)
+        try:
+            deadline = time.monotonic() + seconds
+            with contextlib.suppress(StoreError):  # a file system without locks on directories
+                while turnstile is not None and not _try(turnstile, fcntl.LOCK_SH) and time.monotonic() < deadline:
+                    time.sleep(_POLL_SECONDS)
+            yield
+        finally:
+            if turnstile is not None:
+                _close(turnstile)
+
+
+class _Notice:
+    """A message, once for each wait, that names the holder of the lock."""
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
+        self._at: float | None = time.monotonic() + NOTICE_SECONDS
+
+    def check(self) -> None:
+        """Log the message if the wait is long enough."""
+        if self._at is not None and time.monotonic() >= self._at:
+            self._at = None
+            _log.warning("waiting for the store %s, in use by %s", self._lock.store, self._lock.holder())
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # a process of another user
+        return True
+    return pid > 0
 
 
 def _try(fd: int, operation: int) -> bool:

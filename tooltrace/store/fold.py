@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.core.records import Loss
-from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
+from tooltrace.errors import StoreDamaged, StoreError
 from tooltrace.store import corrections, delivery_cursors, erasure, fold_marker, recovery, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
@@ -23,13 +24,21 @@ from tooltrace.store.journal_scan import FoldedJournal, JournalBatch, batches, i
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
-from tooltrace.store.staging import SPACE, TEMP_SUFFIX, Staging
+from tooltrace.store.staging import SPACE, Staging, remove_leftovers
 from tooltrace.store.tombstones import Tombstones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_THREADS: Final = 4
+MEMORY_BYTES: Final = 128 * 1024 * 1024
+"""DuckDB's limit for the memory of a fold; beyond it, DuckDB writes to temporary files."""
+MAX_STEP_BYTES: Final = 64 * 1024 * 1024
+MIN_STEP_BYTES: Final = 4 * 1024 * 1024
+"""Limits of the journal bytes that a step moves. A checkpoint makes small steps costly."""
+HOLD_CPU_SECONDS: Final = 0.5
+"""CPU time for which a step is to hold the lock; the bytes of the next step follow from the time of the last."""
+WAITED_SECONDS: Final = 0.15
+"""Seconds, by the clock, for which a step is to hold the lock where a reader waited during the last step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,34 +59,183 @@ class FoldReport:
     """Rows recovered from a damaged database that was quarantined."""
     seconds: float = 0.0
 
+    def plus(self, step: FoldReport) -> FoldReport:
+        """Return the numbers of this fold and of its next step."""
+        return FoldReport(**{each.name: getattr(self, each.name) + getattr(step, each.name) for each in fields(self)})
 
-def fold(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = None) -> FoldReport:
+
+@dataclass(frozen=True, slots=True)
+class FoldProgress:
+    """How far a fold is."""
+
+    done: int
+    """Journal bytes that this fold has moved."""
+    total: int
+    """Journal bytes that were to be moved when it began."""
+
+
+def fold(
+    path: str | os.PathLike[str] | StorePaths,
+    *,
+    wait: float | None = None,
+    progress: Callable[[FoldProgress], None] | None = None,
+) -> FoldReport:
     """Move the records in the journals of the store ``path`` into its database.
 
-    ``wait``: seconds to wait for readers and other folds; None waits without limit.
-    Raises StoreLocked where that time was not enough or another program has the database open, and StoreError where
-    the database is newer than this version or cannot be written. A damaged database is quarantined and rebuilt.
+    Folds in steps, and gives the lock back after each, so that a reader waits for one step at most. What a step moved
+    stays moved where a later one fails or is killed. ``wait``: seconds to wait, before each step, for readers and other
+    folds; None waits without limit. ``progress`` is called after each step.
+    Raises StoreBusy where that time was not enough, StoreLocked where another program has the database open, and
+    StoreError where the database is newer than this version or cannot be written. A damaged database is quarantined
+    and rebuilt.
     """
     paths = StorePaths.of(path)
     check_database(paths)
+    total = FoldReport()
+    to_do = fold_marker.unfolded_bytes(paths) if progress else 0
     lock = Lock(paths)
     try:
         if not lock.has_file:
             raise StoreError(f"cannot fold the store {paths.database}: its directory does not exist or is not writable")
-        if not lock.exclusive(wait):
-            raise StoreLocked(f"the store {paths.database} is being read or folded by another process: try again")
-        return fold_locked(paths)
+        with closing(Folding(paths, lock)) as folding:
+            while not folding.complete:
+                report = folding.step(wait)
+                if report is None:
+                    raise lock.busy(wait or 0)
+                total = total.plus(report)
+                if progress:
+                    progress(FoldProgress(total.bytes, max(to_do, total.bytes)))
     finally:
         lock.release()
+    return total
+
+
+class Folding:
+    """A fold in steps. A step parses lines before it acquires the lock, which it then holds for a short time.
+
+    ``lock``: a lock that is not held. ``close`` ends the fold after any step.
+    """
+
+    def __init__(self, paths: StorePaths, lock: Lock) -> None:
+        self.complete = False
+        """Whether the last step reached the end of the journals."""
+        self._paths = paths
+        self._lock = lock
+        self._size = MAX_STEP_BYTES // 2
+        self._offsets: dict[str, int] | None = None
+        self._con: DuckDBPyConnection | None = None
+        self._staging: Staging | None = None
+
+    def step(self, wait: float | None) -> FoldReport | None:
+        """Fold about as many lines as HOLD_SECONDS allow; return None where ``wait`` did not suffice for the lock.
+
+        Raises as ``fold``.
+        """
+        started = time.monotonic()
+        try:
+            staged = self._stage()
+            if not self._lock.exclusive(wait):
+                staged.staging.clear()
+                return None
+            try:
+                report = self._insert(staged)
+            finally:
+                self._lock.unlock()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, duckdb.Error):
+                raise explained(error, self._paths.database) from error
+            if isinstance(error, OSError) and not isinstance(error, StoreError):
+                raise StoreError(f"cannot fold the store {self._paths.database}: {error}") from error
+            raise
+        return replace(report, seconds=time.monotonic() - started)
+
+    def close(self) -> None:
+        """Close the connection. A further step opens another one."""
+        con, self._con, self._staging = self._con, None, None
+        if con is not None:
+            con.close()
+
+    def _stage(self) -> StagedLines:
+        """Parse the next lines; where they start is confirmed under the lock."""
+        self._paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._con is None or self._staging is None:
+            self._con = _connect()
+            self._staging = Staging(self._con, self._paths.journal)
+        if self._offsets is None:
+            self._offsets = fold_marker.folded_offsets(self._paths)
+        staged = StagedLines(self._staging, dict(self._offsets), JournalBatch())
+        for batch in batches(self._paths, self._offsets):
+            self._staging.load(batch)
+            staged.add(batch)
+            if staged.batch.bytes >= self._size:
+                return staged
+        staged.is_last = True
+        return staged
+
+    def _insert(self, staged: StagedLines) -> FoldReport:
+        assert self._con is not None
+        before = time.monotonic(), time.thread_time()
+        remove_leftovers(self._paths.journal)
+        recovery.remove_empty_file(self._paths)
+        try:
+            report, self._offsets = _fold_attached(self._con, self._paths, FoldDamage(verify=False), staged)
+        except StoreDamaged:
+            self.close()
+            report, self._offsets = fold_locked(self._paths), None
+            staged.is_last = staged.is_used = True
+        else:
+            staged.staging.clear()
+            fold_marker.write_marker(self._paths, self._offsets)
+        self.complete = staged.is_last and staged.is_used
+        if self.complete:
+            erasure.complete(self._paths)
+        if self._lock.has_waiters():
+            share = WAITED_SECONDS / (time.monotonic() - before[0])
+        else:
+            share = HOLD_CPU_SECONDS / max(0.001, time.thread_time() - before[1])
+        self._size = round(min(MAX_STEP_BYTES, max(MIN_STEP_BYTES, self._size * share)))
+        return report
+
+
+@dataclass(slots=True)
+class StagedLines:
+    """Lines that were parsed before the lock was acquired."""
+
+    staging: Staging
+    start: dict[str, int]
+    """Offsets from which the journals were read."""
+    batch: JournalBatch
+    """The offsets, losses and bytes of the lines."""
+    is_last: bool = False
+    """Whether the journals had no further lines."""
+    is_used: bool = False
+    """Whether the lines were inserted."""
+
+    def add(self, batch: JournalBatch) -> None:
+        """Add the offsets, losses and bytes of ``batch``."""
+        self.batch.offsets.update(batch.offsets)
+        self.batch.fingerprints.update(batch.fingerprints)
+        self.batch.losses += batch.losses
+        self.batch.bytes += batch.bytes
+
+    def is_next(self, offsets: Mapping[str, int], present: Iterable[str]) -> bool:
+        """Whether these are the lines after ``offsets``.
+
+        They are not where another fold has inserted lines or removed a journal, or where a journal was truncated.
+        """
+        return self.batch.offsets.keys() <= set(present) and all(
+            self.start.get(name, 0) == offsets.get(name, 0) for name in present
+        )
 
 
 def fold_locked(paths: StorePaths, *, verify: bool = False) -> FoldReport:
-    """Fold as ``fold`` does, for a caller that already holds the lock exclusively.
+    """Fold everything at once, for a caller that already holds the lock exclusively.
 
     ``verify``: also read the complete database to find damage.
     """
     started = time.monotonic()
-    _remove_leftovers(paths)
+    remove_leftovers(paths.journal)
     damage = FoldDamage(verify=verify)
     while True:
         try:
@@ -104,31 +262,49 @@ class FoldDamage:
 
 
 def _fold_once(paths: StorePaths, damage: FoldDamage) -> FoldReport:
-    con = connect()
+    con = _connect()
     try:
         paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
         recovery.remove_empty_file(paths)
-        attach(con, paths, read_only=False)
-        report, offsets = _fold_into(con, paths, damage)
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
+        report, offsets = _fold_attached(con, paths, damage, None)
     except OSError as error:
         raise StoreError(f"cannot fold the store {paths.database}: {error}") from error
     finally:
-        with contextlib.suppress(duckdb.Error):
-            detach(con)
         con.close()
     fold_marker.write_marker(paths, offsets)
     return report
 
 
-def _fold_into(con: DuckDBPyConnection, paths: StorePaths, damage: FoldDamage) -> tuple[FoldReport, dict[str, int]]:
-    con.execute(f"SET threads = {min(_THREADS, os.cpu_count() or 1)}")
+def _connect() -> DuckDBPyConnection:
+    con = connect()
+    con.execute("SET threads = 1")  # costs less CPU time, and leaves the other cores to the program that is traced
+    con.execute(f"SET memory_limit = '{MEMORY_BYTES} B'")
+    con.execute(f"SET wal_autocheckpoint = '{2 * MAX_STEP_BYTES} B'")  # a step has one checkpoint, at its end
+    return con
+
+
+def _fold_attached(
+    con: DuckDBPyConnection, paths: StorePaths, damage: FoldDamage, staged: StagedLines | None
+) -> tuple[FoldReport, dict[str, int]]:
+    """Fold with the database attached to ``con`` for the time of the fold."""
+    try:
+        attach(con, paths, read_only=False)
+        return _fold_into(con, paths, damage, staged)
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            detach(con)
+
+
+def _fold_into(
+    con: DuckDBPyConnection, paths: StorePaths, damage: FoldDamage, staged: StagedLines | None
+) -> tuple[FoldReport, dict[str, int]]:
     migrate(con, str(paths.database))
     if damage.verify:
         recovery.verify_blocks(con)
     salvaged = _import_salvaged(con, paths, damage.aside) if damage.aside else 0
-    report, offsets = _insert_all(con, paths, damage.losses)
+    report, offsets = _insert_all(con, paths, damage.losses) if staged is None else _insert_staged(con, paths, staged)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
     if report.forgotten:
         erasure.blank_journals(paths, tombstones.load(paths))
@@ -176,6 +352,24 @@ def _drop_forgotten(staging: Staging, paths: StorePaths, before: Tombstones) -> 
     count, after = staging.drop_forgotten(before)
     tombstones.add_late(paths, before, after)
     return count, after
+
+
+def _insert_staged(
+    con: DuckDBPyConnection, paths: StorePaths, staged: StagedLines
+) -> tuple[FoldReport, dict[str, int]]:
+    """Insert the staged lines, unless another fold has changed the offsets since they were read."""
+    offsets, batch = known_offsets(con, paths), staged.batch
+    if not staged.is_next(offsets, paths.journals()):
+        return FoldReport(), offsets
+    staged.is_used = True
+    if not batch.offsets:
+        return FoldReport(), offsets
+    dropped, _ = _drop_forgotten(staged.staging, paths, tombstones.load(paths))
+    staged.staging.drop_known()
+    rows = commit_staged(con, staged.staging, batch)
+    offsets.update(batch.offsets)
+    losses = sum(loss.count for loss in batch.losses)
+    return FoldReport(rows=rows, losses=losses, bytes=batch.bytes, forgotten=dropped), offsets
 
 
 def _prepend_losses(found: list[Loss], rest: Iterator[JournalBatch]) -> Iterator[JournalBatch]:
@@ -282,13 +476,3 @@ def _drop_stale_offsets(con: DuckDBPyConnection, paths: StorePaths, offsets: dic
         con.execute(f"CHECKPOINT {STORE}")
     for name in stale:
         del offsets[name]
-
-
-def _remove_leftovers(paths: StorePaths) -> None:
-    """Remove temporary files of killed folds and readers.
-
-    The exclusive lock guarantees that no live process uses such a file.
-    """
-    with contextlib.suppress(OSError):
-        for path in paths.journal.glob(f".*{TEMP_SUFFIX}"):
-            path.unlink(missing_ok=True)

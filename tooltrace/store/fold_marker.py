@@ -29,13 +29,13 @@ def has_unfolded(paths: StorePaths) -> bool:
         return True
     if not sizes:
         return False
-    folded = _read(paths)
+    folded = folded_offsets(paths)
     return any(size != folded.get(name, 0) for name, size in sizes.items())
 
 
 def unfolded_bytes(paths: StorePaths) -> int:
     """Return the number of journal bytes that are not in the database; an upper bound where there is no marker."""
-    folded = _read(paths)
+    folded = folded_offsets(paths)
     return sum(_bytes_beyond(folded.get(name, 0), size) for name, size in paths.journals().items())
 
 
@@ -72,7 +72,7 @@ class FoldedOffset:
     def read(self) -> int:
         """Read the marker, and return the offset that is known."""
         paths = StorePaths.of(self._directory.with_name(self._directory.name.removesuffix(".journal")))
-        self._offset = max(self._offset, _read(paths).get(self._name, 0))
+        self._offset = max(self._offset, folded_offsets(paths).get(self._name, 0))
         return self._offset
 
 
@@ -90,7 +90,8 @@ def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
         temporary.replace(path)
 
 
-def _read(paths: StorePaths) -> dict[str, int]:
+def folded_offsets(paths: StorePaths) -> dict[str, int]:
+    """Return the byte offset to which each journal is folded, as far as the marker has it."""
     try:
         marker = orjson.loads((paths.journal / MARKER).read_bytes())
         offsets = marker["offsets"]

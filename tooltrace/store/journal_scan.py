@@ -17,7 +17,9 @@ from tooltrace.store.journal_format import START, checksum_ok, record_kind
 from tooltrace.store.paths import StorePaths
 
 CHUNK_BYTES: Final = 32 * 1024 * 1024
-"""Bytes that are read into memory at once; far more than the longest line."""
+"""Bytes that are read into memory at once at most; far more than the longest line."""
+PIECE_BYTES: Final = 4 * 1024 * 1024
+"""Approximate bytes in a batch of lines; a longer line is a batch of its own."""
 
 
 FINGERPRINT_BYTES: Final = 4096
@@ -53,7 +55,7 @@ class JournalBatch:
         self.losses.append(Loss(reason=reason, count=count, at=now, detail=f"{name} at byte {offset}"))
 
 
-def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = CHUNK_BYTES) -> Iterator[JournalBatch]:
+def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = PIECE_BYTES) -> Iterator[JournalBatch]:
     """Yield all lines beyond ``offsets``, in batches of about ``limit`` bytes.
 
     A last line without newline is left for later while its writer lives; once the writer has ended, it is a loss.
@@ -65,7 +67,7 @@ def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = CHUNK
         for start, data, fingerprint in _pieces(paths.journal / name, offsets.get(name, 0), limit):
             _sort_lines(batch, name, start, data)
             batch.fingerprints[name] = fingerprint
-            if batch.bytes >= limit:
+            if batch.bytes >= limit // 2:  # a piece ends at a line, so most are a little shorter than the limit
                 yield batch
                 batch = JournalBatch()
     if batch.offsets:
@@ -154,15 +156,20 @@ def _pieces(path: Path, offset: int, limit: int) -> Iterator[tuple[int, bytes, i
         return
     try:
         abandoned = is_abandoned(fd)  # tested before reading: once it is true, no bytes can be added
-        while data := _read(fd, offset, limit):
+        size = limit
+        while data := _read(fd, offset, size):
             end = data.rfind(b"\n") + 1
-            at_end = len(data) < limit
+            at_end = len(data) < size
+            if end == 0 and not at_end and size < CHUNK_BYTES:  # a line longer than the limit
+                size *= 4
+                continue
             if end == 0 or (at_end and abandoned):
                 if at_end and not abandoned:
                     return
                 end = len(data)  # a torn last line, or damage longer than any line
             yield offset, data[:end], _fingerprint(fd, offset + end)
             offset += end
+            size = limit
     finally:
         os.close(fd)
 

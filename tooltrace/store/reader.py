@@ -7,20 +7,21 @@ import ctypes
 import logging
 import os
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreMissing, UnreadableJournals
-from tooltrace.store import corrections, fold_marker, tombstones
+from tooltrace.store import background, corrections, fold_marker, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
-from tooltrace.store.fold import fold_locked, known_offsets
+from tooltrace.store.fold import Folding, fold_locked, known_offsets
 from tooltrace.store.journal_scan import batches, unreadable_journals
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import check, refuse_foreign, version_of
@@ -33,29 +34,38 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 WAIT_BYTES: Final = 8 * 1024 * 1024
-"""Unfolded journal bytes above which a reader waits up to WAIT_SECONDS for the lock to fold them."""
-WAIT_SECONDS: Final = 1.0
-"""Maximum seconds that a reader waits for the exclusive lock."""
+"""Unfolded journal bytes above which a reader waits for the lock to fold them."""
+FOLD_WAIT_SECONDS: Final = 1.0
+"""Maximum seconds that a reader waits for the exclusive lock before each step of a fold."""
+OTHERS_SECONDS: Final = 3.0
+"""Seconds for which a reader waits for the next step of another process that folds a large backlog."""
 
 _log = logging.getLogger("tooltrace")
 _leased: dict[int, DuckDBPyConnection] = {}
 
 
 @contextmanager
-def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool = False) -> Iterator[DuckDBPyConnection]:
+def open_reader(
+    path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool = False, journals_only: bool = False
+) -> Iterator[DuckDBPyConnection]:
     """Yield a connection to every record of the store ``path``, under the public names, until the block ends.
 
     The names are ``tool_calls, calls, outcomes, gates, sources, messages, spans, losses``. No fold can run during the
     lease, so keep it short; ``materialize`` returns a result that outlives it. Folds first where that is possible at
-    once. ``missing_ok``: where nothing was recorded yet, the tables are empty.
-    Raises StoreMissing, StoreLocked (another program has the database open), StoreDamaged, StoreError.
+    once. ``missing_ok``: where nothing was recorded yet, the tables are empty. ``journals_only``: only the records that
+    are still in journals, without the database and without any wait.
+    Raises StoreMissing, StoreBusy (another process of tooltrace holds the lock for longer than ``wait_seconds()``),
+    StoreLocked (another program has the database open), StoreDamaged, StoreError.
     """
     paths = StorePaths.of(path)
     check_database(paths)
+    if journals_only:
+        with _lease(_open(paths, journals_only=True)) as con:
+            yield con
+        return
     if not missing_ok:
         _require(paths)
     lock = Lock(paths)
-    pid = os.getpid()
     try:
         _fold_if_possible(paths, lock)
         try:
@@ -64,16 +74,23 @@ def open_reader(path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool =
             if not _repair(paths, lock):
                 raise
             con = _open(paths)
-        _leased[id(con)] = con
         _warn_unreadable(paths)
-        try:
+        with _lease(con):
             yield con
-        finally:
-            if pid == os.getpid():
-                del _leased[id(con)]
-                _close(con)
     finally:
         lock.release()
+
+
+@contextmanager
+def _lease(con: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
+    pid = os.getpid()
+    _leased[id(con)] = con
+    try:
+        yield con
+    finally:
+        if pid == os.getpid():
+            del _leased[id(con)]
+            _close(con)
 
 
 def materialize(
@@ -148,19 +165,56 @@ def _exists_outside_folds(paths: StorePaths) -> bool:
 
 
 def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
-    """Fold the journals if that is possible without a long wait, then hold ``lock`` shared."""
-    if lock.has_file and fold_marker.has_unfolded(paths) and _try_fold_lock(paths, lock):
+    """Fold the journals as far as that is possible without a long wait, then hold ``lock`` shared.
+
+    A small rest is read from the journals where the lock is not free, or a background process folds. With a large rest,
+    the reader takes turns with other folds, for as long as one of them makes progress.
+    """
+    if lock.has_file and fold_marker.has_unfolded(paths):
         try:
-            fold_locked(paths)
+            with closing(Folding(paths, lock)) as folding:
+                _fold(paths, lock, folding)
         except (
             StoreError,
             OSError,
             duckdb.Error,
         ) as error:  # reading works without a fold, or raises a clearer error
             _log.debug("the store %s was read without folding: %s", paths.database, error)
-        lock.downgrade()
-    else:
-        lock.shared()
+    lock.shared()
+
+
+def _fold(paths: StorePaths, lock: Lock, folding: Folding) -> None:
+    left = fold_marker.unfolded_bytes(paths)
+    while left <= WAIT_BYTES:
+        if background.is_running(paths) or not lock.try_exclusive():
+            return
+        lock.unlock()  # it is free; the step parses the lines before it acquires it
+        if folding.step(0) is None or folding.complete:
+            return
+        left = fold_marker.unfolded_bytes(paths)
+    to_do = left  # what others write meanwhile is left to the next reader, or this one would never end
+    is_folded_by_others = background.is_running(paths)
+    while left > WAIT_BYTES and to_do > 0 and not folding.complete:
+        if is_folded_by_others:  # parsing the same lines would only cost time
+            is_folded_by_others = _has_shrunk(paths, left)
+        else:
+            report = folding.step(FOLD_WAIT_SECONDS)
+            if report is None and fold_marker.unfolded_bytes(paths) >= left:  # readers hold the lock, not a fold
+                return
+            to_do -= 0 if report is None else report.bytes
+            is_folded_by_others = report is None or not report.bytes
+        before, left = left, fold_marker.unfolded_bytes(paths)
+        to_do -= max(0, before - left) if is_folded_by_others else 0
+
+
+def _has_shrunk(paths: StorePaths, left: int) -> bool:
+    """Wait until fewer than ``left`` bytes are unfolded; return False where that does not happen."""
+    deadline = time.monotonic() + OTHERS_SECONDS
+    while fold_marker.unfolded_bytes(paths) >= left:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 class _OlderSchemaError(StoreError):
@@ -169,23 +223,19 @@ class _OlderSchemaError(StoreError):
 
 def _repair(paths: StorePaths, lock: Lock) -> bool:
     """Rebuild a damaged database or migrate an older one by a fold; return False where others hold the lock."""
-    if not lock.exclusive(WAIT_SECONDS):
+    lock.unlock()
+    if not lock.exclusive(FOLD_WAIT_SECONDS):
         return False
     fold_locked(paths)
-    lock.downgrade()
+    lock.unlock()
+    lock.shared()
     return True
 
 
-def _try_fold_lock(paths: StorePaths, lock: Lock) -> bool:
-    if lock.try_exclusive():
-        return True
-    return fold_marker.unfolded_bytes(paths) > WAIT_BYTES and lock.exclusive(WAIT_SECONDS)
-
-
-def _open(paths: StorePaths) -> DuckDBPyConnection:
+def _open(paths: StorePaths, *, journals_only: bool = False) -> DuckDBPyConnection:
     con = connect()
     try:
-        _attach_views(con, paths)
+        _attach_views(con, paths, stored=not journals_only and paths.database.exists())
     except duckdb.Error as error:
         con.close()
         raise explained(error, paths.database) from error
@@ -195,8 +245,7 @@ def _open(paths: StorePaths) -> DuckDBPyConnection:
     return con
 
 
-def _attach_views(con: DuckDBPyConnection, paths: StorePaths) -> None:
-    stored = paths.database.exists()
+def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool) -> None:
     offsets: dict[str, int] = {}
     if stored:
         attach(con, paths, read_only=True)

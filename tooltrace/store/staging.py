@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.store.journal_format import WIRE_NAMES, LineError, decode
-from tooltrace.store.journal_scan import JournalBatch
+from tooltrace.store.journal_scan import JournalBatch, is_abandoned, open_journal
 from tooltrace.store.schema import (
     ATTEMPTS,
     LOSSES,
@@ -36,7 +37,8 @@ SPACE: Final = "memory.pending"
 """The schema of the staged tables, which have the same names as the store's tables."""
 TEMP_SUFFIX: Final = ".tmp"
 
-_OBJECT_BYTES: Final = 16 * 1024 * 1024
+_OBJECT_BYTES: Final = 1024 * 1024
+"""Minimum of DuckDB's limit for one line, which is also the size of its buffers."""
 
 
 class Staging:
@@ -166,17 +168,43 @@ class Staging:
 
 @contextmanager
 def _file_of(lines: Sequence[bytes], directory: Path) -> Iterator[Path]:
-    """Yield a temporary file of ``lines`` that only this user can read; remove it afterwards."""
-    fd, name = tempfile.mkstemp(prefix=".lines-", suffix=TEMP_SUFFIX, dir=directory)
-    path = Path(name)
+    """Yield a temporary file of ``lines`` that only this user can read; remove it afterwards.
+
+    It is locked as long as it is used: ``remove_leftovers`` removes the files of killed processes only.
+    """
+    fd, path = _create_locked(directory)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(b"\n".join(lines))
             file.write(b"\n")
-        yield path
+            file.flush()
+            yield path
     finally:
         with suppress(FileNotFoundError):
             path.unlink()
+
+
+def _create_locked(directory: Path) -> tuple[int, Path]:
+    while True:
+        fd, name = tempfile.mkstemp(prefix=".lines-", suffix=TEMP_SUFFIX, dir=directory)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(fd, fcntl.LOCK_SH)
+        if os.fstat(fd).st_nlink > 0:
+            return fd, Path(name)
+        os.close(fd)  # another process found it unlocked, and removed it
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove temporary files in ``directory`` that no living process uses."""
+    with suppress(OSError):
+        for path in directory.glob(f".*{TEMP_SUFFIX}"):
+            fd = open_journal(path)
+            if fd is not None:
+                try:
+                    if is_abandoned(fd):
+                        path.unlink(missing_ok=True)
+                finally:
+                    os.close(fd)
 
 
 def _wire(column: TableColumn) -> str:

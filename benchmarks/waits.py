@@ -1,0 +1,163 @@
+"""Measure how long questions wait for locks, and what they cost, while other processes write.
+
+``python -m benchmarks.waits [--rows N] [--seconds S] [--processes P] [--threads T]`` prints one row for each way of
+folding, in seconds; two figures are the median and the longest. All figures of a row are from one run; the ratio compares with the same questions to the quiet store.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal
+
+import tooltrace as tt
+from benchmarks.store import filled
+from tooltrace.store.file_lock import Lock
+
+PAUSE_SECONDS = 0.5
+"""Seconds between two questions."""
+QUIET = 7
+"""Questions to the quiet store."""
+
+
+@dataclass
+class Questions:
+    """The figures of several questions, in seconds."""
+
+    walls: list[float] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+    cpus: list[float] = field(default_factory=list)
+
+    def ask(self, store: str) -> None:
+        """Ask one question: its time, its CPU time, and how long it waited for locks."""
+        with _lock_waits() as waits:
+            wall, cpu = time.perf_counter(), _cpu()
+            tt.query("failure_rate", store=store).fetchall()
+            self.walls.append(time.perf_counter() - wall)
+            self.cpus.append(_cpu() - cpu)
+        self.waits.append(max(waits, default=0.0))
+
+
+@contextmanager
+def _lock_waits() -> Iterator[list[float]]:
+    """Yield a list to which each wait for the lock of a store adds its seconds."""
+    found: list[float] = []
+    originals = Lock.shared, Lock.exclusive
+
+    def timed(original: Any) -> Any:
+        def wait(*arguments: Any) -> Any:
+            before = time.perf_counter()
+            try:
+                return original(*arguments)
+            finally:
+                found.append(time.perf_counter() - before)
+
+        return wait
+
+    Lock.shared, Lock.exclusive = map(timed, originals)  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        Lock.shared, Lock.exclusive = originals  # type: ignore[method-assign]
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def write(store: str, fold: Literal["on_query", "background"], threads: int, stop: Any, made: Any) -> None:
+    """Call a tool in ``threads`` threads until told to stop; add the number of calls to ``made``."""
+    tt.configure(store=store, fold=fold)
+
+    @tt.trace_tool
+    def work(n: int) -> int:
+        return n
+
+    counts = [0] * threads
+
+    def loop(thread: int) -> None:
+        while not stop.is_set():
+            work(counts[thread])
+            counts[thread] += 1
+            time.sleep(0.001)
+
+    running = [Thread(target=loop, args=(thread,)) for thread in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    with made.get_lock():
+        made.value += sum(counts)
+
+
+def ask(store: str, seconds: float, report: Any) -> None:
+    """Ask questions for ``seconds``, and report their figures."""
+    Questions().ask(store)  # loads DuckDB, and folds what is left
+    found = Questions()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end or not found.walls:
+        found.ask(store)
+        time.sleep(PAUSE_SECONDS)
+    report.put(found)
+
+
+def measure(store: str, fold: Literal["on_query", "background"], options: argparse.Namespace) -> str:
+    """Return a row of the table for one way of folding."""
+    spawn = multiprocessing.get_context("spawn")
+    stop, made, report = spawn.Event(), spawn.Value("q", 0), spawn.Queue()
+    Questions().ask(store)
+    quiet = Questions()
+    for _ in range(QUIET):
+        quiet.ask(store)
+    writers = [
+        spawn.Process(target=write, args=(store, fold, options.threads, stop, made)) for _ in range(options.processes)
+    ]
+    asker = spawn.Process(target=ask, args=(store, options.seconds, report))
+    before = time.monotonic()
+    for process in [*writers, asker]:
+        process.start()
+    busy: Questions = report.get()
+    stop.set()
+    for process in [*writers, asker]:
+        process.join()
+    rate = made.value / (time.monotonic() - before)
+    ratio = statistics.median(busy.cpus) / statistics.median(quiet.cpus)
+    return (
+        f"| {fold} | {rate:,.0f} | {len(busy.walls)} | {statistics.median(busy.waits):.3f}, {max(busy.waits):.3f} | "
+        f"{statistics.median(quiet.walls):.2f} | {statistics.median(busy.walls):.2f}, {max(busy.walls):.2f} | "
+        f"{statistics.median(quiet.cpus):.2f} | {statistics.median(busy.cpus):.2f} | {ratio:.2f} |"
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="Measure questions while other processes write.")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--threads", type=int, default=8)
+    options = parser.parse_args()
+    lines = [
+        "| folding | calls/s | questions | lock wait | quiet | while writing | quiet CPU | CPU while writing | ratio |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "waits.duckdb"
+        filled(store, options.rows)
+        lines += [measure(str(store), fold, options) for fold in ("on_query", "background")]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
