@@ -40,6 +40,8 @@ TABLES: dict[str, type[Record] | None] = {
     "messages": Message,
     "spans": Span,
     "losses": Loss,
+    "rollups": None,
+    "pruned_attempts": None,
 }
 """The tables and views for users, in the order of the page, each with the record whose fields are its columns."""
 COLUMNS = (

@@ -37,7 +37,7 @@ WITH scoped AS (
         /* by */ tool, /* end by */
         confidence,
         correct,
-        draw_key(conversation_id, trace_id) AS draw,
+        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS draw,
         CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
@@ -46,6 +46,21 @@ WITH scoped AS (
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
+    /* rollups */
+    UNION ALL BY NAME
+    SELECT
+        /* by */ tool, /* end by */
+        confidence,
+        correct,
+        "cluster" AS draw,
+        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
+    FROM pruned_attempts
+    WHERE is_finished(status, ending)
+      AND confidence IS NOT NULL
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    /* end rollups */
 ),
 clustered AS (
     SELECT

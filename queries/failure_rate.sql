@@ -92,13 +92,31 @@ ranked AS (
             PARTITION BY call_id, of_tool, conversation_or_host, process
             ORDER BY finished DESC, attempt_order(attempt_no, started, span_id) DESC
         ) AS from_last,
-        min(own_draw) OVER (PARTITION BY call_id, of_tool, conversation_or_host, process) AS draw
+        /* rollups */ md5_number_lower( /* end rollups */ min(own_draw) OVER (PARTITION BY call_id, of_tool, conversation_or_host, process) /* rollups */ ) /* end rollups */ AS draw
     FROM scoped
     WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
     UNION ALL
-    SELECT *, 1 AS from_last, own_draw AS draw
+    SELECT *, 1 AS from_last, /* rollups */ md5_number_lower( /* end rollups */ own_draw /* rollups */ ) /* end rollups */ AS draw
     FROM scoped
     WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
+    /* rollups */
+    UNION ALL BY NAME
+    SELECT
+        /* by */ tool, /* end by */
+        is_finished(status, ending) AS finished,
+        status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
+        status = 'partial' AS partly,
+        coalesce(cached, false) AS from_cache,
+        coalesce(rule_grade, '') = 'unread' AS was_unread,
+        coalesce(rule_grade, '') = 'heuristic' AS by_heuristic,
+        ending,
+        CASE WHEN ends_call THEN 1 ELSE 2 END AS from_last,
+        "cluster" AS draw
+    FROM pruned_attempts
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    /* end rollups */
 ),
 -- one row per group and cluster
 clustered AS (

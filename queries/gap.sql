@@ -34,19 +34,41 @@
 WITH judgements AS (
     -- one row per window and cluster: n attempts, s right, m: sum of confidence
     SELECT
-        CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
-        draw_key(c.conversation_id, c.trace_id) AS draw,
+        period,
+        draw,
         CAST(count(*) AS DOUBLE) AS n,
-        sum(CAST(c.confidence AS DOUBLE)) AS m,
-        sum(CASE WHEN j.correct THEN 1.0 ELSE 0.0 END) AS s
-    FROM attempts AS c
-    JOIN judged AS j ON j.span_id = c.span_id
-    WHERE is_finished(c.status, c.ending)
-      AND c.confidence BETWEEN 0 AND 1
-      AND j.correct IS NOT NULL
-      AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))
-      AND ($until IS NULL OR c.started_at < $until)
-      AND ($tool IS NULL OR c.tool = $tool)
+        sum(CAST(confidence AS DOUBLE)) AS m,
+        sum(CASE WHEN correct THEN 1.0 ELSE 0.0 END) AS s
+    FROM (
+        SELECT
+            CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
+            /* rollups */ md5_number_lower( /* end rollups */ draw_key(c.conversation_id, c.trace_id) /* rollups */ ) /* end rollups */ AS draw,
+            c.confidence,
+            j.correct
+        FROM attempts AS c
+        JOIN judged AS j ON j.span_id = c.span_id
+        WHERE is_finished(c.status, c.ending)
+          AND c.confidence BETWEEN 0 AND 1
+          AND j.correct IS NOT NULL
+          AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))
+          AND ($until IS NULL OR c.started_at < $until)
+          AND ($tool IS NULL OR c.tool = $tool)
+        /* rollups */
+        UNION ALL
+        SELECT
+            CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
+            "cluster" AS draw,
+            confidence,
+            correct
+        FROM pruned_attempts
+        WHERE is_finished(status, ending)
+          AND confidence IS NOT NULL
+          AND correct IS NOT NULL
+          AND (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
+          AND ($until IS NULL OR started_at < $until)
+          AND ($tool IS NULL OR tool = $tool)
+        /* end rollups */
+    )
     GROUP BY ALL
 ),
 sums AS (

@@ -42,7 +42,7 @@
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS (
     SELECT *,
-        draw_key(conversation_id, trace_id) AS cluster,
+        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
         is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
@@ -52,6 +52,19 @@ WITH scoped AS (
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
+    /* rollups */
+    UNION ALL BY NAME
+    SELECT * EXCLUDE (confidence, correct, ends_call, ends_retried_call),
+        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms,
+        is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
+        is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
+        is_finished(status, ending) AND NOT coalesce(cached, false) AND duration_ms IS NOT NULL AS timed,
+        first_item_ms AS first_ms
+    FROM pruned_attempts
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    /* end rollups */
 ),
 summed AS (
     SELECT

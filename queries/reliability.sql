@@ -45,7 +45,7 @@ WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         CAST(confidence AS DOUBLE) AS p,
-        draw_key(conversation_id, trace_id) AS cluster,
+        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
         correct
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
@@ -54,6 +54,20 @@ WITH RECURSIVE scoped AS (
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
+    /* rollups */
+    UNION ALL BY NAME
+    SELECT
+        /* by */ tool, /* end by */
+        confidence AS p,
+        "cluster",
+        correct
+    FROM pruned_attempts
+    WHERE is_finished(status, ending)
+      AND confidence IS NOT NULL
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    /* end rollups */
 ),
 -- one row per confidence and cluster
 cells AS (

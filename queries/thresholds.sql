@@ -55,13 +55,26 @@ WITH RECURSIVE scoped AS (
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         correct,
-        draw_key(conversation_id, trace_id) AS draw
+        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS draw
     FROM tool_calls
     LEFT JOIN judged ON judged.span_id = tool_calls.span_id
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
+    /* rollups */
+    UNION ALL BY NAME
+    SELECT
+        /* by */ tool, /* end by */
+        confidence AS p,
+        correct,
+        "cluster" AS draw
+    FROM pruned_attempts
+    WHERE is_finished(status, ending)
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    /* end rollups */
 ),
 -- one row per confidence and cluster, and one per cluster for its attempts that cannot be used (p is NULL)
 cells AS (

@@ -33,7 +33,7 @@
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        draw_key(conversation_id, trace_id) AS cluster,
+        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
         epoch_us(started_at) / 1e6 AS at_s,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error' AND is_finished(status, ending), false)
@@ -43,6 +43,20 @@ WITH scoped AS (
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
+    /* rollups */
+    UNION ALL BY NAME
+    SELECT
+        /* by */ tool, /* end by */
+        "cluster",
+        epoch_us(started_at) / 1e6 AS at_s,
+        is_finished(status, ending) AS finished,
+        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
+        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms
+    FROM pruned_attempts
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+    /* end rollups */
 ),
 -- the last length also applies to windows that are too long for 'parts' intervals of it
 lengths AS (
@@ -50,7 +64,7 @@ lengths AS (
         2592000, 31536000]) AS seconds
 ),
 chosen AS (
-    SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
+    SELECT coalesce(min(l.seconds) FILTER (WHERE /* rollups */ l.seconds >= 86400 AND /* end rollups */ CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
     FROM lengths AS l
     CROSS JOIN (
         SELECT max(at_s) - min(at_s) AS length_s FROM scoped

@@ -37,7 +37,8 @@ def test_the_heading_names_the_columns_of_the_answer_for_every_grouping(name, en
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
 def test_the_unchanged_file_is_the_default_query(name, engine):
     query = find(name)
-    assert query.render() == query.text
+    assert query.render(rollups=True) == query.text
+    assert "/* rollups */" not in query.render()
     assert engine().sql(query.text, params=query.bind(**GIVEN.get(name, {}))).fetchall() == []
 
 

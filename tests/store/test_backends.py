@@ -23,6 +23,7 @@ from tooltrace.errors import QueryCancelled, QueryError, StoreError, StoreMissin
 from tooltrace.recording import config
 from tooltrace.store.base import Cancellation, open_store, register_store
 from tooltrace.store.result import Statement
+from tooltrace.store.retention import PrunePolicy
 from tooltrace.store.sandbox import SandboxLimits
 from tooltrace.store.url import Address, address_of
 
@@ -158,7 +159,7 @@ def test_a_label_is_written_to_it(memory: str) -> None:
 
 def test_unsupported_operations_raise_one_error(memory: str, local: Path) -> None:
     for store in (open_store(memory), open_store("clickhouse://u:secret@127.0.0.1:1/otel")):
-        for asked in (lambda s: s.path, lambda s: s.history(), lambda s: s.prune(before=START)):
+        for asked in (lambda s: s.path, lambda s: s.history(), lambda s: s.prune(PrunePolicy(before=START))):
             with pytest.raises(UnsupportedByStore, match="the store") as refused:
                 asked(store)
             assert "secret" not in str(refused.value)

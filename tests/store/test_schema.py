@@ -19,7 +19,7 @@ from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
-from tooltrace.store.views import VIEWS
+from tooltrace.store.views import LOCAL_VIEWS, VIEWS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 TYPES = {
@@ -94,7 +94,7 @@ def test_all_tables_views_and_columns_are_described(store: StorePaths, write: An
                 "SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = 'store'"
             ).fetchall()
         }
-    assert names == {table.name for table in TABLES} | {view.name for view in VIEWS}
+    assert names == {table.name for table in TABLES} | {view.name for view in LOCAL_VIEWS}
 
 
 def test_tables_have_no_index_and_no_key(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
@@ -245,14 +245,14 @@ def test_an_older_store_is_migrated_once(
     monkeypatch.setattr(
         migrations.migrate,
         "__kwdefaults__",
-        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: lambda _: None}, "newest": 5},
+        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: taken.append}, "newest": 5},
     )
     monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 5})
     write(call(1, agent="bob", flags=Json('["x"]')))
     assert fold(store).rows == 1
     write(call(2))
     assert fold(store).rows == 1
-    assert len(taken) == 3, "each step once"
+    assert len(taken) == 4, "each step once"
     assert taken[:2] == [2, 3]
     assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
         ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
@@ -288,6 +288,7 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("DROP TABLE store.messages")
     con.execute("DROP TABLE store.spans")
     con.execute("DROP TABLE store.corrections")
+    con.execute("DROP TABLE store.rollups")
     for column in ("status_recorded", "reading_recorded"):
         con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
     for column in ("labeler_kind", "target_kind", "conversation_id"):

@@ -44,6 +44,10 @@ DIMENSIONS = {
 }
 
 
+NOT_IN_ROLLUPS = frozenset({"conversation", "hour"})
+"""Dimensions that rollups of pruned attempts do not have; attributes are not in them either."""
+
+
 def choose(by: str | Iterable[str], allowed: tuple[str, ...], query: str) -> tuple[Dimension, ...]:
     """Return the dimensions that ``by`` names: a list, or one text with commas. Raises BadParameter."""
     names = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tooltrace.analysis import templating
-from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose
+from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, NOT_IN_ROLLUPS, Dimension, choose
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
 from tooltrace.errors import BadParameter, QueryError
@@ -53,14 +53,28 @@ class Query:
         groups = self.groups(by)
         return tuple(column for column in self.header.columns if column.name not in groups)
 
-    def render(self, by: GroupBy | None = None) -> str:
-        """Return the SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter."""
-        return templating.render_groups(self.text, self._dimensions(by), self.varies_within_history)
+    def render(self, by: GroupBy | None = None, *, rollups: bool = False) -> str:
+        """Return the SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter.
 
-    def statement(self, by: GroupBy | None = None, **params: Any) -> Statement:
-        """Return the statement for a store: SQL, bound values and the meanings of columns. Raises BadParameter."""
+        ``rollups``: read the rollups of pruned attempts too, where the query can.
+        """
+        text = self.text if rollups and self.reads_rollups(by) else templating.without_rollups(self.text)
+        return templating.render_groups(text, self._dimensions(by), self.varies_within_history)
+
+    def reads_rollups(self, by: GroupBy | None = None) -> bool:
+        """Whether the query, grouped ``by`` these dimensions, can read the rollups of pruned attempts."""
+        known = {DIMENSIONS[name] for name in DIMENSIONS.keys() - NOT_IN_ROLLUPS}
+        return templating.has_rollups(self.text) and known.issuperset(self._dimensions(by))
+
+    def statement(self, by: GroupBy | None = None, *, may_start_later: bool = False, **params: Any) -> Statement:
+        """Return the statement for a store: SQL, bound values and the meanings of columns. Raises BadParameter.
+
+        ``may_start_later``: where calls were pruned that the query needs, let its window begin after them.
+        """
         return Statement(
             sql=self.render(by),
+            rollup_sql=self.render(by, rollups=True) if self.reads_rollups(by) else None,
+            may_start_later=may_start_later,
             params=self.bind(**params),
             name=self.name,
             columns=self.header.columns,

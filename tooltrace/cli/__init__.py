@@ -19,6 +19,7 @@ from tooltrace.cli.export import export
 from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
+from tooltrace.cli.prune import prune
 from tooltrace.cli.query import query
 from tooltrace.cli.redact import redact
 from tooltrace.cli.report import report
@@ -57,6 +58,7 @@ for _command in (
     report,
     serve,
     doctor,
+    prune,
     forget,
     redact,
     compact,

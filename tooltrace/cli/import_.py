@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +28,10 @@ Advance = Callable[[int], None]
 
 @click.command("import", short_help="Read trace files and exports into the store.")
 @click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--late", is_flag=True, help="Import calls of pruned days too, although rollups may count them already.")
 @capture_option
 @store_option
-def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
+def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Path) -> None:
     """Read trace files into the store.
 
     The format is detected from the content:
@@ -44,9 +46,12 @@ def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
     Files may be compressed with gzip or zstd; for a folder, all its files are read. A record that was imported before is
     not stored again, so a call that had no result then does not get one now. Unreadable lines are skipped and reported.
 
+    Calls of days that the store has pruned are left out, unless --late is given.
+
     Exit code 1 if a file cannot be read at all; the other files are imported nevertheless.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
-    results = _import(files, store, capture)
+    since = None if late else _pruned_before(store)
+    results = _import(files, store, capture, since)
     for result in results:
         _print_skipped(result)
     read = [result for result in results if not isinstance(result, Exception)]
@@ -54,11 +59,30 @@ def imports(*, files: tuple[Path, ...], capture: Capture, store: Path) -> None:
     records = format_count(calls, "call") + (f" and {format_count(others, 'other record')}" if others else "")
     skipped = format_count(sum(result.skipped for result in read), "line")
     click.echo(f"{records} read from {format_count(len(read), 'file')}, {skipped} skipped.")
+    pruned = sum(result.pruned for result in read)
+    if pruned:
+        click.echo(
+            f"{format_count(pruned, 'call')} left out: the store has pruned their days and may count them already. "
+            "To import them all the same, pass --late.",
+            err=True,
+        )
     if len(read) < len(results):
         raise SystemExit(1)
 
 
-def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[ImportResult | UnreadableFile]:
+def _pruned_before(store: Path) -> datetime | None:
+    """Return the time before which calls of the store were pruned, or None."""
+    from tooltrace.store.horizon import horizon
+    from tooltrace.store.reader import open_reader
+
+    with open_reader(store, missing_ok=True) as con:
+        day = horizon(con)
+    return None if day is None else datetime.combine(day, time(), UTC)
+
+
+def _import(
+    named: tuple[Path, ...], store: Path, capture: Capture, since: datetime | None
+) -> list[ImportResult | UnreadableFile]:
     """Import the files; return a result or an error for each."""
     from tooltrace.ingest.files import import_file
 
@@ -67,7 +91,9 @@ def _import(named: tuple[Path, ...], store: Path, capture: Capture) -> list[Impo
     writer = Writer(settings)
     try:
         with _bar(files) as advance:
-            done += [_read(partial(import_file, path, settings, writer, advance=advance)) for path in files]
+            done += [
+                _read(partial(import_file, path, settings, writer, since=since, advance=advance)) for path in files
+            ]
         writer.flush_losses()
         if writer.waiting:
             raise CommandError(

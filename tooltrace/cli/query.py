@@ -72,6 +72,8 @@ def _run(name: str, by: list[str] | None, params: dict[str, Any], form: str, sto
             write(QueryResult.of_rows(columns, (), statement), form)
         raise
     write(result, form)
+    if result.note:
+        click.echo(result.note, err=True)
     if not result.rows:
         click.echo(_empty_message(params, store), err=True)
 

@@ -18,6 +18,7 @@ from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
     from tooltrace.clickhouse.query import ClickHouseSession
+    from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxLimits
 
 _COLLECTOR = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -98,6 +99,13 @@ class ClickHouseStore(StoreBackend):
         from tooltrace.clickhouse.sandbox import ClickHouseSandbox
 
         return ClickHouseSandbox(self.address, limits)
+
+    def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
+        """Raise UnsupportedByStore: ClickHouse deletes old rows by itself, by a TTL."""
+        raise UnsupportedByStore(
+            f"the store {self} cannot delete old calls on request: set 'ttl' in the collector's ClickHouse exporter, or run "
+            "tooltrace clickhouse init --tables --days N"
+        )
 
     def write(self, records: Sequence[Record]) -> str:
         """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend.

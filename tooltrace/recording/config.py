@@ -36,6 +36,7 @@ from tooltrace.store.background import BackgroundFold
 from tooltrace.store.file_lock import set_wait
 from tooltrace.store.first_use import check_database
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.retention import Retention, parse_days, parse_size, write_retention
 from tooltrace.store.store_file import check_location
 from tooltrace.store.url import Address, address_of
 
@@ -63,6 +64,9 @@ def configure(
     wait: float | None = None,
     rules: Iterable[Rule] = RULES,
     export: Any = "auto",
+    retention: str | None = None,
+    max_size: str | int | None = None,
+    keep_errors: str | None = None,
     **limits: Any,
 ) -> None:
     """Set how this process records. An option that is left out takes its default.
@@ -86,6 +90,11 @@ def configure(
     ``export``: destinations beyond the store: ``"otlp"`` or another name, a destination (``send``, ``close``), several
     of these in a list, or None. ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` or the variable of a signal
     (``…_TRACES_ENDPOINT``) is set, except for a signal for which the application has its own SDK provider.
+    ``retention``: age, such as ``"90d"``, after which the store counts calls in rollups instead of keeping their rows.
+    ``max_size``: size of the database file, such as ``"2GB"``, above which the oldest days are counted like that.
+    ``keep_errors``: age until which calls with a failed or labelled attempt keep their rows, such as ``"365d"``. These
+    three are written to the store together, and apply at its first fold of each day; without any of them, those of the
+    store stay.
     ``limits``: ``field_limit`` (bytes of one field, default 64 KiB), ``queue_size`` (calls that wait to be written, 10,000),
     ``queue_bytes`` (their memory, 64 MiB), ``block_seconds`` (longest wait of a caller for a full queue, 1.0).
     """
@@ -96,6 +105,11 @@ def configure(
         )
     if service_name is not None:
         limits["service_name"] = service_name
+    kept = Retention(
+        days=None if retention is None else parse_days(retention),
+        max_bytes=None if max_size is None else parse_size(max_size),
+        error_days=None if keep_errors is None else parse_days(keep_errors),
+    )
     settings = Settings(
         store=default_store() if store is _DEFAULT else _path(store),
         address=default_address() if store is _DEFAULT else address_of(store) if isinstance(store, str) else None,
@@ -113,6 +127,11 @@ def configure(
     _replace(_recorder_of(settings))
     set_wait(settings.wait)
     _fold_in_background(settings)
+    if kept != Retention() and settings.store is not None:
+        try:
+            write_retention(StorePaths.of(settings.store), kept)
+        except OSError:
+            report_fault("write the retention of", lost=0)
 
 
 def get_recorder() -> Recorder:

@@ -95,6 +95,12 @@ class Report:
         return self.store.location
 
     @property
+    def notes(self) -> list[str]:
+        """The notes of the results on pruned calls, each once."""
+        parts = (self.figures, self.gap, self.tools, self.sparks, *self.overview, *self.of_tool, self.comparison)
+        return sorted({part.result.note for part in parts if part is not None and part.result.note})
+
+    @property
     def sections(self) -> list[str]:
         """Tools that have a section, the most important first."""
         return [row["tool"] for row in self.tools.result.dicts()[: sections.MAX_TOOLS]] if self.tools else []
@@ -119,7 +125,8 @@ def build_report(
     def run(part: Section, **more: Any) -> SectionResult:
         on_query(part.query)
         params = {**about.params, **part.params, **more}
-        return SectionResult(part, params, query_store(store, part.query, by=part.by, **params).detached())
+        result = query_store(store, part.query, by=part.by, may_start_later=True, **params)
+        return SectionResult(part, params, result.detached())
 
     if isinstance(about, Comparison):
         return Report(store=store, made_at=now, compared=about, comparison=run(sections.COMPARED))

@@ -41,6 +41,7 @@ def as_markdown(report: Report, words: Translations) -> str:
     elif report.scope is not None:
         lines += [_window(report.scope, words), ""]
         lines += _document(report, words) if report.tools and report.tools.result.rows else [words("empty.window")]
+    lines += [line for note in report.notes for line in ("", note)]
     return "\n".join(lines).rstrip() + "\n"
 
 

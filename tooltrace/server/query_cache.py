@@ -105,7 +105,7 @@ class QueryCache:
         """Return the running execution of the query, which is started if there is none."""
         if (execution := self._running.get(key)) is None:
             cancellation = Cancellation()
-            run = partial(self._run, find(key[0]).statement(key[1], **params), cancellation)
+            run = partial(self._run, find(key[0]).statement(key[1], may_start_later=True, **params), cancellation)
             task = asyncio.create_task(self._execute(key, state, run))
             execution = self._running[key] = _SharedExecution(cancellation, task)
             task.add_done_callback(lambda _: self._drop(key, execution))

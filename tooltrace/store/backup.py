@@ -11,7 +11,7 @@ from typing import Final
 
 import duckdb
 
-from tooltrace.errors import StoreError, StoreLocked, StoreMissing
+from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.store import tombstones
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.file_lock import Lock
@@ -28,10 +28,10 @@ def compact(path: str | os.PathLike[str] | StorePaths, *, wait: float | None = W
     """Fold the journals of the store ``path`` and rewrite its database without unused space.
 
     ``wait``: seconds to wait for readers and folds; None waits without limit. A kill leaves the old or the new file.
-    Raises StoreMissing, StoreLocked, StoreError.
+    Raises StoreMissing, StoreBusy, StoreError.
     """
     paths = existing(path)
-    lock = locked(paths, wait)
+    lock = locked(paths, wait, "compacting")
     try:
         fold_locked(paths)
         return rewrite(paths)
@@ -51,7 +51,7 @@ def backup(
     The copy has every record that was in a journal when it began; others may write meanwhile. It appears under its
     name only when it is complete and on the disk. Tombstones are copied to ``<file>.journal``, if there are any.
 
-    ``force``: replace an existing file. Raises StoreMissing, StoreLocked, StoreError.
+    ``force``: replace an existing file. Raises StoreMissing, StoreBusy, StoreError.
     """
     paths, copy = existing(path), StorePaths.of(file)
     if copy.database == paths.database:
@@ -62,7 +62,7 @@ def backup(
         raise StoreError(f"{copy.database} exists: name another file, or replace it with --force")
     if not copy.database.parent.is_dir():
         raise StoreError(f"cannot write {copy.database}: its directory does not exist")
-    lock = locked(paths, wait)
+    lock = locked(paths, wait, "backing up")
     try:
         fold_locked(paths)
         report = rewrite(paths, to=copy)
@@ -84,7 +84,7 @@ def restore(
     The old database is kept beside the new one as ``<store>.replaced-<time>``. Records in the journals of the store
     are folded into the restored one. What was forgotten since the backup stays forgotten.
 
-    ``force``: replace an existing store. Raises StoreMissing, StoreLocked, StoreError.
+    ``force``: replace an existing store. Raises StoreMissing, StoreBusy, StoreError.
     """
     source, paths = existing(file), StorePaths.of(path)
     _require_store(source)
@@ -92,7 +92,7 @@ def restore(
         raise StoreError(f"{source.database} is the store itself: name a backup of it")
     if paths.database.exists() and not force:
         raise StoreError(f"the store {paths.database} exists: replace it with --force; the old file is kept")
-    lock = locked(paths, wait)
+    lock = locked(paths, wait, "restoring")
     temporary = paths.database.with_name(f".{paths.database.name}.restore.tmp")
     try:
         if paths.database.exists():
@@ -126,15 +126,16 @@ def existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
     return paths
 
 
-def locked(paths: StorePaths, wait: float | None) -> Lock:
-    """Return the lock of a store, held exclusively. Raises StoreLocked after ``wait`` seconds, and StoreError."""
-    lock = Lock(paths)
+def locked(paths: StorePaths, wait: float | None, activity: str) -> Lock:
+    """Return the lock of a store, held exclusively for ``activity``. Raises StoreBusy after ``wait`` seconds, and StoreError."""
+    lock = Lock(paths, activity)
     if not lock.has_file:
         lock.release()
         raise StoreError(f"cannot lock the store {paths.database}: its directory does not exist or is not writable")
     if not lock.exclusive(wait):
+        error = lock.busy(wait or 0)
         lock.release()
-        raise StoreLocked(f"the store {paths.database} is being read or folded by another process: try again")
+        raise error
     return lock
 
 

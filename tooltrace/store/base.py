@@ -22,6 +22,7 @@ from tooltrace.store.url import SCHEMES, Address, address_of, installed_stores
 
 if TYPE_CHECKING:
     from tooltrace.store.history import History
+    from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxFile, SandboxLimits
 
 
@@ -137,8 +138,8 @@ class StoreBackend(Protocol):
         """
         raise self._unsupported("accept records")
 
-    def prune(self, *, before: datetime) -> int:
-        """Delete calls that started before ``before``; return their number. Raises UnsupportedByStore."""
+    def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
+        """Delete old calls and keep rollups of them; ``dry_run`` only reports. Raises UnsupportedByStore."""
         raise self._unsupported("delete old calls")
 
     def forget(

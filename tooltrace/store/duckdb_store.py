@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from tooltrace.store.history import History
+    from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxLimits
 
 
@@ -72,6 +73,7 @@ class DuckDBStore(StoreBackend):
         """Return the result of ``statement`` after the lease on the file has ended. See StoreBackend."""
         from duckdb import InterruptException
 
+        from tooltrace.store.horizon import within_horizon
         from tooltrace.store.reader import materialize
 
         cancellation = cancellation or Cancellation()
@@ -79,7 +81,8 @@ class DuckDBStore(StoreBackend):
             try:
                 if statement.name is None:
                     return _read_user_sql(con, statement)
-                return QueryResult.of_relation(materialize(con, statement.sql, statement.params), statement)
+                statement, note = within_horizon(con, statement)
+                return QueryResult.of_relation(materialize(con, statement.sql, statement.params), statement, note)
             except (InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
@@ -109,6 +112,12 @@ class DuckDBStore(StoreBackend):
         from tooltrace.store.history import History
 
         return History(self._path, since=since, until=until, tool=tool, without=without)
+
+    def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
+        """Delete old calls and keep rollups of them. See ``tooltrace.store.prune``."""
+        from tooltrace.store.prune import prune
+
+        return prune(self._path, policy, dry_run=dry_run)
 
     def write(self, records: Sequence[Record]) -> None:
         """Append ``records`` to a journal of the store. Raises StoreError where the disk refuses or it is no store."""

@@ -16,14 +16,14 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError
-from tooltrace.store import corrections, delivery_cursors, erasure, fold_marker, recovery, tombstones
+from tooltrace.store import corrections, delivery_cursors, erasure, fold_marker, recovery, retention, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
 from tooltrace.store.journal_scan import FoldedJournal, JournalBatch, batches, is_abandoned, open_journal, valid_offsets
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import RECORDS, STORE
+from tooltrace.store.schema import RECORDS, ROLLUPS, STORE, quote_literal
 from tooltrace.store.staging import SPACE, Staging, remove_leftovers
 from tooltrace.store.tombstones import Tombstones
 
@@ -190,6 +190,7 @@ class Folding:
         self.complete = staged.is_last and staged.is_used
         if self.complete:
             erasure.complete(self._paths)
+            retention.apply_when_due(self._paths)
         if self._lock.has_waiters():
             share = WAITED_SECONDS / (time.monotonic() - before[0])
         else:
@@ -320,6 +321,11 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
     rows = 0
     forgotten = tombstones.load(paths)
     for table, file in recovery.salvage(aside, paths.journal):
+        if table is ROLLUPS:
+            con.execute(
+                f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"
+            )
+            continue
         staging.load_rows(table, file)
         _drop_forgotten(staging, paths, forgotten)
         staging.drop_known()

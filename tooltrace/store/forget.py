@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from tooltrace.errors import ConfigError, QueryError, StoreError, StoreLocked, StoreMissing
+from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
 from tooltrace.store import erasure, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.erasure import ErasureReport
@@ -74,21 +74,18 @@ def forget(
     records out. A call that begins after the forgetting is recorded, whatever conversation it belongs to.
 
     ``wait``: seconds to wait for readers and folds; None waits without limit. ``dry_run``: only count.
-    Raises StoreMissing, StoreLocked, QueryError for a wrong condition, and StoreError. A kill at any moment leaves a
+    Raises StoreMissing, StoreBusy, QueryError for a wrong condition, and StoreError. A kill at any moment leaves a
     store that the next fold completes.
     """
     paths = StorePaths.of(path)
     if not paths.database.exists() and not paths.journals():
         raise StoreMissing(f"there is no store at {paths.database}: nothing was recorded there yet")
-    lock = Lock(paths)
+    lock = Lock(paths, activity="forgetting")
     try:
         if not lock.has_file:
             raise StoreError(f"cannot forget in {paths.database}: its directory is not writable; nothing was changed")
         if not lock.exclusive(wait):
-            raise StoreLocked(
-                f"the store {paths.database} is being read or folded by another process: try again, or wait longer; "
-                "nothing was changed"
-            )
+            raise lock.busy(wait or 0)
         fold_locked(paths)
         report, tombstone = _select(paths, selection)
         if dry_run:

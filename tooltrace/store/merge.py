@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from tooltrace.errors import StoreError, StoreLocked, StoreMissing
+from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.store import tombstones
 from tooltrace.store.backup import WAIT_SECONDS, copy_tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
@@ -42,7 +42,7 @@ def merge(
     them names is removed from ``into``. The journals of each source are folded first.
 
     ``wait``: seconds to wait for each store. ``advance`` is called with numbers of rows read. After a kill, the same
-    call completes the merge. Raises StoreMissing, StoreLocked, StoreError.
+    call completes the merge. Raises StoreMissing, StoreBusy, StoreError.
     """
     target = StorePaths.of(into)
     others = [StorePaths.of(source) for source in sources]
@@ -51,12 +51,12 @@ def merge(
             raise StoreError(f"{source.database} is the store to merge into: name other stores as sources")
         if not source.database.exists() and not source.journals():
             raise StoreMissing(f"there is no store at {source.database}; nothing was merged")
-    lock = Lock(target)
+    lock = Lock(target, activity="merging")
     try:
         if not lock.has_file:
             raise StoreError(f"cannot write {target.database}: its directory does not exist or is not writable")
         if not lock.exclusive(wait):
-            raise StoreLocked(f"the store {target.database} is being read or folded by another process: try again")
+            raise lock.busy(wait or 0)
         return sum(_merge_one(source, target, wait, advance) for source in others)
     finally:
         lock.release()

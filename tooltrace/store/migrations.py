@@ -17,7 +17,7 @@ from tooltrace.errors import StoreError
 from tooltrace.store.macros import MACROS, create_macros
 from tooltrace.store.schema import SCHEMA_VERSION, STORE, TABLES, column_ddl, quote_identifier, quote_literal
 from tooltrace.store.store_file import foreign
-from tooltrace.store.views import VIEWS
+from tooltrace.store.views import LOCAL_VIEWS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -65,8 +65,15 @@ def _to_4(con: DuckDBPyConnection) -> None:
 
 
 def _to_5(con: DuckDBPyConnection) -> None:
-    """Migrate to version 5: add fingerprints of the folded parts of journals."""
+    """Migrate to version 5: add the counts of pruned attempts, and fingerprints of the folded parts of journals."""
     con.execute(f"ALTER TABLE {STORE}.journals ADD COLUMN fingerprint BIGINT")
+    con.execute(
+        f"CREATE TABLE {STORE}.rollups (started_at TIMESTAMP NOT NULL, tool VARCHAR NOT NULL, tool_version VARCHAR, "
+        'agent VARCHAR, status VARCHAR, ending VARCHAR, code VARCHAR, "rule" VARCHAR, rule_grade VARCHAR, '
+        '"cached" BOOLEAN, "cluster" UBIGINT NOT NULL, singles BOOLEAN NOT NULL, attempts BIGINT NOT NULL, '
+        "calls BIGINT NOT NULL, retried_calls BIGINT NOT NULL, duration_steps SMALLINT[], "
+        "first_item_steps SMALLINT[], confidences DOUBLE[], correct BOOLEAN[])"
+    )
 
 
 STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5})
@@ -89,7 +96,7 @@ def create_views_and_comments(con: DuckDBPyConnection) -> None:
     con.execute(f"USE {STORE}")
     try:
         create_macros(con)
-        for view in VIEWS:
+        for view in LOCAL_VIEWS:
             con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {view.sql}")
         for statement in comments():
             con.execute(statement)
@@ -106,7 +113,7 @@ def has_current_views(con: DuckDBPyConnection) -> bool:
 
 
 def _fingerprint() -> str:
-    parts = [*(macro.signature for macro in MACROS), *(view.sql for view in VIEWS), *comments()]
+    parts = [*(macro.signature for macro in MACROS), *(view.sql for view in LOCAL_VIEWS), *comments()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -116,7 +123,7 @@ def comments() -> list[str]:
     for table in TABLES:
         statements.append(f"COMMENT ON TABLE {table.name} IS {quote_literal(table.comment)}")
         statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
-    for view in VIEWS:
+    for view in LOCAL_VIEWS:
         statements.append(f"COMMENT ON VIEW {view.name} IS {quote_literal(view.comment)}")
         statements += [_comment(view.name, name, text) for name, text in view.columns.items()]
     return statements + [f"COMMENT ON MACRO {macro.name} IS {quote_literal(macro.comment)}" for macro in MACROS]

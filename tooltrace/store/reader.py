@@ -26,9 +26,9 @@ from tooltrace.store.journal_scan import batches, unreadable_journals
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import check, refuse_foreign, version_of
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import ATTEMPTS, RECORDS, SCHEMA_VERSION, STORE
+from tooltrace.store.schema import ATTEMPTS, RECORDS, ROLLUPS, SCHEMA_VERSION, STORE, column_ddl
 from tooltrace.store.staging import SPACE, Staging
-from tooltrace.store.views import VIEWS
+from tooltrace.store.views import LOCAL_VIEWS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -111,7 +111,7 @@ def materialize(
                 "run tooltrace doctor --mend to move it aside and recover the readable rows"
             ) from error
         raise
-    for name in (*(view.name for view in VIEWS), *(table.name for table in RECORDS.values())):
+    for name in (*(view.name for view in LOCAL_VIEWS), *(table.name for table in RECORDS.values()), ROLLUPS.name):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
     detach(con)
@@ -269,8 +269,11 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool) -
             f"SELECT * FROM {SPACE}.{table.name}"
         ] * staged
         con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
+    if not stored:
+        con.execute(f"CREATE TABLE {SPACE}.{ROLLUPS.name} ({column_ddl(ROLLUPS)})")
+    con.execute(f"CREATE VIEW memory.main.{ROLLUPS.name} AS SELECT * FROM {STORE if stored else SPACE}.{ROLLUPS.name}")
     create_macros(con, "memory.main.")
-    for view in VIEWS:
+    for view in LOCAL_VIEWS:
         con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
 
 

@@ -62,10 +62,10 @@ def redact_stored(
 
     Every text and JSON column is read, except ids. The database is rewritten, so that the bytes are gone. ``dry_run``:
     only count. A kill at any moment leaves a readable store; the same call completes the redaction.
-    Raises StoreMissing, StoreLocked, StoreError.
+    Raises StoreMissing, StoreBusy, StoreError.
     """
     paths = existing(path)
-    lock = locked(paths, wait)
+    lock = locked(paths, wait, "redacting")
     try:
         fold_locked(paths)
         report = RedactReport(values=_count(paths, redaction))

@@ -48,6 +48,10 @@ class Statement:
     """Columns of the result whose units and meanings are known."""
     groups: tuple[str, ...] = ()
     """Names of the first columns, by which the rows are grouped."""
+    rollup_sql: str | None = None
+    """The same SELECT over the rows and over the rollups of those that were pruned; None where rollups cannot answer."""
+    may_start_later: bool = False
+    """Whether a window that begins before the horizon may begin there instead; otherwise that is an error."""
 
 
 class QueryResult:
@@ -57,7 +61,7 @@ class QueryResult:
     ``result.project("tool, n")``, ``result.filter("n > 3")``, ``result.show()``.
     """
 
-    __slots__ = ("_relation", "_rows", "_types", "cut", "fields", "groups", "ms")
+    __slots__ = ("_relation", "_rows", "_types", "cut", "fields", "groups", "ms", "note")
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class QueryResult:
         groups: int = 0,
         cut: Cut | None = None,
         ms: float = 0.0,
+        note: str = "",
     ) -> None:
         """Create a result from ``rows`` or from a ``relation``.
 
@@ -82,15 +87,17 @@ class QueryResult:
         """The limit because of which rows were left out; None where the result has all rows."""
         self.ms = ms
         """Duration of the query in milliseconds; 0 where it was not measured."""
+        self.note = note
+        """A sentence on what the result stands on where calls were pruned; empty otherwise."""
         self._types = types
         self._rows = None if rows is None else list(rows)
         self._relation = relation
 
     @classmethod
-    def of_relation(cls, relation: DuckDBPyRelation, statement: Statement) -> QueryResult:
+    def of_relation(cls, relation: DuckDBPyRelation, statement: Statement, note: str = "") -> QueryResult:
         """Return the result of ``statement`` that ``relation`` holds."""
         fields = _fields(statement, relation.columns, relation.types)
-        return cls(fields, relation.types, relation=relation, groups=len(statement.groups))
+        return cls(fields, relation.types, relation=relation, groups=len(statement.groups), note=note)
 
     @classmethod
     def of_rows(
@@ -148,7 +155,7 @@ class QueryResult:
 
     def with_rows(self, rows: Sequence[Any], *, cut: Cut | None = None) -> QueryResult:
         """Return a result with the same columns and other rows."""
-        return QueryResult(self.fields, self._types, rows, groups=self.groups, cut=cut, ms=self.ms)
+        return QueryResult(self.fields, self._types, rows, groups=self.groups, cut=cut, ms=self.ms, note=self.note)
 
     def with_columns_at(self, positions: Sequence[int]) -> QueryResult:
         """Return a result with the columns at ``positions`` only."""
@@ -159,6 +166,7 @@ class QueryResult:
             groups=sum(at < self.groups for at in positions),
             cut=self.cut,
             ms=self.ms,
+            note=self.note,
         )
 
     def fetchall(self) -> list[Row]:

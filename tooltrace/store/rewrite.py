@@ -50,7 +50,8 @@ def rewrite(
 
     ``keep``: for a table's name, the SQL condition of the rows to copy; every row of any other table is copied.
     ``columns``: for a table's name, the SQL expression of each column that changes, by the column's name.
-    ``prepare``: creates what these expressions need in the connection, before anything is copied.
+    ``prepare``: a function that is called with the connection before rows are copied. It can read the old database as
+    ``source``, add rows to the new one as ``store``, and create what the conditions and expressions need.
     ``to``: write the copy there, and leave the database of ``paths`` as it is.
     The caller must hold the lock exclusively and must have folded, so that the schema is current. A kill at any moment
     leaves either the old or the new database. Raises StoreError where the database cannot be read or the copy cannot

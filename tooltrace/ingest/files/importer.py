@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,8 @@ class ImportResult:
     others: int = 0
     """Number of records that are not calls: outcomes, spans, messages …"""
     skipped: int = 0
+    pruned: int = 0
+    """Calls that were left out because the store has pruned their days."""
     examples: list[SkippedLine] = field(default_factory=list)
     """The first skipped lines."""
 
@@ -52,10 +55,16 @@ class ImportResult:
 
 
 def import_file(
-    path: Path, settings: Settings, writer: Writer, *, advance: Callable[[int], None] = lambda _: None
+    path: Path,
+    settings: Settings,
+    writer: Writer,
+    *,
+    since: datetime | None = None,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> ImportResult:
     """Write the records of the file at ``path`` with ``writer``. Raises UnreadableFile.
 
+    ``since``: leave out calls that started before this time, because rollups may count them already.
     ``advance`` receives the number of bytes read since its last call.
     """
     imported = ImportResult(path)
@@ -68,6 +77,9 @@ def import_file(
             raise UnreadableFile(f"{path}: unknown format; expected one of {names}")
         imported.format = found.name
         for record in found.read(source, settings):
+            if since is not None and isinstance(record, ToolCall) and record.started_at < since:
+                imported.pruned += 1
+                continue
             writer.add(record)
             if isinstance(record, ToolCall):
                 imported.calls += 1

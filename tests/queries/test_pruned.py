@@ -1,0 +1,310 @@
+"""Queries over pruned histories: the same figures as over the rows, or a refusal."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tooltrace.analysis import find, query_store
+from tooltrace.core.records import Outcome, Record, ToolCall
+from tooltrace.errors import QueryError
+from tooltrace.store.horizon import within_horizon
+from tooltrace.store.journal import Journal
+from tooltrace.store.journal_format import encode
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.prune import PrunePolicy, prune
+from tooltrace.store.reader import open_reader
+
+FIRST = datetime(2026, 3, 1, tzinfo=UTC)
+DAYS = 4
+
+
+def day(number: int) -> datetime:
+    return FIRST + timedelta(days=number)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Record]:
+    """Attempts of a few days, with conversations, traces and calls that lie on several of them."""
+    records: list[Record] = []
+    for number in range(draw(st.integers(1, 24))):
+        conversation = draw(st.sampled_from([None, None, "v", "w"]))
+        status, ending = draw(
+            st.sampled_from(
+                [("success", "returned"), ("error", "raised"), ("error", "returned"), ("partial", "returned"),
+                 (None, "cancelled"), (None, "paused"), ("success", "returned")]
+            )
+        )  # fmt: skip
+        call = ToolCall(
+            tool=draw(st.sampled_from(["read", "search"])),
+            tool_version=draw(st.sampled_from([None, "2"])),
+            call_id=draw(st.sampled_from(["a", "b", f"call_{number}", f"call_{number}"])),
+            attempt=draw(st.integers(1, 3)),
+            trace_id=f"{draw(st.sampled_from([1, 2, 100 + number, 100 + number])):032x}",
+            span_id=f"{number + 1:016x}",
+            conversation_id=conversation,
+            started_at=FIRST + timedelta(hours=draw(st.integers(0, 24 * DAYS - 1))),
+            duration_ms=draw(st.sampled_from([None, 0.0, 1.0, 3.5, 250.0, 60_000.0])),
+            first_item_ms=draw(st.sampled_from([None, None, 2.0])),
+            status=status,
+            ending=ending,
+            code="TIMEOUT" if status == "error" and draw(st.booleans()) else None,
+            rule_grade=draw(st.sampled_from([None, "certain", "heuristic", "unread"])),
+            cached=draw(st.sampled_from([None, False, True])),
+            confidence=draw(st.sampled_from([None, 0.25, 0.9])),
+        )
+        records.append(call)
+        if draw(st.integers(0, 3)) == 0:
+            records.append(
+                Outcome(
+                    call_id=call.call_id, span_id=call.span_id, correct=draw(st.booleans()), labeler="ann",
+                    labeled_at=day(DAYS + 10),
+                )
+            )  # fmt: skip
+    return records
+
+
+def write(path: Path, records: Sequence[Record]) -> None:
+    journal = Journal(StorePaths.of(path).journal)
+    journal.write(b"".join(map(encode, records)))
+    journal.close()
+
+
+WINDOWS = [{}, {"since": day(1)}, {"until": day(2)}, {"since": day(1), "until": day(3)}, {"tool": "read"}]
+
+
+def answers(
+    path: Path, name: str, groupings: Sequence[Sequence[str] | None], windows: Sequence[dict[str, Any]] = WINDOWS
+) -> list[list[dict[str, Any]]]:
+    """Return the rows of the query for each window and each grouping, as a store returns them, all in one lease."""
+    found = []
+    pairs = zip(itertools.cycle(windows), itertools.cycle(groupings), range(max(len(windows), len(groupings))))
+    with open_reader(path) as con:
+        con.execute("SET threads = 1")  # a few rows: more threads would only wait for each other
+        for window, by, _ in pairs:
+            statement, _ = within_horizon(con, find(name).statement(by, **window))
+            result = con.execute(statement.sql, statement.params)
+            columns = [column[0] for column in result.description or ()]
+            found.append([dict(zip(columns, row, strict=True)) for row in result.fetchall()])
+    return found
+
+
+def assert_same(found: Any, wanted: Any, precision: float) -> None:
+    """Compare two answers; rows of equal rank may come in another order."""
+    assert len(found) == len(wanted)
+    for some, others in zip(found, wanted, strict=True):
+        assert len(some) == len(others)
+        for row, other in zip(ordered(some), ordered(others), strict=True):
+            for column, value in other.items():
+                if isinstance(value, float):
+                    assert row[column] is not None, column
+                    near = precision if column in DURATIONS else 1e-9
+                    assert math.isclose(row[column], value, rel_tol=near, abs_tol=1e-5), (column, row, other)
+                else:
+                    assert row[column] == value, (column, row, other)
+
+
+DURATIONS = frozenset("p50 p90 p95 p99 max time_to_first_item time_to_first_item_p95".split())
+
+
+def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: [str(value) for value in row.values() if not isinstance(value, float)])
+
+
+GROUPINGS = [[], ["tool"], ["version", "code"], ["day"], ["status", "agent"], ["rule_grade"]]
+
+
+@settings(max_examples=12, deadline=None)
+@given(histories(), st.lists(st.integers(0, DAYS), min_size=1, max_size=2, unique=True))
+def test_failure_rates_are_the_same_over_rows_and_over_rollups(records: list[Record], cuts: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.duckdb"
+        write(path, records)
+        wanted = answers(path, "failure_rate", GROUPINGS)
+        for cut in sorted(cuts):
+            prune(path, PrunePolicy(before=day(cut)))
+            assert_same(answers(path, "failure_rate", GROUPINGS), wanted, 0)
+
+
+@settings(max_examples=6, deadline=None)
+@given(histories(), st.integers(0, DAYS))
+def test_calibration_is_the_same_over_rows_and_over_rollups(records: list[Record], cut: int) -> None:
+    names = ("reliability", "confidence_bands", "thresholds")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.duckdb"
+        write(path, records)
+        wanted = [answers(path, name, [[], ["tool"]]) for name in names]
+        windows = [{"since": day(2), "before": day(1)}, {}]
+        gaps = answers(path, "gap", [None], windows)
+        calibration = answers(path, "calibration", [[]], [{}])
+        prune(path, PrunePolicy(before=day(cut)))
+        for name, answer in zip(names, wanted, strict=True):
+            assert_same(answers(path, name, [[], ["tool"]]), answer, 0)
+        assert_same(answers(path, "gap", [None], windows), gaps, 0)
+        found = answers(path, "calibration", [[]], [{}])
+        assert_same(without_bootstrap(found), without_bootstrap(calibration), 0)
+
+
+def without_bootstrap(found: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    """Leave out the limits that a bootstrap draws from the clusters in their order."""
+    drawn = ("ece_low", "ece_high")
+    return [[{name: row[name] for name in row if name not in drawn} for row in rows] for rows in found]
+
+
+@settings(max_examples=6, deadline=None)
+@given(histories(), st.integers(0, DAYS))
+def test_counts_of_the_overview_are_the_same_and_its_durations_within_one_percent(
+    records: list[Record], cut: int
+) -> None:
+    # a call in several traces without a conversation counts as one cluster in rollups
+    records = [call_in_one_trace(record) for record in records]
+    windows = [{"since": day(2), "before": day(1)}, {"since": day(1)}, {}]
+    counts = (
+        "calls failed_calls call_rate call_low call_high attempts failures rate low high retried retried_share left_out"
+    )
+    columns = [
+        *counts.split(),
+        "retried_low",
+        "retried_high",
+        "clusters",
+        "design_effect",
+        "too_few",
+        "unread",
+        "period",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.duckdb"
+        write(path, records)
+
+        def overview() -> list[list[dict[str, Any]]]:
+            found = answers(path, "overview", [None], windows)
+            return [[{name: row[name] for name in columns} for row in rows] for rows in found]
+
+        wanted = overview()
+        prune(path, PrunePolicy(before=day(cut)))
+        assert_same(overview(), wanted, 0)
+
+
+def call_in_one_trace(record: Record) -> Record:
+    if isinstance(record, ToolCall) and record.conversation_id is None and record.call_id in "ab":
+        return ToolCall(**{**{name: getattr(record, name) for name in record.__struct_fields__}, "trace_id": "f" * 32})
+    return record
+
+
+@settings(max_examples=6, deadline=None)
+@given(histories(), st.integers(0, DAYS))
+def test_durations_are_within_one_percent_over_rollups(records: list[Record], cut: int) -> None:
+    records = [call_in_one_trace(record) for record in records]
+    names = [
+        "n",
+        "p50",
+        "p95",
+        "max",
+        "streams",
+        "time_to_first_item",
+        "left_out",
+        "cached",
+        "untimed",
+        "clusters",
+        "tool",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.duckdb"
+        write(path, records)
+
+        def latencies() -> list[list[dict[str, Any]]]:
+            found = answers(path, "latency", [["tool"], ["tool", "day"]])
+            return [[{name: row[name] for name in names} for row in rows] for rows in found]
+
+        wanted = latencies()
+        prune(path, PrunePolicy(before=day(cut)))
+        assert_same(latencies(), wanted, 0.0102)
+
+
+def test_a_timeline_over_rollups_has_intervals_of_whole_days(tmp_path: Path) -> None:
+    path = pruned_store(tmp_path, days=10, before=day(6))
+    rows = query_store(path, "timeline", parts=60).dicts()
+    assert [(row["started"].date(), row["attempts"], row["seconds"]) for row in rows] == [
+        (day(number).date(), 24, 86_400) for number in range(10)
+    ]
+    rates = query_store(path, "failure_rate", by=["day"]).dicts()
+    assert {row["day"]: row["low"] for row in rates} == {row["started"].date(): row["low"] for row in rows}
+
+
+def pruned_store(folder: Path, *, days: int, before: datetime) -> Path:
+    """A store with a call each hour, pruned."""
+    path = folder / "t.duckdb"
+    calls = [
+        ToolCall(
+            tool="search", call_id=f"c{hour}", trace_id=f"{hour:032x}", span_id=f"{hour + 1:016x}",
+            started_at=FIRST + timedelta(hours=hour), duration_ms=5.0, status="error" if hour % 7 == 0 else "success",
+        )
+        for hour in range(24 * days)
+    ]  # fmt: skip
+    write(path, calls)
+    prune(path, PrunePolicy(before=before))
+    return path
+
+
+def test_a_note_says_from_when_on_an_answer_stands_on_rollups(tmp_path: Path) -> None:
+    path = pruned_store(tmp_path, days=4, before=day(2))
+    assert query_store(path, "failure_rate", since=day(2)).note == ""
+    assert "before 2026-03-03 were pruned: their counts are from daily rollups" in query_store(path, "latency").note
+
+
+def test_a_window_that_begins_inside_a_pruned_day_begins_with_that_day(tmp_path: Path) -> None:
+    path = pruned_store(tmp_path, days=4, before=day(2))
+    result = query_store(path, "failure_rate", since=day(1) + timedelta(hours=5))
+    assert result.values("attempts") == [72]
+    assert "since was moved to the start of its day, 2026-03-02" in result.note
+
+
+def test_groups_that_rollups_do_not_have_are_refused_before_the_horizon(tmp_path: Path) -> None:
+    path = pruned_store(tmp_path, days=4, before=day(2))
+    for name, by in (("failure_rate", ["hour"]), ("failure_rate", ["attributes.region"]), ("errors", None)):
+        with pytest.raises(
+            QueryError, match=rf"query {name}.* cannot be answered before 2026-03-03: .*since='2026-03-03'"
+        ):
+            query_store(path, name, by=by, since=day(1))
+        assert query_store(path, name, by=by, since=day(2)).note == ""
+    with pytest.raises(QueryError, match="cannot be answered"):
+        query_store(path, "errors", until=day(1))
+
+
+def test_without_a_start_a_query_that_needs_rows_begins_at_the_horizon(tmp_path: Path) -> None:
+    path = pruned_store(tmp_path, days=4, before=day(2))
+    result = query_store(path, "failure_rate", by=["hour"])
+    assert len(result) == 48
+    assert "it begins on that day" in result.note
+
+
+def test_a_page_may_begin_later_instead_of_failing(tmp_path: Path) -> None:
+    path = pruned_store(tmp_path, days=4, before=day(2))
+    result = query_store(path, "failure_rate", by=["hour"], since=day(0), may_start_later=True)
+    assert len(result) == 48
+
+
+def test_rows_of_several_prunes_are_one_cluster(tmp_path: Path) -> None:
+    path = tmp_path / "t.duckdb"
+    calls = [
+        ToolCall(
+            tool="search", call_id=f"c{hour}", trace_id="a" * 32, span_id=f"{hour + 1:016x}",
+            started_at=FIRST + timedelta(hours=hour), status="success",
+        )
+        for hour in range(0, 96, 12)
+    ]  # fmt: skip
+    write(path, calls)
+    for cut in (1, 3, 4):
+        prune(path, PrunePolicy(before=day(cut)))
+        assert query_store(path, "failure_rate").values("clusters") == [1]
+    with open_reader(path) as db:
+        assert db.sql("SELECT count(*) FROM attempts").fetchall() == [(0,)]
