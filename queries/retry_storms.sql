@@ -32,7 +32,7 @@
 --   failure_high  high(failure_rate)  95 % interval of failure_rate
 --   rising        flag                many retries (retry_share > 10 %) and more failures than in other windows (rise_p < 0.05); NULL if there is no other window
 --   base_rate     number              failures / attempts of all other windows of the group; NULL if there is none
---   rise_p        number              probability that any window has so many failures at a constant rate, at most 1
+--   rise_p        number              probability that any window has as many failures at a constant rate, at most 1
 --   left_out      aside               attempts that did not finish
 --   clusters      count               conversations (or traces, or attempts) that the attempts of the window belong to
 --   design_effect ratio               attempts / independent attempts that failure_rate would be equally certain with

@@ -4,10 +4,9 @@
 -- share is right, with 95 % certainty. Thresholds are tested from high t to low: the test compares the lower 95 % bound of
 -- the precision with the requested precision, and stops at the first t that fails. The order is fixed in advance, so no
 -- correction for several tests is needed. Some t are skipped whatever their outcomes: those with fewer than min_n calls
--- above them, with fewer than a twentieth of all calls, and with so few that even a perfect record would fail (59 for 0.95,
--- 299 for 0.99; of clusters that
--- have several attempts, so many clusters). A test that started with a handful of calls would mostly stop there. An attempt is right if its labels say
--- so (judged.correct).
+-- above them, with fewer than a twentieth of all calls, and with too few for even a perfect record to pass (59 for 0.95,
+-- 299 for 0.99; clusters where they have several attempts). A test that started with a handful of calls would mostly stop
+-- there. An attempt is right if its labels say so (judged.correct).
 --
 -- Labelled attempts stand for all attempts: if results below a confidence are never used, and therefore never labelled,
 -- this query says nothing about them. Thresholds are rounded down to four decimals in a group with more than 10000

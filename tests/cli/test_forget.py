@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 
-def test_forget_asks_before_it_deletes(run, history):
+def test_forget_needs_a_confirmation(run, history):
     assert run("forget").exit_code == 2
     refused = run("forget", "--call", "call_1")
     assert refused.exit_code == 2

@@ -131,7 +131,7 @@ def test_a_restoration_replaces_the_store_and_keeps_the_old_file(tmp_path: Path,
     assert spans(tmp_path / "new.duckdb") == [1, 2]
 
 
-def test_a_restoration_refuses_what_is_no_store(tmp_path: Path, store: StorePaths) -> None:
+def test_a_restoration_refuses_other_files(tmp_path: Path, store: StorePaths) -> None:
     put(store.database, 1)
     wrong = tmp_path / "wrong.duckdb"
     wrong.write_bytes(b"no database" * 100)
@@ -142,7 +142,7 @@ def test_a_restoration_refuses_what_is_no_store(tmp_path: Path, store: StorePath
     assert spans(store) == [1]
 
 
-def test_what_was_forgotten_since_the_backup_stays_forgotten(tmp_path: Path, store: StorePaths) -> None:
+def test_records_forgotten_since_the_backup_stay_forgotten(tmp_path: Path, store: StorePaths) -> None:
     secret = "a-secret-text " * 10
     put(store.database, 1)
     put(store.database, 2, conversation_id="secret", text=secret)
@@ -200,7 +200,7 @@ def test_a_merge_has_each_record_once(tmp_path: Path) -> None:
         merge([tmp_path / "none.duckdb"], out)
 
 
-def test_what_one_store_has_forgotten_is_forgotten_in_the_merged_one(tmp_path: Path) -> None:
+def test_a_merge_forgets_the_forgotten_records_of_each_store(tmp_path: Path) -> None:
     secret = "a-secret-text " * 10
     one = put(tmp_path / "1" / "s.duckdb", 1, conversation_id="secret", text=secret)
     two = put(tmp_path / "2" / "s.duckdb", 1, conversation_id="secret", text=secret)

@@ -251,9 +251,7 @@ def test_spans_of_a_trace_with_other_calls_stay_unless_they_are_below_a_forgotte
     assert rows("SELECT name FROM spans") == []
 
 
-def test_whole_traces_are_forgotten_where_that_is_asked(
-    store: StorePaths, write: Write, call: MakeCall, rows: Rows
-) -> None:
+def test_whole_traces_are_forgotten_as_an_option(store: StorePaths, write: Write, call: MakeCall, rows: Rows) -> None:
     write(
         call(1, conversation_id="a"), call(2), Span(span_id="1" * 16, name="chat", trace_id="a" * 32, started_at=START)
     )

@@ -120,7 +120,7 @@ class DuckDBStore(StoreBackend):
         return prune(self._path, policy, dry_run=dry_run)
 
     def write(self, records: Sequence[Record]) -> None:
-        """Append ``records`` to a journal of the store. Raises StoreError where the disk refuses or it is no store."""
+        """Append ``records`` to a journal of the store. Raises StoreError where the disk write fails, or where the path is not that of a store."""
         check_database(self._path)
         with contextlib.closing(Journal(StorePaths.of(self._path).journal)) as journal:
             try:

@@ -33,7 +33,7 @@ _log = logging.getLogger("tooltrace")
 
 @dataclass(slots=True, kw_only=True)
 class ErasureReport:
-    """What an erasure removed, and what it could not."""
+    """The records that an erasure removed, and those that remain."""
 
     rows: dict[str, int] = field(default_factory=dict)
     """Removed rows by table."""

@@ -65,7 +65,7 @@ def prune_locked(paths: StorePaths, policy: PrunePolicy, *, dry_run: bool = Fals
 
 def _prune_once(paths: StorePaths, policy: PrunePolicy, *, dry_run: bool) -> PruneReport:
     size = paths.database.stat().st_size
-    selection = _Selection(policy, size)
+    selection = _PrunedAttempts(policy, size)
     try:
         _examine(paths, selection)
         if selection.before is None or dry_run or not (selection.rows or selection.emptied):
@@ -93,7 +93,7 @@ def _joined(first: PruneReport, second: PruneReport) -> PruneReport:
     )
 
 
-def _examine(paths: StorePaths, selection: _Selection) -> None:
+def _examine(paths: StorePaths, selection: _PrunedAttempts) -> None:
     con = connect()
     try:
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
@@ -103,7 +103,7 @@ def _examine(paths: StorePaths, selection: _Selection) -> None:
             con.close()
 
 
-class _Selection:
+class _PrunedAttempts:
     """The attempts that a policy prunes in one database, and the numbers of rows that go with them."""
 
     def __init__(self, policy: PrunePolicy, size: int) -> None:

@@ -37,7 +37,7 @@ _FUNCTIONS: Final = {True: "redact_stored_json", False: "redact_stored_text"}
 
 @dataclass(slots=True, kw_only=True)
 class RedactReport:
-    """What a redaction found; it never contains a secret."""
+    """Counts of the secrets that a redaction found; the secrets themselves are not in it."""
 
     values: dict[str, int] = field(default_factory=dict)
     """Number of values with a secret by ``table.column``."""

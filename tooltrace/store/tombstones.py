@@ -55,7 +55,7 @@ class CallPeriod(Struct, frozen=True, kw_only=True):
 
 
 class Tombstone(Struct, frozen=True, kw_only=True):
-    """What one forgetting names. Every id is a hash."""
+    """The ids of one forgetting, each as a hash."""
 
     id: str
     """Random id of the forgetting."""
