@@ -157,6 +157,7 @@ def test_the_journal_of_a_running_process_is_cleaned_while_it_writes(
     assert journal.path.name in probe(filled)
     assert forget(filled, Selection(conversation_id="secret")).erased.remaining == []
     journal.write(encode(call(31)))
+    assert fold(filled).bytes == len(encode(call(31))), "the changed journal is not read again"
     assert probe(filled) == []
     assert rows("SELECT count(*) FROM tool_calls") == [(12,)]
     assert count_lines(journal.path, lambda _: True) == 2
@@ -174,6 +175,7 @@ def test_a_line_that_a_running_process_writes_later_is_removed_by_the_next_fold(
     assert probe(filled) != []
     assert fold(filled).forgotten == len(secret_records())
     assert probe(filled) == []
+    assert fold(filled).bytes == 0, "the changed journal is not read again"
     journal.close()
 
 

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import duckdb
+
 from tooltrace.errors import StoreError
 from tooltrace.store import recovery, tombstones
 from tooltrace.store.blanking import Change, change_lines
+from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.delivery_cursors import DestinationFiles, destinations, folder_of
+from tooltrace.store.journal_scan import fingerprint_of, open_journal
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.replay_positions import ReplayPositions
 from tooltrace.store.rewrite import SOURCE, rewrite
-from tooltrace.store.schema import RECORDS
+from tooltrace.store.schema import RECORDS, STORE
 from tooltrace.store.tombstones import Tombstones, digest
 
 if TYPE_CHECKING:
@@ -63,6 +68,7 @@ def complete(paths: StorePaths) -> ErasureReport | None:
     if found.stored:
         _erase_rows(paths, found, report)
     report.lines = blank_journals(paths, found, report.remaining)
+    refresh_fingerprints(paths, report.lines)
     _erase_copies(paths, found, report)
     _erase_delivered_ids(paths, found, report)
     try:
@@ -102,6 +108,41 @@ def change_journals(
             if count:
                 lines[path.name] = count
     return lines
+
+
+def refresh_fingerprints(paths: StorePaths, names: Collection[str]) -> None:
+    """Store the checksums of the journals ``names`` anew after their lines have changed.
+
+    Otherwise the next fold would read these journals from the beginning. The database must not be attached. Raises
+    StoreError.
+    """
+    if not names or not paths.database.exists():
+        return
+    con = connect()
+    try:
+        attach(con, paths, read_only=False)
+        update_fingerprints(con, paths, names)
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            detach(con)
+        con.close()
+
+
+def update_fingerprints(con: DuckDBPyConnection, paths: StorePaths, names: Collection[str]) -> None:
+    """Do as ``refresh_fingerprints`` with a connection to which the database is attached."""
+    rows = con.execute(f"SELECT name, folded_bytes FROM {STORE}.journals WHERE list_contains(?, name)", [list(names)])
+    for name, offset in rows.fetchall():
+        fd = open_journal(paths.journal / name)
+        if fd is None:
+            continue
+        try:
+            mark = fingerprint_of(fd, offset)
+        finally:
+            os.close(fd)
+        con.execute(f"UPDATE {STORE}.journals SET fingerprint = ? WHERE name = ?", [mark, name])
+    con.execute(f"CHECKPOINT {STORE}")
 
 
 def _erase_rows(paths: StorePaths, found: Tombstones, report: ErasureReport) -> None:

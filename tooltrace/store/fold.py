@@ -308,7 +308,7 @@ def _fold_into(
     report, offsets = _insert_all(con, paths, damage.losses) if staged is None else _insert_staged(con, paths, staged)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
     if report.forgotten:
-        erasure.blank_journals(paths, tombstones.load(paths))
+        erasure.update_fingerprints(con, paths, erasure.blank_journals(paths, tombstones.load(paths)))
     removed = _remove_folded(paths, offsets)
     _record_undelivered(con, paths, removed)
     _drop_stale_offsets(con, paths, offsets)

@@ -116,13 +116,13 @@ def _is_same(paths: StorePaths, name: str, sizes: Mapping[str, int], folded: Fol
     if fd is None:
         return True
     try:
-        return _fingerprint(fd, folded.offset) == folded.fingerprint
+        return fingerprint_of(fd, folded.offset) == folded.fingerprint
     finally:
         os.close(fd)
 
 
-def _fingerprint(fd: int, offset: int) -> int:
-    """Return the checksum of the bytes before ``offset``."""
+def fingerprint_of(fd: int, offset: int) -> int:
+    """Return the checksum of the bytes before ``offset`` in the journal open as ``fd``."""
     length = min(offset, FINGERPRINT_BYTES)
     return crc32(os.pread(fd, length, offset - length))
 
@@ -167,7 +167,7 @@ def _pieces(path: Path, offset: int, limit: int) -> Iterator[tuple[int, bytes, i
                 if at_end and not abandoned:
                     return
                 end = len(data)  # a torn last line, or damage longer than any line
-            yield offset, data[:end], _fingerprint(fd, offset + end)
+            yield offset, data[:end], fingerprint_of(fd, offset + end)
             offset += end
             size = limit
     finally:

@@ -20,7 +20,7 @@ from tooltrace.redact.snapshot import Json
 from tooltrace.store import recovery
 from tooltrace.store.backup import WAIT_SECONDS, existing, locked
 from tooltrace.store.connection import attach, connect, detach, explained
-from tooltrace.store.erasure import change_journals
+from tooltrace.store.erasure import change_journals, refresh_fingerprints
 from tooltrace.store.fold import fold_locked
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
@@ -74,6 +74,7 @@ def redact_stored(
         change = _change(redaction)
         report.lines = change_journals(paths, change, report.remaining, dry_run=dry_run)
         if not dry_run:
+            refresh_fingerprints(paths, report.lines)
             _redact_copies(paths, redaction, report)
         return report
     finally:
