@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import IO, Literal
@@ -29,19 +30,22 @@ Durability = Literal["batch", "call", "fsync"]
 
 
 class Process:
-    """A child process. Its output goes to a file, so that it never waits for a reader of a pipe."""
+    """A child process. A thread reads its output: a file of output would be cut off where the child's files are limited."""
 
     def __init__(self, arguments: list[str], **environment: str) -> None:
-        self._output: IO[bytes] = tempfile.TemporaryFile()
+        self._output = bytearray()
         self._errors: IO[bytes] = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             [sys.executable, *arguments],
             stdin=subprocess.PIPE,
-            stdout=self._output,
+            stdout=subprocess.PIPE,
             stderr=self._errors,
             cwd=ROOT,
             env={**os.environ, "TOOLTRACE_STRICT": "", **environment},
         )
+
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     @property
     def pid(self) -> int:
@@ -52,15 +56,18 @@ class Process:
         return self._process.poll() is None
 
     def output(self) -> str:
-        return _text(self._output)
+        """Return the output until now; the complete output of a process that has ended."""
+        if not self.is_running:
+            self._reader.join(END_SECONDS)
+        return self._output.decode(errors="replace")
 
     def errors(self) -> str:
-        return _text(self._errors)
+        return os.pread(self._errors.fileno(), 1 << 30, 0).decode(errors="replace")
 
     def wait_for_output(self) -> None:
         """Wait until the process has written something."""
         ends = time.monotonic() + END_SECONDS
-        while not os.fstat(self._output.fileno()).st_size:
+        while not self._output:
             if not self.is_running or time.monotonic() > ends:
                 raise RuntimeError(f"a process of the trial did not start: {self.errors()[-2000:]}")
             time.sleep(0.01)
@@ -80,6 +87,11 @@ class Process:
             self._process.stdin.write(b"\n")
             self._process.stdin.close()
         return self._process.wait(END_SECONDS)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        while data := os.read(self._process.stdout.fileno(), 1 << 16):
+            self._output += data
 
 
 class Agent(Process):
@@ -118,7 +130,3 @@ class Agent(Process):
 def reader(store: Path) -> Process:
     """Start a process that reads the store, and so folds it, until it is killed."""
     return Process(["-c", READER, str(store)])
-
-
-def _text(file: IO[bytes]) -> str:
-    return os.pread(file.fileno(), 1 << 30, 0).decode(errors="replace")
