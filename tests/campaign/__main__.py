@@ -7,6 +7,7 @@ its folder is kept.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import logging
 import random
@@ -47,11 +48,12 @@ def main(arguments: list[str] | None = None) -> int:
     first = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     ends = time.monotonic() + 60 * options.minutes
     trials: dict[str, list[Trial]] = {name: [] for name in names}
-    for seed, name in zip(itertools.count(first), itertools.cycle(names), strict=False):
-        if time.monotonic() > ends and all(trials.values()):
-            break
-        trials[name].append(run(name, seed))
-        _show_progress(ends, trials)
+    with contextlib.suppress(KeyboardInterrupt):  # the table has the trials that have ended
+        for seed, name in zip(itertools.count(first), itertools.cycle(names), strict=False):
+            if time.monotonic() > ends and all(trials.values()):
+                break
+            trials[name].append(run(name, seed))
+            _show_progress(ends, trials)
     print(table(trials))
     return 1 if any(trial.problems for found in trials.values() for trial in found) else 0
 

@@ -13,7 +13,7 @@ from tooltrace.errors import StoreError
 
 ANSWER_SECONDS = 30
 """Maximum seconds for an answer or an error: the limit of a wait is 10 s, the rest is for a busy machine."""
-CALL_SECONDS = 5
+CALL_SECONDS = 20
 """Maximum seconds of a call while another process is stopped."""
 
 

@@ -166,8 +166,6 @@ def test_unsupported_operations_raise_one_error(memory: str, local: Path) -> Non
             assert isinstance(refused.value, StoreError)
             with pytest.raises(UnsupportedByStore, match="cannot delete calls"):
                 store.forget(conversation_id="session")
-    with pytest.raises(UnsupportedByStore, match=f"{local} cannot delete old calls"):
-        open_store(local).prune(before=START)
     with pytest.raises(UnsupportedByStore):
         tt.outcome_from("SELECT call_id, true AS correct FROM calls", labeler="me", store=memory)
     for words in (("import", "x.jsonl"), ("export", "jsonl", "-o", "-"), ("doctor",)):
