@@ -19,7 +19,7 @@ from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, S
 from tooltrace.errors import ConfigError, QueryError, StoreMissing
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import blanking, tombstones
-from tooltrace.store.blanking import blank_lines, count_lines
+from tooltrace.store.blanking import change_lines
 from tooltrace.store.connection import connect
 from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.doctor import examine, mend
@@ -160,7 +160,7 @@ def test_the_journal_of_a_running_process_is_cleaned_while_it_writes(
     assert fold(filled).bytes == len(encode(call(31))), "the changed journal is not read again"
     assert probe(filled) == []
     assert rows("SELECT count(*) FROM tool_calls") == [(12,)]
-    assert count_lines(journal.path, lambda _: True) == 2
+    assert change_lines(journal.path, lambda _: None, dry_run=True) == 2
     assert examine(filled).damaged == ()
     journal.close()
 
@@ -211,7 +211,7 @@ def test_the_files_of_destinations_lose_the_records(filled: StorePaths, call: Ma
     assert files.refused.name in probe(filled)
     forget(filled, Selection(conversation_id="secret"))
     assert probe(filled) == []
-    assert count_lines(files.refused, lambda _: True) == 1
+    assert change_lines(files.refused, lambda _: None, dry_run=True) == 1
     again = files.load()
     assert again is not None
     assert again.early == [f"{1:016x}"]
@@ -344,9 +344,9 @@ def test_a_partly_overwritten_line_is_overwritten_by_the_next_run(store: StorePa
     with journal.path.open("r+b") as file:
         file.seek(len(encode(call(1))))
         file.write(b"\n" * 50)
-    assert blank_lines(journal.path, lambda _: False) == 1
+    assert change_lines(journal.path, lambda record: record) == 1
     assert places_of(RANDOM[:1000], store.journal) == []
-    assert count_lines(journal.path, lambda _: True) == 2
+    assert change_lines(journal.path, lambda _: None, dry_run=True) == 2
     journal.close()
 
 

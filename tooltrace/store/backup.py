@@ -11,10 +11,10 @@ from typing import Final
 
 import duckdb
 
-from tooltrace.errors import StoreError, StoreMissing
+from tooltrace.errors import StoreError
 from tooltrace.store import tombstones
 from tooltrace.store.connection import attach, connect, explained
-from tooltrace.store.file_lock import Lock
+from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.fold import FoldReport, fold_locked
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
@@ -116,27 +116,6 @@ def copy_tombstones(source: StorePaths, target: StorePaths) -> None:
     """Append to ``target`` the tombstones of ``source`` that it lacks; their records are then to be removed there."""
     known = tombstones.load(target).entries
     tombstones.add(target, *(one for name, one in tombstones.load(source).entries.items() if name not in known))
-
-
-def existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
-    """Return the paths of the store ``path``. Raises StoreMissing where nothing was recorded there."""
-    paths = StorePaths.of(path)
-    if not paths.database.exists() and not paths.journals():
-        raise StoreMissing(f"there is no store at {paths.database}")
-    return paths
-
-
-def locked(paths: StorePaths, wait: float | None, activity: str) -> Lock:
-    """Return the lock of a store, held exclusively for ``activity``. Raises StoreBusy after ``wait`` seconds, and StoreError."""
-    lock = Lock(paths, activity)
-    if not lock.has_file:
-        lock.release()
-        raise StoreError(f"cannot lock the store {paths.database}: its directory does not exist or is not writable")
-    if not lock.exclusive(wait):
-        error = lock.busy(wait or 0)
-        lock.release()
-        raise error
-    return lock
 
 
 def _require_store(paths: StorePaths) -> None:

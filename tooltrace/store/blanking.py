@@ -22,16 +22,6 @@ Change = Callable[[Record], Record | None]
 """A function that returns the record itself to keep its line, another record to replace it, or None to remove it."""
 
 
-def blank_lines(path: Path, is_forgotten: Callable[[Record], bool]) -> int:
-    """Overwrite the lines of the journal at ``path`` whose records are forgotten; see ``change_lines``."""
-    return change_lines(path, lambda record: None if is_forgotten(record) else record)
-
-
-def count_lines(path: Path, is_forgotten: Callable[[Record], bool]) -> int:
-    """Return the number of lines of the journal at ``path`` that ``blank_lines`` would overwrite. Raises OSError."""
-    return change_lines(path, lambda record: None if is_forgotten(record) else record, dry_run=True)
-
-
 def change_lines(path: Path, change: Change, *, dry_run: bool = False) -> int:
     """Apply ``change`` to each line of the journal at ``path``; return the number of lines that change.
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
+from tooltrace.errors import ConfigError, QueryError, StoreError
 from tooltrace.store import erasure, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.erasure import ErasureReport
-from tooltrace.store.file_lock import Lock
+from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE
@@ -77,15 +77,9 @@ def forget(
     Raises StoreMissing, StoreBusy, QueryError for a wrong condition, and StoreError. A kill at any moment leaves a
     store that the next fold completes.
     """
-    paths = StorePaths.of(path)
-    if not paths.database.exists() and not paths.journals():
-        raise StoreMissing(f"there is no store at {paths.database}: nothing was recorded there yet")
-    lock = Lock(paths, activity="forgetting")
+    paths = existing(path)
+    lock = locked(paths, wait, "forgetting")
     try:
-        if not lock.has_file:
-            raise StoreError(f"cannot forget in {paths.database}: its directory is not writable; nothing was changed")
-        if not lock.exclusive(wait):
-            raise lock.busy(wait or 0)
         fold_locked(paths)
         report, tombstone = _select(paths, selection)
         if dry_run:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.store import rollups
 from tooltrace.store.connection import connect, explained
-from tooltrace.store.file_lock import Lock
+from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.retention import PrunePolicy, PruneReport
@@ -35,15 +34,9 @@ def prune(
     delete nothing, and report what would be deleted. ``wait``: seconds to wait for readers and folds; None waits
     without limit. Raises StoreMissing, StoreBusy where that time was not enough, and StoreError.
     """
-    paths = StorePaths.of(path)
-    if not paths.database.exists() and not paths.journals():
-        raise StoreMissing(f"there is no store at {paths.database}: nothing was recorded there yet")
-    lock = Lock(paths, activity="pruning")
+    paths = existing(path)
+    lock = locked(paths, wait, "pruning")
     try:
-        if not lock.has_file:
-            raise StoreError(f"cannot prune the store {paths.database}: its directory is not writable")
-        if not lock.exclusive(wait):
-            raise lock.busy(wait or 0)
         fold_locked(paths)
         return prune_locked(paths, policy, dry_run=dry_run)
     finally:

@@ -18,9 +18,10 @@ from tooltrace.errors import StoreError
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import recovery
-from tooltrace.store.backup import WAIT_SECONDS, existing, locked
+from tooltrace.store.backup import WAIT_SECONDS
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.erasure import change_journals, refresh_fingerprints
+from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.fold import fold_locked
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths

@@ -1,0 +1,30 @@
+"""Exclusive use of an existing store, for commands that change it as a whole."""
+
+from __future__ import annotations
+
+import os
+
+from tooltrace.errors import StoreError, StoreMissing
+from tooltrace.store.file_lock import Lock
+from tooltrace.store.paths import StorePaths
+
+
+def existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
+    """Return the paths of the store ``path``. Raises StoreMissing where nothing was recorded there."""
+    paths = StorePaths.of(path)
+    if not paths.database.exists() and not paths.journals():
+        raise StoreMissing(f"there is no store at {paths.database}: nothing was recorded there yet")
+    return paths
+
+
+def locked(paths: StorePaths, wait: float | None, activity: str) -> Lock:
+    """Return the lock of a store, held exclusively for ``activity``. Raises StoreBusy after ``wait`` seconds, and StoreError."""
+    lock = Lock(paths, activity)
+    if not lock.has_file:
+        lock.release()
+        raise StoreError(f"cannot lock the store {paths.database}: its directory does not exist or is not writable")
+    if not lock.exclusive(wait):
+        error = lock.busy(wait or 0)
+        lock.release()
+        raise error
+    return lock
