@@ -76,7 +76,7 @@ class Kit:
 
     @property
     def dangerous(self) -> Any:
-        raise AssertionError("a property is no tool, and is not run")
+        raise AssertionError("a property is not a tool and must not run")
 
     def _private(self) -> None: ...
 
