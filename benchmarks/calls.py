@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import tooltrace as tt
 from benchmarks import rivals
+from tooltrace.recording.settings import Durability
 
 SETTLE_SECONDS = 0.002
 """Seconds in which the background threads become idle."""
@@ -139,10 +140,10 @@ def everything(folder: Path, rounds: int) -> dict[str, Any]:
     return {"costs": costs, "held": (allocation(bare, spans.force_flush), allocation(traced, flush))}
 
 
-def configured(folder: Path, rounds: int, name: str, settings: dict[str, Any]) -> dict[str, Cost]:
-    """Measure the calling thread with the journal alone, under ``settings``."""
+def configured(folder: Path, rounds: int, name: str, durability: Durability) -> dict[str, Cost]:
+    """Measure the calling thread with the journal alone."""
     spans = rivals.provider()
-    tt.configure(store=folder / "calls.duckdb", **settings)
+    tt.configure(store=folder / "calls.duckdb", durability=durability)
     run = {name: sync_burst(tt.trace_tool(rivals.search), tt.flush)}
     costs = compare(rounds, sync_burst(rivals.bare_span(spans), spans.force_flush), run)
     return {name: costs[name]}
@@ -150,7 +151,7 @@ def configured(folder: Path, rounds: int, name: str, settings: dict[str, Any]) -
 
 def items(folder: Path, rounds: int) -> float:
     """Return the microseconds that one item of a traced generator adds."""
-    tt.configure(store=folder / "items.duckdb")
+    tt.configure(store=folder / "items.duckdb", durability="batch")
     return item_cost(rounds)
 
 
@@ -158,7 +159,7 @@ def process_costs(folder: Path, calls: int, *, everything_on: bool) -> tuple[flo
     """Return the CPU time of all threads: of the bare span, and of the traced call until it is a row."""
     spans = rivals.everything_on(folder / "cpu.duckdb") if everything_on else rivals.provider()
     if not everything_on:
-        tt.configure(store=folder / "cpu.duckdb")
+        tt.configure(store=folder / "cpu.duckdb", durability="batch")
     bare, traced = rivals.bare_span(spans), tt.trace_tool(rivals.search)
 
     def to_rows() -> None:
@@ -175,7 +176,7 @@ def contexts(folder: Path, rounds: int, *, with_ids: bool = False) -> float:
 
     ``with_ids``: the context has the call id, the conversation and the agent, which are recorded.
     """
-    tt.configure(store=folder / "contexts.duckdb")
+    tt.configure(store=folder / "contexts.duckdb", durability="batch")
     context = rivals.RunContextWithIds() if with_ids else rivals.RunContext()
     traced = tt.trace_tool(rivals.search_in_run, inject="ctx")
     bare = tt.trace_tool(rivals.search)

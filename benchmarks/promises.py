@@ -143,7 +143,7 @@ def _seen(rounds_wanted: int) -> float:
 def _written(rounds: int) -> float:
     """The longest time, in seconds, from the return of a call until its line is in the journal."""
     with _store() as store:
-        tt.configure(store=store)
+        tt.configure(store=store, durability="batch")
         call, folder = tt.trace_tool(lambda: None, name="one"), StorePaths.of(Path(store)).journal
         times = []
         for _ in range(rounds):
@@ -197,7 +197,7 @@ def _span_end(rounds: int, around: int = 0) -> float:
     with _store() as store:
         traced = TracerProvider()
         traced.add_span_processor(tt.TooltraceSpanProcessor())
-        tt.configure(store=store, tracer_provider=traced)
+        tt.configure(store=store, tracer_provider=traced, durability="batch")
         tracers = {"bare": TracerProvider().get_tracer("bare"), "traced": traced.get_tracer("traced")}
         times: dict[str, list[float]] = {"bare": [], "traced": []}
         with ExitStack() as open_spans:

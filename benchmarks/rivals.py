@@ -37,8 +37,11 @@ def provider() -> TracerProvider:
     return made
 
 
-def everything_on(store: Path, **settings: Any) -> TracerProvider:
-    """Span with a batch processor, metric, log line and journal."""
+def everything_on(store: Path) -> TracerProvider:
+    """Configure a span with a batch processor, a metric, a log line and the journal.
+
+    ``durability`` is the default of a program. A child process of multiprocessing, as each measurement is, has another.
+    """
     spans = provider()
     metrics.set_meter_provider(MeterProvider(metric_readers=[InMemoryMetricReader()], shutdown_on_exit=False))
     sink = Path(os.devnull).open("w")  # noqa: SIM115 - open as long as the process
@@ -47,7 +50,7 @@ def everything_on(store: Path, **settings: Any) -> TracerProvider:
         logger_factory=structlog.PrintLoggerFactory(sink),
         cache_logger_on_first_use=True,
     )
-    tt.configure(store=store, tracer_provider=spans, **settings)
+    tt.configure(store=store, tracer_provider=spans, durability="batch")
     return spans
 
 

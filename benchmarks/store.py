@@ -27,7 +27,7 @@ QUERIES = ("failure_rate", "errors", "latency", "retries", "recent")
 def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
     """Return the calls per second of one process until they are rows, the number of rows, and the number of lost records."""
     store = folder / "throughput.duckdb"
-    tt.configure(store=store)
+    tt.configure(store=store, durability="batch")
     traced = tt.trace_tool(rivals.search)
     before = perf_counter()
     for _ in range(calls):
@@ -40,7 +40,7 @@ def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
 
 def memory(folder: Path, calls: int) -> tuple[float, float]:
     """Return the peak resident MiB after a tenth of the calls, and after all of them."""
-    tt.configure(store=folder / "memory.duckdb")
+    tt.configure(store=folder / "memory.duckdb", durability="batch")
     traced = tt.trace_tool(rivals.search)
     peaks = []
     for part in (calls // 10, calls - calls // 10):

@@ -78,7 +78,7 @@ def _cpu() -> float:
 
 def write(store: str, fold: Literal["on_query", "background"], threads: int, stop: Any, made: Any) -> None:
     """Call a tool in ``threads`` threads until told to stop; add the number of calls to ``made``."""
-    tt.configure(store=store, fold=fold)
+    tt.configure(store=store, durability="batch", fold=fold)
 
     @tt.trace_tool
     def work(n: int) -> int:
