@@ -1,7 +1,7 @@
 """Trace an Agno agent without changing it: a tool fails, a person approves one call and declines another.
 
 A script stands in for the model, so nothing uses the network.
-Run: pip install 'tooltrace[agno]' && python examples/agno_agent.py
+Run: pip install 'tooltrace-recorder[agno]' && python examples/agno_agent.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An agent of the Claude Agent SDK, traced without a change to it: built-in tools, a tool of this process, a denial.
 
 A script stands in for Claude Code, so nothing asks the network: it speaks to the SDK as Claude Code does. Without the
-transport, the same code runs the real one.   Run: pip install 'tooltrace[claude-agent-sdk]' && python examples/claude_agent_sdk_agent.py
+transport, the same code runs the real one.   Run: pip install 'tooltrace-recorder[claude-agent-sdk]' && python examples/claude_agent_sdk_agent.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A crew of CrewAI, traced without a change to it: a tool that answers, one that fails, one whose result CrewAI has in its cache.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[crewai]' && python examples/crewai_agent.py
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace-recorder[crewai]' && python examples/crewai_agent.py
 """
 
 from __future__ import annotations

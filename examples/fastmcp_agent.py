@@ -1,6 +1,6 @@
 """A server of FastMCP with another one mounted, traced without a change: a failure that it hides, and a typo.
 
-Client and server run in this process and no network is used.   Run: pip install 'tooltrace[fastmcp]' && python examples/fastmcp_agent.py
+Client and server run in this process and no network is used.   Run: pip install 'tooltrace-recorder[fastmcp]' && python examples/fastmcp_agent.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An agent of Google's ADK, traced without a change to it: a tool that fails, and one that a person has to allow.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[google-adk]' && python examples/google_adk_agent.py
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace-recorder[google-adk]' && python examples/google_adk_agent.py
 """
 
 from __future__ import annotations

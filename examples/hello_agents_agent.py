@@ -1,7 +1,7 @@
 """Trace a HelloAgents agent without changing it: a missing note, an error in an old string, an open circuit.
 
 A script stands in for the model, so nothing uses the network.
-Run: pip install 'tooltrace[hello-agents]' && python examples/hello_agents_agent.py
+Run: pip install 'tooltrace-recorder[hello-agents]' && python examples/hello_agents_agent.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An agent of LlamaIndex, traced without a change to it: a tool that answers, one that fails, one that waits for a person.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[llama-index]' && python examples/llama_index_agent.py
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace-recorder[llama-index]' && python examples/llama_index_agent.py
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A server and a client of MCP, traced without a change to either: a result, a failure that the server hides, a typo.
 
-Client and server run in this process and no network is used.   Run: pip install 'tooltrace[mcp]' && python examples/mcp_agent.py
+Client and server run in this process and no network is used.   Run: pip install 'tooltrace-recorder[mcp]' && python examples/mcp_agent.py
 """
 
 from __future__ import annotations

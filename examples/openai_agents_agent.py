@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK, traced without a change to it: a tool that answers, one that fails, one that a person has to allow.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[openai-agents]' && python examples/openai_agents_agent.py
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace-recorder[openai-agents]' && python examples/openai_agents_agent.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An agent of Pydantic AI, traced without a change to it: a tool that answers, one that fails, one that asks the model to try again.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[pydantic-ai]' && python examples/pydantic_ai_agent.py
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace-recorder[pydantic-ai]' && python examples/pydantic_ai_agent.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An agent of smolagents, traced without a change to it: a tool that answers, one that fails, one that does not exist.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[smolagents]' && python examples/smolagents_agent.py
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace-recorder[smolagents]' && python examples/smolagents_agent.py
 """
 
 from __future__ import annotations

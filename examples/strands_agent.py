@@ -1,6 +1,6 @@
 """A Strands agent, traced without a change to it: a tool that fails, and a call that waits for a person.
 
-A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace[strands]' && python examples/strands_agent.py
+A script stands in for the model, so nothing asks the network.   Run: pip install 'tooltrace-recorder[strands]' && python examples/strands_agent.py
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def _sender(settings: SignalSettings) -> Sender:
         try:
             from tooltrace.exporters.otlp_grpc import GrpcSender
         except ImportError as error:
-            raise MissingExtra(f"OTLP by gRPC: {error}: pip install 'tooltrace[otlp,grpc]'") from error
+            raise MissingExtra(f"OTLP by gRPC: {error}: pip install 'tooltrace-recorder[otlp,grpc]'") from error
         return GrpcSender(settings)
     from tooltrace.exporters.otlp_http import HttpSender
 

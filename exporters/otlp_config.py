@@ -193,7 +193,7 @@ def _seconds(value: str | None) -> float:
 def _compression(value: str | None, protocol: str) -> Compression | None:
     """Return the compression; gzip, which every receiver accepts, where zstd is not possible."""
     if value == "zstd" and (protocol == GRPC or not zstd.is_available()):
-        why = "gRPC has no zstd" if protocol == GRPC else "zstd needs pip install 'tooltrace[zstd]'"
+        why = "gRPC has no zstd" if protocol == GRPC else "zstd needs pip install 'tooltrace-recorder[zstd]'"
         _log.warning("tooltrace: OTEL_EXPORTER_OTLP_COMPRESSION=zstd is not possible: %s; using gzip", why)
         return "gzip"
     if value not in (None, "none", "gzip", "zstd"):

@@ -62,7 +62,7 @@ def _explained(name: str) -> Iterator[None]:
         raise
     except ImportError as error:
         extra = base.exporters[name].extra if name in base.exporters else _EXTRAS.get(name)
-        hint = f"pip install 'tooltrace[{extra}]'" if extra else "install it"
+        hint = f"pip install 'tooltrace-recorder[{extra}]'" if extra else "install it"
         message = f"the destination {name!r} needs a package that is not installed ({error}): {hint}"
         raise MissingExtra(message) from error
 

@@ -345,7 +345,7 @@ def test_a_missing_package_is_logged_once_and_loses_nothing(paths: StorePaths, r
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert err.count("pip install 'tooltrace[otlp]'") == 1
+    assert err.count("pip install 'tooltrace-recorder[otlp]'") == 1
     run("run(1); delivered(11)", paths.database, **{ENDPOINT: receiver.endpoint})
     assert receiver.spans == dict.fromkeys(spans_of(paths.database), 1)
     assert len(receiver.spans) == 11

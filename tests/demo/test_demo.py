@@ -248,7 +248,7 @@ def test_without_the_extra_one_line_names_the_package(missing: str, tmp_path: Pa
     store = tmp_path / "none.duckdb"
     status, out, err = finish(start("demo", "--store", str(store), code=code))
     assert (status, out) == (1, "")
-    assert err == f"tooltrace: the demo needs {missing}: pip install 'tooltrace[demo]'\n"
+    assert err == f"tooltrace: the demo needs {missing}: pip install 'tooltrace-recorder[demo]'\n"
     assert not list(tmp_path.iterdir())
 
 

@@ -28,7 +28,7 @@ def demo(calls: int, seed: int, store: Path) -> None:
         module = (error.name or "").partition(".")[0]
         if module not in ("httpx", "stamina"):
             raise
-        raise CommandError(f"the demo needs {module}: pip install 'tooltrace[demo]'") from error
+        raise CommandError(f"the demo needs {module}: pip install 'tooltrace-recorder[demo]'") from error
     from rich.progress import Progress
 
     from tooltrace.cli.demo_report import report

@@ -143,7 +143,7 @@ def _exit_on_regression(comparison: SectionResult, level: str) -> None:
 def _require_jinja() -> None:
     if find_spec("jinja2") is None:
         raise CommandError(
-            "an HTML report needs jinja2: pip install 'tooltrace[report]'; --format markdown and json work without it"
+            "an HTML report needs jinja2: pip install 'tooltrace-recorder[report]'; --format markdown and json work without it"
         )
 
 

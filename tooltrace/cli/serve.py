@@ -144,7 +144,7 @@ def _print_addresses(site: Site, host: str, http: int, grpc: int | None, *, otlp
         return
     click.echo(f"OTLP/HTTP on {address}" + ("" if grpc is None else f", OTLP/gRPC on {_url_host(host)}:{grpc}"))
     if grpc is None:
-        click.echo("OTLP/gRPC is off; to enable it: pip install 'tooltrace[grpc]'", err=True)
+        click.echo("OTLP/gRPC is off; to enable it: pip install 'tooltrace-recorder[grpc]'", err=True)
     if site.token is not None:
         click.echo(
             f"Clients must send the token: OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer%20{site.token}'", err=True
@@ -158,7 +158,7 @@ def _url_host(host: str) -> str:
 def _require(modules: Sequence[str], extra: str) -> None:
     missing = [module for module in modules if not _is_installed(module)]
     if missing:
-        raise CommandError(f"tooltrace serve needs {', '.join(missing)}: pip install 'tooltrace[{extra}]'")
+        raise CommandError(f"tooltrace serve needs {', '.join(missing)}: pip install 'tooltrace-recorder[{extra}]'")
 
 
 def _is_installed(module: str) -> bool:

@@ -16,7 +16,7 @@ from tooltrace.store.url import Address
 
 DATABASE: Final = "otel"
 """Default database of the collector's exporter and of the views, unless the address names another."""
-EXTRA: Final = "pip install 'tooltrace[clickhouse]'"
+EXTRA: Final = "pip install 'tooltrace-recorder[clickhouse]'"
 _OPTIONS: Final = frozenset(("database", "traces", "logs", "variant", "secure", "verify", "folder"))
 _NATIVE: Final = {9000: 8123, 9440: 8443}
 _MISSING: Final = ("UNKNOWN_TABLE", "UNKNOWN_DATABASE")

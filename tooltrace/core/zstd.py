@@ -7,7 +7,7 @@ from typing import Any
 
 
 def codec() -> Any:
-    """Return the module of the codec. Raises ImportError without ``tooltrace[zstd]``."""
+    """Return the module of the codec. Raises ImportError without ``tooltrace-recorder[zstd]``."""
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:

@@ -151,7 +151,7 @@ class DeliveryThread:
         except TooltraceError as error:
             self._give_up(str(error))
         except ImportError as error:
-            self._give_up(f"{error}: pip install 'tooltrace[otlp]'", "missing")
+            self._give_up(f"{error}: pip install 'tooltrace-recorder[otlp]'", "missing")
         except Exception:
             report_fault("export", lost=0)
 

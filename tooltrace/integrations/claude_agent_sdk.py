@@ -65,7 +65,9 @@ def install() -> None:
     try:
         import_module("claude_agent_sdk")
     except ImportError as error:
-        raise ImportError("claude-agent-sdk is not installed: pip install 'tooltrace[claude-agent-sdk]'") from error
+        raise ImportError(
+            "claude-agent-sdk is not installed: pip install 'tooltrace-recorder[claude-agent-sdk]'"
+        ) from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:

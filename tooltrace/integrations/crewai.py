@@ -70,7 +70,7 @@ def install() -> None:
     try:
         import_module("crewai")
     except ImportError as error:
-        raise ImportError("crewai is not installed: pip install 'tooltrace[crewai]'") from error
+        raise ImportError("crewai is not installed: pip install 'tooltrace-recorder[crewai]'") from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:

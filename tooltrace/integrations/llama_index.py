@@ -43,7 +43,7 @@ def install() -> None:
     try:
         import_module("llama_index.core")
     except ImportError as error:
-        raise ImportError("llama-index-core is not installed: pip install 'tooltrace[llama-index]'") from error
+        raise ImportError("llama-index-core is not installed: pip install 'tooltrace-recorder[llama-index]'") from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:

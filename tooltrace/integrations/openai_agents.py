@@ -65,7 +65,7 @@ def install() -> None:
     try:
         import_module("agents")
     except ImportError as error:
-        raise ImportError("openai-agents is not installed: pip install 'tooltrace[openai-agents]'") from error
+        raise ImportError("openai-agents is not installed: pip install 'tooltrace-recorder[openai-agents]'") from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:

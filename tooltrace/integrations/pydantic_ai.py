@@ -60,7 +60,7 @@ def install() -> None:
     try:
         import_module("pydantic_ai")
     except ImportError as error:
-        raise ImportError("pydantic-ai is not installed: pip install 'tooltrace[pydantic-ai]'") from error
+        raise ImportError("pydantic-ai is not installed: pip install 'tooltrace-recorder[pydantic-ai]'") from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:

@@ -73,7 +73,7 @@ def install() -> None:
     try:
         import_module("smolagents")
     except ImportError as error:
-        raise ImportError("smolagents is not installed: pip install 'tooltrace[smolagents]'") from error
+        raise ImportError("smolagents is not installed: pip install 'tooltrace-recorder[smolagents]'") from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace[hello-agents]'")
+pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace-recorder[hello-agents]'")
 
 from tooltrace.ingest.files import import_file
 from tooltrace.recording.settings import Settings

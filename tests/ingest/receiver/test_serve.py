@@ -204,12 +204,12 @@ def test_a_missing_extra_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest
     done = CliRunner().invoke(cli, ["serve", "--otlp", "--store", str(tmp_path / "x.duckdb")])
     assert (done.exit_code, done.output) == (
         1,
-        "tooltrace: tooltrace serve needs starlette: pip install 'tooltrace[serve]'\n",
+        "tooltrace: tooltrace serve needs starlette: pip install 'tooltrace-recorder[serve]'\n",
     )
     monkeypatch.delitem(sys.modules, "starlette")
     monkeypatch.setitem(sys.modules, "grpc", None)
     done = CliRunner().invoke(cli, ["serve", "--otlp", "--grpc-port", "0", "--store", str(tmp_path / "x.duckdb")])
     assert (done.exit_code, done.output) == (
         1,
-        "tooltrace: tooltrace serve needs grpc: pip install 'tooltrace[grpc]'\n",
+        "tooltrace: tooltrace serve needs grpc: pip install 'tooltrace-recorder[grpc]'\n",
     )

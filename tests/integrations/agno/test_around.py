@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("agno", reason="not installed: pip install 'tooltrace[agno]'")
+pytest.importorskip("agno", reason="not installed: pip install 'tooltrace-recorder[agno]'")
 
 from agno.exceptions import RetryAgentRun, RunCancelledException, StopAgentRun
 from agno.tools import tool

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("agno", reason="not installed: pip install 'tooltrace[agno]'")
+pytest.importorskip("agno", reason="not installed: pip install 'tooltrace-recorder[agno]'")
 
 from agno.agent import _tools
 from agno.models.base import Model

@@ -21,7 +21,7 @@ from tests.integrations.agno.shared_review import HOWS, delete, go_on, send, she
 pytestmark = pytest.mark.usefixtures("installed")
 
 
-pytest.importorskip("agno", reason="not installed: pip install 'tooltrace[agno]'")
+pytest.importorskip("agno", reason="not installed: pip install 'tooltrace-recorder[agno]'")
 
 
 @pytest.mark.parametrize("how", HOWS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("agno", reason="not installed: pip install 'tooltrace[agno]'")
+pytest.importorskip("agno", reason="not installed: pip install 'tooltrace-recorder[agno]'")
 
 from agno.approval import approval
 from agno.media import Audio, File, Image, Video

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("agno", reason="not installed: pip install 'tooltrace[agno]'")
+pytest.importorskip("agno", reason="not installed: pip install 'tooltrace-recorder[agno]'")
 
 from agno.db.in_memory import InMemoryDb
 from agno.tools import tool

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace[hello-agents]'")
+pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace-recorder[hello-agents]'")
 
 import tooltrace as tt
 

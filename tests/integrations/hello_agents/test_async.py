@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
-pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace[hello-agents]'")
+pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace-recorder[hello-agents]'")
 
 from opentelemetry import trace
 

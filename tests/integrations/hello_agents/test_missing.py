@@ -13,6 +13,6 @@ def test_the_error_names_the_missing_package(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "hello_agents"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "hello_agents", None)
-    with pytest.raises(ImportError, match=r"pip install 'tooltrace\[hello-agents\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'tooltrace-recorder\[hello-agents\]'"):
         hello_agents.install()
     hello_agents.remove()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace[hello-agents]'")
+pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace-recorder[hello-agents]'")
 
 from tooltrace.integrations import hello_agents as ours
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 
 import pytest
 
-pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace[hello-agents]'")
+pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace-recorder[hello-agents]'")
 
 
 def double(parameters):

@@ -11,8 +11,8 @@ from tooltrace.integrations import langchain
 
 @pytest.mark.skipif(find_spec("langchain_core") is not None, reason="langchain-core is installed")
 def test_missing_parts_are_named_in_the_error() -> None:
-    with pytest.raises(ImportError, match=r"pip install 'tooltrace\[langchain\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'tooltrace-recorder\[langchain\]'"):
         langchain.install()
     langchain.remove()
-    with pytest.raises(ImportError, match=r"pip install 'tooltrace\[langchain\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'tooltrace-recorder\[langchain\]'"):
         _ = langchain.ToolTraceCallbackHandler

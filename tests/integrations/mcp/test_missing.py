@@ -25,5 +25,5 @@ def test_a_missing_framework_is_named(integration: str, framework: str, extra: s
     if known is not None:
         pytest.skip(f"{framework} is installed")
     module = import_module(f"tooltrace.integrations.{integration}")
-    with pytest.raises(ImportError, match=rf"pip install 'tooltrace\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf"pip install 'tooltrace-recorder\[{extra}\]'"):
         module.install()

@@ -46,7 +46,9 @@ def _zstd() -> Any:
     try:
         return zstd.codec()
     except ImportError as error:
-        raise UnreadableFile("zstd needs a package that is not installed: pip install 'tooltrace[zstd]'") from error
+        raise UnreadableFile(
+            "zstd needs a package that is not installed: pip install 'tooltrace-recorder[zstd]'"
+        ) from error
 
 
 class _Careful(io.RawIOBase):

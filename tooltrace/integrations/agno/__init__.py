@@ -33,7 +33,7 @@ def install() -> None:
     try:
         import_module("agno")
     except ImportError as error:
-        raise ImportError("agno is not installed: pip install 'tooltrace[agno]'") from error
+        raise ImportError("agno is not installed: pip install 'tooltrace-recorder[agno]'") from error
     try:
         patches.make(hook)
     except (ImportError, AttributeError, KeyError) as error:

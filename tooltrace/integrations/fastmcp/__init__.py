@@ -35,7 +35,7 @@ def install() -> None:
     try:
         import_module("fastmcp")
     except ImportError as error:
-        raise ImportError("fastmcp is not installed: pip install 'tooltrace[fastmcp]'") from error
+        raise ImportError("fastmcp is not installed: pip install 'tooltrace-recorder[fastmcp]'") from error
     try:
         sdk_patches.acquire(FRAMEWORK)
         patches.acquire(FRAMEWORK)

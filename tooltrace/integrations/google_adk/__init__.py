@@ -42,7 +42,7 @@ def install() -> None:
     try:
         import_module("google.adk")
     except ImportError as error:
-        raise ImportError("google-adk is not installed: pip install 'tooltrace[google-adk]'") from error
+        raise ImportError("google-adk is not installed: pip install 'tooltrace-recorder[google-adk]'") from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:

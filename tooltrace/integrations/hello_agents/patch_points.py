@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 
 RUN, ARUN = "run_with_timing", "arun_with_timing"
 PACKAGE = "hello_agents"
-NEEDED = "HelloAgents is not installed: pip install 'tooltrace[hello-agents]'"
+NEEDED = "HelloAgents is not installed: pip install 'tooltrace-recorder[hello-agents]'"
 
 
 def hook(patches: MonkeyPatcher) -> None:

@@ -19,7 +19,7 @@ try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
     from langchain_core.tracers.context import register_configure_hook  # type: ignore[import-not-found,unused-ignore]
 except ImportError as error:
-    raise ImportError("langchain-core is not installed: pip install 'tooltrace[langchain]'") from error
+    raise ImportError("langchain-core is not installed: pip install 'tooltrace-recorder[langchain]'") from error
 
 __all__ = ["ProcessHandler", "ToolTraceCallbackHandler", "process_handler"]
 

@@ -37,7 +37,7 @@ def install() -> None:
     try:
         import_module("mcp")
     except ImportError as error:
-        raise ImportError("mcp is not installed: pip install 'tooltrace[mcp]'") from error
+        raise ImportError("mcp is not installed: pip install 'tooltrace-recorder[mcp]'") from error
     try:
         patches.acquire(FRAMEWORK)
     except (ImportError, AttributeError, KeyError) as error:

@@ -39,7 +39,7 @@ def install() -> None:
     try:
         import_module("strands")
     except ImportError as error:
-        raise ImportError("strands-agents is not installed: pip install 'tooltrace[strands]'") from error
+        raise ImportError("strands-agents is not installed: pip install 'tooltrace-recorder[strands]'") from error
     try:
         _patches.make(_hook)
     except (ImportError, AttributeError, KeyError) as error:
