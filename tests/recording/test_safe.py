@@ -24,7 +24,8 @@ from pydantic import BaseModel
 
 import tooltrace as tt
 from tooltrace.core.records import ToolCall
-from tooltrace.redact.snapshot import SNAPSHOT_NODES, snapshot, to_json_bytes
+from tooltrace.redact.snapshot import SNAPSHOT_NODES, snapshot
+from tooltrace.redact.walk import to_json_bytes
 
 Calls = Callable[[], list[ToolCall]]
 

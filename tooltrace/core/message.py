@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tooltrace.core import attachments
 from tooltrace.core.confidence import LOW, is_uncertain
 from tooltrace.errors import MessageError
-from tooltrace.redact.snapshot import to_json_bytes
+from tooltrace.redact.walk import to_json_bytes
 
 if TYPE_CHECKING:
     from tooltrace.core.response import ToolError, ToolResponse

@@ -19,7 +19,8 @@ from tooltrace.recording.record_builder import build_record, set_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.redaction import Redaction
-from tooltrace.redact.snapshot import fix_unicode, snapshot
+from tooltrace.redact.snapshot import snapshot
+from tooltrace.redact.texts import fix_unicode
 
 NO_RESULT: Any = object()
 """The result is unknown."""

@@ -22,7 +22,7 @@ from tooltrace.normalize.terms import (
     snake_case,
 )
 from tooltrace.normalize.transports.http_status import of_status
-from tooltrace.redact.snapshot import to_json_bytes
+from tooltrace.redact.walk import to_json_bytes
 
 __all__ = [
     "MemberReader",

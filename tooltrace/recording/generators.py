@@ -20,7 +20,8 @@ from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
 from tooltrace.otel.sdk_internals import attach, current_context, detach, restore
 from tooltrace.recording.attempt import Attempt, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
-from tooltrace.redact.snapshot import CUT, cut_text, fix_unicode, snapshot
+from tooltrace.redact.snapshot import CUT, snapshot
+from tooltrace.redact.texts import cut_text, fix_unicode
 
 
 class StreamRecorder:

@@ -27,7 +27,8 @@ from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
 from tooltrace.redact.sanitizer import Sanitizer
-from tooltrace.redact.snapshot import Snapshot, cut_text, snapshot, utf8_size
+from tooltrace.redact.snapshot import Snapshot, snapshot
+from tooltrace.redact.texts import cut_text, utf8_size
 
 _NEVER_RESPONSES = frozenset({str, int, float, bool, type(None), dict, list, bytes})
 """Types that are never a ToolResponse nor a class that a rule reads.
