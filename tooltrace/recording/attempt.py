@@ -135,10 +135,12 @@ def estimate_size(item: Any) -> int:
     if type(item) is not Attempt:
         values = astuple(item) if isinstance(item, Struct) else (getattr(item, "text", None),)
         return _BASE_BYTES + sum(getsizeof(value) for value in values if type(value) is str)
-    size = _BASE_BYTES + getsizeof(item.arguments)
-    result = item.result
+    size, arguments, result = _BASE_BYTES, item.arguments, item.result
+    if arguments is not None:
+        size += len(arguments) if type(arguments) is bytes else getsizeof(arguments)
     if type(result) is ValueSnapshot:
-        size += getsizeof(result.value)
+        value = result.value
+        size += len(value) if type(value) is bytes else getsizeof(value)
     elif type(result) is ResponseSnapshot:
         size += getsizeof(result.text) + getsizeof(result.data) + getsizeof(result.context) + getsizeof(result.stats)
     if item.error is not None:

@@ -47,7 +47,8 @@ STALL_SECONDS = 5.0
 _LIMITS = ("field_limit", "queue_size", "queue_bytes", "block_seconds")
 _DEFAULT: Any = object()
 _lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
-_recorder: Recorder | None = None
+active_recorder: Recorder | None = None
+"""The recorder in use; None until the first call or the first ``configure``."""
 _background: BackgroundFold | None = None
 
 
@@ -136,17 +137,17 @@ def configure(
 
 def get_recorder() -> Recorder:
     """Return the recorder in use; make one with the defaults where none is configured."""
-    return _recorder or _first()
+    return active_recorder or _first()
 
 
 def configured_store() -> Path | None:
     """Return the path where this process records; None where it has no recorder yet or records no history."""
-    return None if _recorder is None else _recorder.settings.store
+    return None if active_recorder is None else active_recorder.settings.store
 
 
 def configured_address() -> Address | None:
     """Return the address of the remote store that answers queries, or None where the local store does."""
-    return default_address() if _recorder is None else _recorder.settings.address
+    return default_address() if active_recorder is None else active_recorder.settings.address
 
 
 def flush(timeout: float | None = 10.0) -> bool:
@@ -155,7 +156,7 @@ def flush(timeout: float | None = 10.0) -> bool:
     Returns False where ``timeout`` seconds did not suffice, where calls still wait because the disk refuses writes, and
     where calls were lost since the last flush. The table ``losses`` has the counts as soon as the disk accepts writes.
     """
-    return True if _recorder is None else _recorder.worker.flush(timeout)
+    return True if active_recorder is None else active_recorder.worker.flush(timeout)
 
 
 def wait_until_written() -> None:
@@ -164,10 +165,10 @@ def wait_until_written() -> None:
     Warns with UnwrittenCalls and the number of unwritten calls where the queue makes no progress: the disk refuses
     writes, or a redaction does not return.
     """
-    if _recorder is None or _recorder.worker.wait_until_written(STALL_SECONDS):
+    if active_recorder is None or active_recorder.worker.wait_until_written(STALL_SECONDS):
         return
     message = (
-        f"{_recorder.worker.unwritten:,} calls are not written yet and missing from this result: the recorder made no "
+        f"{active_recorder.worker.unwritten:,} calls are not written yet and missing from this result: the recorder made no "
         f"progress (a full disk, or a redact= that does not return); repeat the query after tt.flush() returned True"
     )
     warnings.warn(message, UnwrittenCalls, stacklevel=3)
@@ -175,8 +176,8 @@ def wait_until_written() -> None:
 
 def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
     """Write the queued records and close the journal. A later call is still recorded, by its own thread."""
-    if _recorder is not None:
-        _recorder.worker.close(timeout)
+    if active_recorder is not None:
+        active_recorder.worker.close(timeout)
 
 
 def _fold_in_background(settings: Settings) -> None:
@@ -212,8 +213,8 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
 
 def _first() -> Recorder:
     with _lock.current:
-        if _recorder is not None:
-            return _recorder
+        if active_recorder is not None:
+            return active_recorder
     try:
         settings = Settings()
         if settings.store is not None:
@@ -230,8 +231,8 @@ def _first() -> Recorder:
         report_fault("export", lost=0)
         recorder = Recorder(settings)
     _replace(recorder, only_first=True)
-    assert _recorder is not None
-    return _recorder
+    assert active_recorder is not None
+    return active_recorder
 
 
 def _recorder_of(settings: Settings) -> Recorder:
@@ -274,22 +275,22 @@ def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
 
 
 def _replace(new: Recorder, *, only_first: bool = False) -> None:
-    global _recorder  # noqa: PLW0603 - one recorder per process, replaced as a whole
+    global active_recorder  # noqa: PLW0603 - one recorder per process, replaced as a whole
     with _lock.current:
-        old = _recorder
+        old = active_recorder
         if only_first and old is not None:
             return
-        _recorder = new
+        active_recorder = new
     if old is not None:
         old.worker.close(REPLACE_SECONDS)
 
 
 def _notify_model_message(response: ToolResponse, call_id: str, text: str, style: str) -> None:
     """Record ``text`` as the message for the model, where this process has a recorder."""
-    if _recorder is not None:
+    if active_recorder is not None:
         # a message begins with the response's error; without one, None has the text examined for an error
         is_error = True if response.error is not None else None
-        _recorder.record_model_message(call_id, text, style=style, error=is_error, span_id=response.meta.span_id)
+        active_recorder.record_model_message(call_id, text, style=style, error=is_error, span_id=response.meta.span_id)
 
 
 message.listeners.append(_notify_model_message)

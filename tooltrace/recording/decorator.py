@@ -17,8 +17,8 @@ from typing import Any, ParamSpec, TypeVar, overload
 from tooltrace.core.response import Source
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
-from tooltrace.otel.sdk_internals import detach
-from tooltrace.recording import generators, injected_parameters, tool_objects
+from tooltrace.otel.sdk_internals import detach, restore
+from tooltrace.recording import config, generators, injected_parameters, tool_objects
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
 from tooltrace.recording.recorder import activate
@@ -187,7 +187,7 @@ def _copy_appearance(wrapper: Any, tool: Any) -> None:
 
 def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        recorder = get_recorder()
+        recorder = config.active_recorder or get_recorder()
         attempt = recorder.begin(spec, spec.arguments(args, kwargs))
         if attempt is None:
             return tool(*args, **kwargs)
@@ -198,7 +198,10 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             detach(token)
             recorder.raised(attempt, error)
             raise
-        detach(token)
+        try:  # noqa: SIM105 - as detach, without the cost of a call or of a context manager
+            restore(token)
+        except ValueError:
+            pass
         kind = type(result)
         if (
             kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType
@@ -212,7 +215,7 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
 
 def _coroutine(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        recorder = get_recorder()
+        recorder = config.active_recorder or get_recorder()
         attempt = recorder.begin(spec, spec.arguments(args, kwargs))
         if attempt is None:
             return await tool(*args, **kwargs)
@@ -237,7 +240,7 @@ def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any
     """
 
     def begin(*args: Any, **kwargs: Any) -> tuple[Any, StreamRecorder]:
-        recorder = get_recorder()
+        recorder = config.active_recorder or get_recorder()
         attempt = recorder.begin(spec, spec.arguments(args, kwargs))
         if attempt is None:
             return tool(*args, **kwargs), NullStreamRecorder()

@@ -50,7 +50,10 @@ def set_result(attempt: Attempt, result: Any) -> None:
     """Copy the tool's ``result`` into ``attempt``."""
     kind = type(result)
     is_plain_value = type(kind) is type and kind in _NEVER_RESPONSES  # a metaclass may define a __hash__
-    if not is_plain_value and is_response(result):
+    if is_plain_value and attempt.rules is RULES:  # most results
+        value = snapshot(result, attempt.settings.field_limit)
+        attempt.result = ValueSnapshot(_cut_result(attempt, value) if kind is str else value)
+    elif not is_plain_value and is_response(result):
         attempt.result = _snapshot_response(result, attempt)
     elif attempt.rules is not RULES and (response := _apply_live_rules(result, attempt)) is not None:
         attempt.result = _snapshot_response(response, attempt)

@@ -79,6 +79,8 @@ class ToolSpec:
             return kwargs
         if self.skip:
             args = args[self.skip :]
+        if len(args) == 1 and self.parameters:
+            return {self.parameters[0]: args[0], **kwargs}
         named = dict(zip(self.parameters, args))  # noqa: B905 - strict=False costs a tenth of a microsecond
         if len(args) > len(self.parameters):
             named[self.rest] = args[len(self.parameters) :]

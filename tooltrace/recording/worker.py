@@ -118,13 +118,16 @@ class Worker:
 
     # in the callers' threads
 
-    def put(self, item: Item, *, urgent: bool = False) -> None:
+    def put(self, item: Item, urgent: bool = False) -> None:
         """Queue ``item``. A full queue blocks the caller, or drops the item and counts it as lost.
 
         ``urgent``: whether the thread writes at once instead of gathering further items.
         """
         size = estimate_size(item)
-        if self._is_full(size) and not self._has_room(size):
+        waiting, settings = len(self._queue), self._settings
+        if (
+            waiting >= settings.queue_size or (waiting and self._bytes + size > settings.queue_bytes)
+        ) and not self._has_room(size):
             faults.count("queue_full")
             faults.warn_once(
                 "queue_full",
