@@ -73,7 +73,7 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
         return safe_name(text, settings.redaction)
 
     context = CallContext(conversation_id=safe(external.conversation_id), agent=safe(external.agent))
-    attempt = Attempt(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
+    attempt = Attempt.begin(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
     _set_identity(attempt, external)
     attempt.call_id, attempt.number = safe(external.call_id), external.attempt
     attempt.ending, attempt.error = external.ending, external.error

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
     from opentelemetry.sdk.trace.sampling import Sampler
 
+_SAMPLED_BIT = int(TraceFlags.SAMPLED)
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _RANDOM: int = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
 _FLAGS = {
@@ -113,7 +114,7 @@ class SdkPipeline(Pipeline):
         if self._several is None:
             self._processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
             return
-        processors = sdk_internals.span_processors(self._several)
+        processors = self._several._span_processors  # noqa: SLF001 - the SDK replaces the tuple and never changes it
         if processors is not self._known:
             self._learn(processors)
         for processor in self._starting:
@@ -124,7 +125,7 @@ class SdkPipeline(Pipeline):
         return (
             ToolSpan in type(enclosing).__mro__  # isinstance is slow for a class with abstract bases
             and cast(ToolSpan, enclosing).pipeline is self
-            and bool(cast(ToolSpan, enclosing).trace_flags & TraceFlags.SAMPLED)
+            and bool(cast(ToolSpan, enclosing).trace_flags & _SAMPLED_BIT)
         )
 
     def _learn(self, processors: tuple[SpanProcessor, ...]) -> None:
@@ -158,7 +159,7 @@ class SdkPipeline(Pipeline):
             self._processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001 - part of the SDK's own order
             self._processor.on_end(span)
             return False
-        processors = sdk_internals.span_processors(self._several)
+        processors = self._several._span_processors  # noqa: SLF001 - the SDK replaces the tuple and never changes it
         if processors is not self._known:
             self._learn(processors)
         for processor in self._ending:
@@ -167,7 +168,7 @@ class SdkPipeline(Pipeline):
         for queue, processor in self._queues:
             if queue is None:
                 processor.on_end(span)
-            elif span.trace_flags & TraceFlags.SAMPLED:
+            elif span.trace_flags & _SAMPLED_BIT:
                 due = queue.add(span) or due
         return due
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar, Token
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import opentelemetry.context as context_api
@@ -20,7 +19,7 @@ import opentelemetry.trace as trace_api
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
-from opentelemetry.sdk.trace import SpanProcessor, SynchronousMultiSpanProcessor
+from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import Decision, ParentBased, Sampler, StaticSampler
@@ -116,12 +115,6 @@ def constant_decisions(sampler: Sampler) -> tuple[Decision | None, Decision | No
     inner = (sampler._root, sampler._local_parent_sampled)  # noqa: SLF001
     root, child = (made._decision if type(made) is StaticSampler else None for made in inner)  # noqa: SLF001
     return root, child
-
-
-span_processors: Callable[[SynchronousMultiSpanProcessor], tuple[SpanProcessor, ...]] = attrgetter("_span_processors")
-"""Return the processors that a provider's own processor calls one after the other.
-
-The SDK replaces the tuple and never changes it."""
 
 
 def span_processor(provider: TracerProvider) -> SpanProcessor:

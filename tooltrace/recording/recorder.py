@@ -101,7 +101,7 @@ class Recorder:
                         return self._continue(open_attempt, spec, arguments)
                 call_id, otel, context, arguments = _identify(spec, arguments, context, otel, call_id)
             settings = self.settings
-            attempt = Attempt(spec, settings, context)
+            attempt = Attempt.begin(spec, settings, context)
             attempt.finish = build_record
             if span_id:
                 attempt.span_id = span_id
@@ -278,7 +278,7 @@ class Recorder:
         by_tool, by_context = attempt.span_attributes, attempt.call_context.attributes
         if by_tool is not None or by_context is not None:
             attempt.custom_attributes = snapshot({**(by_context or {}), **(by_tool or {})})
-        if structlog.is_wanted():
+        if structlog.CONFIGURATION.is_configured:
             attempt.surroundings = contextvars.copy_context()
         urgent = False
         try:
@@ -326,10 +326,9 @@ class Recorder:
 
 def activate(attempt: Attempt) -> Token[Context]:
     """Make the attempt's span current; pass the returned token to ``detach`` to undo it."""
-    call = attempt.call_context.call
-    if call is None:  # as span_context, inlined because most calls come here
-        return attach(Context({**current_context(), SPAN_KEY: attempt}))
-    return attach(span_context(attempt))
+    if current_context() or attempt.call_context.call is not None:
+        return attach(span_context(attempt))
+    return attach(Context({SPAN_KEY: attempt}))
 
 
 def span_context(attempt: Attempt) -> Context:

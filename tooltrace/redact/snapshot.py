@@ -32,6 +32,7 @@ _ZERO, _ONE = b"\t", b"\r"
 
 _ROOMY = 2048
 _LOWEST, _BEYOND = -(2**63), 2**63
+_NULL, _EMPTY = b"null", b""
 _dumps, _join = orjson.dumps, b"".join
 
 Snapshot = str | int | float | bool | bytes | None
@@ -55,14 +56,14 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
         pass_on_encoder_signal(error)
         raw = None
     else:
-        if raw.find(b"null") >= 0:
+        if raw.replace(_NULL, _NULL) is not raw:  # the fastest search in bytes: finding nothing, it makes no copy
             raw = with_nan(value, raw)
     if raw is None:
         return _walked(value, limit)
     size = len(raw)
     if size <= _ROOMY:
         # orjson's bytes keep the 4 KiB buffer that they were written in: 8 MB for 1,000 queued calls. A copy frees it.
-        return _join((b"", raw))
+        return _join((_EMPTY, raw))
     return mark_cut(shrink(value, size, limit), size) if size > max(MAX_JSON, 2 * limit) else raw
 
 

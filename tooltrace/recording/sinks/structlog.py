@@ -15,6 +15,20 @@ from tooltrace.core.records import ToolCall
 is_wanted = structlog.is_configured
 """Whether the application has configured structlog."""
 
+
+class _PublicConfiguration:
+    """The configuration by the public functions of structlog, for a version that has no ``_CONFIG``."""
+
+    @property
+    def is_configured(self) -> bool:
+        return structlog.is_configured()
+
+
+CONFIGURATION: Any = getattr(structlog._config, "_CONFIG", None)  # noqa: SLF001 - the public function costs more
+"""An object whose ``is_configured`` says the same."""
+if type(getattr(CONFIGURATION, "is_configured", None)) is not bool:
+    CONFIGURATION = _PublicConfiguration()
+
 EVENT = "tool_call"
 _FIELDS = (
     *("tool", "tool_version", "call_id", "attempt", "status", "ending", "code", "error_type", "error_message"),
