@@ -275,7 +275,7 @@ def test_a_process_queries_clickhouse_and_records_locally(
 ) -> None:
     from tooltrace.recording import config
 
-    before = config._recorder
+    before = config.active_recorder
     monkeypatch.chdir(tmp_path)
     try:
         tt.configure(store=house.url)
@@ -289,7 +289,7 @@ def test_a_process_queries_clickhouse_and_records_locally(
     finally:
         tt.shutdown()
         with config._lock.current:
-            config._recorder = before
+            config.active_recorder = before
 
 
 def test_tables_over_attributes_that_are_json(engine: Any, fill: Fill, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_the_store_may_come_from_the_environment_or_from_configure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOOLTRACE_STORE", memory)
-    monkeypatch.setattr(config, "_recorder", None)
+    monkeypatch.setattr(config, "active_recorder", None)
     assert tt.query("failure_rate").values("attempts") == [14, 6]
     with tt.connect() as db:
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(20,)]

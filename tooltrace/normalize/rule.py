@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from msgspec import Struct
+
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
 
@@ -23,8 +25,7 @@ that go by words, for a protocol in which the tool itself reports success. None:
 Read = Callable[[Any], ToolResponse | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ResultView:
+class ResultView(Struct, frozen=True):
     """Data of a result, copied when it was recorded; never the tool's own object.
 
     The built-in rules read this view.

@@ -11,14 +11,17 @@ import os
 from collections import deque
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import opentelemetry._logs._internal as logs_api
 import opentelemetry.context as context_api
 import opentelemetry.metrics._internal as metrics_api
 import opentelemetry.trace as trace_api
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.environment_variables import _OTEL_PYTHON_LOGGER_PROVIDER as OTEL_PYTHON_LOGGER_PROVIDER
 from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
@@ -100,6 +103,16 @@ def attributes_of(span: object) -> Mapping[str, Any]:
 def has_meter_provider() -> bool:
     """Whether the application has set a MeterProvider."""
     return metrics_api._METER_PROVIDER is not None  # noqa: SLF001
+
+
+def has_logger_provider() -> bool:
+    """Whether the application has set a LoggerProvider, or names one in the environment, which the first use loads."""
+    return logs_api._LOGGER_PROVIDER is not None or _names_logger_provider()  # noqa: SLF001
+
+
+@cache
+def _names_logger_provider() -> bool:
+    return OTEL_PYTHON_LOGGER_PROVIDER in os.environ
 
 
 def constant_decisions(sampler: Sampler) -> tuple[Decision | None, Decision | None]:

@@ -20,7 +20,7 @@ from tooltrace.core.confidence import Score
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ToolResponse, is_response
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE
-from tooltrace.normalize.engine import apply_rules, apply_rules_to_view
+from tooltrace.normalize.engine import apply_rules, apply_rules_to_view, index_of
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import snapshot_result, view_of
@@ -177,6 +177,8 @@ def _read_response(attempt: Attempt) -> ResponseSnapshot | None:
         return None
     value = result.value if stream is None else stream.text
     if value is None:
+        return None
+    if type(value) is bytes and not result.kinds and not index_of(attempt.rules).may_recognise(value):
         return None
     view = view_of(value, result.kinds)
     response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
