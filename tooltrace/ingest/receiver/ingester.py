@@ -158,10 +158,9 @@ class Ingester:
         try:
             self._journal.write(b"".join(lines))
         except OSError as error:
-            # drained above: count the losses again, so that the next write reports them
-            for reason, count in lost.items():
-                faults.count(reason, count)
+            faults.restore(lost)  # for the next write
             message = f"the journal of {self._settings.store} cannot be written ({error.strerror or error})"
+            faults.note_error(message)
             faults.warn_once("disk", f"{message}; senders are asked to retry", counted=False)
             raise OtlpError(
                 503, f"{message}; nothing was stored", retry_after=self._limits.disk_retry_seconds
