@@ -102,6 +102,7 @@ class LossCounter:
     def reset_after_fork(self) -> None:
         """Forget all counts in a forked child, because the parent writes its own counts."""
         self._counted: deque[tuple[str, int]] = deque()
+        self._restored: deque[tuple[str, int]] = deque()
         self._history: deque[tuple[str, int]] = deque()
         self._warned: dict[str, object] = {}
         self.last_error: LastError | None = None
@@ -114,17 +115,21 @@ class LossCounter:
                 counts.extend(_pop_all(counts).items())
 
     def restore(self, counts: Mapping[str, int]) -> None:
-        """Hold ``counts``, which ``drain`` returned and no journal accepted, for the next ``drain``."""
-        self._counted.extend(counts.items())
+        """Hold ``counts``, which ``drain`` returned and no journal accepted, for ``reclaim``."""
+        self._restored.extend(counts.items())
 
     @property
     def pending(self) -> bool:
         """Whether there are counts that no journal has."""
-        return bool(self._counted)
+        return bool(self._counted or self._restored)
 
     def drain(self) -> dict[str, int]:
         """Return the counts since the last drain, and forget them."""
         return _pop_all(self._counted)
+
+    def reclaim(self) -> dict[str, int]:
+        """Return the counts that were restored, and forget them."""
+        return _pop_all(self._restored)
 
     def totals(self) -> dict[str, int]:
         """Return all counts of this process by reason, whether a journal has them or not."""

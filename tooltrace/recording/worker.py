@@ -222,6 +222,7 @@ class Worker:
             unwritten=self.unwritten,
             unwritten_bytes=max(0, self._bytes) + self._writer.pending_bytes,
             refused=self._writer.waiting,
+            uncounted=self._writer.uncounted,
             refusal=self._writer.refusal,
             written=self.written_before + self._writer.written,
             journal_bytes=self._writer.journal_bytes,
@@ -459,7 +460,7 @@ class Worker:
         logger, events = notify.current_logger(), notify.wants_events()
         pipelines = set()
         for _ in range(min(len(self._queue), BATCH)):
-            if self._is_late() or self._writer.added_bytes > BATCH_BYTES:
+            if not self._queue or self._is_late() or self._writer.added_bytes > BATCH_BYTES:
                 break
             self._in_hand = time.monotonic()
             self._dequeued += 1

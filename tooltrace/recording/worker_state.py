@@ -18,6 +18,8 @@ class WorkerState(NamedTuple):
     """About their memory."""
     refused: int
     """The unwritten records that the disk refused."""
+    uncounted: int
+    """Lost records that no journal counts, because the disk refuses writes."""
     refusal: str | None
     """Why the disk refused the last write; None where it accepted it."""
     written: int
@@ -52,6 +54,8 @@ def flush_reasons(state: WorkerState, lost: Counter[str], timeout: float | None,
         reasons.append(f"the queue was not written{limit}: {left} records remain{busy}")
     if state.refused:
         reasons.append(f"the disk refuses {state.refused} records, which wait in memory: {state.refusal}")
+    if state.uncounted:
+        reasons.append(f"the disk refuses the counts of {state.uncounted} lost records: {state.refusal}")
     if lost:
         counts = ", ".join(f"{reason} {count}" for reason, count in sorted(lost.items()))
         reasons.append(f"{lost.total()} records were lost since the flush before: {counts}")

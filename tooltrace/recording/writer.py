@@ -35,6 +35,8 @@ class Writer:
         """Number of records that wait because the disk refused them."""
         self._losses: Counter[str] = Counter()
         """Counts of losses that no journal has yet, by reason."""
+        self.uncounted = 0
+        """Number of lost records that no journal counts, because the disk refuses writes."""
         self._written_losses = 0
         """Number of lines that are counts of losses."""
         self.refusal: str | None = None
@@ -92,8 +94,10 @@ class Writer:
             self._journal.check()
         new = faults.drain()
         self._losses.update(new)
+        self._losses.update(faults.reclaim())
         if self._losses and not self._waiting and self._write_losses(self._losses):
             self._losses.clear()
+        self.uncounted = self._losses.total()
         return new
 
     def close(self) -> dict[str, int]:
@@ -127,9 +131,10 @@ class Writer:
     def _settle_losses(self) -> dict[str, int]:
         """Write the counts of losses for the last time, and log them where that fails. Returns the new ones."""
         new = faults.drain()
-        losses = self._losses + Counter(new)
+        losses = self._losses + Counter(new) + Counter(faults.reclaim())
         self._losses = Counter()
         stored = self._write_losses(losses)
+        self.uncounted = 0 if stored else losses.total()
         if not stored:  # another recorder of this process may write the counts later
             faults.restore(losses)
         if losses and (not stored or losses["write_failed"]):
@@ -146,7 +151,7 @@ class Writer:
         """Discard all waiting records and losses in a forked child, because the parent writes them."""
         self._discard_waiting()
         self._losses.clear()
-        self._written_losses = 0
+        self._written_losses = self.uncounted = 0
         self.refusal = None
 
     def _discard_waiting(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -150,8 +151,8 @@ class Ingester:
                 yield record
 
     def _write(self, lines: list[bytes], rejected: int = 0) -> None:
-        lost = faults.drain()
-        all_lost = {**lost, REJECTED: lost.get(REJECTED, 0) + rejected} if rejected else lost
+        lost = Counter(faults.drain()) + Counter(faults.reclaim())
+        all_lost = lost + Counter({REJECTED: rejected})
         lines.extend(encode(self._loss(reason, count)) for reason, count in all_lost.items())
         if not lines:
             return
