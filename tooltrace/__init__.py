@@ -22,9 +22,10 @@ from tooltrace.core.response import PausedCall, ResponseMeta, Source, ToolError,
 from tooltrace.errors import TooltraceError
 from tooltrace.labels import correct, label, outcome_from
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
-from tooltrace.recording.config import configure, flush, shutdown
+from tooltrace.recording.config import configure, flush, health, shutdown
 from tooltrace.recording.context import context
 from tooltrace.recording.decorator import trace_tool
+from tooltrace.recording.health import Health
 from tooltrace.recording.integration_registry import install, uninstall
 from tooltrace.recording.logger import TraceLogger
 from tooltrace.redact.redaction import Redaction
@@ -38,6 +39,7 @@ __all__ = [
     "CERTAIN_RULES",
     "RULES",
     "ConfidenceRules",
+    "Health",
     "NextAction",
     "NextStep",
     "PausedCall",
@@ -59,6 +61,7 @@ __all__ = [
     "context",
     "correct",
     "flush",
+    "health",
     "install",
     "label",
     "normalize",

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import click
 
 from tooltrace.analysis.parameters import QueryParameter
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.export_delivery import closed_soon_after, deliver, forget_destination, print_status
+from tooltrace.cli.export_delivery import deliver, forget_destination, print_status, run_until_stopped
 from tooltrace.cli.options import store_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.recording.settings import default_service
@@ -204,17 +205,22 @@ def _advance(advance: Advance, count: int, stop: threading.Event) -> None:
 def _send(replay: Replay, destination: Destination, total: int, stop: threading.Event) -> None:
     from tooltrace.exporters.protocol import Unavailable
 
+    def run(advance: Advance) -> None:
+        try:
+            replay.run(advance)
+        finally:
+            destination.close()
+
     earlier = f", {replay.earlier:,} sent earlier" if replay.earlier else ""
     try:
-        with _bar(total) as advance, closed_soon_after(stop, [destination]):
-            replay.run(advance)
+        with _bar(total) as advance:
+            for error in run_until_stopped(stop, [partial(run, advance)], [destination]):
+                raise error
     except Unavailable as error:
         reason = "" if stop.is_set() else f" ({error})"
         raise CommandError(
             f"interrupted after {replay.sent:,} records{reason}; run the same command again to continue"
         ) from error
-    finally:
-        destination.close()
     click.echo(f"{replay.sent:,} records sent{earlier}; {replay.refused:,} rejected.")
 
 

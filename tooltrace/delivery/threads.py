@@ -200,7 +200,7 @@ class DeliveryThread:
         """Store the error in the cursor, for ``tooltrace export --status``."""
         cursor = self._files.load()
         if cursor is not None:
-            cursor.error = why[:500]
+            cursor.wait_because(why)
             self._files.save(cursor)
 
     def _may_continue(self) -> bool:

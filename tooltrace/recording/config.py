@@ -18,6 +18,7 @@ from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCall
 from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import sdk_internals
+from tooltrace.recording.health import Health, health_of
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import (
     DEFAULT_STORE,
@@ -154,7 +155,8 @@ def flush(timeout: float | None = 10.0) -> bool:
     """Wait until every call that has ended is in the journal.
 
     Returns False where ``timeout`` seconds did not suffice, where calls still wait because the disk refuses writes, and
-    where calls were lost since the last flush. The table ``losses`` has the counts as soon as the disk accepts writes.
+    where calls were lost since the last flush: ``tt.health().last_flush`` says why. The table ``losses`` has the counts
+    as soon as the disk accepts writes.
     """
     return True if active_recorder is None else active_recorder.worker.flush(timeout)
 
@@ -174,10 +176,24 @@ def wait_until_written() -> None:
     warnings.warn(message, UnwrittenCalls, stacklevel=3)
 
 
-def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
-    """Write the queued records and close the journal. A later call is still recorded, by its own thread."""
-    if active_recorder is not None:
-        active_recorder.worker.close(timeout)
+def shutdown(timeout: float | None = EXIT_SECONDS) -> bool:
+    """Write the queued records within ``timeout`` seconds, and close the journal.
+
+    Returns False where calls were lost since the last flush: those that could not be written are given up.
+    ``tt.health().last_flush`` says why. A later call is still recorded, by its own thread.
+    """
+    return True if active_recorder is None else active_recorder.worker.close(timeout)
+
+
+def health() -> Health:
+    """Return what waits to be written, what was lost and why, and how far deliveries are behind.
+
+    Takes no lock, costs the traced tools nothing, raises nothing of its own, and may be called anywhere: in a signal
+    handler, after ``shutdown``, in a forked child. Reads the sizes of the journals and, for each destination, up to 16
+    MiB of them.
+    """
+    recorder = active_recorder
+    return health_of(None, None) if recorder is None else health_of(recorder.worker, recorder.settings.store)
 
 
 def _fold_in_background(settings: Settings) -> None:
@@ -221,6 +237,7 @@ def _first() -> Recorder:
             check_location(settings.store)
     except StoreError as error:
         faults.warn_once("store", f"tooltrace stores no calls: {error}", counted=False)
+        faults.note_error(f"stores no calls: {error}")
         settings = Settings(store=None)
     except Exception:
         report_fault("place the store of", lost=0)
@@ -283,6 +300,7 @@ def _replace(new: Recorder, *, only_first: bool = False) -> None:
         active_recorder = new
     if old is not None:
         old.worker.close(REPLACE_SECONDS)
+        new.worker.written_before = old.worker.state().written
 
 
 def _notify_model_message(response: ToolResponse, call_id: str, text: str, style: str) -> None:

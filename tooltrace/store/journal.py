@@ -53,6 +53,8 @@ class Journal:
         self._writing = False
         self._fd = -1
         self._path: Path | None = None
+        self.written = 0
+        """Lines written so far, without those that were lost with a removed or truncated file."""
         self._begin_file()
 
     def _begin_file(self) -> None:
@@ -67,6 +69,11 @@ class Journal:
     def path(self) -> Path | None:
         """The file being written; None where there is none."""
         return self._path
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file being written; 0 where there is none."""
+        return self._size if self._fd >= 0 else 0
 
     def write(self, lines: bytes) -> None:
         """Append ``lines``, all of them or none.
@@ -109,10 +116,12 @@ class Journal:
         if change is not None:
             return change
         start = size - length
+        before = len(self._line_ends)
         end = lines.find(b"\n") + 1
         while end:
             self._line_ends.append(start + end)
             end = 0 if end == length else lines.find(b"\n", end) + 1
+        self.written += len(self._line_ends) - before
         self._size = size
         if size >= self._segment_bytes:
             self._end()
@@ -172,6 +181,7 @@ class Journal:
         lost = len(self._line_ends) - bisect_right(self._line_ends, max(kept, folded))
         self._end()
         if lost:
+            self.written -= lost
             faults.count(reason, lost)
             action = "removed, replaced or moved" if reason == REMOVED else "truncated"
             faults.warn_once(
