@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 from tooltrace.core import forking
 from tooltrace.core.codes import NextAction
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ResponseMeta, Source, Status, ToolError
+from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, Status
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.tool_span import ToolSpan
@@ -51,7 +51,7 @@ class ResponseSnapshot(Struct, frozen=True, gc=False):
     confidence: float | None
     next_action: NextAction | None
     sources: tuple[Source, ...]
-    error_info: ToolError | None
+    error_info: ErrorInfo | None
     meta: ResponseMeta
     data: Snapshot = None
     stats: Snapshot = None
