@@ -82,6 +82,8 @@ class Attempt(ToolSpan):
 
     call_id: str | None = None
     number: int = 1
+    linked_by: str | None = None
+    """The retry library by which the attempt is known to be a retry."""
     started: int = 0
     """Reading of the performance counter when the tool began, in nanoseconds."""
     arguments: Snapshot = None

@@ -22,9 +22,9 @@ from tooltrace.normalize.exceptions.control_flow import ending_of, pauses
 from tooltrace.otel.attributes import AGENT_NAME
 from tooltrace.otel.pipeline import Pipeline, pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
-from tooltrace.recording import call_identity, shutdown
+from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
-from tooltrace.recording.attempt import Attempt, ValueSnapshot
+from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
@@ -116,6 +116,8 @@ class Recorder:
                 self._number(attempt, spec, call_id, number)
             if arguments is not None and attempt.captures_content:
                 attempt.arguments = snapshot(arguments, self.settings.field_limit)
+            if call_id is None and retries.is_possible() and retries.link(attempt):
+                self._number(attempt, spec, str(attempt.call_id), attempt.number)
             attempt.started = perf_counter_ns()
         except BaseException as error:
             pass_on_signal(error)
@@ -171,6 +173,8 @@ class Recorder:
             if type(found) is ValueSnapshot and found.kinds and pauses(found.kinds):
                 attempt.ending, attempt.result = "paused", None
                 self._repeat_number(attempt)
+            elif type(found) is ResponseSnapshot and found.status == "error" and retries.is_wanted():
+                retries.remember(attempt, None)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
@@ -191,6 +195,8 @@ class Recorder:
                 self._repeat_number(attempt)
             else:
                 attempt.error = reader.summarize(error, attempt.spec.retryable)
+                if retries.is_wanted():
+                    retries.remember(attempt, error)
             self._end(attempt)
         except BaseException as met:
             self._failed(attempt, met)
