@@ -18,6 +18,7 @@ from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCall
 from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import sdk_internals
+from tooltrace.recording import inheritance
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import (
     BLOCK_SECONDS,
@@ -132,6 +133,7 @@ def configure(
         block_seconds=block_seconds,
     )
     _replace(_recorder_of(settings))
+    inheritance.bequeath(settings)
     set_wait(settings.wait)
     _fold_in_background(settings)
     if kept != Retention() and settings.store is not None:
@@ -222,7 +224,7 @@ def _first() -> Recorder:
         if _recorder is not None:
             return _recorder
     try:
-        settings = Settings()
+        settings = Settings(**inheritance.inherited_options())
         if settings.store is not None:
             check_location(settings.store)
     except StoreError as error:

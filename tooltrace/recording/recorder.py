@@ -26,6 +26,7 @@ from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
+from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
@@ -111,13 +112,13 @@ class Recorder:
             if call_id is None and context.call is not None and otel.get(_CALL_KEY) is not context.call:
                 call_id = context.call.value
             call_id = framework_call_id if call_id is None else call_id
+            if arguments is not None and attempt.captures_content:
+                attempt.arguments = snapshot(arguments, self.settings.field_limit)
             if call_id is not None:
                 attempt.call_id = call_id = str(call_id)
                 self._number(attempt, spec, call_id, number)
-            if arguments is not None and attempt.captures_content:
-                attempt.arguments = snapshot(arguments, self.settings.field_limit)
-            if call_id is None and retries.is_possible() and retries.link(attempt):
-                self._number(attempt, spec, str(attempt.call_id), attempt.number)
+            else:
+                self._link_retry(attempt)
             attempt.started = perf_counter_ns()
         except BaseException as error:
             pass_on_signal(error)
@@ -135,6 +136,12 @@ class Recorder:
             attempt.arguments = snapshot(spec.split_injected(arguments)[0], self.settings.field_limit)
         attempt.started = perf_counter_ns()
         return attempt
+
+    def _link_retry(self, attempt: Attempt) -> None:
+        """Make ``attempt``, which has no call id, an attempt of the call that it retries, if any."""
+        if retries.is_possible() and (link := retries.find_link(attempt)) is not None:
+            attempt.call_id, attempt.linked_by = link.failed.call_id, link.library
+            self._number(attempt, attempt.spec, link.failed.call_id, link.failed.number + 1)
 
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
         """Set the number of ``attempt``, and remember it as the last attempt of its call.
@@ -319,7 +326,7 @@ class Recorder:
         Evaluated for each record, because a forked child cannot be distinguished from its parent until multiprocessing
         has prepared it, and a spawned child cannot be recognised while it imports the main module.
         """
-        if self._may_be_child and _is_child():
+        if self._may_be_child and parent_pid() is not None:
             self._may_be_child, self._writes_immediately = False, True
         if self._writes_immediately and not self._closes:
             self._closes = True
@@ -354,12 +361,6 @@ def span_context(attempt: Attempt) -> Context:
     if attempt.call_context.call is not None:
         dict.__setitem__(otel, _CALL_KEY, attempt.call_context.call)
     return otel
-
-
-def _is_child() -> bool:
-    """Whether this process is a child of multiprocessing or concurrent.futures. Imports neither module."""
-    process = sys.modules.get("multiprocessing.process")
-    return process is not None and process.parent_process() is not None
 
 
 def _duration(measured: int, passed: int | None) -> int | None:

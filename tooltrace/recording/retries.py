@@ -46,15 +46,15 @@ class FailedAttempt(Struct, frozen=True, gc=False):
     """Start on the clock of ``time.monotonic``, which retry libraries use."""
 
 
-class AnnouncedRetry(Struct, frozen=True, gc=False):
-    """A retry that a library is about to make."""
+class RetryLink(Struct, frozen=True, gc=False):
+    """The attempt that is retried, and the library that retries it."""
 
     failed: FailedAttempt
     library: str
 
 
 last_failed: ContextVar[FailedAttempt | None] = ContextVar("tooltrace_last_failed", default=None)
-_announced: ContextVar[AnnouncedRetry | None] = ContextVar("tooltrace_announced_retry", default=None)
+_announced: ContextVar[RetryLink | None] = ContextVar("tooltrace_announced_retry", default=None)
 _by_exception: LruMap[FailedAttempt] = LruMap(1000)
 """Failed attempts by ``id()`` of their exceptions, for a retry in another thread than the tool."""
 _integrations: set[str] = set()
@@ -92,26 +92,21 @@ def announce(library: str, error: BaseException | None) -> None:
     failed = failed or last_failed.get()
     before = _announced.get()
     if failed is not None and (before is None or before.failed is not failed):
-        _announced.set(AnnouncedRetry(failed, library))
+        _announced.set(RetryLink(failed, library))
 
 
-def link(attempt: Attempt) -> bool:
-    """Make ``attempt``, which begins without a call id, the next attempt of the call that it retries, if any."""
-    announced = _announced.get()
-    failed = last_failed.get()
+def find_link(attempt: Attempt) -> RetryLink | None:
+    """Return the failed attempt that ``attempt``, which begins without a call id, retries; None where there is none."""
+    announced, failed = _announced.get(), last_failed.get()
+    link = None
     if announced is not None and _repeats(attempt, announced.failed):
-        failed, library = announced.failed, announced.library
+        link = announced
         _announced.set(None)
-    elif failed is not None and _repeats(attempt, failed):
-        found = _library_on_stack(failed.began)
-        if found is None:
-            return False
-        library = found
-    else:
-        return False
-    last_failed.set(None)
-    attempt.call_id, attempt.number, attempt.linked_by = failed.call_id, failed.number + 1, library
-    return True
+    elif failed is not None and _repeats(attempt, failed) and (library := _library_on_stack(failed.began)) is not None:
+        link = RetryLink(failed, library)
+    if link is not None:
+        last_failed.set(None)  # a second call with the same arguments is a call of its own
+    return link
 
 
 def is_possible() -> bool:
@@ -134,7 +129,7 @@ def _repeats(attempt: Attempt, failed: FailedAttempt) -> bool:
 
 def _library_on_stack(began: float) -> str | None:
     """Return the library that retries what began at ``began``, or None."""
-    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe() for a caller further up
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - the caller of Recorder.begin
     for _ in range(MAX_FRAMES):
         if frame is None:
             return None

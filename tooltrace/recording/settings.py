@@ -16,6 +16,7 @@ from opentelemetry.trace import TracerProvider
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.protocol import Destination
 from tooltrace.normalize import RULES, Rule
+from tooltrace.recording.inheritance import inherited
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store.url import Address, address_of
@@ -54,9 +55,14 @@ Export = str | Destination | Iterable[str | Destination] | None
 def default_store() -> Path:
     """Return the path where this process records: ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``.
 
+    In a child of multiprocessing or concurrent.futures it is the store of the parent process, where that has one.
+
     An address in ``$TOOLTRACE_STORE`` is only queried: records reach it by OTLP, and wait in the journal beside the
     default store until then.
     """
+    parent = inherited()
+    if parent is not None and parent.store is not None:
+        return Path(parent.store)
     named = os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE
     return Path(DEFAULT_STORE if default_address() else named).absolute()
 
