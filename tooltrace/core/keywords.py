@@ -36,18 +36,15 @@ def checked_keywords(*, renamed: Mapping[str, str] | None = None, hint: str = ""
             _require_known(title, kwargs, known, hint)
             return kwargs
 
-        if inspect.iscoroutinefunction(func):
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return func(*args, **(kwargs if kwargs.keys() <= known else checked(kwargs)))
 
-            async def call(*args: Any, **kwargs: Any) -> Any:
-                return await func(*args, **(kwargs if kwargs.keys() <= known else checked(kwargs)))
-        else:
+        async def acall(*args: Any, **kwargs: Any) -> Any:
+            return await func(*args, **(kwargs if kwargs.keys() <= known else checked(kwargs)))
 
-            def call(*args: Any, **kwargs: Any) -> Any:
-                return func(*args, **(kwargs if kwargs.keys() <= known else checked(kwargs)))
-
-        functools.update_wrapper(call, func)
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        return cast("F", call)
+        checking = functools.wraps(func)(acall if inspect.iscoroutinefunction(func) else call)
+        checking.__signature__ = signature  # type: ignore[attr-defined]
+        return cast("F", checking)
 
     return decorate
 
