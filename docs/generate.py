@@ -2,11 +2,13 @@
 
 ``reference/queries.md`` comes from the headings of ``queries/*.sql``, ``reference/cli.md`` from the commands,
 ``reference/columns.md`` from the store's schema and the declarations of record fields, and the tables of
-``reference/telemetry.md`` from the catalog of attributes. ``tests/docs/test_generated.py`` compares the pages.
+``reference/telemetry.md`` from the catalog of attributes, and
+``reference/errors.md`` from the docstrings of ``tooltrace.errors``. ``tests/docs/test_generated.py`` compares the pages.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any, get_args
 import click
 import duckdb
 
+from tooltrace import errors
 from tooltrace.analysis import Query, catalogue
 from tooltrace.analysis.header import UNITS
 from tooltrace.cli import cli
@@ -263,6 +266,40 @@ def _schema() -> dict[str, tuple[str, list[tuple[str, str, str]]]]:
 # Telemetry
 
 
+ERRORS = (
+    "`tooltrace.errors` has all exceptions and warnings of tooltrace, and `tooltrace.exporters.protocol` those of destinations "
+    "too. Every exception is a `TooltraceError`. None of them reaches the caller of a traced tool: a fault of the recorder is "
+    "counted in the table `losses` and logged once."
+)
+
+
+def errors_page() -> str:
+    """Return the page of all exceptions and warnings, from their docstrings."""
+    found = [getattr(errors, name) for name in errors.__all__]
+    raised = sorted((each for each in found if issubclass(each, errors.TooltraceError)), key=_lineage)
+    issued = [each for each in found if issubclass(each, Warning)]
+    exceptions = _table(("exception", "is also a", "meaning", "raised by"), map(_error, raised))
+    warnings = _table(("warning", "is also a", "meaning", "issued by"), map(_error, issued))
+    return f"{NOTICE}\n\n# Exceptions\n\n{ERRORS}\n\n{exceptions}\n\n## Warnings\n\n{warnings}\n"
+
+
+def _lineage(error: type) -> list[str]:
+    """Return the names of the classes from ``TooltraceError`` to ``error``."""
+    parent = next((base for base in error.__bases__ if issubclass(base, errors.TooltraceError)), None)
+    return [*(_lineage(parent) if parent is not None else []), error.__name__]
+
+
+def _error(error: type) -> tuple[str, ...]:
+    meaning, _, origin = (inspect.getdoc(error) or "").rpartition("\n\n")
+    bases = ", ".join(f"`{base.__name__}`" for base in error.__bases__)
+    return (
+        f"`{error.__name__}`",
+        bases,
+        _safe(meaning.replace("``", "`")),
+        _safe(origin.partition(": ")[2].replace("``", "`")),
+    )
+
+
 def telemetry_page() -> str:
     """Return the page of telemetry with each table of attributes written anew between its marks."""
     page = REFERENCE / "telemetry.md"
@@ -313,6 +350,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "queries.md": queries_page,
     REFERENCE / "columns.md": columns_page,
     REFERENCE / "telemetry.md": telemetry_page,
+    REFERENCE / "errors.md": errors_page,
 }
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 Every call becomes an OpenTelemetry span, a structured log line and a row in DuckDB.
 """
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from tooltrace import clickhouse as _clickhouse  # noqa: F401 - registers its URLs and its destination
@@ -18,7 +19,7 @@ from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.core.confidence import ConfidenceRules
 from tooltrace.core.next_step import NextStep, resolve_next_step
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import PausedCall, ResponseMeta, Source, ToolError, ToolResponse
+from tooltrace.core.response import ErrorInfo, PausedCall, ResponseMeta, Source, ToolResponse
 from tooltrace.errors import TooltraceError
 from tooltrace.labels import correct, label, outcome_from
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
@@ -39,6 +40,7 @@ __all__ = [
     "CERTAIN_RULES",
     "RULES",
     "ConfidenceRules",
+    "ErrorInfo",
     "Health",
     "NextAction",
     "NextStep",
@@ -48,7 +50,6 @@ __all__ = [
     "Rule",
     "Source",
     "ToolCall",
-    "ToolError",
     "ToolErrorCode",
     "ToolRegistry",
     "ToolResponse",
@@ -89,4 +90,7 @@ def __getattr__(name: str) -> Any:
         from tooltrace.ingest.spans import TooltraceSpanProcessor
 
         return TooltraceSpanProcessor
+    if name == "ToolError":
+        warnings.warn("tooltrace.ToolError is now called ErrorInfo", DeprecationWarning, stacklevel=2)
+        return ErrorInfo
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -178,7 +178,7 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     ours = tt.trace_tool(lambda x: iter_of(x))(value)
     assert next(ours) is value
     ours.close()
-    with tt.context(thing=value):
+    with tt.context(attributes={"thing": value}):
         tool("attribute", 1)
     rows = calls()
     assert LOOKED == []

@@ -110,7 +110,7 @@ async def check() -> None:
     assert_type(step.action, tt.NextAction)
     assert_type(step.user_message, str | None)
     assert_type(toolutil.Fail("MINE", "gone", False, "Ask."), tt.ToolResponse)
-    assert_type(response.error, tt.ToolError | None)
+    assert_type(response.error, tt.ErrorInfo | None)
     assert_type(tt.normalize(5), tt.ToolResponse)
-    with tt.context(call_id="c", tenant="t"):
+    with tt.context(call_id="c", attributes={"tenant": "t"}):
         pass

@@ -60,6 +60,9 @@ class About:
     late: bool = False
     """Whether the column follows those of the first schema. True for every field added since."""
 
+    def __repr__(self) -> str:
+        return "…"  # annotations show it in the signature of a record
+
 
 @dataclass(frozen=True, slots=True)
 class Field:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from msgspec import Struct
 
@@ -75,6 +75,27 @@ class Rule:
     """Set for an envelope: a success whose data or text may still hold a failure."""
     words: bool = False
     """Whether the rule goes by the words of a text that is nothing but an error message."""
+
+    def __repr__(self) -> str:
+        return f"Rule({self.name!r}, {self.grade!r})"
+
+
+class RuleSet(tuple[Rule, ...]):  # noqa: SLOT001 - a tuple has no slots
+    """A tuple of rules that prints as its name, because a signature or a log line is no place for all of them."""
+
+    _name: str
+
+    def __new__(cls, name: str, rules: Iterable[Rule]) -> Self:
+        """Return ``rules`` as the set ``name``."""
+        found = super().__new__(cls, rules)
+        found._name = name
+        return found
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> tuple[type[RuleSet], tuple[str, tuple[Rule, ...]]]:
+        return RuleSet, (self._name, tuple(self))
 
 
 def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:

@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 from tooltrace.core import forking
 from tooltrace.core.codes import NextAction
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ResponseMeta, Source, Status, ToolError
+from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, Status
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize import Rule
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
@@ -52,7 +52,7 @@ class ResponseSnapshot(Struct, frozen=True, gc=False):
     confidence: float | None
     next_action: NextAction | None
     sources: tuple[Source, ...]
-    error_info: ToolError | None
+    error_info: ErrorInfo | None
     meta: ResponseMeta
     data: Snapshot = None
     stats: Snapshot = None
@@ -86,6 +86,8 @@ class Attempt(ToolSpan):
 
     call_id: str | None = None
     number: int = 1
+    linked_by: str | None = None
+    """The retry library by which the attempt is known to be a retry."""
     started: int = 0
     """Reading of the performance counter when the tool began, in nanoseconds."""
     arguments: Snapshot = None

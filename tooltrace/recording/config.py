@@ -6,27 +6,34 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.core import message
 from tooltrace.core.forking import ForkSafeLock
+from tooltrace.core.keywords import UNSET, checked_keywords
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCalls
 from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import sdk_internals
+from tooltrace.recording import inheritance
 from tooltrace.recording.health import Health, health_of
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import (
+    BLOCK_SECONDS,
     DEFAULT_STORE,
+    FIELD_LIMIT,
+    QUEUE_BYTES,
+    QUEUE_SIZE,
     Durability,
+    Export,
     Fold,
     Overflow,
     Settings,
     default_address,
+    default_service,
     default_store,
 )
 from tooltrace.recording.sinks import evaluation
@@ -45,36 +52,38 @@ REPLACE_SECONDS = 30.0
 """Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
 STALL_SECONDS = 5.0
 """Seconds for which a query waits for a queue that makes no progress."""
-_LIMITS = ("field_limit", "queue_size", "queue_bytes", "block_seconds")
-_DEFAULT: Any = object()
 _lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
 active_recorder: Recorder | None = None
 """The recorder in use; None until the first call or the first ``configure``."""
 _background: BackgroundFold | None = None
 
 
+@checked_keywords(renamed={"service_name": "service"})
 def configure(
     *,
-    store: str | os.PathLike[str] | None = _DEFAULT,
+    store: str | os.PathLike[str] | None = UNSET,
     durability: Durability | None = None,
     capture: Capture = "full",
     redact: Redaction | Redact | Iterable[str] | None = None,
-    service_name: str | None = None,
+    service: str | None = None,
     tracer_provider: TracerProvider | None = None,
     overflow: Overflow = "block",
     fold: Fold = "on_query",
     wait: float | None = None,
     rules: Iterable[Rule] = RULES,
-    export: Any = "auto",
+    export: Export = "auto",
     retention: str | None = None,
     max_size: str | int | None = None,
     keep_errors: str | None = None,
-    **limits: Any,
+    field_limit: int = FIELD_LIMIT,
+    queue_size: int = QUEUE_SIZE,
+    queue_bytes: int = QUEUE_BYTES,
+    block_seconds: float = BLOCK_SECONDS,
 ) -> None:
     """Set how this process records. An option that is left out takes its default.
 
     A process that never calls ``configure`` records with the defaults. Raises ConfigError for an option that cannot be
-    used; the configuration then stays unchanged.
+    used, and UnknownOption for one that does not exist; the configuration then stays unchanged.
 
     ``store``: path of the DuckDB file; default ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``. None records no
     history. With ``clickhouse://host/database``, queries run there, and records are written to the journal beside the
@@ -82,6 +91,8 @@ def configure(
     ``durability``: when a call is written. None is ``"call"`` in a child process of multiprocessing or
     concurrent.futures, whose pools kill their workers without warning, and ``"batch"`` elsewhere.
     ``capture``: ``"metadata"`` records neither arguments nor results.
+    ``service``: name of this program in every record; default ``$OTEL_SERVICE_NAME``, else the name of the script.
+    ``tracer_provider``: the provider that makes the spans; default: the application's global one.
     ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
     ``overflow``: whether a full queue blocks the tool's caller or drops the call.
     ``fold``: who moves the records from the journals into the database. ``"on_query"``: the processes that query;
@@ -97,24 +108,17 @@ def configure(
     ``keep_errors``: age until which calls with a failed or labelled attempt keep their rows, such as ``"365d"``. These
     three are written to the store together, and apply at its first fold of each day; without any of them, those of the
     store stay.
-    ``limits``: ``field_limit`` (bytes of one field, default 64 KiB), ``queue_size`` (calls that wait to be written, 10,000),
-    ``queue_bytes`` (their memory, 64 MiB), ``block_seconds`` (longest wait of a caller for a full queue, 1.0).
+    ``field_limit``: bytes of one field; what is longer is truncated. ``queue_size``: calls that wait to be written;
+    ``queue_bytes``: their memory. ``block_seconds``: longest wait of a caller for a full queue.
     """
-    unknown = set(limits) - set(_LIMITS)
-    if unknown:
-        raise ConfigError(
-            f"configure() has no option {', '.join(sorted(unknown))}: the limits are {', '.join(_LIMITS)}; nothing was changed"
-        )
-    if service_name is not None:
-        limits["service_name"] = service_name
     kept = Retention(
         days=None if retention is None else parse_days(retention),
         max_bytes=None if max_size is None else parse_size(max_size),
         error_days=None if keep_errors is None else parse_days(keep_errors),
     )
     settings = Settings(
-        store=default_store() if store is _DEFAULT else _path(store),
-        address=default_address() if store is _DEFAULT else address_of(store) if isinstance(store, str) else None,
+        store=default_store() if store is UNSET else _path(store),
+        address=default_address() if store is UNSET else address_of(store) if isinstance(store, str) else None,
         durability=durability,
         capture=capture,
         redaction=as_redaction(redact),
@@ -124,9 +128,14 @@ def configure(
         wait=wait,
         rules=checked_rules(rules, "nothing was changed"),
         export=export,
-        **limits,
+        service_name=default_service() if service is None else service,
+        field_limit=field_limit,
+        queue_size=queue_size,
+        queue_bytes=queue_bytes,
+        block_seconds=block_seconds,
     )
     _replace(_recorder_of(settings))
+    inheritance.bequeath(settings)
     set_wait(settings.wait)
     _fold_in_background(settings)
     if kept != Retention() and settings.store is not None:
@@ -232,7 +241,7 @@ def _first() -> Recorder:
         if active_recorder is not None:
             return active_recorder
     try:
-        settings = Settings()
+        settings = Settings(**inheritance.inherited_options())
         if settings.store is not None:
             check_location(settings.store)
     except StoreError as error:

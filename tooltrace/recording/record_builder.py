@@ -137,6 +137,7 @@ def build_record(attempt: Attempt) -> ToolCall:
         **spec.identity,
         **settings.origin,
         "attempt": attempt.number,
+        "linked_by": attempt.linked_by or ("call_id" if attempt.number > 1 else None),
         "trace_id": f"{attempt.trace_id:032x}",
         "span_id": span_id,
         "parent_span_id": None if parent is None else f"{parent.span_id:016x}",

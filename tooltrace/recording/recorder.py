@@ -22,10 +22,11 @@ from tooltrace.normalize.exceptions.control_flow import ending_of, pauses
 from tooltrace.otel.attributes import AGENT_NAME
 from tooltrace.otel.pipeline import pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
-from tooltrace.recording import call_identity, shutdown
+from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
-from tooltrace.recording.attempt import Attempt, ValueSnapshot
+from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
+from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
@@ -116,11 +117,10 @@ class Recorder:
                 pass_on_signal(error)
                 report_fault("export", lost=0)
                 pipeline_for(None).start(attempt, attributes, otel)
-            if call_id is not None:
-                attempt.call_id = call_id = str(call_id)
-                self._number(attempt, spec, call_id, number)
             if arguments is not None and attempt.captures_content:
                 attempt.arguments = snapshot(arguments, settings.field_limit)
+            if call_id is not None or retries.is_possible():
+                self._identify_call(attempt, call_id, number)
             attempt.started = perf_counter_ns()
         except BaseException as error:
             pass_on_signal(error)
@@ -138,6 +138,15 @@ class Recorder:
             attempt.arguments = snapshot(spec.split_injected(arguments)[0], self.settings.field_limit)
         attempt.started = perf_counter_ns()
         return attempt
+
+    def _identify_call(self, attempt: Attempt, call_id: str | None, number: int | None) -> None:
+        """Make ``attempt`` an attempt of the call ``call_id``; without an id, of the call that it retries, if any."""
+        if call_id is None:
+            if (link := retries.find_link(attempt)) is None:
+                return
+            call_id, number, attempt.linked_by = link.failed.call_id, link.failed.number + 1, link.library
+        attempt.call_id = call_id = str(call_id)
+        self._number(attempt, attempt.spec, call_id, number)
 
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
         """Set the number of ``attempt``, and remember it as the last attempt of its call.
@@ -176,6 +185,8 @@ class Recorder:
             if type(found) is ValueSnapshot and found.kinds and pauses(found.kinds):
                 attempt.ending, attempt.result = "paused", None
                 self._repeat_number(attempt)
+            elif type(found) is ResponseSnapshot and found.status == "error" and retries.is_wanted():
+                retries.remember(attempt, None)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
@@ -196,6 +207,8 @@ class Recorder:
                 self._repeat_number(attempt)
             else:
                 attempt.error = reader.summarize(error, attempt.spec.retryable)
+                if retries.is_wanted():
+                    retries.remember(attempt, error)
             self._end(attempt)
         except BaseException as met:
             self._failed(attempt, met)
@@ -301,7 +314,7 @@ class Recorder:
         Evaluated for each record, because a forked child cannot be distinguished from its parent until multiprocessing
         has prepared it, and a spawned child cannot be recognised while it imports the main module.
         """
-        if self._may_be_child and _is_child():
+        if self._may_be_child and parent_pid() is not None:
             self._may_be_child, self._writes_immediately = False, True
         if self._writes_immediately and not self._closes:
             self._closes = True
@@ -337,12 +350,6 @@ def span_context(attempt: Attempt) -> Context:
     if call is None:
         return Context({**current_context(), SPAN_KEY: attempt})
     return Context({**current_context(), SPAN_KEY: attempt, _CALL_KEY: call})
-
-
-def _is_child() -> bool:
-    """Whether this process is a child of multiprocessing or concurrent.futures. Imports neither module."""
-    process = sys.modules.get("multiprocessing.process")
-    return process is not None and process.parent_process() is not None
 
 
 def _measured(duration_ns: int) -> int | None:
